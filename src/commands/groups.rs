@@ -146,7 +146,12 @@ const GROUPS: &[(&str, &[&str])] = &[
             "step", "replay", "hooks", "watch",
         ],
     ),
-    ("Share", &["push", "fetch", "pull", "remote", "import", "export"]),
+    (
+        "Share",
+        &[
+            "push", "fetch", "pull", "remote", "bundle", "unbundle", "import", "export",
+        ],
+    ),
     (
         "Care",
         &[

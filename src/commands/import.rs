@@ -48,7 +48,7 @@ pub(super) struct Args {
     #[arg(value_name = "PATH", required_unless_present = "all")]
     paths: Vec<PathBuf>,
     /// The system that wrote them, when the files do not show it
-    #[arg(long, value_name = "SYSTEM", value_parser = ["claude-mpm", "opencastle", "claude-flow", "ai-agents", "dagent", "folder", "json", "jsonl"])]
+    #[arg(long, value_name = "SYSTEM", value_parser = clap::builder::PossibleValuesParser::new(System::words()))]
     from: Option<String>,
     /// Look where the known systems usually leave their files, below each PATH or in this working tree
     #[arg(long)]
@@ -160,6 +160,20 @@ fn text(outcome: &ImportOutcome, dry_run: bool) -> Text {
             if count > 0 {
                 words.push_str(&format!(", {count} {what}"));
             }
+        }
+        text.push(TextLine::plain(words));
+    }
+    let leaves = &outcome.leaves;
+    if leaves.source > 0 && outcome.imported() > 0 {
+        let mut words = format!(
+            "{}: {} in members, {} in 'extra', {} in attachments",
+            CountedNoun::new(leaves.source, "value"),
+            leaves.members,
+            leaves.extra,
+            leaves.attachment
+        );
+        if !leaves.lost.is_empty() {
+            words.push_str(&format!(", {} left in the sources alone", leaves.lost.len()));
         }
         text.push(TextLine::plain(words));
     }
@@ -279,6 +293,13 @@ fn json_of(outcome: &ImportOutcome, dry_run: bool) -> serde_json::Value {
         "imported": outcome.imported(),
         "partial": outcome.is_partial(),
         "sessions": outcome.items.iter().map(item).collect::<Vec<_>>(),
+        "values": {
+            "source": outcome.leaves.source,
+            "members": outcome.leaves.members,
+            "extra": outcome.leaves.extra,
+            "attachments": outcome.leaves.attachment,
+            "lost": outcome.leaves.lost,
+        },
         "problems": outcome.problems,
         "unknown": outcome.unknown,
         "redactions": outcome.redactions.iter().map(redaction).collect::<Vec<_>>(),

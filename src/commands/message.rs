@@ -14,7 +14,7 @@ use super::{
 use crate::{
     agents::lines::Report,
     model::{
-        base64,
+        binary_text,
         chat::{Message, Role},
         json as strict,
         step::quoted,
@@ -243,7 +243,9 @@ fn picture(context: &Context, path: &std::path::Path) -> Result<Value, CommandEr
                 .hint("attach other files with: git checkpoint save --attach"));
         }
     };
-    Ok(json!({ "type": "image", "source": { "type": "base64", "media_type": media, "data": base64::encode(&bytes) } }))
+    Ok(
+        json!({ "type": "image", "source": { "type": "base64", "media_type": media, "data": binary_text::encode(&bytes) } }),
+    )
 }
 
 /// A text from the command line, or from standard input for `-` and for none. Bytes that are not UTF-8 are replaced,

@@ -235,6 +235,8 @@ commands! {
     "fetch" Fetch(share::fetch::Args) => share::fetch::run,
     "pull" Pull(share::pull::Args) => share::pull::run,
     "remote" Remote(share::remote::Args) => share::remote::run,
+    "bundle" Bundle(share::bundle::Args) => share::bundle::run,
+    "unbundle" Unbundle(share::bundle::OpenArgs) => share::bundle::open,
     "setup" Setup(setup::Args) => setup::run,
     "help" Help(help::Args) => help::run,
 }

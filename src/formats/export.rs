@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Attachment, System};
-use crate::model::{document::Document, json, record::Record};
+use crate::model::{document::Document, json, record::Record, step::Step};
 
 /// A session, or one checkpoint of it, to be written in another system's form.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,8 @@ pub struct ExportInput<'a> {
     pub documents: &'a [Document],
     /// The messages of the chat: objects with `role`, `content` and `timestamp`.
     pub messages: &'a [Value],
+    /// The steps, in their order.
+    pub steps: &'a [Step],
     /// Lines of the session log in the stored form.
     pub log: &'a [Value],
     /// Files kept with the latest checkpoint.

@@ -171,6 +171,9 @@ pub struct ForeignCheckpoint {
     /// The occasion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
+    /// The digest of what its source says, once secrets were taken out of it.
+    #[serde(skip)]
+    pub source: Option<Digest>,
     /// Members of the session at this checkpoint where they differ from [`ForeignSession::members`].
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub members: Map<String, Value>,
@@ -210,7 +213,7 @@ impl ForeignCheckpoint {
 
     /// The digest of what it says, which distinguishes an imported session from one that changed since.
     pub fn hash(&self) -> Digest {
-        Digest::of(&json::to_bytes(self))
+        self.source.clone().unwrap_or_else(|| Digest::of(&json::to_bytes(self)))
     }
 }
 
@@ -255,7 +258,7 @@ pub struct ForeignLogLine {
     pub agent: Option<String>,
 }
 
-/// Where a source says that the repository was. Nothing of it was checked; the whole of it is in `extra` as well.
+/// The state of the repository as its source reports it, unchecked; the whole of it is in `extra` as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ForeignRepoState {
     /// The branch.
@@ -264,6 +267,12 @@ pub struct ForeignRepoState {
     /// The commit, often only the beginning of its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// A tag that names the commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// Whether the checkpoint is that commit: its tree has the files.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_files: bool,
     /// Staged paths.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub staged: Vec<String>,

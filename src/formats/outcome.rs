@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::ForeignSession;
+use super::{ForeignSession, receipt::Leaves};
 use crate::model::json;
 
 /// Sessions and problems from the files of one system.
@@ -14,6 +14,8 @@ pub struct ParseOutcome {
     pub sessions: Vec<ForeignSession>,
     /// Problems and remarks.
     pub problems: Vec<Problem>,
+    /// The count of the source's leaves, and where they are now.
+    pub leaves: Leaves,
 }
 
 impl ParseOutcome {
@@ -21,6 +23,7 @@ impl ParseOutcome {
     pub fn extend(&mut self, other: Self) {
         self.sessions.extend(other.sessions);
         self.problems.extend(other.problems);
+        self.leaves.add(other.leaves);
     }
 
     /// Makes one session of those with the same id: a file that was copied, or the states of one session in several

@@ -32,6 +32,21 @@ pub(super) fn parse(text: &str) -> Option<Timestamp> {
     read(text).filter(|time| (0..=253_402_214_400).contains(&time.unix()))
 }
 
+/// A time at the start of a text, whatever words follow it: `2025-12-22 (by the nightly job)`.
+pub(super) fn at_start(text: &str) -> Option<Timestamp> {
+    let text = text.trim();
+    if let Some(time) = parse(text) {
+        return Some(time);
+    }
+    let ends = text
+        .char_indices()
+        .filter(|(_, c)| " (,;".contains(*c))
+        .map(|(at, _)| at);
+    let mut ends: Vec<usize> = ends.take(4).collect();
+    ends.reverse();
+    ends.into_iter().find_map(|end| parse(&text[..end]))
+}
+
 fn read(text: &str) -> Option<Timestamp> {
     if let Ok(time) = Timestamp::parse(text) {
         return Some(time);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::{base64, record::UnknownMembers, time::Timestamp};
+use super::{binary_text, record::UnknownMembers, time::Timestamp};
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -145,7 +145,7 @@ impl Message {
         let mut found = Vec::new();
         pictures(&mut self.content, &mut |data| {
             let text = data.as_str().filter(|text| text.len() >= PICTURE)?;
-            let bytes = base64::decode(text)?;
+            let bytes = binary_text::decode(text)?;
             let digest = hex(&Sha256::digest(&bytes));
             *data = serde_json::json!({ "attachment": digest });
             found.push((digest, bytes));
@@ -158,7 +158,7 @@ impl Message {
     pub fn attach(&mut self, mut find: impl FnMut(&str) -> Option<Vec<u8>>) {
         pictures(&mut self.content, &mut |data| {
             let bytes = find(data.get("attachment")?.as_str()?)?;
-            *data = Value::String(base64::encode(&bytes));
+            *data = Value::String(binary_text::encode(&bytes));
             Some(())
         });
     }
@@ -379,7 +379,7 @@ pub(crate) mod tests {
 
     #[test]
     fn pictures_leave_and_come_back() {
-        let data = base64::encode(&[7; 3000]);
+        let data = binary_text::encode(&[7; 3000]);
         let picture = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}});
         let content = json!([picture, {"type": "tool_result", "content": [picture]}, {"type": "text", "text": "x"}]);
         let mut changed = message("a", Role::User, content);

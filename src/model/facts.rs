@@ -73,6 +73,12 @@ pub struct GitFacts {
     /// Nothing staged, modified, deleted, untracked or conflicted, and no submodule known to be so.
     #[serde(default)]
     pub is_clean: bool,
+    /// Members that say nothing because the source of an import names none: `branch`, `head`, `status`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreported: Vec<String>,
+    /// The commit that the source of an import names, when it is not in this repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_head: Option<String>,
     /// Keys of later versions, kept as they are.
     #[serde(flatten)]
     pub extra: serde_json::Map<String, serde_json::Value>,
@@ -85,6 +91,11 @@ impl GitFacts {
         operation
             .flat_map(|operation| &operation.heads)
             .any(|head| head.id == *commit)
+    }
+
+    /// Whether a member says something; those of an import may not.
+    pub fn reports(&self, member: &str) -> bool {
+        !self.unreported.iter().any(|one| one == member)
     }
 
     /// Sets `is_clean` from the counts.

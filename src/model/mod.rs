@@ -4,7 +4,7 @@
 //! Everything a stored checkpoint consists of can therefore be tested, and read again, without a repository.
 
 pub mod agent_turn;
-pub mod base64;
+pub mod binary_text;
 pub mod change;
 pub mod chat;
 pub mod comparison;

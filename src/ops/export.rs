@@ -38,7 +38,7 @@ pub struct ExportedCheckpoint {
     pub agent: Option<String>,
     /// The lists of the snapshot.
     pub lists: Lists,
-    /// The files kept with it, where they were asked for.
+    /// The files kept with it, where they were asked for; for a whole chain those of the checkpoints before it, too.
     pub attachments: Vec<Attachment>,
     /// The documents of the checkpoints before it, oldest first, where they were asked for. The first checkpoint of a
     /// session says nothing and is none of them.
@@ -108,12 +108,12 @@ pub fn export(scene: &Scene<'_>, selector: &Selector, scope: ExportScope) -> Res
     } else {
         0
     };
-    let attachments = match scope {
+    let mut attachments = match scope {
         ExportScope::Note => Vec::new(),
         _ => attachments(scene, &checkpoint).map_err(damaged())?,
     };
     let earlier = match scope {
-        ExportScope::Chain => earlier(scene, &checkpoint).map_err(damaged())?,
+        ExportScope::Chain => earlier(scene, &checkpoint, &mut attachments).map_err(damaged())?,
         _ => Vec::new(),
     };
     Ok(ExportedCheckpoint {
@@ -159,13 +159,21 @@ fn before(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<usize, Fault> {
     Ok(count)
 }
 
-fn earlier(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Document>, Fault> {
+/// The documents before a checkpoint, oldest first. Files that only they keep are added to the attachments.
+fn earlier(scene: &Scene<'_>, checkpoint: &Checkpoint, kept: &mut Vec<Attachment>) -> Result<Vec<Document>, Fault> {
     let mut out = Vec::new();
     for entry in session::chain(scene.repo, checkpoint.entry.id).skip(1) {
-        let document = checkpoint::load(scene.repo, entry?.id)?.document;
-        if document.kind != model::document::CheckpointKind::Start {
-            out.push(document);
+        let loaded = checkpoint::load(scene.repo, entry?.id)?;
+        if loaded.document.kind == model::document::CheckpointKind::Start {
+            continue;
         }
+        for file in attachments(scene, &loaded)? {
+            let is_same = |other: &Attachment| other.name == file.name && other.bytes == file.bytes;
+            if !kept.iter().any(is_same) {
+                kept.push(file);
+            }
+        }
+        out.push(loaded.document);
     }
     out.reverse();
     Ok(out)

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Error, Scene};
 use crate::{
-    secrets::{self, ChunkRedactor, Finding, OwnRule, RedactionMode, RedactionSettings, Scanner},
+    secrets::{self, ChunkRedactor, Finding, OwnRule, PackedFinding, RedactionMode, RedactionSettings, Scanner},
     store::config::Redact,
 };
 
@@ -64,6 +64,19 @@ impl Redactor {
                 replaced: finding.replaced,
             });
         }
+        let found = self.scanner.redact_packed_json(value);
+        self.packed(found, place);
+    }
+
+    /// Keeps what was found in packed data.
+    fn packed(&mut self, found: Vec<PackedFinding>, place: &str) {
+        for finding in found {
+            self.found.push(RedactedSecret {
+                place: format!("{place}{} in {}", finding.pointer, finding.forms.join(" in ")),
+                kind: finding.kind.to_string(),
+                replaced: finding.replaced,
+            });
+        }
     }
 
     /// Takes secrets out of a text.
@@ -77,7 +90,9 @@ impl Redactor {
                 replaced: finding.replaced,
             });
         }
-        *text = clean;
+        let (unpacked, found) = self.scanner.redact_packed(clean.as_bytes());
+        *text = unpacked.map_or(clean, |bytes| String::from_utf8_lossy(&bytes).into_owned());
+        self.packed(found, place);
     }
 
     /// Takes out secrets that extend across the borders of texts that follow each other: the marker goes where one
@@ -151,6 +166,9 @@ impl Redactor {
                 replaced: finding.replaced,
             });
         }
-        clean.into_owned()
+        let (unpacked, found) = self.scanner.redact_packed(&clean);
+        let clean = unpacked.unwrap_or_else(|| clean.into_owned());
+        self.packed(found, place);
+        clean
     }
 }

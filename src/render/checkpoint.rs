@@ -114,12 +114,15 @@ impl CheckpointView<'_> {
             TextLine::plain(format!("{kind}, session {}", document.session.status.word())),
         );
         header("Code", code(document));
-        header(
-            "Place",
-            TextLine::new()
-                .with(Slot::Path, &document.worktree.path)
-                .with(Slot::Dim, format!(" on {}", document.host)),
-        );
+        // An import has no place here.
+        if !document.host.is_empty() {
+            header(
+                "Place",
+                TextLine::new()
+                    .with(Slot::Path, &document.worktree.path)
+                    .with(Slot::Dim, format!(" on {}", document.host)),
+            );
+        }
         if let Some(subject) = &document.subject {
             header("Subject", TextLine::plain(subject));
         }
@@ -206,17 +209,20 @@ fn more(text: &mut Text, count: usize, all: bool) {
     }
 }
 
-/// State of the repository at save time. Of an import only its source's data is known, which is often no commit, or
-/// none that is here; that is no unborn branch.
+/// The state of the repository. Of an import only what its source reports is known, which is often no commit, or none
+/// that is here; that is no unborn branch.
 fn code(document: &Document) -> TextLine {
     if document.kind != CheckpointKind::Import || document.git.head.is_some() {
         return receipt::code(&document.git);
     }
     let mut line = match &document.git.branch {
         Some(branch) => TextLine::new().with(Slot::Branch, branch),
-        None => TextLine::plain("branch not told"),
+        None => TextLine::plain("branch not reported"),
     };
-    line.push(Slot::Plain, ", commit not known here");
+    match &document.git.reported_head {
+        Some(commit) => line.push(Slot::Plain, format!(", commit {commit} not known here")),
+        None => line.push(Slot::Plain, ", the source names no commit"),
+    }
     let counts = receipt::changes(&document.git);
     if !counts.is_empty() {
         line.push(Slot::Plain, format!(", {counts}"));

@@ -49,11 +49,12 @@ impl ResumePrompt<'_> {
         let all = Outline::of(self.contents, self.session);
         let report = report::text(self.report, 100).to_string();
         let (first, rest) = self.sections(&all);
-        let place = format!(
-            "saved by {} on host '{}'\n",
-            escape::line(self.author),
-            escape::line(&document.host)
-        );
+        // An import has no host.
+        let host = match document.host.as_str() {
+            "" => String::new(),
+            host => format!(" on host '{}'", escape::line(host)),
+        };
+        let place = format!("saved by {}{host}\n", escape::line(self.author));
         let mut texts: Vec<&str> = vec![&report, &place];
         texts.extend(first.iter().chain(&rest).flat_map(|(_, rows)| rows).map(String::as_str));
         let fence = OutputFence::new(self.token, &texts);

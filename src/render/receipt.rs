@@ -187,6 +187,7 @@ pub fn code(git: &GitFacts) -> TextLine {
     let mut line = TextLine::new();
     match &git.branch {
         Some(branch) => line.push(Slot::Branch, branch),
+        None if !git.reports("branch") => line.push(Slot::Plain, "branch not reported"),
         None => line.push(Slot::Plain, "detached HEAD"),
     }
     match &git.head {
@@ -194,12 +195,16 @@ pub fn code(git: &GitFacts) -> TextLine {
             line.push(Slot::Plain, " @ ");
             line.push(Slot::Id, head.short());
         }
+        None if !git.reports("head") => line.push(Slot::Plain, ", the source names no commit"),
         None => line.push(Slot::Plain, ", no commit yet"),
     }
     if let Some(operation) = &git.operation {
         line.push(Slot::Plain, format!(", {}", operation.describe()));
     }
     let counts = changes(git);
+    if counts.is_empty() && !git.reports("status") {
+        return line;
+    }
     line.push(
         Slot::Plain,
         format!(", {}", if counts.is_empty() { "clean".to_owned() } else { counts }),

@@ -194,7 +194,9 @@ impl Resume<'_> {
         );
         saved.push(Slot::Plain, " by ");
         saved.push(Slot::Person, self.author);
-        saved.push(Slot::Plain, format!(" on {}", document.host));
+        if !document.host.is_empty() {
+            saved.push(Slot::Plain, format!(" on {}", document.host));
+        }
         if let Some(agent) = &document.session.agent {
             saved.push(Slot::Plain, ", agent ");
             saved.push(Slot::Person, agent);
@@ -217,13 +219,16 @@ impl Resume<'_> {
     pub fn markdown(&self) -> String {
         let document = self.document;
         let outline = Outline::of(self.contents, self.selector());
+        let place = match document.host.as_str() {
+            "" => String::new(),
+            host => format!(" on {}", markdown::line(host)),
+        };
         let mut out = format!(
-            "# Session {}\n\nCheckpoint {}, saved {} by {} on {}.\n\n",
+            "# Session {}\n\nCheckpoint {}, saved {} by {}{place}.\n\n",
             self.session,
             self.id.short(),
             age::age(document.created_at, self.now),
             markdown::line(self.author),
-            markdown::line(&document.host),
         );
         if !self.fetched_from.is_empty() {
             let remotes: Vec<_> = self.fetched_from.iter().map(|remote| markdown::line(remote)).collect();

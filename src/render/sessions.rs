@@ -98,7 +98,11 @@ impl SessionTable {
             };
             let when = row.at.map(|at| dates.show(at, now)).unwrap_or_default();
             let mut by = row.agent.clone().unwrap_or_else(|| row.author.clone());
-            if let Some(host) = row.host.as_deref().filter(|host| *host != this_host) {
+            if let Some(host) = row
+                .host
+                .as_deref()
+                .filter(|host| *host != this_host && !host.is_empty())
+            {
                 by.push('@');
                 by.push_str(host);
             }

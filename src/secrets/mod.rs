@@ -6,13 +6,15 @@
 //! signatures, encrypted reasoning and images are left alone.
 //!
 //! Pure: nothing is read or written here, no finding carries the secret, and content of the working tree is never meant
-//! to pass through. What cannot be seen: secrets in compressed or encrypted attachments, and words of no known form.
+//! to pass through. What cannot be seen: secrets in encrypted data and in compression other than gzip, zlib and zip, and
+//! words of no known form.
 
 mod check;
 mod engine;
 pub mod file;
 mod json;
 mod opaque;
+mod packed;
 mod random;
 mod redact;
 mod rules;
@@ -27,6 +29,7 @@ use std::fmt;
 use std::ops::Range;
 
 pub use json::JsonFinding;
+pub use packed::{PackedFinding, unsearchable};
 pub use scan::Scanner;
 pub use settings::{Error, OwnRule, RedactionMode, RedactionSettings};
 pub use stream::ChunkRedactor;

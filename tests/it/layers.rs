@@ -40,7 +40,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "secrets",
         layers: &["model"],
-        crates: &["regex", "serde_json", "thiserror"],
+        crates: &["regex", "serde_json", "thiserror", "base64", "flate2", "zip"],
         system: false,
     },
     Layer {
@@ -91,7 +91,15 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "formats",
         layers: &["model"],
-        crates: &["serde", "serde_json", "chrono", "saphyr_parser", "thiserror"],
+        crates: &[
+            "serde",
+            "serde_json",
+            "chrono",
+            "saphyr_parser",
+            "thiserror",
+            "base64",
+            "flate2",
+        ],
         system: false,
     },
     Layer {

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{ExportWriter, FORMATS, contents_bytes, failure};
 use crate::{
+    formats::ExportExtent,
     model::{name::ShortName, time::Timestamp},
     ops::{Scene, export},
     os, store,
@@ -24,9 +25,10 @@ fn one(scene: &Scene<'_>, session: &ShortName, entry: &str) -> Result<(), String
     let (format, path) = entry.split_once(':').ok_or("it is not <format>:<path>")?;
     let format = FORMATS
         .iter()
+        .map(|known| known.0)
         .find(|known| known.name == format)
         .ok_or("there is no such format")?;
-    if matches!(format.make, ExportWriter::Folder(..)) {
+    if matches!(format.make, ExportWriter::Foreign(_, extent) if extent != ExportExtent::File) {
         return Err("this format is a directory, not a file".to_owned());
     }
     let top = store::work_tree(scene.repo).map_err(|error| error.to_string())?;

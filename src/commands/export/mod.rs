@@ -1,11 +1,14 @@
-//! `export`: a checkpoint as a document. A format is a line of `FORMATS`.
+//! `export`: a checkpoint as a document, in a form of our own or in that of another system.
 
 mod keep;
 mod multi_file;
 mod omissions;
 mod receipt;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
 use serde_json::json;
 
@@ -18,8 +21,8 @@ use super::{
     opening::{self, IdentityArgs},
 };
 use crate::{
-    formats::{self, Attachment, ExportFiles, ExportInput, OmittedContent, System, UnexportedCounts},
-    model::{base64, json as stored, outline::Contents},
+    formats::{self, Attachment, ExportExtent, ExportFiles, ExportInput, OmittedContent, System, UnexportedCounts},
+    model::{binary_text, json as stored, outline::Contents},
     ops::export::{self, ExportScope, ExportedCheckpoint},
     os,
     render::{
@@ -29,13 +32,11 @@ use crate::{
     store::checkpoint::oid,
 };
 
-/// A format.
+/// A format: a name on the command line with a line of help.
+#[derive(Clone, Copy)]
 struct ExportFormat {
-    /// Its name on the command line.
     name: &'static str,
-    /// Description in one line.
     about: &'static str,
-    /// Makes it.
     make: ExportWriter,
 }
 
@@ -46,14 +47,12 @@ enum ExportWriter {
     Note(fn(&DocumentSource<'_>) -> String),
     /// Everything, as JSON.
     Json,
-    /// The one file of another system.
-    File(System),
-    /// The directory of another system.
-    Folder(System, ExportScope),
+    /// The files of another system.
+    Foreign(System, ExportExtent),
 }
 
-/// The formats there are.
-const FORMATS: &[ExportFormat] = &[
+/// The formats of our own; those of other systems come from their table.
+const OWN: [ExportFormat; 3] = [
     ExportFormat {
         name: "markdown",
         about: "the session checkpoint with all its tables",
@@ -69,31 +68,24 @@ const FORMATS: &[ExportFormat] = &[
         about: "everything: document, steps, log, chat, attachments, lists",
         make: ExportWriter::Json,
     },
-    ExportFormat {
-        name: "claude-mpm",
-        about: "a pause session that claude-mpm reads: session-<time>.json",
-        make: ExportWriter::File(System::ClaudeMpm),
-    },
-    ExportFormat {
-        name: "opencastle",
-        about: "SESSION-CHECKPOINT.md of OpenCastle",
-        make: ExportWriter::File(System::Opencastle),
-    },
-    ExportFormat {
-        name: "folder",
-        about: "a session folder: session.json, checkpoints, artifacts; needs -o DIR",
-        make: ExportWriter::Folder(System::Folder, ExportScope::Chain),
-    },
-    ExportFormat {
-        name: "dagent",
-        about: "the files of a dagent session with its chat; needs -o DIR",
-        make: ExportWriter::Folder(System::Dagent, ExportScope::Note),
-    },
 ];
+
+/// Every format, in the order of the help.
+static FORMATS: LazyLock<Vec<FormatName>> = LazyLock::new(|| {
+    let foreign = System::ALL.iter().filter_map(|system| {
+        let writer = system.writer()?;
+        Some(ExportFormat {
+            name: system.word(),
+            about: writer.about(),
+            make: ExportWriter::Foreign(*system, writer.extent()),
+        })
+    });
+    OWN.into_iter().chain(foreign).map(FormatName).collect()
+});
 
 /// The value of `--format`, completed and checked by the list.
 #[derive(Clone, Copy)]
-struct FormatName(&'static ExportFormat);
+struct FormatName(ExportFormat);
 
 impl std::fmt::Debug for FormatName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -103,16 +95,7 @@ impl std::fmt::Debug for FormatName {
 
 impl clap::ValueEnum for FormatName {
     fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [FormatName; FORMATS.len()] = {
-            let mut all = [FormatName(&FORMATS[0]); FORMATS.len()];
-            let mut at = 0;
-            while at < FORMATS.len() {
-                all[at] = FormatName(&FORMATS[at]);
-                at += 1;
-            }
-            all
-        };
-        &ALL
+        &FORMATS
     }
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
@@ -165,13 +148,18 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         )
         .hint("write a file of its own: -o FILE"));
     }
+    let mut args = args;
     let scope = match args.format.0.make {
-        ExportWriter::Folder(_, scope) => {
+        ExportWriter::Foreign(_, extent @ (ExportExtent::Directory | ExportExtent::Chain)) => {
             multi_file::room(&args, context)?;
-            scope
+            if extent == ExportExtent::Chain {
+                ExportScope::Chain
+            } else {
+                ExportScope::Note
+            }
         }
         ExportWriter::Json => ExportScope::Files,
-        ExportWriter::Note(_) | ExportWriter::File(_) => ExportScope::Note,
+        ExportWriter::Note(_) | ExportWriter::Foreign(..) => ExportScope::Note,
     };
     let opened = opening::open(context, &IdentityArgs::default())?;
     if let Some(path) = named(&args)
@@ -192,16 +180,24 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let (bytes, left_out) = match args.format.0.make {
         ExportWriter::Note(make) => (with_source(&exported, make).into_bytes(), Vec::new()),
         ExportWriter::Json => (everything(&exported), omissions::of_ours(&exported)),
-        ExportWriter::File(system) => {
+        ExportWriter::Foreign(system, ExportExtent::File) => {
             let (written, left_out) = foreign(&exported, system);
-            let files = written.0.into_iter();
-            (files.map(|(_, bytes)| bytes).next().unwrap_or_default(), left_out)
+            let (name, bytes) = written.0.into_iter().next().unwrap_or_default();
+            // In a directory the file has the name that its reader looks for.
+            if let Some(path) = &args.output
+                && path.as_os_str() != "-"
+                && context.env.cwd.join(path).is_dir()
+            {
+                args.output = Some(path.join(&name));
+            }
+            (bytes, left_out)
         }
-        ExportWriter::Folder(system, _) => {
+        ExportWriter::Foreign(system, _) => {
             let (written, left_out) = foreign(&exported, system);
             return multi_file::write(&args, &exported, system, (&written, &left_out), context);
         }
     };
+    let args = args;
     omissions::report_omissions(&left_out, args.format.0.name, context);
     let file = named(&args).filter(|_| args.into.is_none());
     let (path, changed) = match (file, args.into.as_deref()) {
@@ -324,7 +320,7 @@ fn contents_bytes(exported: &ExportedCheckpoint, make: ExportWriter) -> Vec<u8> 
     match make {
         ExportWriter::Note(make) => with_source(exported, make).into_bytes(),
         ExportWriter::Json => everything(exported),
-        ExportWriter::File(system) | ExportWriter::Folder(system, _) => {
+        ExportWriter::Foreign(system, _) => {
             let files = foreign(exported, system).0.0.into_iter();
             files.map(|(_, bytes)| bytes).next().unwrap_or_default()
         }
@@ -372,12 +368,13 @@ fn foreign(exported: &ExportedCheckpoint, system: System) -> (ExportFiles, Vec<O
     let out = ExportInput {
         documents: &documents,
         messages: &exported.messages,
+        steps: &exported.steps,
         log: &exported.log,
         attachments: &exported.attachments,
         context: exported.context.as_deref(),
         agent: exported.agent.as_deref(),
     };
-    let written = system.write(&out).unwrap_or_default();
+    let written = system.writer().map(|writer| writer.write(&out)).unwrap_or_default();
     let beside = UnexportedCounts {
         earlier: exported.before,
         steps: exported.steps.len(),
@@ -390,7 +387,7 @@ fn foreign(exported: &ExportedCheckpoint, system: System) -> (ExportFiles, Vec<O
 fn attached(attachment: &Attachment) -> serde_json::Value {
     match std::str::from_utf8(&attachment.bytes) {
         Ok(text) => json!({ "name": attachment.name, "text": text }),
-        Err(_) => json!({ "name": attachment.name, "base64": base64::encode(&attachment.bytes) }),
+        Err(_) => json!({ "name": attachment.name, "base64": binary_text::encode(&attachment.bytes) }),
     }
 }
 

@@ -60,7 +60,10 @@ pub(super) fn write(
     let put = match os::room(&full).map_err(|error| failed(&error))? {
         os::Room::Taken if args.force => {
             let beside = os::shallow(&full).map_err(|error| failed(&error))?;
-            let joined: Vec<&String> = beside.iter().filter(|name| system.joins(written, name)).collect();
+            let joined: Vec<&String> = beside
+                .iter()
+                .filter(|name| system.writer().is_some_and(|writer| writer.joins(written, name)))
+                .collect();
             if let [first, more @ ..] = joined.as_slice() {
                 return Err(mixed(&path, first, more.len()));
             }

@@ -3,13 +3,33 @@
 use serde_json::{Value, json};
 
 use super::super::{
-    Attachment, File, ForeignCheckpoint, ForeignSession, Problem, System,
+    Attachment, File, ForeignCheckpoint, ForeignSession, Problem,
     fields::ObjectFields,
     markdown::{self as md, MarkdownSection},
     notes::{NoteItem, RecordNotes},
     time,
 };
+use super::SYSTEM;
 use crate::model::session::SessionStatus;
+
+/// Whether a text begins with the title of a hand-off or a session log, and has the sections of one.
+pub(super) fn is_titled(text: &str) -> bool {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let title = first.to_lowercase();
+    let words = ["handoff", "hand-off", "hand off", "session log"];
+    let is_title = first.starts_with("# ") && words.iter().any(|word| title.contains(word));
+    let sections = [
+        "## status",
+        "## next",
+        "## remaining",
+        "## session info",
+        "## context for",
+        "## decisions",
+        "## blocke",
+    ];
+    let lower = text.to_lowercase();
+    is_title && sections.iter().any(|section| lower.contains(section))
+}
 
 pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<ForeignSession> {
     let text = file.text();
@@ -17,12 +37,8 @@ pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<ForeignS
         problems.push(Problem::broken(&file.path, "it is empty"));
         return None;
     }
-    let mut session = ForeignSession::new(System::AiAgents, file.stem(), file);
-    session.status(if file.name() == "HANDOFF.md" {
-        SessionStatus::Active
-    } else {
-        SessionStatus::Paused
-    });
+    let mut session = ForeignSession::new(SYSTEM, file.stem(), file);
+    session.status(SessionStatus::Paused);
     let mut point = ForeignCheckpoint::new(file.stem());
     point.at = in_name(file.stem());
     let (mut notes, mut rest, mut kept) = (RecordNotes::default(), ObjectFields::default(), Vec::new());
@@ -33,9 +49,25 @@ pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<ForeignS
             session.member("title", Some(section.title.clone()));
         }
         pairs(&section, &mut session, &mut point, &mut rest);
+        if section.key() == "objective" && !section.is_empty() && !session.members.contains_key("task") {
+            session.member("task", Some(section.text().trim().to_owned()));
+            continue;
+        }
         if !take(&section, &mut notes) && !section.is_empty() {
             kept.push(json!({ "level": section.level, "title": section.title, "text": section.text() }));
         }
+    }
+    let is_blank = |value: &str| value.starts_with('{') && value.ends_with('}');
+    let said = [
+        point.git.branch.as_deref(),
+        session.members.get("task").and_then(Value::as_str),
+    ];
+    if said.into_iter().flatten().any(is_blank) {
+        problems.push(Problem::note(
+            &file.path,
+            "it is a template with its blanks, not a session",
+        ));
+        return None;
     }
     let member = |key: &str| session.members.get(key).and_then(Value::as_str).map(str::to_owned);
     let title = rest
@@ -47,7 +79,7 @@ pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<ForeignS
     if !kept.is_empty() {
         rest.put("sections", Value::Array(kept));
     }
-    notes.extra(System::AiAgents, rest.rest());
+    notes.extra(SYSTEM, rest.rest());
     point.record = notes.finish();
     point.attachments.push(Attachment::of(file));
     session.created_at = point.at;
@@ -76,23 +108,34 @@ fn pairs(
         let Some((key, value)) = md::pair(line).or_else(|| md::plain_pair(line.trim_start_matches("- "))) else {
             continue;
         };
+        let whole = value;
         let value = md::unticked(value);
         if value.is_empty() {
             continue;
         }
         match key.to_lowercase().as_str() {
-            "created" | "date" => {
-                point.at = time::parse(value).or(point.at);
+            "created" | "date" | "last updated" | "updated" | "saved" | "generated" => {
+                point.at = time::at_start(value).or(point.at);
                 rest.put(key, value.into());
             }
-            "branch" => point.git.branch = Some(value.to_owned()),
-            "issue" => {
-                // `#77, Broken rope`: the number names it, the words stay.
-                let (number, words) = value.split_once(',').unwrap_or((value, ""));
-                let is_number = number.trim_start_matches('#').parse::<u64>().is_ok();
-                let issue = if is_number { number } else { value };
-                session.member("issues", Some(vec![Value::from(issue)]));
-                if is_number && !words.is_empty() {
+            "agent" if !session.members.contains_key("agent") => session.member("agent", Some(value)),
+            "branch" => {
+                // `` `fix/x` (PR #12, open) ``: the name, and words about it.
+                let name = match whole.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
+                    Some((name, _)) => name,
+                    None => value.split([' ', ',']).next().unwrap_or(value),
+                };
+                point.git.branch = Some(name.to_owned());
+                if name != value {
+                    rest.put(key, whole.into());
+                }
+            }
+            "issue" | "issues" => {
+                let (issues, is_all) = issues(value);
+                if !issues.is_empty() {
+                    session.member("issues", Some(issues));
+                }
+                if !is_all {
                     rest.put(key, value.into());
                 }
             }
@@ -102,15 +145,54 @@ fn pairs(
     }
 }
 
+/// The issues at the beginning of a text, and whether it says nothing else: `#77, Broken rope` is the issue `#77`, and
+/// `none filed` is none.
+fn issues(text: &str) -> (Vec<Value>, bool) {
+    let mut out = Vec::new();
+    let mut rest = text.trim();
+    loop {
+        let end = rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || "#-_/".contains(c)))
+            .unwrap_or(rest.len());
+        let word = &rest[..end];
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_issue = match word.rsplit_once('#') {
+            Some((_, number)) => digits(number),
+            None => {
+                digits(word)
+                    || word.rsplit_once('-').is_some_and(|(project, number)| {
+                        digits(number) && project.starts_with(|c: char| c.is_ascii_uppercase())
+                    })
+            }
+        };
+        if !is_issue {
+            break;
+        }
+        out.push(Value::from(word));
+        rest = rest[end..].trim_start();
+        rest = rest
+            .strip_prefix(',')
+            .or_else(|| rest.strip_prefix("and "))
+            .unwrap_or(rest)
+            .trim_start();
+    }
+    let is_all = rest.is_empty();
+    (out, is_all)
+}
+
 /// Takes a section into the record; `false` when something of it has no place there.
 fn take(section: &MarkdownSection, notes: &mut RecordNotes) -> bool {
     let list = match section.key().as_str() {
-        "decisions" | "decisions made" => "decisions",
-        "completed" => "accomplishments",
-        "pending" | "next steps" => "next_steps",
-        "open questions" => "questions",
-        "next action" | "context for next session" => "resume_instructions",
-        "blocked items" => "blockers",
+        "decisions" | "decisions made" | "key decisions" | "key decisions made" => "decisions",
+        "completed" | "completed work" | "work completed" | "accomplishments" | "done" => "accomplishments",
+        "pending" | "next" | "next steps" | "remaining" | "remaining steps" | "remaining work" | "to do" | "todo" => {
+            "next_steps"
+        }
+        "open questions" | "questions" => "questions",
+        "next action" | "context for next session" | "context for the next session" | "resume instructions" => {
+            "resume_instructions"
+        }
+        "blocked items" | "blocked" | "blockers" | "blockers & issues" => "blockers",
         "verification on resume" => "checks",
         "related" | "context references" => "memory_refs",
         "status" => {

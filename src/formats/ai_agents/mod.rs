@@ -8,7 +8,7 @@ mod markdown;
 use serde_json::Value;
 
 use super::{
-    File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System,
+    File, ForeignCheckpoint, ForeignSession, Format, ParseOutcome, Problem, Recognition, System,
     claude_mpm::has,
     fields::ObjectFields,
     notes::{NoteItem, RecordNotes},
@@ -16,19 +16,71 @@ use super::{
 };
 use crate::model::session::SessionStatus;
 
-pub(super) fn owns(file: &File) -> bool {
+pub(super) const SYSTEM: System = System::of(&AiAgents);
+
+/// The session logs, checkpoints and hand-offs of ai-agents.
+struct AiAgents;
+
+impl Format for AiAgents {
+    fn name(&self) -> &'static str {
+        "ai-agents"
+    }
+
+    fn places(&self) -> &'static [&'static str] {
+        &[".agents"]
+    }
+
+    fn homes(&self) -> &'static [&'static str] {
+        &[".agents"]
+    }
+
+    fn recognize(&self, file: &File) -> Recognition {
+        recognize(file)
+    }
+
+    fn parse(&self, files: &[File]) -> ParseOutcome {
+        parse(files)
+    }
+}
+
+/// The directories of `.agents` that hold sessions; analyses, reviews, plans, schemas and templates lie in others.
+const OWN: [&str; 3] = ["sessions", "handoffs", "checkpoints"];
+
+fn recognize(file: &File) -> Recognition {
     let name = file.name();
-    let below = format!("/{}", file.path).contains("/.agents/");
-    if file.is("md") {
-        return name.starts_with("CHECKPOINT-")
+    let directories: Vec<&str> = file.folder().split('/').collect();
+    let is_template =
+        directories.iter().any(|part| ["templates", "schemas"].contains(part)) || name.ends_with(".schema.json");
+    let home = directories.iter().rposition(|part| *part == ".agents");
+    let is_inside = home.is_none_or(|at| {
+        let below = &directories[at + 1..];
+        below.iter().any(|part| OWN.contains(part)) || (below.is_empty() && name == "HANDOFF.md")
+    });
+    if is_template || !is_inside {
+        return Recognition::No;
+    }
+    let start = file.bytes.trim_ascii_start();
+    if start.starts_with(b"{") {
+        let is_log = has(&file.bytes, "\"session\"")
+            && (has(&file.bytes, "\"protocolCompliance\"") || has(&file.bytes, "\"workLog\""));
+        let is_schema = has(&file.bytes, "\"$schema\"") || has(&file.bytes, "\"properties\"");
+        let is_named = file.is("json") && is_dated(name) && name.contains("-session-");
+        return Recognition::Content
+            .when(is_log && !is_schema)
+            .max(Recognition::Name.when(is_named));
+    }
+    if file.is("json") {
+        return Recognition::Name.when(is_dated(name) && name.contains("-session-"));
+    }
+    let is_named = file.is("md")
+        && (name.starts_with("CHECKPOINT-")
             || name.ends_with("-handoff.md")
             || name == "HANDOFF.md"
-            || (below && is_dated(name));
-    }
-    file.is("json")
-        && (has(&file.bytes, "\"protocolCompliance\"")
-            || (has(&file.bytes, "\"workLog\"") && has(&file.bytes, "\"session\""))
-            || (below && is_dated(name) && name.contains("-session-")))
+            || (is_dated(name) && name.contains("-session")));
+    let is_text = !["jsonl", "yaml", "yml"].iter().any(|end| file.is(end));
+    Recognition::Content
+        .when(is_text && markdown::is_titled(&file.text_start()))
+        .max(Recognition::Name.when(is_named))
 }
 
 /// Whether a name begins with a date.
@@ -36,7 +88,7 @@ fn is_dated(name: &str) -> bool {
     name.get(..10).is_some_and(|date| time::parse(date).is_some())
 }
 
-pub(super) fn parse(files: &[File]) -> ParseOutcome {
+fn parse(files: &[File]) -> ParseOutcome {
     let mut out = ParseOutcome::default();
     let mut named: Vec<(String, usize)> = Vec::new();
     let (logs, others): (Vec<&File>, Vec<&File>) = files.iter().partition(|file| file.is("json"));
@@ -79,6 +131,19 @@ pub(super) fn parse(files: &[File]) -> ParseOutcome {
             None => out.sessions.push(session),
         }
     }
+    // Of two states with the same time the later one is last: an archived file is the older one, and Markdown was
+    // converted to JSON.
+    out.sessions.sort_by_key(|session| {
+        let is_archived = session
+            .sources
+            .iter()
+            .any(|path| path.split('/').any(|part| part == "archive"));
+        let is_json = session
+            .sources
+            .iter()
+            .any(|path| path.rsplit_once('.').is_some_and(|(_, end)| end == "json"));
+        (!is_archived, is_json)
+    });
     for session in &mut out.sessions {
         let last = session.checkpoints.pop();
         session.checkpoints.sort_by_key(|point| point.at);
@@ -94,7 +159,7 @@ pub(super) fn parse(files: &[File]) -> ParseOutcome {
 
 /// A session log.
 fn log(file: &File, mut fields: ObjectFields) -> ForeignSession {
-    let mut session = ForeignSession::new(System::AiAgents, file.stem(), file);
+    let mut session = ForeignSession::new(SYSTEM, file.stem(), file);
     let mut point = ForeignCheckpoint::new(file.stem());
     let mut notes = RecordNotes::default();
     if let Some(mut head) = fields.fields("session") {
@@ -108,19 +173,16 @@ fn log(file: &File, mut fields: ObjectFields) -> ForeignSession {
     if let Some(end) = fields.peek_text("endingCommit") {
         point.git.commit = Some(end.to_owned());
     }
+    // A log is written once: without an ending commit nobody is at work on it, and it can be resumed.
     session.status(if fields.peek_text("endingCommit").is_some() {
         SessionStatus::Completed
     } else {
-        SessionStatus::Active
+        SessionStatus::Paused
     });
     point.at = session.created_at;
-    let steps = ["action", "task", "step", "description", "title"];
-    notes.add_all(
-        "accomplishments",
-        fields.list("workLog").unwrap_or_default(),
-        &steps,
-        &[],
-    );
+    let steps = ["action", "task", "step", "description", "title", "entry", "summary"];
+    let work = fields.list("workLog").unwrap_or_default().into_iter().map(acted);
+    notes.add_all("accomplishments", work.collect(), &steps, &[]);
     if let Some(mut work) = fields.fields("work") {
         let tasks = work.list("tasks").unwrap_or_default();
         notes.add_all(
@@ -134,7 +196,7 @@ fn log(file: &File, mut fields: ObjectFields) -> ForeignSession {
     notes.add_all(
         "next_steps",
         fields.list("nextSteps").unwrap_or_default(),
-        &["action", "step", "task", "description"],
+        &["action", "step", "task", "description", "title", "entry", "summary"],
         &[],
     );
     if let Some(mut protocol) = fields.fields("protocolCompliance") {
@@ -146,10 +208,27 @@ fn log(file: &File, mut fields: ObjectFields) -> ForeignSession {
         }
         fields.put_back("protocolCompliance", protocol);
     }
-    notes.extra(System::AiAgents, fields.rest());
+    notes.extra(SYSTEM, fields.rest());
     point.record = notes.finish();
     session.checkpoints.push(point);
     session
+}
+
+/// An entry of the work log; one with a list of actions and no other text is reported by them.
+fn acted(entry: Value) -> Value {
+    let Value::Object(mut map) = entry else { return entry };
+    let texts = map
+        .get("actions")
+        .and_then(super::fields::texts)
+        .filter(|texts| !texts.is_empty());
+    let has_text = ["action", "task", "step", "description", "title", "entry", "summary"]
+        .iter()
+        .any(|key| map.get(*key).is_some_and(Value::is_string));
+    if let (Some(texts), false) = (texts, has_text) {
+        map.shift_remove("actions");
+        map.insert("action".to_owned(), texts.join("\n").into());
+    }
+    Value::Object(map)
 }
 
 /// A line of the protocol: a check with its level and evidence.

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::SYSTEM;
 use super::{
     super::{
-        Attachment, File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System, fields::ObjectFields,
+        Attachment, File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, fields::ObjectFields,
         notes::RecordNotes,
     },
     any,
@@ -45,7 +46,7 @@ pub(super) fn parse(files: &[&File], out: &mut ParseOutcome) {
         };
         let Some(point) = point else { continue };
         let session = session.get_or_insert_with(|| {
-            let mut session = ForeignSession::new(System::ClaudeFlow, "claude-checkpoints", file);
+            let mut session = ForeignSession::new(SYSTEM, "claude-checkpoints", file);
             session.sources.clear();
             session.status(SessionStatus::Paused);
             session.member("title", Some("Checkpoints of claude-flow's hooks"));
@@ -74,6 +75,9 @@ fn point(file: &File, mut fields: ObjectFields) -> ForeignCheckpoint {
         .or_else(|| fields.peek_text("branch"))
         .map(str::to_owned);
     point.git.commit = fields.peek_text("commit").map(str::to_owned);
+    // Each is a commit of the repository itself, or has a tag of its name: that commit has the files.
+    point.git.tag.clone_from(&point.name);
+    point.git.has_files = true;
     point.trigger = fields.text("type");
     let mut notes = RecordNotes::default();
     let task = fields
@@ -86,7 +90,7 @@ fn point(file: &File, mut fields: ObjectFields) -> ForeignCheckpoint {
         _ => None,
     };
     notes.set("summary", words);
-    notes.extra(System::ClaudeFlow, fields.rest());
+    notes.extra(SYSTEM, fields.rest());
     point.record = notes.finish();
     point
 }

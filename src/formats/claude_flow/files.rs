@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::SYSTEM;
 use super::{
     super::{
-        Attachment, File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System,
+        Attachment, File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem,
         fields::ObjectFields,
         notes::{RecordNotes, session_status},
     },
@@ -44,7 +45,7 @@ pub(super) fn parse(file: &File, out: &mut ParseOutcome) {
 /// `<session>-export.json` and `<session>-archive.json`: the session's row with its checkpoints and logs.
 fn export(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
     let mut row = fields.fields("session").unwrap_or_default();
-    let mut rows = |key: &str| -> Vec<ObjectFields> {
+    let rows = |fields: &mut ObjectFields, key: &str| -> Vec<ObjectFields> {
         let items = fields.list(key).unwrap_or_default();
         let (objects, others): (Vec<Value>, Vec<Value>) = items.into_iter().partition(Value::is_object);
         if !others.is_empty() {
@@ -52,9 +53,16 @@ fn export(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
         }
         objects.into_iter().filter_map(ObjectFields::of).collect()
     };
-    let checkpoints = rows("checkpoints");
-    let mut logs = rows("logs");
-    logs.extend(rows("recentLogs"));
+    let checkpoints = rows(&mut fields, "checkpoints");
+    let mut logs = rows(&mut fields, "logs");
+    logs.extend(rows(&mut fields, "recentLogs"));
+    let tables = ["tasks", "agents", "collective_memory", "consensus_decisions"];
+    let others = tables
+        .iter()
+        .map(|name| ((*name).to_owned(), rows(&mut fields, name)))
+        .filter(|(_, rows)| !rows.is_empty())
+        .collect();
+    let swarm = fields.fields("swarm");
     for (key, value) in fields.rest() {
         row.put(&key, value);
     }
@@ -63,8 +71,8 @@ fn export(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
     let parts = hive::HiveTables {
         checkpoints,
         logs,
-        swarm: None,
-        others: std::collections::BTreeMap::new(),
+        swarm,
+        others,
     };
     // The database has newer data about the same session.
     if let Some(known) = out.sessions.iter_mut().find(|session| session.id == id) {
@@ -108,7 +116,7 @@ fn single(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
             return;
         }
     } else {
-        let mut session = ForeignSession::new(System::ClaudeFlow, &id, file);
+        let mut session = ForeignSession::new(SYSTEM, &id, file);
         session.status(SessionStatus::Active);
         session.member("task", fields.peek_text("objective").map(str::to_owned));
         session.created_at = at;
@@ -133,13 +141,62 @@ fn single(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
         .insert(later.unwrap_or(session.checkpoints.len()), point);
 }
 
+/// The tasks of version 3: a list, or a store with an object by id, which may be below `tasks` once more.
+fn tasks(data: &mut ObjectFields, notes: &mut RecordNotes) {
+    let names = ["description", "title", "name", "content", "subject"];
+    let more = [
+        ("status", "status"),
+        ("dependencies", "depends_on"),
+        ("assignedTo", "agent"),
+    ];
+    if let Some(list) = data.list("tasks") {
+        notes.add_all("tasks", list, &names, &more);
+        return;
+    }
+    let Some(mut store) = data.fields("tasks") else { return };
+    if let Some(list) = store.list("tasks") {
+        notes.add_all("tasks", list, &names, &more);
+    } else {
+        let nested = store.fields("tasks");
+        let is_nested = nested.is_some();
+        let by_id = nested.unwrap_or_else(|| std::mem::take(&mut store));
+        let mut rest = ObjectFields::default();
+        for (id, value) in by_id.rest() {
+            let is_task = |map: &serde_json::Map<String, Value>| names.iter().any(|name| map.contains_key(*name));
+            match value {
+                Value::Object(mut map) if is_task(&map) => {
+                    // Known by its key; the member that repeats it says no more.
+                    for key in ["taskId", "id"] {
+                        if map.get(key).and_then(Value::as_str) == Some(id.as_str()) {
+                            map.shift_remove(key);
+                        }
+                    }
+                    map.insert("id".to_owned(), id.into());
+                    let created = map.shift_remove("createdAt");
+                    if let Some(created) = created {
+                        map.insert("created_at".to_owned(), created);
+                    }
+                    notes.add_all("tasks", vec![Value::Object(map)], &names, &more);
+                }
+                other => rest.put(&id, other),
+            }
+        }
+        if is_nested {
+            store.put_back("tasks", rest);
+        } else {
+            store = rest;
+        }
+    }
+    data.put_back("tasks", store);
+}
+
 /// `.claude-flow/sessions/<id>.json` and `current.json`.
 fn version_3(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
     let id = fields
         .text("sessionId")
         .or_else(|| fields.text("id"))
         .unwrap_or_else(|| file.stem().to_owned());
-    let mut session = ForeignSession::new(System::ClaudeFlow, &id, file);
+    let mut session = ForeignSession::new(SYSTEM, &id, file);
     session.created_at = fields.time("startedAt").or_else(|| fields.peek_time("savedAt"));
     let status = fields.peek_text("status").and_then(session_status);
     let ended = if fields.has("endedAt") {
@@ -158,16 +215,10 @@ fn version_3(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
     let title = session.members.get("title").and_then(Value::as_str).map(str::to_owned);
     notes.set("summary", fields.text("description").or(title));
     if let Some(mut data) = fields.fields("data") {
-        let tasks = data.list("tasks").unwrap_or_default();
-        notes.add_all(
-            "tasks",
-            tasks,
-            &["description", "title", "name", "content"],
-            &[("status", "status")],
-        );
+        tasks(&mut data, &mut notes);
         notes.set("state", (!data.is_empty()).then(|| Value::Object(data.rest())));
     }
-    notes.extra(System::ClaudeFlow, fields.rest());
+    notes.extra(SYSTEM, fields.rest());
     point.record = notes.finish();
     session.checkpoints.push(point);
     out.sessions.push(session);

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use super::SYSTEM;
 use super::{
     super::{
-        File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem, System,
+        File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem,
         fields::ObjectFields,
         notes::{RecordNotes, session_status},
+        receipt::Rows,
         time,
     },
     related_tables,
@@ -85,6 +87,25 @@ pub(super) fn parse(file: &File, log: Option<&File>, out: &mut ParseOutcome) {
     }
 }
 
+/// The rows of a database, as far as it can be read, without its log.
+pub(in super::super) fn rows_of(file: &File) -> Rows {
+    let mut out = Rows::new();
+    let Ok(database) = Database::open(&file.bytes, None) else {
+        return out;
+    };
+    for table in database.tables().unwrap_or_default() {
+        let rows = database.rows(&table).rows.into_iter().map(|row| {
+            let names = table.columns.iter().map(|column| column.name.clone());
+            names
+                .zip(row.cells)
+                .filter_map(|(name, cell)| Some((name.clone(), value(&name, cell)?)))
+                .collect()
+        });
+        out.insert(table.name.clone(), rows.collect());
+    }
+    out
+}
+
 /// A cell as JSON; `None` for NULL.
 fn value(column: &str, cell: SqlValue) -> Option<Value> {
     Some(match cell {
@@ -93,7 +114,7 @@ fn value(column: &str, cell: SqlValue) -> Option<Value> {
         SqlValue::Real(number) => {
             serde_json::Number::from_f64(number).map_or_else(|| number.to_string().into(), Value::Number)
         }
-        SqlValue::Text(text) if JSON.contains(&column) => wrappers::inside(&text),
+        SqlValue::Text(text) if JSON.contains(&column) || text.starts_with("__compressed__") => wrappers::inside(&text),
         SqlValue::Text(text) => text.into(),
         SqlValue::Blob(bytes) => match String::from_utf8(bytes) {
             Ok(text) => text.into(),
@@ -259,7 +280,7 @@ pub(super) struct HiveTables {
 
 /// A session from its row and its parts; also of the files that hold both.
 pub(super) fn session(file: &File, id: &str, mut row: ObjectFields, mut parts: HiveTables) -> ForeignSession {
-    let mut session = ForeignSession::new(System::ClaudeFlow, id, file);
+    let mut session = ForeignSession::new(SYSTEM, id, file);
     row.id("id");
     let word = row.peek_text("status").map(str::to_owned);
     let status = word
@@ -271,7 +292,12 @@ pub(super) fn session(file: &File, id: &str, mut row: ObjectFields, mut parts: H
         row.take("status");
     }
     session.member("title", row.text("swarm_name").or_else(|| row.text("name")));
-    session.member("task", row.text("objective").or_else(|| row.text("task")));
+    session.member(
+        "task",
+        ["objective", "task_description", "task"]
+            .iter()
+            .find_map(|key| row.text(key)),
+    );
     session.member("agent", row.text("agent_type").or_else(|| row.text("agent")));
     session.member("task_state", row.text("task_state"));
     let times = ["updated_at", "paused_at", "resumed_at", "created_at"];
@@ -292,12 +318,21 @@ pub(super) fn session(file: &File, id: &str, mut row: ObjectFields, mut parts: H
         .iter()
         .find_map(|key| session.members.get(*key)?.as_str().map(str::to_owned));
     notes.set("summary", words);
-    notes.set("state", row.take("checkpoint_data"));
+    // A session without data of its own is where its latest checkpoint was.
+    let latest = session.checkpoints.last();
+    let state = row
+        .take("checkpoint_data")
+        .or_else(|| latest.and_then(|point| point.record.get("state").cloned()));
+    notes.set("state", state);
+    if let Some(latest) = latest {
+        last.git.branch.clone_from(&latest.git.branch);
+        last.git.clean = latest.git.clean;
+    }
     let mut kept = Vec::new();
     for mut line in parts.logs {
         let whole = line.clone();
         session.log.push(ForeignLogLine {
-            at: line.time("timestamp"),
+            at: line.time("timestamp").or_else(|| line.time("created_at")),
             level: line
                 .text("log_level")
                 .or_else(|| line.text("level"))
@@ -305,9 +340,7 @@ pub(super) fn session(file: &File, id: &str, mut row: ObjectFields, mut parts: H
             message: line.text("message").unwrap_or_default(),
             agent: line.text("agent_id"),
         });
-        for key in ["id", "session_id"] {
-            line.take(key);
-        }
+        line.take("session_id");
         if !line.is_empty() {
             kept.push(Value::Object(whole.rest()));
         }
@@ -320,7 +353,7 @@ pub(super) fn session(file: &File, id: &str, mut row: ObjectFields, mut parts: H
         row.put("swarm", Value::Object(swarm.rest()));
     }
     related_tables::others(parts.others, &mut notes, &mut row);
-    notes.extra(System::ClaudeFlow, row.rest());
+    notes.extra(SYSTEM, row.rest());
     last.record = notes.finish();
     session.checkpoints.push(last);
     session
@@ -338,13 +371,21 @@ fn point(mut row: ObjectFields) -> ForeignCheckpoint {
             other => wrappers::plain(other),
         });
     row.take("session_id");
+    let mut point = ForeignCheckpoint::default();
+    point.git.branch = row.text("git_branch");
+    point.git.clean = match row.get("git_uncommitted") {
+        Some(Value::Bool(changed)) => Some(!changed),
+        Some(Value::Number(count)) => count.as_i64().map(|count| count == 0),
+        _ => None,
+    };
+    point.git.commit = row.text("git_commit");
     let created = row.time("created_at").or_else(|| row.time("timestamp"));
     // The column has seconds; the data may have the same moment more exactly.
     let exact = data.as_ref().and_then(|data| time::of_value(data.get("timestamp")?));
     let same = |exact: &crate::model::time::Timestamp| {
         created.is_none_or(|created| (exact.unix() - created.unix()).abs() <= 2)
     };
-    let mut point = ForeignCheckpoint::new(id.or_else(|| name.clone()).unwrap_or_default());
+    point.id = id.or_else(|| name.clone()).unwrap_or_default();
     point.at = exact.filter(same).or(created);
     let mut notes = RecordNotes::default();
     let changes = data.as_ref().and_then(|data| data.get("changeCount")?.as_u64());
@@ -359,7 +400,7 @@ fn point(mut row: ObjectFields) -> ForeignCheckpoint {
     }
     point.name = name;
     notes.set("state", data.filter(|data| !data.is_null()));
-    notes.extra(System::ClaudeFlow, row.rest());
+    notes.extra(SYSTEM, row.rest());
     point.record = notes.finish();
     point
 }

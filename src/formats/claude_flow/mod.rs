@@ -11,7 +11,10 @@ mod related_tables;
 pub mod sqlite;
 mod wrappers;
 
-use super::{File, ParseOutcome, claude_mpm::has};
+use super::{File, Format, ParseOutcome, Recognition, System, claude_mpm::has, system::is_below};
+
+pub(super) use hive::rows_of;
+pub(super) use wrappers::plain;
 
 fn is_log_of_database(file: &File) -> bool {
     file.name().ends_with(".db-wal")
@@ -21,24 +24,47 @@ fn is_database(file: &File) -> bool {
     file.bytes.starts_with(sqlite::MAGIC) || file.is("db")
 }
 
-fn below(file: &File, folder: &str) -> bool {
-    format!("/{}", file.path).contains(folder)
+pub(super) const SYSTEM: System = System::of(&ClaudeFlow);
+
+/// The sessions of claude-flow.
+struct ClaudeFlow;
+
+impl Format for ClaudeFlow {
+    fn name(&self) -> &'static str {
+        "claude-flow"
+    }
+
+    fn places(&self) -> &'static [&'static str] {
+        &[
+            ".hive-mind",
+            ".claude/checkpoints",
+            ".claude-flow/sessions",
+            ".claude-flow/hive-mind",
+        ]
+    }
+
+    fn homes(&self) -> &'static [&'static str] {
+        &[".hive-mind", ".claude-flow", ".claude/checkpoints"]
+    }
+
+    fn recognize(&self, file: &File) -> Recognition {
+        let is_home = self.homes().iter().any(|home| is_below(file, home));
+        let name = file.name();
+        let is_known = file.is("json") || (name.starts_with("summary-session-") && file.is("md"));
+        let is_tree = file.bytes.trim_ascii_start().starts_with(b"{");
+        let is_one = is_tree && (files::looks_like_one(&file.bytes) || checkpoints::looks_like_one(&file.bytes));
+        Recognition::Mark
+            .when(file.bytes.starts_with(sqlite::MAGIC))
+            .max(Recognition::Content.when(is_one))
+            .max(Recognition::Name.when((is_home && is_known) || is_database(file) || is_log_of_database(file)))
+    }
+
+    fn parse(&self, files: &[File]) -> ParseOutcome {
+        parse(files)
+    }
 }
 
-pub(super) fn owns(file: &File) -> bool {
-    if is_database(file) || is_log_of_database(file) {
-        return true;
-    }
-    let name = file.name();
-    let places = ["/.hive-mind/", "/.claude/checkpoints/", "/.claude-flow/"];
-    let known = file.is("json") || (name.starts_with("summary-session-") && file.is("md"));
-    if known && places.iter().any(|place| below(file, place)) {
-        return true;
-    }
-    file.is("json") && (files::looks_like_one(&file.bytes) || checkpoints::looks_like_one(&file.bytes))
-}
-
-pub(super) fn parse(files: &[File]) -> ParseOutcome {
+fn parse(files: &[File]) -> ParseOutcome {
     let mut out = ParseOutcome::default();
     let (mut sessions, mut points) = (Vec::new(), Vec::new());
     for file in files {
@@ -49,9 +75,9 @@ pub(super) fn parse(files: &[File]) -> ParseOutcome {
             let log = files.iter().find(|other| other.path == format!("{}-wal", file.path));
             hive::parse(file, log, &mut out);
         } else if checkpoints::looks_like_one(&file.bytes)
-            || below(file, "/.claude/checkpoints/")
+            || is_below(file, ".claude/checkpoints")
             || file.is("md")
-            || !(files::looks_like_one(&file.bytes) || below(file, "/.hive-mind/") || below(file, "/.claude-flow/"))
+            || !(files::looks_like_one(&file.bytes) || is_below(file, ".hive-mind") || is_below(file, ".claude-flow"))
         {
             points.push(file);
         } else {

@@ -3,10 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::super::{
-    File, ForeignCheckpoint, ForeignRepoState, ForeignSession, Problem, System,
+    File, ForeignCheckpoint, ForeignRepoState, ForeignSession, Problem,
     fields::ObjectFields,
     notes::{NoteItem, RecordNotes},
 };
+use super::SYSTEM;
 use crate::model::session::SessionStatus;
 
 /// Reads a pause session; `None` with a problem when it is none.
@@ -34,7 +35,7 @@ pub(super) fn parse(value: Value, file: &File, problems: &mut Vec<Problem>) -> O
         let what = format!("it calls itself '{}'", id.escape_debug());
         problems.push(Problem::note(&file.path, what));
     }
-    let mut session = ForeignSession::new(System::ClaudeMpm, &id, file);
+    let mut session = ForeignSession::new(SYSTEM, &id, file);
     session.status(SessionStatus::Paused);
     let mut checkpoint = ForeignCheckpoint::new(id);
     checkpoint.at = fields.time("paused_at").or_else(|| fields.time("created_at"));
@@ -80,6 +81,9 @@ pub(super) fn parse(value: Value, file: &File, problems: &mut Vec<Problem>) -> O
         }
         fields.put_back("resume_instructions", instructions);
     }
+    for reminder in fields.list("important_reminders").unwrap_or_default() {
+        super::reminder(reminder, &mut notes);
+    }
     let questions = fields.list("open_questions").unwrap_or_default();
     notes.add_all("questions", questions, &["question", "text"], &[("answer", "answer")]);
     super::rest(&mut notes, fields);
@@ -95,7 +99,16 @@ fn conversation(fields: &mut ObjectFields, session: &mut ForeignSession, notes: 
     };
     notes.set("summary", conversation.text("summary"));
     session.member("task", conversation.text("primary_task"));
-    let names = ["text", "description", "step", "title", "item"];
+    let names = [
+        "task",
+        "text",
+        "description",
+        "step",
+        "title",
+        "item",
+        "action",
+        "summary",
+    ];
     for list in ["accomplishments", "next_steps"] {
         notes.add_all(list, conversation.list(list).unwrap_or_default(), &names, &[]);
     }
@@ -107,7 +120,14 @@ fn resume_log(fields: &mut ObjectFields, notes: &mut RecordNotes) {
     notes.set("summary", fields.text("mission_summary"));
     for (from, list) in [("accomplishments", "accomplishments"), ("next_steps", "next_steps")] {
         match fields.get(from) {
-            Some(Value::Array(_)) => notes.add_all(list, fields.list(from).unwrap_or_default(), &["text"], &[]),
+            Some(Value::Array(_)) => {
+                notes.add_all(
+                    list,
+                    fields.list(from).unwrap_or_default(),
+                    &["task", "text", "description"],
+                    &[],
+                );
+            }
             _ => {
                 if let Some(text) = fields.text(from) {
                     notes.add(list, NoteItem::new(text));
@@ -124,12 +144,20 @@ fn todo(item: Value, done: bool, notes: &mut RecordNotes) {
             let text = ["content", "text", "title"].iter().find_map(|key| fields.text(key));
             match text {
                 Some(text) => {
+                    // Words that say what the list says.
+                    let is_usual = |word: &str| word == super::todo_status(done);
+                    if fields.peek_text("status").is_some_and(is_usual) {
+                        fields.take("status");
+                    }
                     let item = NoteItem::new(text)
                         .with_id(fields.text("id"))
                         .with("done", done.then_some(true));
                     notes.add("todos", item.and(fields));
                 }
-                None => notes.add("todos", NoteItem::new(Value::Object(fields.rest()).to_string())),
+                None => notes.add(
+                    "todos",
+                    NoteItem::new(Value::Object(fields.rest()).to_string()).with("done", done.then_some(true)),
+                ),
             }
         }
         Value::String(text) => notes.add("todos", NoteItem::new(text).with("done", done.then_some(true))),

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::super::{
-    File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem, System,
+    File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem,
     fields::ObjectFields,
     notes::{RecordNotes, add_extra},
 };
+use super::SYSTEM;
 use crate::model::{json as strict, session::SessionStatus};
 
 pub(super) fn parse(file: &File, out: &mut ParseOutcome) {
@@ -52,11 +53,11 @@ fn add(id: &str, actions: Vec<Value>, file: &File, out: &mut ParseOutcome) {
         session.log.extend(lines);
         let checkpoint = &mut session.checkpoints[0];
         checkpoint.messages.extend(messages);
-        add_extra(&mut checkpoint.record, System::ClaudeMpm, "actions", actions);
+        add_extra(&mut checkpoint.record, SYSTEM, "actions", actions);
         return;
     }
     let over = lines.iter().any(|line| line.message.starts_with("pause_finalized"));
-    let mut session = ForeignSession::new(System::ClaudeMpm, id, file);
+    let mut session = ForeignSession::new(SYSTEM, id, file);
     session.status(if over {
         SessionStatus::Paused
     } else {
@@ -68,10 +69,7 @@ fn add(id: &str, actions: Vec<Value>, file: &File, out: &mut ParseOutcome) {
     checkpoint.messages = messages.collect();
     let mut notes = RecordNotes::default();
     notes.set("summary", Some(format!("Pause in progress: {} actions", actions.len())));
-    notes.extra(
-        System::ClaudeMpm,
-        Map::from_iter([("actions".to_owned(), Value::Array(actions))]),
-    );
+    notes.extra(SYSTEM, Map::from_iter([("actions".to_owned(), Value::Array(actions))]));
     checkpoint.record = notes.finish();
     session.log = lines;
     session.checkpoints.push(checkpoint);

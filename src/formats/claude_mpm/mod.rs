@@ -12,9 +12,14 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use super::{Attachment, File, ParseOutcome, Problem, System, notes::RecordNotes, yaml};
+use serde_json::Value;
 
-pub(super) use write::write;
+use super::{
+    Attachment, ExportExtent, ExportFiles, ExportInput, File, Format, FormatWriter, ParseOutcome, Problem, Recognition,
+    System,
+    notes::{NoteItem, RecordNotes},
+    yaml,
+};
 
 /// Whether a name is `session-YYYYMMDD-HHMMSS` with anything behind it.
 fn is_session(name: &str) -> bool {
@@ -32,7 +37,10 @@ fn is_session(name: &str) -> bool {
 }
 
 fn is_log(file: &File) -> bool {
-    file.name() == "ACTIVE-PAUSE.jsonl" || file.name().ends_with("-incremental.jsonl")
+    let is_lines = |line: &[u8]| has(line, "\"pause_started\"") && has(line, "\"session_id\"");
+    file.name() == "ACTIVE-PAUSE.jsonl"
+        || file.name().ends_with("-incremental.jsonl")
+        || file.bytes.split(|byte| *byte == b'\n').next().is_some_and(is_lines)
 }
 
 /// The litter that each pause leaves: `.session-*.tmp.sha256`, named after a file that is gone.
@@ -40,19 +48,98 @@ fn is_litter(file: &File) -> bool {
     file.name().starts_with(".session-") && file.name().ends_with(".sha256")
 }
 
-pub(super) fn owns(file: &File) -> bool {
+pub(super) const SYSTEM: System = System::of(&ClaudeMpm);
+
+/// The pause sessions of claude-mpm.
+struct ClaudeMpm;
+
+impl Format for ClaudeMpm {
+    fn name(&self) -> &'static str {
+        "claude-mpm"
+    }
+
+    fn places(&self) -> &'static [&'static str] {
+        &[".claude-mpm/sessions"]
+    }
+
+    fn homes(&self) -> &'static [&'static str] {
+        &[".claude-mpm"]
+    }
+
+    fn recognize(&self, file: &File) -> Recognition {
+        let content = Recognition::Content.when(is_pause(file));
+        content.max(Recognition::Name.when(is_named(file)))
+    }
+
+    fn parse(&self, files: &[File]) -> ParseOutcome {
+        parse(files)
+    }
+
+    fn writer(&self) -> Option<&dyn FormatWriter> {
+        Some(&ClaudeMpm)
+    }
+}
+
+impl FormatWriter for ClaudeMpm {
+    fn about(&self) -> &'static str {
+        "a pause session that claude-mpm reads: session-<time>.json"
+    }
+
+    fn extent(&self) -> ExportExtent {
+        ExportExtent::File
+    }
+
+    fn write(&self, out: &ExportInput<'_>) -> ExportFiles {
+        write::write(out)
+    }
+}
+
+fn is_named(file: &File) -> bool {
     let name = file.name();
     let known = ["json", "yaml", "yml", "md"].iter().any(|end| file.is(end));
-    if (is_session(name) && known) || name == "LATEST-SESSION.txt" || is_log(file) || is_litter(file) {
-        return true;
+    (is_session(name) && known) || name == "LATEST-SESSION.txt" || is_log(file) || is_litter(file)
+}
+
+/// Whether the content is that of a pause, whatever the name: members of the tree that no other system writes together,
+/// the title of the document, the first action of a log.
+fn is_pause(file: &File) -> bool {
+    let start = file.bytes.trim_ascii_start();
+    let any = |words: &[&str]| words.iter().any(|word| has(&file.bytes, word));
+    if start.starts_with(b"{") {
+        let is_tree = has(&file.bytes, "\"session_id\"")
+            && any(&["\"paused_at\"", "\"mission_summary\""])
+            && any(&[
+                "\"conversation\"",
+                "\"git_context\"",
+                "\"todos\"",
+                "\"mission_summary\"",
+            ]);
+        let is_other = any(&["\"swarm_id\"", "\"__session_meta__\"", "\"git-checkpoint"]);
+        let is_lines = any(&["\"pause_started\"", "\"pause_finalized\""]) && has(&file.bytes, "\"session_id\"");
+        return (is_tree && !is_other) || is_lines;
     }
-    let below = format!("/{}", file.path).contains("/.claude-mpm/");
-    if below && known {
-        return true;
+    if start.starts_with(b"#") {
+        return markdown::is_titled(&file.text_start());
     }
-    let (json, yaml) = (file.is("json"), file.is("yaml") || file.is("yml"));
-    (json && has(&file.bytes, "\"paused_at\"") && has(&file.bytes, "\"session_id\""))
-        || (yaml && has(&file.bytes, "paused_at:") && has(&file.bytes, "session_id:"))
+    let at_line = |word: &str| file.bytes.starts_with(word.as_bytes()) || has(&file.bytes, &format!("\n{word}"));
+    at_line("session_id:") && at_line("paused_at:")
+}
+
+/// A reminder: an instruction for whoever resumes.
+fn reminder(value: Value, notes: &mut RecordNotes) {
+    let text = match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    notes.add("resume_instructions", NoteItem::new(text).with("kind", Some(REMINDER)));
+}
+
+/// The kind of an instruction that is a reminder here.
+const REMINDER: &str = "reminder";
+
+/// The word for a todo that is done or not.
+fn todo_status(done: bool) -> &'static str {
+    if done { "completed" } else { "pending" }
 }
 
 /// Whether a word is in the first 64 KiB.
@@ -61,7 +148,7 @@ pub(super) fn has(bytes: &[u8], word: &str) -> bool {
     start.windows(word.len()).any(|window| window == word.as_bytes())
 }
 
-pub(super) fn parse(files: &[File]) -> ParseOutcome {
+fn parse(files: &[File]) -> ParseOutcome {
     let mut out = ParseOutcome::default();
     let mut groups: BTreeMap<(String, String), Vec<&File>> = BTreeMap::new();
     let (mut pointers, mut logs) = (Vec::new(), Vec::new());
@@ -100,11 +187,16 @@ pub(super) fn parse(files: &[File]) -> ParseOutcome {
     out
 }
 
+/// The form of a file, by its content where the name says nothing: 0 for JSON, 1 for YAML, 2 for Markdown.
 fn rank(file: &File) -> u8 {
+    let start = file.bytes.trim_ascii_start();
     match file.name().rsplit('.').next() {
         Some("json") => 0,
         Some("yaml" | "yml") => 1,
-        _ => 2,
+        Some("md") => 2,
+        _ if start.starts_with(b"{") => 0,
+        _ if start.starts_with(b"#") => 2,
+        _ => 1,
     }
 }
 
@@ -159,5 +251,5 @@ fn pointer(file: &File, out: &mut ParseOutcome) {
 
 /// Puts what is left of a source into `extra`.
 fn rest(notes: &mut RecordNotes, fields: super::fields::ObjectFields) {
-    notes.extra(System::ClaudeMpm, fields.rest());
+    notes.extra(SYSTEM, fields.rest());
 }

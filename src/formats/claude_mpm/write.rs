@@ -2,13 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{
-    System,
-    export::{self, ExportFiles, ExportInput},
-};
+use super::super::export::{self, ExportFiles, ExportInput};
+use super::SYSTEM;
 use crate::model::{
     document::CheckpointKind,
-    record::{Note, Record, TaskStatus},
+    record::{Note, Record, TaskStatus, UnknownMembers},
 };
 
 /// Writes the latest checkpoint as `session-YYYYMMDD-HHMMSS.json`. Fields that came from claude-mpm go back to their
@@ -16,8 +14,8 @@ use crate::model::{
 pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
     let document = out.latest();
     let record = &document.record;
-    let mut root = export::own(record, System::ClaudeMpm);
-    let name = export::foreign_id(document, System::ClaudeMpm)
+    let mut root = export::own(record, SYSTEM);
+    let name = export::foreign_id(document, SYSTEM)
         .filter(|id| super::is_session(id) && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)))
         .unwrap_or_else(|| {
             format!(
@@ -38,20 +36,22 @@ pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
         context_usage.unwrap_or_else(|| json!({"tokens_used": 0, "tokens_total": 200_000, "percentage": 0})),
     );
     tree.insert("conversation".into(), conversation(out, &mut root));
-    // Imported data describes the time of the import; whoever went on here is somewhere else.
+    // An import says where the source was; whoever went on here is somewhere else.
     let then = root
         .remove("git_context")
         .filter(|_| document.kind == CheckpointKind::Import);
     let is_ours = then.is_none();
     tree.insert("git_context".into(), then.unwrap_or_else(|| git(out)));
-    let worktree = json!({ "working_directory": document.worktree.path });
+    let worktree = json!({ "working_directory": "." });
     tree.insert(
         "active_context".into(),
         root.remove("active_context").unwrap_or(worktree),
     );
+    root.remove("important_reminders");
+    let reminders = record.resume_instructions.iter().filter(|note| is_reminder(note));
     tree.insert(
         "important_reminders".into(),
-        root.remove("important_reminders").unwrap_or_else(|| json!([])),
+        reminders.map(|note| Value::String(note.text.clone())).collect(),
     );
     tree.insert("resume_instructions".into(), instructions(record, &mut root));
     let questions = record.questions.iter().map(|question| match &question.answer {
@@ -65,7 +65,7 @@ pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
     );
     let todos = |done: bool| -> Value {
         let own = record.todos.iter().filter(|todo| todo.done == done);
-        own.map(|todo| Value::String(todo.text.clone())).collect()
+        own.map(|todo| todo_object(&todo.text, done, &todo.unknown)).collect()
     };
     let mut list = export::object(root.remove("todos"));
     list.insert("active".into(), todos(false));
@@ -86,13 +86,43 @@ pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
         .unwrap_or_else(|| json!(format!("{} {}", document.tool.name, document.tool.version)));
     tree.insert("version".into(), version);
     tree.insert("build".into(), root.remove("build").unwrap_or(json!("current")));
-    tree.insert(
-        "project_path".into(),
-        root.remove("project_path")
-            .unwrap_or_else(|| document.worktree.path.clone().into()),
-    );
+    // Its reader takes only sessions of the directory it runs in, which is wherever this file goes.
+    root.remove("project_path");
+    tree.insert("project_path".into(), ".".into());
     tree.extend(root);
     ExportFiles::one(format!("{name}.json"), export::json(&Value::Object(tree)))
+}
+
+/// A todo as its readers take it apart: version 4.11 asks each for members.
+fn todo_object(text: &str, done: bool, unknown: &UnknownMembers) -> Value {
+    let mut todo = json!({ "content": text, "status": super::todo_status(done) });
+    for (key, value) in unknown {
+        let name = key.strip_prefix("foreign_").unwrap_or(key);
+        // A word that came with it is while it fits the list.
+        if name != "status" || !done {
+            todo[name] = value.clone();
+        }
+    }
+    todo
+}
+
+/// A step: a text, or the object it came as.
+fn next_step(note: &Note) -> Value {
+    let own = note.unknown.iter();
+    let own: Map<String, Value> = own
+        .map(|(key, value)| (key.strip_prefix("foreign_").unwrap_or(key).to_owned(), value.clone()))
+        .filter(|(key, _)| key != "details")
+        .collect();
+    if own.is_empty() {
+        return Value::String(note.text.clone());
+    }
+    let mut step = Map::from_iter([("task".to_owned(), Value::String(note.text.clone()))]);
+    step.extend(own);
+    Value::Object(step)
+}
+
+fn is_reminder(note: &Note) -> bool {
+    note.unknown.get("kind").and_then(Value::as_str) == Some(super::REMINDER)
 }
 
 fn texts(notes: &[Note]) -> Value {
@@ -113,7 +143,7 @@ fn conversation(out: &ExportInput<'_>, root: &mut Map<String, Value>) -> Value {
     }
     tree.insert("summary".into(), record.summary.clone().unwrap_or_default().into());
     tree.insert("accomplishments".into(), texts(&record.accomplishments));
-    tree.insert("next_steps".into(), texts(&record.next_steps));
+    tree.insert("next_steps".into(), record.next_steps.iter().map(next_step).collect());
     Value::Object(tree)
 }
 
@@ -150,7 +180,11 @@ fn git(out: &ExportInput<'_>) -> Value {
 
 fn instructions(record: &Record, root: &mut Map<String, Value>) -> Value {
     let mut tree = export::object(root.remove("resume_instructions"));
-    tree.insert("quick_start".into(), texts(&record.resume_instructions));
+    let own = record.resume_instructions.iter().filter(|note| !is_reminder(note));
+    tree.insert(
+        "quick_start".into(),
+        own.map(|note| Value::String(note.text.clone())).collect(),
+    );
     let files = record.open_files.iter().map(|file| Value::String(file.path.clone()));
     tree.insert("files_to_review".into(), files.collect());
     tree.entry("validation_commands")

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{
-    File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System,
+    ExportExtent, ExportFiles, ExportInput, File, ForeignCheckpoint, ForeignSession, Format, FormatWriter,
+    ParseOutcome, Problem, Recognition, System,
     claude_mpm::has,
     fields::ObjectFields,
     notes::{NoteItem, RecordNotes},
@@ -23,8 +24,6 @@ use crate::model::{
     time::Timestamp,
 };
 
-pub(super) use write::write;
-
 const PARTS: [&str; 6] = [
     "session",
     "chat",
@@ -34,8 +33,8 @@ const PARTS: [&str; 6] = [
     "agent-description",
 ];
 
-/// Whether two files of one directory are of the same session.
-pub(super) fn joins(one: &str, other: &str) -> bool {
+/// Whether two files of one folder are of the same session.
+fn joins(one: &str, other: &str) -> bool {
     let id = |name| parted(name).map(|(_, id)| id);
     id(one).is_some() && id(one) == id(other)
 }
@@ -53,26 +52,68 @@ fn parted(name: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-pub(super) fn owns(file: &File) -> bool {
-    if split(file).is_some() {
-        return true;
+pub(super) const SYSTEM: System = System::of(&Dagent);
+
+/// The sessions of dagent.
+struct Dagent;
+
+impl Format for Dagent {
+    fn name(&self) -> &'static str {
+        "dagent"
     }
-    match file.name() {
-        "chat.json" => has(&file.bytes, "\"entries\"") || has(&file.bytes, "\"messages\""),
-        "session.json" => has(&file.bytes, "\"taskId\"") && has(&file.bytes, "\"messages\""),
-        _ => {
-            let said = ["\"task_to_harness\"", "\"harness_to_task\""]
-                .iter()
-                .any(|word| has(&file.bytes, word));
-            let chat = ["\"entries\"", "\"role\"", "\"content\""]
-                .iter()
-                .all(|word| has(&file.bytes, word));
-            file.is("json") && (said || chat)
-        }
+
+    fn places(&self) -> &'static [&'static str] {
+        &[".dagent", ".dagent-worktrees"]
+    }
+
+    fn homes(&self) -> &'static [&'static str] {
+        &[".dagent"]
+    }
+
+    fn recognize(&self, file: &File) -> Recognition {
+        let has = |word: &str| has(&file.bytes, word);
+        let is_tree = file.bytes.trim_ascii_start().starts_with(b"{") && !file.is("jsonl");
+        let is_task = has("\"taskId\"") && has("\"messages\"") && has("\"agentId\"");
+        let is_old = has("\"task_to_harness\"") || has("\"harness_to_task\"");
+        let is_chat = has("\"entries\"") && has("\"role\"") && has("\"content\"");
+        let is_named = match file.name() {
+            "chat.json" => has("\"entries\"") || has("\"messages\""),
+            "session.json" => has("\"taskId\"") && has("\"messages\""),
+            _ => split(file).is_some(),
+        };
+        Recognition::Content
+            .when(is_tree && (is_task || is_old || is_chat))
+            .max(Recognition::Name.when(is_named))
+    }
+
+    fn parse(&self, files: &[File]) -> ParseOutcome {
+        parse(files)
+    }
+
+    fn writer(&self) -> Option<&dyn FormatWriter> {
+        Some(&Dagent)
     }
 }
 
-pub(super) fn parse(files: &[File]) -> ParseOutcome {
+impl FormatWriter for Dagent {
+    fn about(&self) -> &'static str {
+        "the files of a dagent session with its chat; needs -o DIR"
+    }
+
+    fn extent(&self) -> ExportExtent {
+        ExportExtent::Directory
+    }
+
+    fn write(&self, out: &ExportInput<'_>) -> ExportFiles {
+        write::write(out)
+    }
+
+    fn joins(&self, written: &ExportFiles, path: &str) -> bool {
+        written.0.iter().any(|(own, _)| joins(own, path))
+    }
+}
+
+fn parse(files: &[File]) -> ParseOutcome {
     let mut out = ParseOutcome::default();
     let mut sets: BTreeMap<(&str, &str), Vec<(&'static str, &File)>> = BTreeMap::new();
     for file in files {
@@ -103,7 +144,7 @@ fn object(file: &File, out: &mut ParseOutcome) -> Option<ObjectFields> {
 }
 
 fn set(id: &str, parts: &[(&'static str, &File)], out: &mut ParseOutcome) {
-    let mut session = ForeignSession::new(System::Dagent, id, parts[0].1);
+    let mut session = ForeignSession::new(SYSTEM, id, parts[0].1);
     for (_, file) in &parts[1..] {
         session.source(file);
     }
@@ -138,7 +179,7 @@ fn set(id: &str, parts: &[(&'static str, &File)], out: &mut ParseOutcome) {
     if !notes.has("summary") {
         notes.set("summary", words);
     }
-    notes.extra(System::Dagent, extra);
+    notes.extra(SYSTEM, extra);
     point.record = notes.finish();
     session.checkpoints.push(point);
     out.sessions.push(session);
@@ -288,12 +329,12 @@ fn told(fields: &ObjectFields, fallback: Option<Timestamp>) -> Option<Compaction
         tokens_after: 0,
         duration_ms: 0,
         count,
-        by: System::Dagent.word().to_owned(),
+        by: SYSTEM.word().to_owned(),
         unknown: Map::new(),
     })
 }
 
-/// The context: for people as Markdown next to the checkpoint, exactly in `extra`.
+/// The context: for people as Markdown beside the checkpoint, exactly in `extra`.
 fn context(fields: &ObjectFields, session: &mut ForeignSession, point: &mut ForeignCheckpoint) {
     session.member("feature", fields.peek_text("featureName").map(str::to_owned));
     session.member(

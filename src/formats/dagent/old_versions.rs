@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::super::{
-    File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System,
+    File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem,
     fields::ObjectFields,
     notes::{RecordNotes, session_status},
     time,
 };
+use super::SYSTEM;
 use crate::model::session::SessionStatus;
 
 pub(super) fn parse(file: &File, out: &mut ParseOutcome) {
@@ -33,7 +34,7 @@ fn chat(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
         "" => file.stem().to_owned(),
         folder => format!("{folder}-chat"),
     };
-    let mut session = ForeignSession::new(System::Dagent, &id, file);
+    let mut session = ForeignSession::new(SYSTEM, &id, file);
     session.status(SessionStatus::Active);
     let mut point = ForeignCheckpoint::new(id);
     let key = if fields.has("entries") { "entries" } else { "messages" };
@@ -55,7 +56,7 @@ fn chat(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
     notes.set("summary", first.map(str::to_owned));
     times(&whole, &mut session, &mut point);
     point.messages = whole;
-    notes.extra(System::Dagent, fields.rest());
+    notes.extra(SYSTEM, fields.rest());
     point.record = notes.finish();
     session.checkpoints.push(point);
     out.sessions.push(session);
@@ -76,7 +77,7 @@ fn task(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
     let mut above = file.folder().rsplit('/').skip(1);
     let feature = (above.next() == Some("nodes")).then(|| above.next()).flatten();
     let id = feature.map_or_else(|| task.clone(), |feature| format!("{feature}-{task}"));
-    let mut session = ForeignSession::new(System::Dagent, &id, file);
+    let mut session = ForeignSession::new(SYSTEM, &id, file);
     session.member("feature_id", feature);
     session.member("task_id", Some(task.clone()));
     session.member("agent", fields.text("agentId"));
@@ -112,7 +113,7 @@ fn task(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
     point.messages = messages;
     let mut notes = RecordNotes::default();
     notes.set("summary", summary);
-    notes.extra(System::Dagent, fields.rest());
+    notes.extra(SYSTEM, fields.rest());
     point.record = notes.finish();
     session.checkpoints.push(point);
     out.sessions.push(session);

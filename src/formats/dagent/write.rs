@@ -2,10 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{
-    System,
-    export::{self, ExportFiles, ExportInput},
-};
+use super::super::export::{self, ExportFiles, ExportInput};
+use super::SYSTEM;
 use crate::model::{document::CheckpointKind, record::TaskStatus, session::SessionStatus};
 
 /// Writes `session_<id>.json`, `chat_<id>.json` and `checkpoint_<id>.json`, and the context and the agent's description
@@ -13,9 +11,9 @@ use crate::model::{document::CheckpointKind, record::TaskStatus, session::Sessio
 pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
     let document = out.latest();
     let (record, session) = (&document.record, &document.session);
-    let mut own = export::own(record, System::Dagent);
+    let mut own = export::own(record, SYSTEM);
     let usable = |id: &String| !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-    let id = export::foreign_id(document, System::Dagent)
+    let id = export::foreign_id(document, SYSTEM)
         .filter(usable)
         .unwrap_or_else(|| session.name.to_string());
     let mut head = export::object(own.remove("session"));

@@ -1,8 +1,9 @@
-//! A session folder: `session.json`, `state.json`, `checkpoints/*.json` with a SHA-256 of their state, logs, artifacts.
+//! A session directory: `session.json`, `state.json`, `checkpoints/*.json` with a SHA-256 of each, logs, artifacts.
 //!
 //! A pattern that several tools follow rather than one tool's format. A checkpoint whose integrity field does not match
-//! is damaged: it is reported and left out, the others are imported. Our own export has the record next to the state.
+//! is damaged: it is reported and left out, the others come in. Our own export has the record next to the state.
 
+mod script;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{
-    Attachment, File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem, System,
+    Attachment, ExportExtent, ExportFiles, ExportInput, File, ForeignCheckpoint, ForeignLogLine, ForeignSession,
+    Format, FormatWriter, ParseOutcome, Problem, Recognition, System,
     claude_mpm::has,
     fields::ObjectFields,
     notes::{RecordNotes, put_extra, session_status},
@@ -18,26 +20,83 @@ use super::{
 };
 use crate::model::{id::Digest, json as strict, session::SessionStatus};
 
-pub(super) use write::write;
-
 /// The most lines of a log that are kept, the latest: a few bytes a line would otherwise fill the memory.
 const LINES_LIMIT: usize = 100_000;
 /// The folders below a session's.
 const INNER: [&str; 3] = ["checkpoints", "logs", "artifacts"];
 
-pub(super) fn owns(file: &File) -> bool {
-    let parent = file.folder().rsplit('/').next().unwrap_or_default();
-    match file.name() {
-        "session.json" | "state.json" => true,
-        name if parent == "checkpoints" && file.is("json") => {
-            name.starts_with("cp-") || has(&file.bytes, "\"integrity\"")
-        }
-        _ => parent == "logs" || parent == "artifacts",
+pub(super) const SYSTEM: System = System::of(&Folder);
+
+/// The directory of a session.
+struct Folder;
+
+impl Format for Folder {
+    fn name(&self) -> &'static str {
+        "folder"
+    }
+
+    fn places(&self) -> &'static [&'static str] {
+        &[".sessions"]
+    }
+
+    fn recognize(&self, file: &File) -> Recognition {
+        let parent = file.folder().rsplit('/').next().unwrap_or_default();
+        let is_point = parent == "checkpoints"
+            && file.is("json")
+            && (file.name().starts_with("cp-") || has(&file.bytes, "\"integrity\""));
+        let is_named = matches!(file.name(), "session.json" | "state.json") || is_point;
+        Recognition::Name.when(is_named || parent == "logs" || parent == "artifacts")
+    }
+
+    /// The inner directories of every session: a file of another system among its artifacts is an artifact.
+    fn directories(&self, files: &[File]) -> Vec<String> {
+        let heads = files.iter().filter(|file| {
+            let is_head = file.name() == "session.json" && super::detect(file) == Some(SYSTEM);
+            is_head && !has(&file.bytes, "\"taskId\"")
+        });
+        heads
+            .flat_map(|head| {
+                let root = head.folder();
+                INNER.map(|inner| {
+                    if root.is_empty() {
+                        inner.to_owned()
+                    } else {
+                        format!("{root}/{inner}")
+                    }
+                })
+            })
+            .collect()
+    }
+
+    fn parse(&self, files: &[File]) -> ParseOutcome {
+        parse(files)
+    }
+
+    fn writer(&self) -> Option<&dyn FormatWriter> {
+        Some(&Folder)
+    }
+}
+
+impl FormatWriter for Folder {
+    fn about(&self) -> &'static str {
+        "a session directory: session.json, checkpoints, artifacts; needs -o DIR"
+    }
+
+    fn extent(&self) -> ExportExtent {
+        ExportExtent::Chain
+    }
+
+    fn write(&self, out: &ExportInput<'_>) -> ExportFiles {
+        write::write(out)
+    }
+
+    fn joins(&self, written: &ExportFiles, path: &str) -> bool {
+        !written.0.iter().any(|(own, _)| own == path) && joins(path)
     }
 }
 
 /// Whether a file at this path in a session's folder is read as part of the session.
-pub(super) fn joins(path: &str) -> bool {
+fn joins(path: &str) -> bool {
     match path.split_once('/') {
         Some(("checkpoints", name)) => name.strip_suffix(".json").is_some(),
         Some((folder, _)) => INNER.contains(&folder),
@@ -45,21 +104,39 @@ pub(super) fn joins(path: &str) -> bool {
     }
 }
 
-/// The folder of the session that a file belongs to.
-fn root(file: &File) -> &str {
+/// The directory of the session that a file belongs to: that above the first inner directory whose parent has a
+/// `session.json` or `state.json`, else the parent of an inner directory, else the file's own.
+fn root<'f>(file: &'f File, heads: &BTreeSet<&str>) -> &'f str {
     let folder = file.folder();
-    let (above, parent) = folder.rsplit_once('/').unwrap_or(("", folder));
-    if INNER.contains(&parent) { above } else { folder }
+    let mut nearest = None;
+    let mut start = 0;
+    for part in folder.split('/') {
+        if INNER.contains(&part) {
+            let above = folder[..start].trim_end_matches('/');
+            if heads.contains(above) {
+                return above;
+            }
+            nearest = Some(above);
+        }
+        start += part.len() + 1;
+    }
+    nearest.unwrap_or(folder)
 }
 
-pub(super) fn parse(files: &[File]) -> ParseOutcome {
+fn parse(files: &[File]) -> ParseOutcome {
     let mut out = ParseOutcome::default();
     let mut groups: BTreeMap<&str, Vec<&File>> = BTreeMap::new();
+    let heads = files
+        .iter()
+        .filter(|file| matches!(file.name(), "session.json" | "state.json"));
+    let heads: BTreeSet<&str> = heads.map(File::folder).collect();
     for file in files {
-        groups.entry(root(file)).or_default().push(file);
+        groups.entry(root(file, &heads)).or_default().push(file);
     }
     for (root, files) in groups {
-        let is_session = files.iter().any(|file| file.is("json") && !is_inner(file, "artifacts"));
+        let is_session = files
+            .iter()
+            .any(|file| file.is("json") && !is_inner(root, file, "artifacts"));
         if is_session {
             session(root, &files, &mut out);
         } else {
@@ -72,8 +149,14 @@ pub(super) fn parse(files: &[File]) -> ParseOutcome {
     out
 }
 
-fn is_inner(file: &File, folder: &str) -> bool {
-    file.folder().rsplit('/').next() == Some(folder)
+/// Whether a file lies in an inner directory of the session at this place.
+fn is_inner(root: &str, file: &File, inner: &str) -> bool {
+    let below = file
+        .path
+        .strip_prefix(root)
+        .unwrap_or(&file.path)
+        .trim_start_matches('/');
+    below.split('/').next() == Some(inner)
 }
 
 fn object(file: &File, out: &mut ParseOutcome) -> Option<ObjectFields> {
@@ -105,7 +188,7 @@ fn session(root: &str, files: &[&File], out: &mut ParseOutcome) {
         .text("id")
         .or_else(|| head.text("sessionId"))
         .unwrap_or_else(|| folder.to_owned());
-    let mut session = ForeignSession::new(System::Folder, id, files[0]);
+    let mut session = ForeignSession::new(SYSTEM, id, files[0]);
     for file in &files[1..] {
         session.source(file);
     }
@@ -139,7 +222,7 @@ fn session(root: &str, files: &[&File], out: &mut ParseOutcome) {
     }
     for file in files
         .iter()
-        .filter(|file| is_inner(file, "checkpoints") && file.is("json"))
+        .filter(|file| is_inner(root, file, "checkpoints") && file.is("json"))
     {
         if let Some(fields) = object(file, out)
             && let Some(point) = checkpoint(file, fields, &mut out.problems)
@@ -157,9 +240,20 @@ fn session(root: &str, files: &[&File], out: &mut ParseOutcome) {
             None
         }
     });
-    let artifacts = files.iter().filter(|file| is_inner(file, "artifacts"));
+    // The pattern's own code keeps the state in `session.json`.
+    let state = state.or_else(|| head.take("state").filter(|state| !state.is_null()));
+    if head
+        .get("config")
+        .and_then(Value::as_object)
+        .is_some_and(serde_json::Map::is_empty)
+    {
+        head.take("config");
+    }
+    let artifacts = files.iter().filter(|file| is_inner(root, file, "artifacts"));
     let attachments: Vec<Attachment> = artifacts.map(|file| Attachment::of(file)).collect();
-    for file in files.iter().filter(|file| is_inner(file, "logs")) {
+    let mut failure = None;
+    for file in files.iter().filter(|file| is_inner(root, file, "logs")) {
+        failure = failure.or_else(|| error(file, &mut session));
         log(file, &mut session, &mut out.problems);
     }
     // The present state is a checkpoint of its own where it is not the last one's already.
@@ -178,10 +272,13 @@ fn session(root: &str, files: &[&File], out: &mut ParseOutcome) {
         session.checkpoints.push(point);
     }
     if let Some(point) = session.checkpoints.last_mut() {
+        if let Some(failure) = failure {
+            point.record.entry("error").or_insert(failure);
+        }
         point.attachments.extend(attachments);
         let rest = head.rest();
         if !rest.is_empty() {
-            put_extra(&mut point.record, System::Folder, "session", Value::Object(rest));
+            put_extra(&mut point.record, SYSTEM, "session", Value::Object(rest));
         }
     }
     out.sessions.push(session);
@@ -199,6 +296,8 @@ fn checkpoint(file: &File, mut fields: ObjectFields, problems: &mut Vec<Problem>
     point.name = fields.text("name");
     let mut notes = RecordNotes::default();
     let mut progress = fields.fields("progress");
+    let key = if progress.is_some() { "progress" } else { "metadata" };
+    progress = progress.or_else(|| fields.fields("metadata"));
     let inner = progress.as_mut().unwrap_or(&mut fields);
     let number = |fields: &ObjectFields, key: &str| {
         fields
@@ -214,10 +313,10 @@ fn checkpoint(file: &File, mut fields: ObjectFields, problems: &mut Vec<Problem>
     }
     notes.set("summary", inner.text("description"));
     if let Some(progress) = progress {
-        fields.put_back("progress", progress);
+        fields.put_back(key, progress);
     }
     let mut record = fields.fields("record").map(ObjectFields::rest).unwrap_or_default();
-    notes.set("state", fields.take("state"));
+    notes.set("state", fields.take("state").filter(|state| !state.is_null()));
     if integrity(&fields).is_some() {
         fields.take("integrity");
     } else if fields.has("integrity") {
@@ -226,9 +325,9 @@ fn checkpoint(file: &File, mut fields: ObjectFields, problems: &mut Vec<Problem>
             "its integrity field is of no known form, so nothing was checked",
         ));
     }
-    notes.extra(System::Folder, fields.rest());
+    notes.extra(SYSTEM, fields.rest());
     let own = notes.finish();
-    // What the export keeps next to the state is the whole record; its content counts.
+    // What the export keeps beside the state is the whole record; its content counts.
     for (key, value) in own {
         if key == "extra"
             && let (Some(Value::Object(known)), Value::Object(more)) = (record.get_mut("extra"), value.clone())
@@ -253,8 +352,9 @@ fn integrity(fields: &ObjectFields) -> Option<&str> {
     given.as_str().or_else(inner)
 }
 
-/// Why a checkpoint is damaged, if its integrity field says so. Tools take the digest of the state or of the whole
-/// without the field, each as JSON without or with spaces; one that fits is enough.
+/// Why a checkpoint is damaged, if its integrity field says so. The pattern's own code takes the digest of the document
+/// with the field empty, as JavaScript writes it; other tools that of the state, or of the whole without the field, each
+/// as JSON without or with spaces. One that fits is enough.
 fn damaged(fields: &ObjectFields) -> Option<String> {
     let given = fields.get("integrity")?;
     let Some(text) = integrity(fields) else {
@@ -265,6 +365,13 @@ fn damaged(fields: &ObjectFields) -> Option<String> {
         .trim_start_matches("sha256:")
         .trim_start_matches("sha256-")
         .to_ascii_lowercase();
+    let mut blank = fields.clone();
+    blank.put("integrity", "".into());
+    let blank = Value::Object(blank.rest());
+    let is_own = |text: String| Digest::of(text.as_bytes()).hex() == wanted;
+    if is_own(blank.to_string()) || is_own(script::text(&blank)) {
+        return None;
+    }
     let mut whole = fields.clone();
     whole.take("integrity");
     let whole = Value::Object(whole.rest());
@@ -272,7 +379,9 @@ fn damaged(fields: &ObjectFields) -> Option<String> {
     for value in [state, Some(&whole)].into_iter().flatten() {
         let compact = serde_json::to_vec(value).unwrap_or_default();
         let spaced = serde_json::to_vec_pretty(value).unwrap_or_default();
-        let fits = [compact, spaced].iter().any(|bytes| Digest::of(bytes).hex() == wanted);
+        let fits = [compact, spaced, script::text(value).into_bytes()]
+            .iter()
+            .any(|bytes| Digest::of(bytes).hex() == wanted);
         if fits {
             return None;
         }
@@ -283,9 +392,42 @@ fn damaged(fields: &ObjectFields) -> Option<String> {
     (!plain).then(|| "its integrity field does not match its content".to_owned())
 }
 
+/// The failure that a session ended with: `logs/error.json` with its message and stack, of which the latest counts.
+fn error(file: &File, session: &mut ForeignSession) -> Option<Value> {
+    if file.name() != "error.json" {
+        return None;
+    }
+    let text = file.text();
+    let value = strict::parse_input(text.as_bytes())
+        .ok()
+        .or_else(|| strict::parse_input(text.lines().rfind(|line| !line.trim().is_empty())?.as_bytes()).ok())?;
+    let latest = match value {
+        Value::Array(items) => items.last().cloned()?,
+        other => other,
+    };
+    let inner = latest.get("error").filter(|inner| inner.is_object()).unwrap_or(&latest);
+    let text = |keys: &[&str]| keys.iter().find_map(|key| inner.get(*key)?.as_str().map(str::to_owned));
+    let message = text(&["message", "error", "msg"])?;
+    session.status(SessionStatus::Failed);
+    let mut out = serde_json::json!({ "message": message });
+    if let Some(stack) = text(&["stack", "stackTrace"]) {
+        out["stack"] = stack.into();
+    }
+    Some(out)
+}
+
 /// A log: JSON lines, or plain lines.
 fn log(file: &File, session: &mut ForeignSession, problems: &mut Vec<Problem>) {
-    let text = file.text();
+    let mut text = file.text();
+    // One document over several lines is one entry.
+    if file.is("json")
+        && let Ok(whole) = strict::parse_input(text.as_bytes())
+    {
+        text = match whole {
+            Value::Array(items) => items.iter().map(Value::to_string).collect::<Vec<_>>().join("\n"),
+            other => other.to_string(),
+        };
+    }
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
     let beyond = lines().count().saturating_sub(LINES_LIMIT);
     if beyond > 0 {

@@ -3,26 +3,64 @@
 //! Messages are found at the top level, under `messages` or `entries`, and inside `message` or `payload` of a line. A
 //! file that holds more than messages is kept whole next to the checkpoint.
 
+mod note;
 mod own_export;
 
 use serde_json::{Map, Value};
 
 use super::{
-    Attachment, File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System, claude_mpm::has,
-    fields::ObjectFields, notes::RecordNotes, time,
+    Attachment, File, ForeignCheckpoint, ForeignSession, Format, ParseOutcome, Problem, Recognition, System,
+    claude_mpm::has, fields::ObjectFields, notes::RecordNotes, time,
 };
 use crate::model::{json as strict, session::SessionStatus};
 
-pub(super) fn owns(file: &File) -> bool {
-    let lines = file.is("jsonl");
-    let tree = file.is("json");
-    let ours = has(&file.bytes, "\"schema\"") && has(&file.bytes, "\"git-checkpoint");
-    (tree && ours) || ((lines || tree) && has(&file.bytes, "\"role\"") && has(&file.bytes, "\"content\""))
+pub(super) const SYSTEM: System = System::of(&Json);
+
+/// Our own exports, and chats of any tool.
+struct Json;
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["jsonl"]
+    }
+
+    fn recognize(&self, file: &File) -> Recognition {
+        let is_chat =
+            (file.is("jsonl") || file.is("json")) && has(&file.bytes, "\"role\"") && has(&file.bytes, "\"content\"");
+        Recognition::Mark
+            .when(is_export(&file.bytes) || note::is_one(&file.text_start(), &file.bytes))
+            .max(Recognition::Name.when(is_chat))
+    }
+
+    fn parse(&self, files: &[File]) -> ParseOutcome {
+        parse(files)
+    }
 }
 
-pub(super) fn parse(files: &[File]) -> ParseOutcome {
+/// Whether the first member of a tree is the schema of our own exports and documents.
+fn is_export(bytes: &[u8]) -> bool {
+    let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let inner = start.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    let value = inner
+        .and_then(|inner| inner.strip_prefix(b"\"schema\""))
+        .map(<[u8]>::trim_ascii_start);
+    let value = value
+        .and_then(|value| value.strip_prefix(b":"))
+        .map(<[u8]>::trim_ascii_start);
+    value.is_some_and(|value| value.starts_with(b"\"git-checkpoint"))
+}
+
+fn parse(files: &[File]) -> ParseOutcome {
     let mut out = ParseOutcome::default();
     for file in files {
+        if note::is_one(&file.text_start(), &file.bytes) {
+            out.sessions.push(note::parse(file));
+            continue;
+        }
         if file.is("jsonl") || file.is("ndjson") {
             lines(file, &mut out);
             continue;
@@ -113,7 +151,7 @@ fn chat(file: &File, items: Vec<Value>, mut rest: ObjectFields, out: &mut ParseO
         };
         items.iter().find_map(|item| Some(said(item)?.as_str()?.to_owned()))
     });
-    let mut session = ForeignSession::new(System::Json, id.unwrap_or_else(|| file.stem().to_owned()), file);
+    let mut session = ForeignSession::new(SYSTEM, id.unwrap_or_else(|| file.stem().to_owned()), file);
     session.status(SessionStatus::Paused);
     session.member("title", rest.text("title").or_else(|| rest.text("name")));
     let mut point = ForeignCheckpoint::new(session.id.clone());
@@ -150,7 +188,7 @@ fn chat(file: &File, items: Vec<Value>, mut rest: ObjectFields, out: &mut ParseO
             .map(|text| text.lines().next().unwrap_or_default().to_owned())
             .filter(|text| !text.is_empty()),
     );
-    notes.extra(System::Json, rest.rest());
+    notes.extra(SYSTEM, rest.rest());
     point.record = notes.finish();
     session.checkpoints.push(point);
     out.sessions.push(session);

@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use super::super::{
-    Attachment, File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem, System,
-    fields::ObjectFields, notes::put_extra, time,
+    Attachment, File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem, fields::ObjectFields,
+    notes::put_extra, time,
 };
+use super::SYSTEM;
 use crate::model::{
-    base64,
+    binary_text,
     document::Document,
     step::{self, Step},
 };
@@ -48,7 +49,7 @@ pub(super) fn ours(file: &File, value: Value, out: &mut ParseOutcome) {
             }
         };
         let known = session.get_or_insert_with(|| {
-            let mut session = ForeignSession::new(System::Json, &document.session.id, file);
+            let mut session = ForeignSession::new(SYSTEM, &document.session.id, file);
             document.session.name.as_str().clone_into(&mut session.name);
             session.created_at = Some(document.session.created_at);
             session
@@ -67,7 +68,7 @@ pub(super) fn ours(file: &File, value: Value, out: &mut ParseOutcome) {
                 fields.take("attachments");
                 // Lists of an export, and what is not in its form.
                 for (key, value) in fields.rest().into_iter().filter(|(_, value)| !value.is_null()) {
-                    put_extra(&mut last.record, System::Json, &key, value);
+                    put_extra(&mut last.record, SYSTEM, &key, value);
                 }
             }
             out.sessions.push(session);
@@ -130,7 +131,7 @@ fn attachments(fields: &mut ObjectFields, point: &mut ForeignCheckpoint) {
         let text = |key: &str| file.get(key).and_then(Value::as_str);
         let bytes = match (text("text"), text("base64")) {
             (Some(text), _) => Some(text.as_bytes().to_vec()),
-            (None, Some(digits)) => base64::decode(digits),
+            (None, Some(digits)) => binary_text::decode(digits),
             (None, None) => None,
         };
         if let (Some(name), Some(bytes)) = (text("name"), bytes) {
@@ -138,7 +139,7 @@ fn attachments(fields: &mut ObjectFields, point: &mut ForeignCheckpoint) {
             point.attachments.push(Attachment { name, bytes });
         } else {
             // Not to be read as one; kept as it is.
-            put_extra(&mut point.record, System::Json, "unreadable_attachment", file);
+            put_extra(&mut point.record, SYSTEM, "unreadable_attachment", file);
         }
     }
 }
@@ -165,7 +166,7 @@ fn point(document: &Document, n: usize, session: &mut ForeignSession) {
     if let Value::Object(record) = &mut record {
         // The files come with other ids, or not at all; these say what was there.
         if let Some(attachments) = record.shift_remove("attachments") {
-            put_extra(record, System::Json, "attachments", attachments);
+            put_extra(record, SYSTEM, "attachments", attachments);
         }
         // What it says of itself and of the repository of then: nothing of it holds here.
         let mut then = serde_json::to_value(document).unwrap_or_default();
@@ -178,7 +179,7 @@ fn point(document: &Document, n: usize, session: &mut ForeignSession) {
                 session.retain(|key, _| own.contains(&key.as_str()));
             }
         }
-        put_extra(record, System::Json, "document", then);
+        put_extra(record, SYSTEM, "document", then);
         point.record = std::mem::take(record);
     }
     session.checkpoints.push(point);

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::super::{
-    File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem, System,
+    File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem,
     fields::ObjectFields,
     notes::{NoteItem, RecordNotes},
     time,
 };
+use super::SYSTEM;
 use crate::model::{json as strict, session::SessionStatus};
 
 /// All logs of one folder; the lines of one session id are one session.
@@ -44,7 +45,7 @@ pub(super) fn parse(files: &[&File], out: &mut ParseOutcome) {
             let id = id.unwrap_or("opencastle-logs").to_owned();
             let (session, notes, logs) = sessions.entry(id.clone()).or_insert_with(|| {
                 (
-                    ForeignSession::new(System::Opencastle, &id, file),
+                    ForeignSession::new(SYSTEM, &id, file),
                     RecordNotes::default(),
                     Map::new(),
                 )
@@ -70,10 +71,7 @@ pub(super) fn parse(files: &[&File], out: &mut ParseOutcome) {
         session.created_at = session.log.iter().filter_map(|line| line.at).min();
         notes.set("summary", Some(format!("Logs of {id}: {} entries", session.log.len())));
         if !logs.is_empty() {
-            notes.extra(
-                System::Opencastle,
-                Map::from_iter([("logs".to_owned(), Value::Object(logs))]),
-            );
+            notes.extra(SYSTEM, Map::from_iter([("logs".to_owned(), Value::Object(logs))]));
         }
         point.record = notes.finish();
         session.checkpoints.push(point);

@@ -6,13 +6,15 @@
 
 mod logs;
 mod sections;
+mod steps;
 mod tables;
 mod write;
 
 use serde_json::Value;
 
 use super::{
-    Attachment, File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem, System,
+    Attachment, ExportExtent, ExportFiles, ExportInput, File, ForeignCheckpoint, ForeignSession, Format, FormatWriter,
+    ParseOutcome, Problem, Recognition, System,
     fields::ObjectFields,
     markdown::{self as md, MarkdownSection},
     notes::RecordNotes,
@@ -20,12 +22,60 @@ use super::{
 };
 use crate::model::session::SessionStatus;
 
-pub(super) use write::write;
+pub(super) use sections::is_own_sentence;
 
-pub(super) fn owns(file: &File) -> bool {
-    let name = file.name();
-    let upper = name.to_uppercase();
-    (file.is("md") && (upper.starts_with("SESSION-CHECKPOINT") || is_titled(&file.text_start()))) || file.is("ndjson")
+pub(super) const SYSTEM: System = System::of(&Opencastle);
+
+/// The session checkpoint and the logs of OpenCastle.
+struct Opencastle;
+
+impl Format for Opencastle {
+    fn name(&self) -> &'static str {
+        "opencastle"
+    }
+
+    fn places(&self) -> &'static [&'static str] {
+        &[
+            ".opencastle/SESSION-CHECKPOINT.md",
+            "docs/SESSION-CHECKPOINT.md",
+            "SESSION-CHECKPOINT.md",
+            ".opencastle/logs",
+        ]
+    }
+
+    fn homes(&self) -> &'static [&'static str] {
+        &[".opencastle"]
+    }
+
+    fn recognize(&self, file: &File) -> Recognition {
+        let is_named = file.is("md") && file.name().to_uppercase().starts_with("SESSION-CHECKPOINT");
+        let is_text = !["json", "jsonl", "yaml", "yml"].iter().any(|end| file.is(end));
+        Recognition::Content
+            .when(is_text && is_titled(&file.text_start()))
+            .max(Recognition::Name.when(is_named || file.is("ndjson")))
+    }
+
+    fn parse(&self, files: &[File]) -> ParseOutcome {
+        parse(files)
+    }
+
+    fn writer(&self) -> Option<&dyn FormatWriter> {
+        Some(&Opencastle)
+    }
+}
+
+impl FormatWriter for Opencastle {
+    fn about(&self) -> &'static str {
+        "SESSION-CHECKPOINT.md of OpenCastle"
+    }
+
+    fn extent(&self) -> ExportExtent {
+        ExportExtent::File
+    }
+
+    fn write(&self, out: &ExportInput<'_>) -> ExportFiles {
+        write::write(out)
+    }
 }
 
 /// Whether a text begins with the template's heading; the skill that explains the template holds it further down.
@@ -34,7 +84,7 @@ fn is_titled(text: &str) -> bool {
     first.is_some_and(|line| line.starts_with("# ") && line.to_lowercase().contains("session checkpoint"))
 }
 
-pub(super) fn parse(files: &[File]) -> ParseOutcome {
+fn parse(files: &[File]) -> ParseOutcome {
     let mut out = ParseOutcome::default();
     let mut lines = Vec::new();
     for file in files {
@@ -54,26 +104,72 @@ fn checkpoint(file: &File, out: &mut ParseOutcome) {
         out.problems.push(Problem::broken(&file.path, "it is empty"));
         return;
     }
-    let mut session = ForeignSession::new(System::Opencastle, file.stem(), file);
+    let mut session = ForeignSession::new(SYSTEM, file.stem(), file);
     session.status(SessionStatus::Active);
     let mut point = ForeignCheckpoint::default();
     let (mut notes, mut rest, mut kept) = (RecordNotes::default(), ObjectFields::default(), Vec::new());
     let mut title = None;
-    for section in md::sections(&text) {
+    let sections = md::sections(&text);
+    let mut next = 0;
+    while let Some(section) = sections.get(next) {
+        next += 1;
+        let below = sections[next..]
+            .iter()
+            .take_while(|other| other.level > section.level)
+            .count();
+        if steps::is_fork_point(section) && section.level > 1 {
+            let options = &sections[next..next + below];
+            let left = steps::fork_point(section, options, &mut notes);
+            for (one, lines) in std::iter::once(section).chain(options).zip(left) {
+                if !lines.is_empty() {
+                    kept.push(sections::verbatim(one, lines));
+                }
+            }
+            next += below;
+            continue;
+        }
+        if steps::is_log(section) {
+            let own = section.lines.iter().filter(|line| !line.trim().is_empty()).cloned();
+            let own: Vec<String> = own.filter(|line| line.trim() != "---").collect();
+            if !own.is_empty() {
+                kept.push(sections::verbatim(section, own));
+            }
+            for one in &sections[next..next + below] {
+                match steps::step(one) {
+                    Some((step, left)) => {
+                        if !left.is_empty() {
+                            kept.push(sections::verbatim(one, left));
+                        }
+                        point.steps.push(step);
+                    }
+                    None => kept.push(sections::verbatim(one, one.lines.clone())),
+                }
+            }
+            next += below;
+            continue;
+        }
         if section.level <= 1 {
             if section.level == 1 && title.is_none() {
                 title = Some(section.title.clone());
             }
-            let left = head(&section, &mut session, &mut point, &mut rest);
+            let left = head(section, &mut session, &mut point, &mut rest);
             if !left.is_empty() {
-                kept.push(sections::verbatim(&section, left));
+                kept.push(sections::verbatim(section, left));
             }
             continue;
         }
-        match sections::take(&section, &mut notes, &mut rest) {
+        // `## Date: 2025-08-01`
+        if let Some((key, value)) = md::plain_pair(&section.title)
+            && key.eq_ignore_ascii_case("date")
+            && point.at.is_none()
+            && time::parse(value).is_some()
+        {
+            point.at = time::parse(value);
+        }
+        match sections::take(section, &mut notes, &mut rest) {
             Some(left) if left.is_empty() => {}
-            Some(left) => kept.push(sections::verbatim(&section, left)),
-            None => kept.push(sections::verbatim(&section, section.lines.clone())),
+            Some(left) => kept.push(sections::verbatim(section, left)),
+            None => kept.push(sections::verbatim(section, section.lines.clone())),
         }
     }
     let feature = session
@@ -100,11 +196,26 @@ fn checkpoint(file: &File, out: &mut ParseOutcome) {
         rest.put("sections", Value::Array(kept));
         point.attachments.push(Attachment::of(file));
     }
-    notes.extra(System::Opencastle, rest.rest());
+    notes.extra(SYSTEM, rest.rest());
     point.record = notes.finish();
+    tables::name_dependencies(&mut point.record);
+    unique(&mut point.steps);
     point.id = point.at.map_or_else(|| "checkpoint".to_owned(), |at| at.to_string());
     session.checkpoints.push(point);
     out.sessions.push(session);
+}
+
+/// Gives steps of the same number and title ids of their own.
+fn unique(steps: &mut [Value]) {
+    let mut seen = std::collections::BTreeSet::new();
+    for step in steps {
+        let id = step["id"].as_str().unwrap_or_default().to_owned();
+        let free = (1..).map(|n| if n == 1 { id.clone() } else { format!("{id}-{n}") });
+        if let Some(free) = free.into_iter().find(|id| !seen.contains(id)) {
+            seen.insert(free.clone());
+            step["id"] = free.into();
+        }
+    }
 }
 
 /// `Session Checkpoint - search`: what follows the dash.

@@ -87,6 +87,12 @@ fn nothing(lines: &[String]) -> bool {
     })
 }
 
+/// Whether a line is one of the sentences of the template.
+pub(in super::super) fn is_own_sentence(line: &str) -> bool {
+    let line = line.trim();
+    OWN_WORDS.iter().any(|words| line.starts_with(words)) || line.starts_with("Step-by-step instructions")
+}
+
 fn phase(section: &MarkdownSection, notes: &mut RecordNotes, rest: &mut ObjectFields) -> Vec<String> {
     let text = section.text();
     if text.trim().is_empty() {

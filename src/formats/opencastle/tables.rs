@@ -264,9 +264,58 @@ fn number(text: &str) -> Option<u64> {
     Some(out)
 }
 
+/// Replaces the titles of tasks that others depend on by their ids.
+pub(super) fn name_dependencies(record: &mut serde_json::Map<String, Value>) {
+    let Some(Value::Array(tasks)) = record.get_mut("tasks") else {
+        return;
+    };
+    let text = |task: &Value, key: &str| task.get(key).and_then(Value::as_str).map(str::to_owned);
+    let mut ids = std::collections::BTreeMap::new();
+    for task in tasks.iter() {
+        if let (Some(title), Some(id)) = (text(task, "title"), text(task, "id")) {
+            let known = ids.insert(title.clone(), Some(id));
+            if known.is_some() {
+                // Two tasks of one title: neither is meant for sure.
+                ids.insert(title, None);
+            }
+        }
+    }
+    for task in tasks {
+        for needed in task
+            .get_mut("depends_on")
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            let id = needed.as_str().and_then(|title| ids.get(title)?.clone());
+            if let Some(id) = id {
+                *needed = id.into();
+            }
+        }
+    }
+}
+
+/// A duration as the template writes it.
+pub(super) fn duration_text(seconds: u64) -> String {
+    match seconds {
+        0 => "0 s".to_owned(),
+        _ if seconds.is_multiple_of(3600) => format!("{} h", seconds / 3600),
+        _ if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        _ => format!("{seconds} s"),
+    }
+}
+
 /// `8 min`, `90 s`, `1 h`: a duration in seconds.
-fn seconds(text: &str) -> Option<u64> {
+pub(super) fn seconds(text: &str) -> Option<u64> {
     let text = text.trim().trim_start_matches('~').to_lowercase();
+    // `1h 12 min` is the sum of its parts.
+    let second = text
+        .char_indices()
+        .skip_while(|(_, c)| c.is_ascii_digit())
+        .find(|(_, c)| c.is_ascii_digit());
+    if let Some((at, _)) = second {
+        return seconds(&text[..at])?.checked_add(seconds(&text[at..])?);
+    }
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     let factor = match text[digits.len()..].trim() {
         "s" | "sec" | "secs" | "seconds" => 1,

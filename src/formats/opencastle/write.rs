@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use super::SYSTEM;
 use super::{
     super::{
-        System,
         export::{self, ExportFiles, ExportInput},
         markdown as md,
         notes::session_status,
@@ -21,7 +21,7 @@ use crate::model::record::{Record, UnknownMembers};
 pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
     let document = out.latest();
     let (record, session) = (&document.record, &document.session);
-    let mut own = export::own(record, System::Opencastle);
+    let mut own = export::own(record, SYSTEM);
     let kept = match own.remove("sections") {
         Some(Value::Array(sections)) => sections.iter().map(UnplacedSection::of).collect(),
         _ => Vec::new(),
@@ -46,7 +46,7 @@ pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
     let current = own.remove("current_phase");
     for (key, value) in &own {
         let Value::String(value) = value else { continue };
-        // A status that is understood was the one of then.
+        // A status that was understood is the session's own by now.
         if key.to_lowercase() != "status" || session_status(value).is_none() {
             head(key, value);
         }
@@ -59,6 +59,8 @@ pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
     tables::tasks(record, &mut text);
     tables::approvals(record, &mut text);
     lists(record, &mut text);
+    super::steps::write_fork_points(record, &mut text);
+    super::steps::write_log(out.steps, &mut text);
     tables::delegations(record, &mut text);
     if !record.partitions.is_empty() {
         text.push_str("\n## File Partitions\n\n```\n");
@@ -127,7 +129,7 @@ fn line(text: &mut String, line: &str) {
 }
 
 /// A text where the form has one line: line ends become blanks.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let lines: Vec<&str> = text
         .split(['\n', '\r'])
         .map(str::trim)

@@ -121,7 +121,7 @@ impl Commits {
     /// Nothing can be said: the commit of then is not known.
     pub fn base_unknown() -> Self {
         Self {
-            verdict: ReportVerdict::Check,
+            verdict: ReportVerdict::Differs,
             how: History::Untold,
             base: None,
             since: CommitList::default(),

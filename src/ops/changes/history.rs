@@ -27,6 +27,7 @@ pub(super) fn lines(
     let same_branch = then.git.branch == now.git.branch || (renamed_to.is_some() && renamed_to == now.git.branch);
     let (old, new) = (id_of(then.git.head.as_ref()), id_of(now.git.head.as_ref()));
     if then.untold {
+        let tip = tip.filter(|_| then.git.reports("branch"));
         let branch = tip.and_then(|tip| {
             let tip = Tip {
                 fate: if matches!(tip.fate, BranchFate::Born | BranchFate::Deleted) {

@@ -117,6 +117,9 @@ pub fn report(repo: &Repository, then: RecordedState<'_>, now: CurrentState<'_>,
         history::upstream(repo, then, now, limits),
         &mut failed,
     );
+    // Of what the source of an import does not report, nothing is compared.
+    let worktree = worktree.filter(|_| then.files.is_some() || then.git.reports("status"));
+    let upstream = upstream.filter(|_| then.git.unreported.is_empty());
     let mut report = ChangeReport {
         drift: Drift::default(),
         age: age(then.at, now.at, limits.max_age),
@@ -284,6 +287,16 @@ fn age(saved_at: Timestamp, now: Timestamp, limit: Option<Duration>) -> Age {
 }
 
 fn place(then: RecordedState<'_>, now: CurrentState<'_>) -> MachineLocation {
+    // An import has no place.
+    let then = if then.host.is_empty() {
+        RecordedState {
+            host: now.host,
+            worktree: now.worktree,
+            ..then
+        }
+    } else {
+        then
+    };
     let pair = |then: &str, now: &str| SavedAndCurrent {
         then: then.to_owned(),
         now: now.to_owned(),
@@ -356,11 +369,10 @@ fn drift(report: &ChangeReport, then: RecordedState<'_>, now: CurrentState<'_>) 
         .is_some_and(|files| files.verdict != ReportVerdict::Same);
     let index = report.worktree.as_ref().and_then(|tree| tree.index_same) == Some(false);
     add(ReportPart::Age, report.age.verdict == ReportVerdict::Check);
-    add(
-        ReportPart::Branch,
-        then.git.branch != now.git.branch || unknown(ReportPart::Branch),
-    );
-    add(ReportPart::Commits, !same_head || moved || unknown(ReportPart::Commits));
+    let left = then.git.reports("branch") && then.git.branch != now.git.branch;
+    add(ReportPart::Branch, left || unknown(ReportPart::Branch));
+    let committed = then.git.reports("head") && (!same_head || moved);
+    add(ReportPart::Commits, committed || unknown(ReportPart::Commits));
     add(
         ReportPart::Files,
         changed || unknown(ReportPart::Files) || unknown(ReportPart::Saved),

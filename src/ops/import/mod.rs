@@ -6,9 +6,11 @@
 //! is not imported again, and what came since is added, unless somebody went on in the session here.
 
 mod chat;
+mod clean;
 mod commit;
 mod existing;
 mod read;
+mod times;
 mod write;
 
 use std::path::PathBuf;
@@ -60,6 +62,8 @@ pub struct ImportOutcome {
     pub redactions: Vec<RedactedSecret>,
     /// How many files were read.
     pub files: usize,
+    /// The leaves of the sources, and where they are now.
+    pub leaves: formats::receipt::Leaves,
     /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
@@ -160,6 +164,7 @@ fn once(
         ..*scene
     };
     let found = read::read(request, reading)?;
+    let places = found.places();
     let mut problems = found.problems;
     let files = found.files.len();
     let (mut parsed, mut unknown) = match request.from {
@@ -169,6 +174,7 @@ fn once(
     for path in &mut unknown {
         found.shown.translate(path);
     }
+    times::from_history(scene, &mut parsed.sessions, &|path| places.get(path).cloned());
     problems.append(&mut parsed.problems);
     for problem in &mut problems {
         found.shown.translate(&mut problem.path);
@@ -198,6 +204,7 @@ fn once(
         for path in &mut session.sources {
             found.shown.translate(path);
         }
+        clean::names(&mut session, &mut redactor);
         let count = session.checkpoints.len();
         if seen.insert((session.system, session.id.clone())) {
             let before = known.get(&(session.system.to_owned(), session.id.clone()));
@@ -242,6 +249,7 @@ fn once(
         unknown,
         redactions: redactor.found,
         files,
+        leaves: parsed.leaves,
         aftermath,
     })
 }

@@ -1,6 +1,7 @@
 //! The files of a source, read with bounds. Links inside directories are never followed, and nothing is written.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Component, Path, PathBuf},
     time::SystemTime,
@@ -96,6 +97,12 @@ fn unreadable(shown: &str) -> impl FnOnce(std::io::Error) -> Error {
 }
 
 impl ImportSource {
+    /// Where each file lies on disk.
+    pub(super) fn places(&self) -> BTreeMap<String, PathBuf> {
+        let paths = self.files.iter().map(|file| file.path.clone());
+        paths.zip(self.read.iter().map(|(path, _)| path.clone())).collect()
+    }
+
     fn root(&mut self, root: &Path, shown: &str, progress: &dyn Fn(usize)) -> Result<(), Error> {
         let prefix = context(root);
         self.shown.0.push((prefix.clone(), shown.to_owned()));

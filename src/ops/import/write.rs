@@ -12,7 +12,7 @@ use super::{
 use crate::{
     formats::{self, ForeignCheckpoint, ForeignRepoState, ForeignSession},
     model::{
-        document::{CheckpointKind, Document},
+        document::{CheckpointKind, Document, SnapshotRef},
         facts::GitFacts,
         id::{Digest, Oid},
         json as strict,
@@ -25,6 +25,7 @@ use crate::{
         step::{self, Step},
         time::Timestamp,
     },
+    os,
     store::{
         Kind as ObjectKind, ObjectId,
         checkpoint::{self, Siblings, oid},
@@ -192,6 +193,9 @@ impl CheckpointDraft<'_> {
         session.metadata["imported"]["checkpoint"] = identity;
         let facts = facts(scene, &foreign.git);
         let mut document = compose::document(scene, session, CheckpointKind::Import, facts);
+        // No source names the place of its checkpoints; that of the import is not theirs.
+        document.host.clear();
+        document.worktree.path.clear();
         document.name = self.name;
         document.trigger = foreign.trigger;
         document.previous = Some(last.1.clone());
@@ -214,11 +218,30 @@ impl CheckpointDraft<'_> {
             &mut siblings,
             (redactor, self.system),
         )?;
-        steps(writer, foreign.steps, &mut siblings, redactor)?;
+        let mut all = foreign.steps;
+        for step in all.iter_mut().filter_map(Value::as_object_mut) {
+            step.entry("at").or_insert_with(|| self.at.to_string().into());
+            step.entry("by").or_insert_with(|| self.system.into());
+        }
+        steps(writer, all, &mut siblings, redactor)?;
         log(writer, self.log, self.at, &mut siblings, redactor)?;
         chat.place(writer, &mut document, &mut siblings)?;
         let people = compose::people(scene);
-        let written = checkpoint::write(writer, &mut document, false, &siblings, vec![last.0], &people)?;
+        let mut parents = vec![last.0];
+        if foreign.git.has_files
+            && let Some(head) = commit_of(scene, &foreign.git)
+            && let Some(tree) = history::tree_of(scene.repo, head)
+        {
+            // The commit is the checkpoint: its tree is the files, and nothing else was changed.
+            document.snapshot = Some(SnapshotRef {
+                tree: oid(tree),
+                index: oid(tree),
+                umask: format!("{:03o}", os::umask().unwrap_or(0o022)),
+                unknown: Map::new(),
+            });
+            parents.push(checkpoint::write_snapshot(writer, Some(head), (tree, tree), &people)?);
+        }
+        let written = checkpoint::write(writer, &mut document, false, &siblings, parents, &people)?;
         Ok(Ok((written, document.record.summary.unwrap_or_default())))
     }
 }
@@ -318,10 +341,17 @@ fn facts(scene: &Scene<'_>, claimed: &ForeignRepoState) -> GitFacts {
         branch: claimed.branch.clone(),
         ..GitFacts::default()
     };
-    let id = claimed.commit.as_deref().and_then(|digits| commit(scene, digits));
+    let id = if claimed.has_files {
+        commit_of(scene, claimed)
+    } else {
+        claimed.commit.as_deref().and_then(|digits| commit(scene, digits))
+    };
     if let Some(id) = id {
         facts.head_subject = history::commit_info(scene.repo, id).ok().map(|info| info.subject);
         facts.head = Some(oid(id));
+    }
+    if facts.head.is_none() {
+        facts.reported_head.clone_from(&claimed.commit);
     }
     (facts.ahead, facts.behind) = (claimed.ahead, claimed.behind);
     let paths = |texts: &[String]| {
@@ -334,10 +364,29 @@ fn facts(scene: &Scene<'_>, claimed: &ForeignRepoState) -> GitFacts {
     facts.modified = paths(&claimed.modified);
     facts.untracked = paths(&claimed.untracked);
     facts.settle();
-    if let Some(clean) = claimed.clean {
-        facts.is_clean = clean;
-    }
+    // A source that says nothing of a thing does not say that it is empty.
+    let has_paths = !facts.staged.is_empty() || !facts.modified.is_empty() || !facts.untracked.is_empty();
+    let said = [
+        ("branch", facts.branch.is_some()),
+        ("head", facts.head.is_some()),
+        ("status", claimed.clean.is_some() || claimed.has_files || has_paths),
+    ];
+    facts.unreported = said
+        .into_iter()
+        .filter(|(_, is_said)| !is_said)
+        .map(|(member, _)| member.to_owned())
+        .collect();
+    facts.is_clean = match claimed.clean {
+        Some(clean) => clean,
+        None => facts.reports("status") && !has_paths,
+    };
     facts
+}
+
+/// The commit that a checkpoint is, with its files: by its id, else by the tag of its name.
+fn commit_of(scene: &Scene<'_>, claimed: &ForeignRepoState) -> Option<ObjectId> {
+    let named = claimed.commit.as_deref().and_then(|digits| commit(scene, digits));
+    named.or_else(|| history::tagged(scene.repo, claimed.tag.as_deref()?))
 }
 
 /// The commit that an abbreviated id means here, if it means exactly one.

@@ -78,6 +78,16 @@ pub fn fetch(scene: &Scene<'_>, request: &FetchRequest, wire: Wire<'_>) -> Resul
         return look(&scene, request, wire);
     }
     let remote = find(scene, request.remote.as_deref(), false)?;
+    from(scene, request, remote, wire)
+}
+
+/// Fetches from this remote, which need not be a configured one.
+pub(super) fn from(
+    scene: &Scene<'_>,
+    request: &FetchRequest,
+    remote: Remote,
+    wire: Wire<'_>,
+) -> Result<FetchOutcome, Error> {
     refs::recover(scene.repo, scene.wait)?;
     let _fetching = lock::remote(scene.repo, &encoded(&remote.name), scene.wait)?;
     clear(scene, &remote)?;

@@ -76,7 +76,11 @@ pub fn handoff(source: &DocumentSource<'_>) -> String {
         "Session",
         Some(format!("{}, {}", source.session, session.status.word())),
     );
-    head("Saved", Some(format!("{} on {}", document.created_at, document.host)));
+    let place = match document.host.as_str() {
+        "" => String::new(),
+        host => format!(" on {host}"),
+    };
+    head("Saved", Some(format!("{}{place}", document.created_at)));
     head("Issue", Some(session.issues.join(", ")));
     head("Branch", Some(source.code()));
     head("Task", session.task.clone());

@@ -121,7 +121,12 @@ impl DocumentSource<'_> {
     /// `main @ 50e9fe7d`.
     fn code(&self) -> String {
         let git = &self.document.git;
-        let branch = git.branch.as_deref().unwrap_or("detached HEAD");
+        let none = if git.reports("branch") {
+            "detached HEAD"
+        } else {
+            "not reported"
+        };
+        let branch = git.branch.as_deref().unwrap_or(none);
         let operation = git
             .operation
             .as_ref()
@@ -129,6 +134,7 @@ impl DocumentSource<'_> {
         let operation = operation.unwrap_or_default();
         match &git.head {
             Some(head) => format!("{branch} @ {}{operation}", head.short()),
+            None if !git.reports("head") => format!("{branch}, the source names no commit"),
             None => format!("{branch}, no commit yet{operation}"),
         }
     }

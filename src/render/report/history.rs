@@ -127,7 +127,7 @@ pub(super) fn commits(line: &Commits, now: Timestamp) -> Option<ReportRow> {
     let first = match line.how {
         History::Same => return None,
         History::Forward | History::Born => None,
-        History::Untold => Some("the commit of then is not known here".to_owned()),
+        History::Untold => Some("the source names no commit that is here".to_owned()),
         History::Unborn => Some("HEAD has no commit now".to_owned()),
         History::Rewound => Some(format!("went back by {}", words(line.lost.total, "commit"))),
         History::Amended => Some("the last commit was amended".to_owned()),

@@ -35,6 +35,7 @@ use Source::{File, Type};
 const SOURCES: &[(&str, Source)] = &[
     ("agent-hooks", Type(made::<AgentHooksView>)),
     ("agents", Type(made::<AgentsView>)),
+    ("bundle", File(include_str!("bundle.json"))),
     ("clear", File(include_str!("clear.json"))),
     ("compact", File(include_str!("compact.json"))),
     ("compare", File(include_str!("compare.json"))),
@@ -87,6 +88,7 @@ const SOURCES: &[(&str, Source)] = &[
     ("tokens", File(include_str!("tokens.json"))),
     ("trash", File(include_str!("trash.json"))),
     ("undelete", File(include_str!("undelete.json"))),
+    ("unbundle", File(include_str!("unbundle.json"))),
     ("verify", File(include_str!("verify.json"))),
     ("warning", File(include_str!("warning.json"))),
     ("watch", File(include_str!("watch.json"))),

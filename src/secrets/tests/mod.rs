@@ -4,6 +4,7 @@
 mod formats;
 mod json;
 mod ordinary;
+mod packed;
 mod places;
 mod properties;
 mod settings;

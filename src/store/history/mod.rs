@@ -142,6 +142,18 @@ fn text_of(bytes: &[u8], latin: bool) -> String {
     }
 }
 
+/// The commit that a tag of this name means.
+pub fn tagged(repo: &Repository, name: &str) -> Option<ObjectId> {
+    let mut found = repo.try_find_reference(&format!("refs/tags/{name}")).ok()??;
+    let id = found.peel_to_id().ok()?.detach();
+    parsed(repo, id).is_ok().then_some(id)
+}
+
+/// The tree of a commit.
+pub fn tree_of(repo: &Repository, id: ObjectId) -> Option<ObjectId> {
+    parsed(repo, id).ok()?.tree
+}
+
 /// A commit for people.
 pub fn commit_info(repo: &Repository, id: ObjectId) -> Result<CommitInfo, Error> {
     Ok(info(id, parsed(repo, id)?))

@@ -227,6 +227,8 @@ status
 resume
 export --format json auth
 export --format handoff auth -o ../handoff.md
+bundle ../auth.bundle auth
+unbundle ../auth.bundle
 purge --dry-run -- new.txt
 purge --yes -- new.txt
 enable claude-code codex --dry-run

@@ -6,7 +6,10 @@
 //! form of the mutations.
 
 mod cases;
+mod leaves;
 mod mutations;
+mod secrets;
+mod table;
 
 use std::{fs, path::Path};
 

@@ -114,7 +114,7 @@ fn mutated_inputs_end_soon_and_never_panic() {
     let is_long = wanted.is_some();
     let rounds: usize = wanted.map_or(60, |(_, value)| value.parse().expect("a number"));
     let cases = all();
-    for system in System::ALL {
+    for system in System::ALL.iter().copied() {
         let own: Vec<_> = cases.iter().filter(|case| case.system == system.word()).collect();
         assert!(!own.is_empty(), "{}", system.word());
         let (mut slowest, mut largest) = (Duration::ZERO, 0);

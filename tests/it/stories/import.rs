@@ -82,7 +82,7 @@ fn a_paused_session_comes_in_with_its_time_and_is_not_imported_twice() {
         .checkpoint(["show", "session-20260301-080001"])
         .success()
         .stdout_has("Handle leap seconds")
-        .stdout_has("commit not known here");
+        .stdout_has("commit 4be1f02 not known here");
     world.checkpoint(["resume", "session-20260301-080001"]).success();
     world.checkpoint(["verify", "--all"]).success();
     assert_eq!(world.read(source), bytes, "the source is as it was");
@@ -404,7 +404,7 @@ fn resuming_an_import_does_not_call_the_branch_new() {
     world
         .checkpoint(["resume", "tides"])
         .success()
-        .stdout_has("the commit of then is not known here")
+        .stdout_has("the source names no commit that is here")
         .stdout_lacks("first commits");
 }
 
@@ -514,7 +514,7 @@ fn an_export_tells_what_is_not_in_it_and_mixes_nothing() {
     world
         .checkpoint(["export", "--format", "folder", "-o", "f", "--force", "other"])
         .code(4)
-        .stderr_has("'checkpoints/cp-002.json' in 'f' would be read as part of this session");
+        .stderr_has("would be read as part of this session");
     assert!(
         String::from_utf8(world.read("f/session.json"))
             .unwrap()

@@ -20,6 +20,7 @@ mod feature;
 mod file_systems;
 mod fork;
 mod fork_ready;
+mod formats;
 mod full_disk;
 mod history;
 mod hooks;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::{
-    super::tables::{is_break, usual},
+    super::tables::{duration_text, is_break, usual},
     line,
 };
 use crate::model::record::{Record, Task, TaskStatus, UnknownMembers};
@@ -45,6 +45,24 @@ fn table(text: &mut String, title: &str, head: &[&str], rows: &[Vec<String>]) {
     }
 }
 
+/// The tasks with the titles of those they depend on, as far as a title can be in a cell of several.
+fn named(record: &Record) -> Vec<Task> {
+    let mut out = record.tasks.clone();
+    for task in &mut out {
+        for needed in &mut task.depends_on {
+            let other = record.tasks.iter().find(|other| other.id == *needed);
+            let title = other.map(|other| other.title.as_str()).filter(|title| {
+                let same = record.tasks.iter().filter(|task| task.title == *title).count();
+                same == 1 && title.trim() == *title && !title.contains([',', '`', '\n', '\r']) && !title.is_empty()
+            });
+            if let Some(title) = title {
+                title.clone_into(needed);
+            }
+        }
+    }
+    out
+}
+
 pub(super) fn tasks(record: &Record, text: &mut String) {
     type Column = (&'static str, fn(&Task) -> String);
     // Its title, what belongs there, the template's columns after the first three, and those it lacks.
@@ -58,6 +76,7 @@ pub(super) fn tasks(record: &Record, text: &mut String) {
             None => usual(word(task.status)).to_owned(),
         }
     });
+    let tasks = named(record);
     let parts: [Part; 3] = [
         (
             "Completed Work",
@@ -79,11 +98,7 @@ pub(super) fn tasks(record: &Record, text: &mut String) {
         ),
     ];
     for (title, statuses, usual_columns, others) in parts {
-        let own: Vec<&Task> = record
-            .tasks
-            .iter()
-            .filter(|task| statuses.contains(&task.status))
-            .collect();
+        let own: Vec<&Task> = tasks.iter().filter(|task| statuses.contains(&task.status)).collect();
         if own.is_empty() {
             continue;
         }
@@ -188,7 +203,7 @@ pub(super) fn delegations(record: &Record, text: &mut String) {
         let of = |text: &Option<String>| cell(text.as_deref().unwrap_or_default());
         let sign = if delegation.estimated { "~" } else { "" };
         let tokens = delegation.tokens.map(|tokens| format!("{sign}{tokens}"));
-        let duration = delegation.duration.map(|seconds| format!("{seconds} s"));
+        let duration = delegation.duration.map(duration_text);
         let mut cells = vec![
             format!("{n}"),
             cell(&delegation.agent),

@@ -1,0 +1,311 @@
+//! Secrets in packed data: base64, hexadecimal digits, escapes and JSON inside a text, gzip, zlib and zip archives, at
+//! any nesting.
+//!
+//! Data that holds a secret is unpacked, cleaned and packed again in the same form; data that holds none keeps its
+//! bytes. Only sure findings count here: in unpacked bytes every chance string looks random.
+
+mod archives;
+mod runs;
+
+use std::{borrow::Cow, mem};
+
+use serde_json::Value;
+
+use super::{RedactionMode, Scanner, Severity, marker};
+
+/// The deepest nesting that is unpacked: far more than any writer makes, and a bound for an archive that holds itself.
+const DEPTH: usize = 24;
+/// The most bytes that are unpacked from one value, all levels together: 128 MiB.
+const LIMIT: usize = 128 << 20;
+/// The largest unpacked JSON that is parsed: 1 MiB. The rules for text find what larger ones hold.
+const JSON: usize = 1 << 20;
+/// No secret of a known form is shorter.
+const SHORTEST: usize = 16;
+/// The text that replaces data whose unpacked content is beyond the limits.
+const UNSEARCHED: &str = "[REDACTED:packed-data-beyond-the-limits]";
+
+/// A secret in packed data: its kind and place, never the secret itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackedFinding {
+    /// Name of the kind, as in the marker.
+    pub kind: Cow<'static, str>,
+    /// A JSON pointer to the text that holds the data; empty for bytes.
+    pub pointer: String,
+    /// The forms from the outermost to the innermost: `base64`, `gzip`.
+    pub forms: Vec<&'static str>,
+    /// A marker is in its place now.
+    pub replaced: bool,
+}
+
+impl Scanner {
+    /// The bytes without the secrets in their packed parts; `None` when nothing changed.
+    pub fn redact_packed(&self, bytes: &[u8]) -> (Option<Vec<u8>>, Vec<PackedFinding>) {
+        if self.mode() == RedactionMode::Off {
+            return (None, Vec::new());
+        }
+        let mut search = Search::new(self);
+        let clean = search.bytes(bytes);
+        (clean, search.findings)
+    }
+
+    /// Takes the secrets out of the packed parts of every text in a JSON value.
+    pub fn redact_packed_json(&self, value: &mut Value) -> Vec<PackedFinding> {
+        if self.mode() == RedactionMode::Off {
+            return Vec::new();
+        }
+        let mut search = Search::new(self);
+        search.value(value);
+        search.findings
+    }
+}
+
+/// The name of a form that cannot be searched: other compression, or encryption.
+pub fn unsearchable(bytes: &[u8]) -> Option<&'static str> {
+    const MAGIC: [(&[u8], &str); 9] = [
+        (b"\xfd7zXZ\0", "xz"),
+        (b"BZh", "bzip2"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"\x04\x22\x4d\x18", "lz4"),
+        (b"7z\xbc\xaf\x27\x1c", "7z"),
+        (b"Rar!\x1a\x07", "rar"),
+        (b"age-encryption.org/", "age"),
+        (b"-----BEGIN PGP MESSAGE", "PGP"),
+        (b"RFE1", "encryption at rest"),
+    ];
+    let known = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic));
+    known
+        .map(|(_, name)| *name)
+        .or_else(|| archives::is_locked(bytes).then_some("an encrypted zip archive"))
+}
+
+struct Search<'s> {
+    scanner: &'s Scanner,
+    /// The bytes that may still be unpacked.
+    left: usize,
+    forms: Vec<&'static str>,
+    pointer: String,
+    /// Whether lengths must stay: the data is addressed by offsets.
+    fixed: bool,
+    findings: Vec<PackedFinding>,
+}
+
+impl<'s> Search<'s> {
+    fn new(scanner: &'s Scanner) -> Self {
+        Self {
+            scanner,
+            left: LIMIT,
+            forms: Vec::new(),
+            pointer: String::new(),
+            fixed: false,
+            findings: Vec::new(),
+        }
+    }
+
+    fn value(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Some(clean) = self.bytes(text.as_bytes()) {
+                    *text = String::from_utf8_lossy(&clean).into_owned();
+                }
+            }
+            Value::Array(items) => {
+                for (n, item) in items.iter_mut().enumerate() {
+                    self.below(&n.to_string(), item);
+                }
+            }
+            Value::Object(members) => {
+                // A name may be packed data as well; it goes with what it holds, since a changed name is another member.
+                let packed: Vec<String> = members
+                    .keys()
+                    .filter(|name| self.bytes(name.as_bytes()).is_some())
+                    .cloned()
+                    .collect();
+                for (n, name) in packed.into_iter().enumerate() {
+                    if let Some(value) = members.shift_remove(&name) {
+                        members.insert(format!("{} {}", marker("packed-name"), n + 1), value);
+                    }
+                }
+                for (name, value) in members.iter_mut() {
+                    self.below(name, value);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn below(&mut self, name: &str, value: &mut Value) {
+        let length = self.pointer.len();
+        self.pointer.push('/');
+        self.pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        self.value(value);
+        self.pointer.truncate(length);
+    }
+
+    /// The bytes without secrets, `None` when they stay as they are. Plain secrets at the top were the caller's.
+    fn bytes(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        if bytes.len() < SHORTEST {
+            return None;
+        }
+        if let Some(form) = archives::form(bytes) {
+            return self.archive(form, bytes);
+        }
+        let fixed = self.fixed || archives::is_addressed(bytes);
+        let outer = mem::replace(&mut self.fixed, fixed);
+        let clean = self.text(bytes);
+        self.fixed = outer;
+        clean
+    }
+
+    fn text(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let plain = if self.fixed { None } else { unescaped(bytes) };
+        let mut clean = Cow::Borrowed(plain.as_deref().unwrap_or(bytes));
+        let mut changed = false;
+        let mut take = |clean: &mut Cow<'_, [u8]>, new: Option<Vec<u8>>| {
+            if let Some(new) = new {
+                *clean = Cow::Owned(new);
+                changed = true;
+            }
+        };
+        let is_top = self.forms.is_empty();
+        if !self.fixed {
+            let new = self.json(&clean);
+            take(&mut clean, new);
+        }
+        if !is_top || plain.is_some() || is_marked(&clean) {
+            let new = self.plain(&clean);
+            take(&mut clean, new);
+        }
+        let new = self.runs(&clean);
+        take(&mut clean, new);
+        changed.then(|| clean.into_owned())
+    }
+
+    /// JSON as a text, read with its names.
+    fn json(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let trimmed = bytes.trim_ascii_start();
+        if bytes.len() > JSON || !(trimmed.starts_with(b"{") || trimmed.starts_with(b"[")) {
+            return None;
+        }
+        let mut value: Value = serde_json::from_slice(bytes).ok()?;
+        if self.forms.len() == DEPTH {
+            return None;
+        }
+        let before = self.findings.len();
+        let found = self.scanner.redact_json(&mut value);
+        for finding in found.into_iter().filter(|finding| finding.severity == Severity::Secret) {
+            self.note(finding.kind, finding.replaced, "JSON");
+        }
+        self.forms.push("JSON");
+        self.value(&mut value);
+        self.forms.pop();
+        let changed = self.findings[before..].iter().any(|finding| finding.replaced);
+        changed.then(|| serde_json::to_vec(&value).unwrap_or_default())
+    }
+
+    fn plain(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        // Two bytes that look like the mark of UTF-16 must not hide plain letters.
+        let clean = self.letters(bytes);
+        if clean.is_none() && is_marked(bytes) {
+            let rest = self.letters(&bytes[2..])?;
+            return Some([&bytes[..2], &rest].concat());
+        }
+        clean
+    }
+
+    fn letters(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let (clean, found) = self.scanner.redact_bytes(bytes);
+        let sure: Vec<_> = found
+            .into_iter()
+            .filter(|finding| finding.severity == Severity::Secret)
+            .collect();
+        for finding in &sure {
+            self.note(finding.kind.clone(), finding.replaced, "escapes");
+        }
+        if !sure.iter().any(|finding| finding.replaced) {
+            return None;
+        }
+        if !self.fixed {
+            return Some(clean.into_owned());
+        }
+        let mut out = bytes.to_vec();
+        for finding in sure {
+            let mark = marker(&finding.kind);
+            let fill = mark.bytes().chain(std::iter::repeat(b'x'));
+            for (place, byte) in out[finding.range].iter_mut().zip(fill) {
+                *place = byte;
+            }
+        }
+        Some(out)
+    }
+
+    /// Looks into data that was packed in a form. `None` when it stays as it is.
+    fn inside(&mut self, form: &'static str, bytes: &[u8]) -> Option<Vec<u8>> {
+        if self.forms.len() == DEPTH || bytes.len() > self.left {
+            self.note("packed-data".into(), self.scanner.mode() == RedactionMode::On, form);
+            return (self.scanner.mode() == RedactionMode::On).then(|| UNSEARCHED.into());
+        }
+        self.left -= bytes.len();
+        self.forms.push(form);
+        let clean = self.bytes(bytes);
+        self.forms.pop();
+        clean
+    }
+
+    /// Keeps a finding; `form` is named where it is in none.
+    fn note(&mut self, kind: Cow<'static, str>, replaced: bool, form: &'static str) {
+        let forms = if self.forms.is_empty() {
+            vec![form]
+        } else {
+            self.forms.clone()
+        };
+        self.findings.push(PackedFinding {
+            kind,
+            pointer: self.pointer.clone(),
+            forms,
+            replaced,
+        });
+    }
+}
+
+fn is_marked(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
+}
+
+/// The bytes with letters, digits and signs that are written as escapes (`\u0041`, `\x41`, `\/`) written plainly, at any
+/// depth of escaping; `None` when there is none. Quotes and backslashes stay escaped, so that a parser reads the same.
+fn unescaped(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut out: Option<Vec<u8>> = None;
+    let (mut at, mut kept) = (0, 0);
+    while at < bytes.len() {
+        if bytes[at] != b'\\' {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        while bytes.get(at) == Some(&b'\\') {
+            at += 1;
+        }
+        let digits = match bytes.get(at..) {
+            Some([b'u', b'0', b'0', a, b, ..]) => Some(((*a, *b), 5)),
+            Some([b'x', a, b, ..]) => Some(((*a, *b), 3)),
+            Some([b'/', ..]) => Some(((b'2', b'f'), 1)),
+            _ => None,
+        };
+        let Some(((a, b), length)) = digits else { continue };
+        let hex = |digit: u8| char::from(digit).to_digit(16).and_then(|n| u8::try_from(n).ok());
+        let (Some(a), Some(b)) = (hex(a), hex(b)) else { continue };
+        let letter = a << 4 | b;
+        if !(0x20..0x7f).contains(&letter) || letter == b'"' || letter == b'\\' {
+            continue;
+        }
+        let out = out.get_or_insert_default();
+        out.extend_from_slice(&bytes[kept..start]);
+        out.push(letter);
+        at += length;
+        kept = at;
+    }
+    if let Some(out) = &mut out {
+        out.extend_from_slice(&bytes[kept..]);
+    }
+    out
+}
