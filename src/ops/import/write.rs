@@ -239,7 +239,13 @@ impl CheckpointDraft<'_> {
                 umask: format!("{:03o}", os::umask().unwrap_or(0o022)),
                 unknown: Map::new(),
             });
-            parents.push(checkpoint::write_snapshot(writer, Some(head), (tree, tree), &people)?);
+            parents.push(checkpoint::write_snapshot(
+                writer,
+                Some(head),
+                &[],
+                (tree, tree),
+                &people,
+            )?);
         }
         let written = checkpoint::write(writer, &mut document, false, &siblings, parents, &people)?;
         Ok(Ok((written, document.record.summary.unwrap_or_default())))
