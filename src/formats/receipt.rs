@@ -96,7 +96,7 @@ pub(super) fn count(files: &[File], parsed: &ParseOutcome) -> Leaves {
                 Place::Attachment => out.attachment += 1,
                 // A problem names the table, and says that some of its rows stay where they are.
                 Place::Nowhere if named.iter().any(|table| leaf.place.split('/').next() == Some(table)) => {
-                    out.source -= 1
+                    out.source -= 1;
                 }
                 Place::Nowhere => out.lost.push(format!("{}#{}", file.path, leaf.place)),
             }
