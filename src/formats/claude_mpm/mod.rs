@@ -114,7 +114,7 @@ fn is_pause(file: &File) -> bool {
                 "\"todos\"",
                 "\"mission_summary\"",
             ]);
-        let is_other = any(&["\"swarm_id\"", "\"__session_meta__\"", "\"git-checkpoint"]);
+        let is_other = any(&["\"swarm_id\"", "\"__session_meta__\""]);
         let is_lines = any(&["\"pause_started\"", "\"pause_finalized\""]) && has(&file.bytes, "\"session_id\"");
         return (is_tree && !is_other) || is_lines;
     }
