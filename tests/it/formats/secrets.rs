@@ -44,8 +44,11 @@ fn base64(bytes: &[u8]) -> String {
     general_purpose::STANDARD.encode(bytes)
 }
 
+/// A name and the encoding that it stands for.
+type Form = (&'static str, fn(&str) -> String);
+
 /// The forms in which a text may be in a field.
-const FORMS: [(&str, fn(&str) -> String); 12] = [
+const FORMS: [Form; 12] = [
     ("plain", str::to_owned),
     ("base64", |text| base64(text.as_bytes())),
     ("base64 without padding, for URLs", |text| {
