@@ -12,13 +12,14 @@ use super::Error;
 use super::disk::{Disk, directories_above, split};
 use super::paths::FileSystem;
 use super::side::usual;
-use crate::model::list::SkipReason;
+use crate::model::list::{HeldFile, SkipReason};
 use crate::model::path::RepoPath;
 use crate::os::dir::{self, Dir, DirNames, FileKind};
 use crate::store::objects::{StreamError, Writer};
-use crate::store::{Kind, ObjectId, Repository, tree};
+use crate::store::{Kind, ObjectId, Repository, checkpoint, tree};
 use crate::worktree::snapshot::Snapshot;
 use crate::worktree::snapshot::settings::SnapshotSettings;
+use crate::worktree::snapshot::{fsck, names};
 
 /// The mode of another repository's commit in a tree.
 const GITLINK: u32 = 0o160_000;
@@ -36,7 +37,8 @@ pub fn include(repo: &Repository, writer: &Writer, snapshot: &mut Snapshot, path
             IncludeStop::Io(error) => failed()(error),
             IncludeStop::Store(error) => error,
         })? {
-            let executable = kind == EntryKind::BlobExecutable;
+            let held = kind != EntryKind::Link && is_held(repo, writer, snapshot, path, id)?;
+            let executable = kind == EntryKind::BlobExecutable && !held;
             if kind != EntryKind::Link {
                 snapshot.lists.raw.push(path.clone());
                 snapshot.lists.modes.retain(|(listed, _)| listed != path);
@@ -45,13 +47,47 @@ pub fn include(repo: &Repository, writer: &Writer, snapshot: &mut Snapshot, path
                 }
             }
             snapshot.lists.skipped.retain(|skipped| skipped.path != *path);
-            added.insert(path, (kind, id));
+            if held {
+                hold(snapshot, path, id);
+            } else {
+                added.insert(path, (kind, id));
+            }
         }
     }
     snapshot.lists.sort();
     snapshot.lists.raw.dedup();
     snapshot.tree = edit(repo, writer, snapshot.tree, &added)?;
     Ok(())
+}
+
+/// Whether a file must not be in the tree: it is held already, or git's fsck would reject its bytes under this name.
+fn is_held(
+    repo: &Repository,
+    writer: &Writer,
+    snapshot: &Snapshot,
+    path: &RepoPath,
+    id: ObjectId,
+) -> Result<bool, Error> {
+    if snapshot.lists.held.iter().any(|held| held.path == *path) {
+        return Ok(true);
+    }
+    let Some(meaning) = names::meaning(split(path.as_bytes()).1) else {
+        return Ok(false);
+    };
+    let blob = checkpoint::read(&writer.overlay(repo), id, Kind::Blob, "the file")
+        .map_err(|fault| Error::io("read", repo.git_dir())(io::Error::other(fault.to_string())))?;
+    Ok(!fsck::accepts(meaning, &blob))
+}
+
+/// Keeps the bytes of a file next to the tree.
+fn hold(snapshot: &mut Snapshot, path: &RepoPath, id: ObjectId) {
+    if let Some(held) = snapshot.lists.held.iter().find(|held| held.path == *path) {
+        snapshot.held_blobs[held.n as usize] = id;
+        return;
+    }
+    let n = u32::try_from(snapshot.held_blobs.len()).expect("fewer than 2^32 files are held");
+    snapshot.held_blobs.push(id);
+    snapshot.lists.held.push(HeldFile { path: path.clone(), n });
 }
 
 /// The result of [`enter`].

@@ -13,7 +13,7 @@ use super::names::Meaning;
 const MAX_MODULES: usize = 512 * 1024 * 1024;
 
 /// Whether git's fsck accepts a blob under a name of this meaning.
-pub(super) fn accepts(meaning: Meaning, blob: &[u8]) -> bool {
+pub(in crate::worktree) fn accepts(meaning: Meaning, blob: &[u8]) -> bool {
     match meaning {
         Meaning::Attributes => {
             // fsck reads up to the first zero byte.

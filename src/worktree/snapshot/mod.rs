@@ -16,7 +16,7 @@ mod entries;
 mod error;
 mod extent;
 pub(in crate::worktree) mod filter;
-mod fsck;
+pub(in crate::worktree) mod fsck;
 mod globals;
 mod ident;
 pub(in crate::worktree) mod ignore;

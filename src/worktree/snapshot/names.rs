@@ -7,7 +7,7 @@ use gix::bstr::ByteSlice;
 
 /// A file whose content git itself reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(in crate::worktree) enum Meaning {
     /// `.gitmodules`
     Modules,
     /// `.gitattributes`
@@ -28,7 +28,7 @@ pub(in crate::worktree) fn is_storable(name: &[u8], is_file: bool) -> bool {
 }
 
 /// Meaning of a file name to git.
-pub(super) fn meaning(name: &[u8]) -> Option<Meaning> {
+pub(in crate::worktree) fn meaning(name: &[u8]) -> Option<Meaning> {
     // The last byte and the first decide for nearly every name.
     if !matches!(name.first(), Some(b'.' | b'g' | b'G' | b'~' | 0x80..)) && !name.contains(&b'\\') {
         return None;

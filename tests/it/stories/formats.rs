@@ -46,7 +46,7 @@ fn git_checkpoints_come_in_with_their_files() {
         .success()
         .stdout_has("not known here");
     world
-        .checkpoint(["restore", "claude-checkpoints", "--", "f.txt"])
+        .checkpoint(["restore", "claude-checkpoints", "--force", "--", "f.txt"])
         .success();
     assert_eq!(world.read("f.txt"), b"v1\n");
     world.checkpoint(["verify", "--all"]).success();

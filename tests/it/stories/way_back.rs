@@ -417,3 +417,35 @@ fn sparse_checkouts_stay_sparse() {
         clean("redo");
     }
 }
+
+/// A file that git's fsck would reject is next to the tree, also where its bytes are kept for undo.
+#[test]
+fn files_that_no_server_takes_come_back_and_stay_out_of_the_tree() {
+    let modules: &[u8] = b"[submodule \"..\"]\n\tpath = x\n\turl = y\n";
+    let long = [&b"*.x "[..], "a".repeat(5000).as_bytes(), b"\n"].concat();
+    for (path, bytes, attributes) in [
+        (".gitmodules", modules, "* text=auto\n"),
+        (".gitmodules", modules, "* text eol=crlf\n"),
+        ("deep/.gitmodules", modules, "*.none -text\n"),
+        ("deep/.gitattributes", &long, "* text=auto\n"),
+        (".gitmodules", modules, ""),
+    ] {
+        let world = World::with_commit();
+        world.file(".gitattributes", attributes);
+        world.git(["add", ".gitattributes"]).success();
+        world.git(["commit", "-qm", "rules"]).success();
+        world
+            .checkpoint(["save", "-m", "without", "--name", "without"])
+            .success();
+        world.file(path, bytes);
+        world.checkpoint(["restore", "without"]).success();
+        assert!(!world.path(path).exists(), "{path} {attributes:?}");
+        world.git(["fsck", "--strict"]).success();
+        world.checkpoint(["undo"]).success();
+        assert_eq!(world.read(path), bytes, "{path} {attributes:?}");
+        world.git(["fsck", "--strict"]).success();
+        world.checkpoint(["redo"]).success();
+        assert!(!world.path(path).exists(), "{path} {attributes:?}");
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
