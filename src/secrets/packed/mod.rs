@@ -183,7 +183,8 @@ impl<'s> Search<'s> {
     /// JSON as a text, read with its names.
     fn json(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         let trimmed = bytes.trim_ascii_start();
-        if bytes.len() > JSON || !(trimmed.starts_with(b"{") || trimmed.starts_with(b"[")) {
+        // A string alone is a text that was escaped as a whole, perhaps more than once.
+        if bytes.len() > JSON || !matches!(trimmed.first(), Some(b'{' | b'[' | b'"')) {
             return None;
         }
         let mut value: Value = serde_json::from_slice(bytes).ok()?;
