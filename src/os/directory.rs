@@ -14,7 +14,7 @@ pub enum Room {
     Free,
     /// A directory with something in it.
     Taken,
-    /// Something that is no directory.
+    /// Something that is not a directory.
     Other,
 }
 

@@ -182,7 +182,7 @@ pub enum Error {
     Obstacle {
         /// The path.
         path: PathBuf,
-        /// Description: `a link`, `no folder`.
+        /// Description: `a link`, `not a directory`.
         what: &'static str,
     },
     /// The file `packed-refs` is damaged, so that the set of refs is unknown.

@@ -196,7 +196,7 @@ pub(crate) fn obstacle(path: &Path) -> Option<Error> {
     let what = match (kind.is_symlink(), path.exists()) {
         (true, true) => "a link",
         (true, false) => "a link that leads nowhere",
-        _ => "no directory",
+        _ => "not a directory",
     };
     Some(Error::Obstacle {
         path: path.to_owned(),

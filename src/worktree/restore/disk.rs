@@ -27,7 +27,7 @@ pub(super) enum DiskEntry {
     Nothing,
     /// A file, link or directory, or something that is none of them.
     Something(Meta),
-    /// This many bytes of the path already lead to something that is no directory.
+    /// This many bytes of the path already lead to something that is not a directory.
     Blocked(usize),
 }
 

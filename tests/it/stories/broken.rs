@@ -375,7 +375,7 @@ fn something_else_in_our_places_is_told() {
     };
     told(
         "rm -r .git/checkpoint && echo x > .git/checkpoint",
-        "checkpoint' is no folder",
+        "checkpoint' is not a directory",
     );
     told(
         "rm -r .git/checkpoint && ln -s nowhere .git/checkpoint",
@@ -388,11 +388,11 @@ fn something_else_in_our_places_is_told() {
     assert!(!world.root().join("away/cache.clock.new").exists());
     told(
         "rm -r .git/checkpoint/swap && echo x > .git/checkpoint/swap",
-        "swap' is no folder",
+        "swap' is not a directory",
     );
     told(
         "rm -r .git/checkpoint/locks && echo x > .git/checkpoint/locks",
-        "locks' is no folder",
+        "locks' is not a directory",
     );
 }
 
