@@ -74,12 +74,18 @@ use crate::{
     render::text::{Text, TextLine},
 };
 
+/// The version; packages put commit and target after it, by `CHECKPOINT_VERSION` in the environment of their build.
+const VERSION: &str = match option_env!("CHECKPOINT_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 /// Save and resume work sessions, notes and exact files, in your own repository
 #[derive(Debug, Parser)]
 #[command(
     name = "git-checkpoint",
     bin_name = "git checkpoint",
-    version,
+    version = VERSION,
     max_term_width = 80,
     infer_long_args = true,
     disable_help_subcommand = true,

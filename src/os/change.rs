@@ -12,6 +12,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use super::dir::{Dir, FOLDER};
 
 /// The longest path that is given to the system in one call.
+#[cfg(target_os = "linux")]
 const PATH_MAX: usize = 4096;
 
 impl Dir {

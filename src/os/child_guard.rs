@@ -13,6 +13,8 @@ use std::process::Child;
 pub struct Guard {
     #[cfg(unix)]
     shell: Child,
+    #[cfg(not(unix))]
+    never: std::convert::Infallible,
 }
 
 #[cfg(unix)]
@@ -45,6 +47,13 @@ impl Guard {
     /// There is none here.
     pub fn over(_child: &Child) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(not(unix))]
+impl Drop for Guard {
+    fn drop(&mut self) {
+        match self.never {}
     }
 }
 

@@ -60,6 +60,7 @@ impl Sharing {
 
     /// Gives an open repository file or directory the bits that `core.sharedRepository` asks for, if it asks at all.
     pub fn apply(self, file: &File) -> io::Result<()> {
+        #[cfg(unix)]
         self.give(file)?;
         if self.bits == 0 {
             return Ok(());
@@ -81,8 +82,8 @@ impl Sharing {
 
     /// Gives an open file or directory to its owner. Where the file system does not know owners, or the user namespace not
     /// this one, it stays as it is.
+    #[cfg(unix)]
     fn give(self, file: &File) -> io::Result<()> {
-        #[cfg(unix)]
         if let Some(owner) = self.owner {
             use rustix::io::Errno;
             let (user, group) = (
@@ -94,8 +95,6 @@ impl Sharing {
                 Err(error) => return Err(error.into()),
             }
         }
-        #[cfg(not(unix))]
-        let _ = file;
         Ok(())
     }
 
@@ -149,7 +148,7 @@ pub fn create_dir_durable(path: &Path, sharing: Sharing) -> io::Result<()> {
         }
         Err(error) => return Err(error),
     }
-    if sharing != Sharing::default() {
+    if cfg!(unix) && sharing != Sharing::default() {
         sharing.apply(&File::open(path)?)?;
     }
     path.parent().map_or(Ok(()), sync_dir)
@@ -242,10 +241,7 @@ fn of_regular(file: &File) -> io::Result<Metadata> {
 /// when the repository itself is shared. Its parent must exist. Anything else of that name is an error, also a link to
 /// a directory: what is in it would not be private.
 pub fn private_dir(path: &Path, sharing: Sharing) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(path) {
+    match create_private_dir(path) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return if fs::symlink_metadata(path)?.is_dir() {
@@ -256,8 +252,9 @@ pub fn private_dir(path: &Path, sharing: Sharing) -> io::Result<()> {
         }
         Err(error) => return Err(error),
     }
-    let dir = File::open(path)?;
-    set_private_mode(&dir, 0o700, sharing)?;
+    if cfg!(unix) {
+        set_private_mode(&File::open(path)?, 0o700, sharing)?;
+    }
     path.parent().map_or(Ok(()), sync_dir)
 }
 
@@ -266,10 +263,19 @@ pub fn private_dir(path: &Path, sharing: Sharing) -> io::Result<()> {
 #[expect(clippy::disallowed_methods, reason = "nothing in it is renamed to anywhere")]
 pub fn temporary_dir() -> io::Result<PathBuf> {
     let path = std::env::temp_dir().join(format!("git-checkpoint-{}", super::random_token()?));
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(&path).map(|()| path)
+    create_private_dir(&path).map(|()| path)
+}
+
+#[cfg(unix)]
+fn create_private_dir(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().mode(0o700).create(path)
+}
+
+/// Elsewhere a directory has the rights of its parent.
+#[cfg(not(unix))]
+fn create_private_dir(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
 }
 
 /// Opens the file at `path` for reading and writing, creating it empty if missing: mode 0600 whatever the creation
@@ -298,11 +304,15 @@ pub fn private_file(path: &Path, sharing: Sharing) -> io::Result<File> {
 }
 
 /// Sets the mode of something just created: the mask may have taken bits from the owner, and sharing may add some.
+#[cfg_attr(
+    not(unix),
+    expect(clippy::unnecessary_wraps, reason = "there are no owners and mode bits there")
+)]
 pub(super) fn set_private_mode(file: &File, mode: u32, sharing: Sharing) -> io::Result<()> {
-    sharing.give(file)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
+        sharing.give(file)?;
         let metadata = file.metadata()?;
         // Others than the group never see drafts, however widely the repository itself is shared.
         let group = Sharing {
@@ -341,10 +351,9 @@ pub fn touch(path: &Path) -> io::Result<()> {
     }
     #[cfg(not(unix))]
     {
-        File::options()
-            .write(true)
-            .open(path)?
-            .set_modified(std::time::SystemTime::now())
+        #[expect(clippy::disallowed_methods, reason = "the time of a file, not of a record")]
+        let now = std::time::SystemTime::now();
+        File::options().write(true).open(path)?.set_modified(now)
     }
 }
 

@@ -7,6 +7,7 @@ pub fn host_name() -> String {
     #[cfg(unix)]
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
     #[cfg(not(unix))]
+    #[expect(clippy::disallowed_methods, reason = "the name of the machine is no setting")]
     let name = std::env::var("COMPUTERNAME").unwrap_or_default();
     if name.is_empty() { "localhost".to_owned() } else { name }
 }

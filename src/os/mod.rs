@@ -1,8 +1,8 @@
 //! Differences between operating systems: file locks with a deadline, durable directories, private files, names of host
 //! and temporary files.
 //!
-//! Small functions over paths and files, nothing about git. Linux is what the tests run on; the branches for other
-//! systems are written after their documentation and are untested. Time is read here only to measure a wait.
+//! Small functions over paths and files, nothing about git. The tests run on Linux. `scripts/windows` runs a
+//! story of the Windows program under wine; what macOS does differently is type-checked and written after its documentation. Time is read here only to measure a wait.
 
 #[cfg(unix)]
 mod change;
@@ -41,6 +41,8 @@ mod worker;
 pub use change::set_mode;
 pub use child_guard::Guard;
 pub use cleanup::CleanupFailure;
+#[cfg(not(unix))]
+pub use dir::set_mode;
 pub use directory::{Room, fill, publish_directory, room, shallow};
 pub use editor::open_editor;
 pub use file::{
@@ -59,7 +61,7 @@ pub use replace::{replace, replace_users, replace_with, sweep_replacements};
 pub use reports::{MOST_FOLDERS, News, Reports, WatchError};
 pub use rule_files::{system_attributes, user_rules};
 pub use scratch::scratch_file;
-pub use support::{sync, sync_data};
+pub use support::{sync, sync_data, sync_path};
 pub use thread_placement::spawn_worker;
 pub use unsynced::{Watermark, sync_all};
 pub use worker::run_for;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use super::notices::{self, Limit};
 
@@ -44,12 +45,17 @@ pub fn sync(file: &File) -> io::Result<()> {
     weaker(file.sync_all(), |_| false)
 }
 
-/// The same for the contents alone, without the times.
+/// Brings a closed file to the disk. Windows syncs only through a handle that may write.
+pub fn sync_path(path: &Path) -> io::Result<()> {
+    sync(&File::options().read(true).write(cfg!(windows)).open(path)?)
+}
+
+/// Like [`sync`] for the contents alone, without the times.
 pub fn sync_data(file: &File) -> io::Result<()> {
     weaker(file.sync_data(), |_| false)
 }
 
-/// The same for a directory, which more file systems cannot.
+/// Like [`sync`] for a directory, which more file systems cannot.
 pub(super) fn sync_directory(directory: &File) -> io::Result<()> {
     weaker(directory.sync_all(), |error| {
         #[cfg(unix)]

@@ -11,8 +11,10 @@ pub fn spawn_worker<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Option<ScopedJoinHandle<'scope, T>> {
+    #[cfg(target_os = "linux")]
     let here = processor::current();
     let work = move || {
+        #[cfg(target_os = "linux")]
         processor::leave(here);
         work()
     };
@@ -42,13 +44,6 @@ mod processor {
             let _ = sched_setaffinity(None, &all);
         }
     }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod processor {
-    pub(super) fn current() {}
-
-    pub(super) fn leave((): ()) {}
 }
 
 #[cfg(test)]

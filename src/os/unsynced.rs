@@ -103,7 +103,7 @@ pub fn sync_all(files: &[PathBuf], directories: &[PathBuf]) -> io::Result<()> {
         return Ok(());
     }
     for path in files {
-        passed_over(File::open(path).and_then(|file| super::sync(&file)))?;
+        passed_over(super::sync_path(path))?;
     }
     for path in directories {
         passed_over(sync_dir(path))?;

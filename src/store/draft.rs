@@ -276,6 +276,8 @@ pub fn clear(repo: &Repository, session_id: &str, up_to: u64, wait: Duration) ->
         Err(error) => return Err(Error::io("read", &path)(error)),
     };
     let lines = read_lines(&mut file).map_err(Error::io("read", &path))?;
+    // Windows may not replace an open file.
+    drop(file);
     let (Some(header), found) = parsed(&lines) else {
         return Ok(());
     };

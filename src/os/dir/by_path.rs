@@ -94,8 +94,16 @@ impl Dir {
         Ok(())
     }
 
-    fn path(&self, name: &[u8]) -> io::Result<PathBuf> {
+    pub(super) fn again(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    pub(super) fn path(&self, name: &[u8]) -> io::Result<PathBuf> {
         let name = std::str::from_utf8(name).map_err(|_| io::ErrorKind::InvalidFilename)?;
+        #[cfg(windows)]
+        if !super::windows_names::is_allowed(name) {
+            return Err(io::ErrorKind::InvalidFilename.into());
+        }
         Ok(self.0.join(OsStr::new(name)))
     }
 }
@@ -152,5 +160,7 @@ pub fn file_meta(file: &File) -> io::Result<Meta> {
 
 /// Whether an error of [`Dir::file`] says that the name is a link.
 pub fn is_link(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Link>())
+    error
+        .get_ref()
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Link>)
 }

@@ -6,11 +6,17 @@
 
 #[cfg(not(unix))]
 mod by_path;
+#[cfg(not(unix))]
+mod by_path_change;
 #[cfg(unix)]
 mod unix;
+#[cfg(any(windows, test))]
+mod windows_names;
 
 #[cfg(not(unix))]
 pub use by_path::{Dir, file_meta, is_link};
+#[cfg(not(unix))]
+pub use by_path_change::set_mode;
 #[cfg(unix)]
 pub(super) use unix::FOLDER;
 #[cfg(unix)]
@@ -85,6 +91,7 @@ pub struct DirNames {
     bytes: Vec<u8>,
     entries: Vec<DirEntryName>,
     /// Buffer for directory entries, kept for its capacity.
+    #[cfg(target_os = "linux")]
     buffer: Vec<u8>,
 }
 

@@ -59,7 +59,7 @@ impl Dir {
     /// How many names the file called `name` has, here and elsewhere.
     pub fn links(&self, name: &[u8]) -> io::Result<u64> {
         // The width of this field differs between systems.
-        #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+        #[allow(clippy::useless_conversion, clippy::unnecessary_cast, clippy::cast_lossless)]
         Ok(rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?.st_nlink as u64)
     }
 
@@ -138,7 +138,7 @@ fn kind(kind: FileType) -> FileKind {
 
 // The widths of these fields differ between systems.
 #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation, clippy::cast_possible_wrap)]
-#[allow(clippy::unnecessary_cast, clippy::useless_conversion)]
+#[allow(clippy::unnecessary_cast, clippy::useless_conversion, clippy::cast_lossless)]
 fn meta(stat: &Stat) -> Meta {
     let time = |seconds: i64, nanos: i64| FileTime {
         seconds,

@@ -282,8 +282,7 @@ impl IndexLock {
     }
 
     fn put(&self) -> Result<(), Error> {
-        let synced = fs::File::open(&self.copy).and_then(|file| os::sync(&file));
-        synced.map_err(Error::io("write", &self.copy))?;
+        os::sync_path(&self.copy).map_err(Error::io("write", &self.copy))?;
         fs::rename(&self.copy, &self.index).map_err(Error::io("write", &self.index))
     }
 }
