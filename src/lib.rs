@@ -12,6 +12,7 @@ pub mod ops;
 pub mod os;
 pub mod render;
 pub mod secrets;
+pub mod serve;
 pub mod store;
 pub mod tokens;
 pub mod worktree;

@@ -41,6 +41,9 @@ pub(super) struct Args {
     new: Option<String>,
     #[command(flatten)]
     pathspecs: Pathspecs,
+    /// Show the patch, which is the default; with --json it becomes a member
+    #[arg(short, long, group = "form")]
+    patch: bool,
     /// Show how much each file changes
     #[arg(long, group = "form")]
     stat: bool,
@@ -110,7 +113,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let diff = diff::diff(&opened.scene(), &request)?;
     let differs = !diff.record.is_empty() || !diff.files.is_empty();
     if context.ui.options().json {
-        context.ui.json(&json_of(&diff))?;
+        context.ui.json(&render::CheckpointDiff {
+            schema: "git-checkpoint.diff/1",
+            old: &diff.old,
+            new: diff.new.as_ref(),
+            record: &diff.record,
+            files: &diff.files,
+            files_compared: !diff.without_files,
+            patch: args.patch.then(|| String::from_utf8_lossy(&diff.text)),
+        })?;
     } else {
         write(
             context,
@@ -178,15 +189,4 @@ fn write(context: &mut Context, diff: &DiffOutcome, format: PatchFormat, no_reco
     } else {
         context.ui.bytes(&diff.text);
     }
-}
-
-fn json_of(diff: &DiffOutcome) -> serde_json::Value {
-    json!({
-        "schema": "git-checkpoint.diff/1",
-        "old": diff.old,
-        "new": diff.new,
-        "record": diff.record,
-        "files": diff.files,
-        "files_compared": !diff.without_files,
-    })
 }

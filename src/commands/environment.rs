@@ -136,6 +136,15 @@ impl Environment {
         )
     }
 
+    /// The same for a command inside of this process: with the time now, and nobody at a terminal.
+    #[must_use]
+    pub fn unattended(&self) -> Self {
+        let mut out = self.clone();
+        out.now = self.later();
+        out.terminals = Terminals::default();
+        out
+    }
+
     /// From given values. `clock` is the time unless the variables fix it; `offset_at` gives the local offset in seconds
     /// east of UTC at a local time given as if it were UTC, for dates without an offset.
     pub fn given(

@@ -245,9 +245,14 @@ impl CommandError {
         &self.hints
     }
 
+    /// The exit code as a number.
+    pub fn status(&self) -> u8 {
+        self.code.unwrap_or(self.kind.exit_code())
+    }
+
     /// The exit code for the process.
     pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(self.code.unwrap_or(self.kind.exit_code()))
+        ExitCode::from(self.status())
     }
 
     /// Whether there is nothing to say.

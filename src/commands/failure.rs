@@ -137,7 +137,7 @@ impl From<Error> for CommandError {
             Error::NotADate { .. } => {
                 of(FailureKind::Usage).hint("use a form such as '2 days ago', yesterday or 2026-11-27T12:00")
             }
-            Error::Name(_) => of(FailureKind::Usage),
+            Error::Name(_) | Error::KeyLength { .. } => of(FailureKind::Usage),
             Error::NoMessages { .. }
             | Error::Record(_)
             | Error::Json { .. }
@@ -153,6 +153,11 @@ impl From<Error> for CommandError {
                 of(FailureKind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::ConcurrentModification => of(FailureKind::Locked).hint("try again"),
+            Error::PlanChanged => of(FailureKind::Refused)
+                .hint("nothing was changed; make the plan again: git checkpoint restore --dry-run --json"),
+            Error::KeyReused { ref id, .. } => of(FailureKind::Refused).hint(format!(
+                "use another key, or see what was saved: git checkpoint show {id}"
+            )),
             Error::Claimed { ref session, .. } => {
                 of(FailureKind::Refused).hint(format!("take it over: git checkpoint claim {session} --force"))
             }
@@ -262,7 +267,11 @@ fn restore(error: &crate::ops::RestoreError) -> CommandError {
 }
 
 fn worktree(error: &crate::ops::WorktreeError) -> CommandError {
-    let out = CommandError::of(FailureKind::Fatal, error);
+    let kind = match error {
+        crate::ops::WorktreeError::Cancelled => FailureKind::Interrupted,
+        _ => FailureKind::Fatal,
+    };
+    let out = CommandError::of(kind, error);
     match error.hint() {
         Some(hint) => out.hint(hint),
         None => out,

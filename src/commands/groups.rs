@@ -143,7 +143,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Agents",
         &[
             "enable", "disable", "agents", "agent", "context", "message", "tokens", "request", "compact", "clear",
-            "step", "replay", "hooks", "watch",
+            "step", "replay", "hooks", "watch", "mcp", "batch",
         ],
     ),
     (

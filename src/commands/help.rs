@@ -321,7 +321,11 @@ fn exit_codes() -> String {
 /// The settings, with the values in force inside a repository.
 fn settings(env: &Environment) -> String {
     let ui = Ui::new(env, OutputOptions::default(), Streams::captured(b"").0);
-    let mut quiet = Context { env: env.clone(), ui };
+    let mut quiet = Context {
+        env: env.clone(),
+        ui,
+        is_last: false,
+    };
     let current = opening::open(&mut quiet, &IdentityArgs::default())
         .ok()
         .and_then(|opened| config::list(opened.scene().repo).ok());

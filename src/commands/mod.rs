@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod batch;
 mod claim;
 mod compact;
 mod context;
@@ -28,6 +29,7 @@ mod import;
 mod layout;
 mod list;
 mod log;
+mod mcp;
 mod message;
 mod opening;
 mod parse;
@@ -40,6 +42,7 @@ mod rename;
 mod repair;
 mod replay;
 mod request;
+mod resident;
 mod restore;
 mod resume;
 mod save;
@@ -233,6 +236,8 @@ commands! {
     "disable" Disable(agents::DisableArgs) => agents::disable,
     "agents" Agents(agents::Args) => agents::run,
     "hook" Hook(hook::Args) => hook::run,
+    "mcp" Mcp(mcp::Args) => mcp::run,
+    "batch" Batch(batch::Args) => batch::run,
     "hooks" Hooks(hooks::Args) => hooks::run,
     "purge" Purge(purge::Args) => purge::run,
     "verify" Verify(verify::Args) => verify::run,
@@ -251,6 +256,8 @@ commands! {
 struct Context {
     env: Environment,
     ui: Ui,
+    /// Whether the process ends with the command, so that the system frees what it used.
+    is_last: bool,
 }
 
 /// Runs the program with these arguments, the first of which is its name, and gives its exit code.
@@ -281,7 +288,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             arg => ColorChoice::parse(arg.strip_prefix("--color=")?),
         });
     let long_help = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--help");
-    let cli = match parse::parse(&env, &args) {
+    let cli = match parse::parse(&env, &args, true) {
         Ok(cli) => cli,
         Err(error) => {
             let ui = Ui::new(
@@ -299,6 +306,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut context = Context {
         ui: Ui::new(&env, options(&cli.globals), Streams::standard()),
         env,
+        is_last: true,
     };
     let begun = Instant::now();
     if cli.globals.verbose > 0 {

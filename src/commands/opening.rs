@@ -82,7 +82,7 @@ impl OpenedRepository {
 /// Opens the repository that the environment means, and lets the output follow its settings.
 pub(super) fn open(context: &mut Context, whom: &IdentityArgs) -> Result<OpenedRepository, CommandError> {
     let mut opened = at(&context.env, whom, context.env.now)?;
-    opened.is_last = true;
+    opened.is_last = context.is_last;
     let lookup = store::config::lookup(opened.repo());
     context.ui.remember_hints(store::hints::Hints::of(opened.repo()));
     for problem in context.ui.configure(lookup) {

@@ -13,8 +13,10 @@ use super::{Cli, Command, GlobalArgs, environment::Environment, program};
 /// no argument could mean one. What it takes, the whole one takes in the same way, since the parser compares arguments
 /// with names and does nothing else with the commands and options there are. Whatever it does not take (a mistake, an
 /// alias, a wish for help) is for the whole one to judge.
-pub(super) fn parse(env: &Environment, args: &[OsString]) -> Result<Cli, clap::Error> {
-    match quick(args) {
+///
+/// Where the process ends with the command, `is_last`, the definitions are left to the system.
+pub(super) fn parse(env: &Environment, args: &[OsString], is_last: bool) -> Result<Cli, clap::Error> {
+    match quick(args, is_last) {
         Ok(cli) => Ok(cli),
         Err(_) => program(env)
             .try_get_matches_from(args)
@@ -27,12 +29,12 @@ fn understood(found: &clap::ArgMatches) -> Result<Cli, clap::Error> {
 }
 
 /// Understands the arguments by the few definitions that they name.
-fn quick(args: &[OsString]) -> Result<Cli, clap::Error> {
+fn quick(args: &[OsString], is_last: bool) -> Result<Cli, clap::Error> {
     let named = definitions(args);
     if args.iter().skip(1).any(is_for_all) {
-        return understood(&matches(Cli::<NoCommand>::command(), named, args)?);
+        return understood(&matches(Cli::<NoCommand>::command(), named, args, is_last)?);
     }
-    let bare = matches(BareValueParser::<NoCommand>::command(), named, args)?;
+    let bare = matches(BareValueParser::<NoCommand>::command(), named, args, is_last)?;
     Ok(Cli {
         globals: GlobalArgs::default(),
         command: BareValueParser::<Command>::from_arg_matches(&bare)?.command,
@@ -43,11 +45,14 @@ fn matches(
     program: clap::Command,
     named: Vec<clap::Command>,
     args: &[OsString],
+    is_last: bool,
 ) -> Result<clap::ArgMatches, clap::Error> {
     let mut program = program.subcommands(named);
     let found = program.try_get_matches_from_mut(args);
-    // To take it apart again is for nothing.
-    std::mem::forget(program);
+    if is_last {
+        // To take it apart again is for nothing.
+        std::mem::forget(program);
+    }
     found
 }
 
@@ -251,14 +256,14 @@ mod tests {
             "setup completion --candidates 2 -- git-checkpoint save list",
         ];
         for line in lines {
-            let found = parse(&Environment::unknown(), &words(line));
+            let found = parse(&Environment::unknown(), &words(line), false);
             let found = found.map(|cli| format!("{cli:?}")).map_err(|error| error.to_string());
             assert_eq!(found, whole(line), "{line}");
-            if quick(&words(line)).is_ok() {
+            if quick(&words(line), false).is_ok() {
                 assert!(whole(line).is_ok(), "{line}");
             }
         }
-        let is_quick = |line: &str| quick(&words(line)).is_ok();
+        let is_quick = |line: &str| quick(&words(line), false).is_ok();
         assert!(is_quick("task add save") && is_quick("") && is_quick("-v list") && is_quick("log -n 3"));
         assert!(!is_quick("ls") && !is_quick("save -h"));
         assert_eq!(definitions(&words("task add --issue log x")).len(), 2);

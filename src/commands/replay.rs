@@ -13,7 +13,12 @@ use crate::{
     model::{selector::Selector, step::Step},
     ops::replay::{self, ReplayAction, ReplayOutcome, ReplayRequest, RunRequest},
     os::{self, child::Stream},
-    render::{retry::RetryPrompt, slot::Slot, step as render, text::TextLine},
+    render::{
+        retry::{RetryPrompt, RetryView},
+        slot::Slot,
+        step as render,
+        text::TextLine,
+    },
 };
 
 /// Show what the next try of a failed step should know, or run it again
@@ -48,7 +53,7 @@ pub(super) struct Args {
     #[arg(long = "correction", value_name = "TEXT", conflicts_with = "run")]
     corrections: Vec<String>,
     /// How to print it
-    #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "markdown", "json"], conflicts_with = "run")]
+    #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "markdown", "json", "prompt"], conflicts_with = "run")]
     format: String,
     /// Run the recorded commands again
     #[arg(long)]
@@ -83,18 +88,21 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         corrections: args.corrections,
     };
     let shown = replay::show(&opened.scene(), &request)?;
-    if context.ui.options().json || args.format == "json" {
-        let retry = &shown.retry;
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.replay/1",
-            "session": shown.session,
-            "attempt": retry.attempt,
-            "objective": retry.objective,
-            "corrections": retry.corrections,
-            "warnings": retry.warnings,
-            "step": retry.step,
-            "finished": retry.finished,
-        }));
+    let as_json = context.ui.options().json || args.format == "json";
+    let retry = &shown.retry;
+    let mut view = RetryView {
+        schema: "git-checkpoint.replay/1",
+        session: shown.session.as_ref(),
+        attempt: retry.attempt,
+        objective: &retry.objective,
+        corrections: &retry.corrections,
+        warnings: &retry.warnings,
+        step: &retry.step,
+        finished: &retry.finished,
+        prompt: None,
+    };
+    if as_json && args.format != "prompt" {
+        return context.ui.json(&view);
     }
     let seed = os::random_token().map_err(|e| {
         CommandError::new(
@@ -108,6 +116,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         foreign: shown.foreign.as_deref(),
         seed: &seed,
     };
+    if as_json {
+        view.prompt = Some(prompt.text());
+        return context.ui.json(&view);
+    }
     let text = if args.format == "markdown" {
         prompt.markdown()
     } else {

@@ -58,6 +58,9 @@ pub(super) struct Args {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
+    /// Carry out the plan that '--dry-run --json' showed, by its plan_token, or nothing
+    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["dry_run", "continued", "abort"])]
+    plan: Option<String>,
     /// Restore the index as well: what was staged, unmerged, or added with 'git add -N'
     #[arg(long)]
     index: bool,
@@ -65,7 +68,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "record_only")]
     files_only: bool,
     /// Restore the record of the session alone
-    #[arg(long, conflicts_with_all = ["index", "overlay", "pathspecs", "pathspec_from_file"])]
+    #[arg(long, conflicts_with_all = ["index", "overlay", "plan", "pathspecs", "pathspec_from_file"])]
     record_only: bool,
     /// Keep files that the checkpoint does not have
     #[arg(long)]
@@ -255,6 +258,7 @@ fn bring_back(
             overlay: args.overlay,
             force: args.force,
             reverts,
+            expected: args.plan.clone(),
         };
         Ok(restore::restore(&opened.scene(), &request, progress)?)
     })

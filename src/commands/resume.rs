@@ -29,7 +29,7 @@ use crate::{
         count::CountedNoun,
         prompt::{LEAST, ResumePrompt},
         receipt,
-        resume::{Autosave, LastMessage, LostCheckpoints, Resume},
+        resume::{Autosave, LastMessage, LostCheckpoints, Resume, ResumePromptView},
         sessions::{SessionRow, SessionTable},
         slot::Slot,
         text::TextLine,
@@ -275,6 +275,11 @@ fn print(
     args: &Args,
     resumed: &ResumeOutcome,
 ) -> Result<(), CommandError> {
+    if context.ui.options().json && args.format == "prompt" {
+        return context
+            .ui
+            .json(&prompt_view(resumed, opened.scene().now, args.max_chars)?);
+    }
     if context.ui.options().json || args.format == "json" {
         return context.ui.json(&view(resumed, opened.scene().now));
     }
@@ -455,6 +460,25 @@ fn offer_of(offer: &Offer) -> Autosave {
         at: offer.at,
         draft_operations: offer.changes,
     }
+}
+
+/// The prompt for programs.
+fn prompt_view(resumed: &ResumeOutcome, now: Timestamp, limit: usize) -> Result<ResumePromptView<'_>, CommandError> {
+    let checkpoint = &resumed.checkpoint;
+    Ok(ResumePromptView {
+        schema: "git-checkpoint.resume-prompt/1",
+        session: &resumed.session,
+        session_id: &checkpoint.document.session.id,
+        id: oid(checkpoint.entry.id),
+        digest: &checkpoint.digest,
+        is_latest: resumed.is_tip,
+        status_before: resumed.standing.word(),
+        fetched_from: &resumed.fetched,
+        draft_operations: resumed.draft,
+        drifted: resumed.report.drift.drifted,
+        missing_changes: missing(resumed),
+        prompt: prompt(resumed, now, limit)?,
+    })
 }
 
 /// The output.

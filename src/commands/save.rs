@@ -137,6 +137,9 @@ struct SaveFlags {
     /// The occasion, such as 'before-delegation'
     #[arg(long, value_name = "WORD")]
     trigger: Option<String>,
+    /// A key of yours for this save: given again with it, nothing is saved a second time
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
     /// Progress, as step N of M
     #[arg(long, value_name = "N/M", value_parser = step)]
     step: Option<(u32, u32)>,
@@ -242,6 +245,7 @@ fn save(mut args: SaveFlags, mut request: SaveRequest, clean: bool, context: &mu
     request.summary = summary::of(context, &opened, &args.messages, args.file.as_deref(), args.edit)?;
     request.name = args.name;
     request.trigger = args.trigger;
+    request.key = args.key;
     request.files = !args.no_files;
     request.dry_run = args.dry_run;
     if !args.dry_run
@@ -399,7 +403,8 @@ fn report_and(
     if then.push || then.clean {
         return follow_up(context, opened, &outcome, &view, then);
     }
-    match outcome {
+    match &outcome {
+        CheckpointOutcome::Unchanged(_) if receipt.repeated => {}
         CheckpointOutcome::Unchanged(_) => context.ui.hint("Unchanged", "use --allow-empty to save anyway"),
         CheckpointOutcome::Saved(_) if !receipt.status().is_finished() => {
             let then = format!("continue later with: git checkpoint resume {}", receipt.session);

@@ -87,7 +87,7 @@ Examples:
 /// # Errors
 /// [`FailureKind::Refused`] when a file is in the way that this program did not write; the others are installed even so.
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let Context { env, ui } = context;
+    let Context { env, ui, .. } = context;
     let command = super::program(env);
     if let Some(index) = args.candidates {
         let found = candidates(&command, args.words, index, &env.cwd, &value_source::live(env));

@@ -7,8 +7,6 @@ use std::{
     path::{Component, Path},
 };
 
-use serde_json::json;
-
 pub(super) use args::Args;
 use args::{DoneArgs, FailArgs, RunArgs, ShowArgs, StartArgs, StepCommand, StepListArgs};
 
@@ -34,7 +32,7 @@ use crate::{
         },
     },
     os::child::Stream,
-    render::{receipt, slot::Slot, step as render, text::TextLine},
+    render::{slot::Slot, step as render, text::TextLine},
     store::{self, checkpoint::oid},
 };
 
@@ -226,7 +224,7 @@ fn run_command(args: RunArgs, context: &mut Context) -> Result<(), CommandError>
     told(context, &ran.begun);
     warn(context, &ran.noted);
     if context.ui.options().json {
-        context.ui.json(&json_of(&ran.noted))?;
+        context.ui.json(&view(&ran.noted))?;
     } else {
         context.ui.status(ended(&ran.noted.step));
     }
@@ -267,7 +265,7 @@ pub(super) fn passed_on(status: i32) -> Result<(), CommandError> {
 fn report(context: &Context, noted: &StepReceipt, what: &str) -> Result<(), CommandError> {
     warn(context, noted);
     if context.ui.options().json {
-        return context.ui.json(&json_of(noted));
+        return context.ui.json(&view(noted));
     }
     let mut line = render::line(&noted.step);
     line.push(Slot::Plain, format!(": {what}, in the draft of session "));
@@ -305,20 +303,21 @@ pub(super) fn told(context: &Context, event: &EventOutcome) {
     }
 }
 
-fn json_of(noted: &StepReceipt) -> serde_json::Value {
-    let saved = match &noted.event {
+fn view(noted: &StepReceipt) -> render::StepView<'_> {
+    let checkpoint = match &noted.event {
         EventOutcome::Saved(outcome) => outcome.receipt().id.map(oid),
         EventOutcome::NotAsked | EventOutcome::Failed { .. } => None,
     };
-    let redactions: Vec<receipt::RedactionRow> = super::views::redactions(&noted.appended.redactions);
-    json!({
-        "schema": "git-checkpoint.step/1",
-        "session": noted.appended.session,
-        "session_id": noted.appended.session_id,
-        "step": noted.step,
-        "checkpoint": saved,
-        "redactions": redactions,
-    })
+    render::StepView {
+        schema: "git-checkpoint.step/1",
+        session: Some(&noted.appended.session),
+        step: &noted.step,
+        change: Some(render::StepChangeView {
+            session_id: &noted.appended.session_id,
+            checkpoint,
+            redactions: super::views::redactions(&noted.appended.redactions),
+        }),
+    }
 }
 
 fn list(args: StepListArgs, context: &mut Context) -> Result<(), CommandError> {
@@ -327,11 +326,11 @@ fn list(args: StepListArgs, context: &mut Context) -> Result<(), CommandError> {
     let selector = args.selector.as_deref().map(failure::selector).transpose()?;
     let found = step::steps(&scene, selector.as_ref())?;
     if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.steps/1",
-            "session": found.session,
-            "steps": found.steps,
-        }));
+        return context.ui.json(&render::StepList {
+            schema: "git-checkpoint.steps/1",
+            session: found.session.as_ref(),
+            steps: &found.steps,
+        });
     }
     if found.steps.is_empty() {
         context
@@ -352,11 +351,12 @@ fn show(args: ShowArgs, context: &mut Context) -> Result<(), CommandError> {
     let found = step::steps(&scene, selector.as_ref())?;
     let step = found.find(&args.step)?;
     if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.step/1",
-            "session": found.session,
-            "step": step,
-        }));
+        return context.ui.json(&render::StepView {
+            schema: "git-checkpoint.step/1",
+            session: found.session.as_ref(),
+            step,
+            change: None,
+        });
     }
     context.ui.page();
     context

@@ -31,6 +31,7 @@ use crate::os::reason;
 use crate::render::escape;
 use crate::render::slot::{Glyphs, Slot};
 use crate::render::text::{Text, TextLine};
+use crate::serve::ProgressReceiver;
 use crate::store::hints::Hints;
 
 /// Columns when the width is unknown.
@@ -77,6 +78,8 @@ pub struct Ui {
     color_output: bool,
     color_error: bool,
     paging: bool,
+    /// Receives progress instead of the terminal.
+    receiver: Option<ProgressReceiver>,
 }
 
 impl Ui {
@@ -93,9 +96,15 @@ impl Ui {
             color_output: false,
             color_error: false,
             paging: false,
+            receiver: None,
         };
         out.decide_color();
         out
+    }
+
+    /// Hands progress to a receiver from now on.
+    pub fn report_progress(&mut self, receiver: Option<ProgressReceiver>) {
+        self.receiver = receiver;
     }
 
     /// Takes git's settings into account; `settings` gives the value of a full name (`color.checkpoint.id`) as text.
@@ -274,6 +283,9 @@ impl Ui {
 
     /// Starts to show how far a job is. `title` is like `Reading files`. May be called from any thread.
     pub fn progress(&self, title: &str, total: Option<u64>) -> ProgressLine {
+        if let Some(receiver) = &self.receiver {
+            return ProgressLine::received(self.sink.clone(), receiver.clone(), title, total);
+        }
         let terminal = self.env.terminals.error && !self.paging;
         let wanted = self.options.progress.unwrap_or(terminal) && self.options.quiet == 0 && !self.options.json;
         let style = match (wanted, terminal && !self.env.is_plain()) {

@@ -57,6 +57,7 @@ pub(super) fn receipt<'a>(outcome: &'a CheckpointOutcome, ids: &'a Ids) -> SaveR
     let word = match outcome {
         CheckpointOutcome::Saved(_) => "saved",
         CheckpointOutcome::Planned(_) => "planned",
+        CheckpointOutcome::Unchanged(receipt) if receipt.repeated => "repeated",
         CheckpointOutcome::Unchanged(_) => "unchanged",
     };
     let mut view = document(word, &facts.document, ids);

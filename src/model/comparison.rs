@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,9 +16,11 @@ use super::{
 };
 
 /// A line of a comparison.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(rename = "record_difference")]
 pub struct RecordDifference {
-    /// Kind of item, one of [`WORDS`].
+    /// Kind of item.
+    #[schemars(extend("enum" = WORDS))]
     pub item: &'static str,
     /// Whether the item is only in the newer record, else only in the older one.
     pub added: bool,

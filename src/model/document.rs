@@ -47,6 +47,9 @@ pub struct Document {
     /// The turn of a coding agent that it was saved for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<AgentTurn>,
+    /// The request that it was saved for, where the caller gave a key to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<SaveKey>,
     /// When it was made.
     pub created_at: Timestamp,
     /// The program that made it.
@@ -92,6 +95,16 @@ pub struct Document {
     /// Members of a later version.
     #[serde(flatten)]
     pub unknown: UnknownMembers,
+}
+
+/// Idempotency key of a save: the same request with the same key makes no second checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "request")]
+pub struct SaveKey {
+    /// Key, as the caller gave it.
+    pub key: String,
+    /// Digest of the request without the key.
+    pub digest: Digest,
 }
 
 /// Cause of a checkpoint.
@@ -322,6 +335,7 @@ pub(crate) mod tests {
             kind: CheckpointKind::Start,
             trigger: None,
             turn: None,
+            request: None,
             created_at: at,
             tool: Tool {
                 name: "git-checkpoint".into(),

@@ -1,5 +1,6 @@
 //! The kinds of items that a record lists: one table for adding, finding, changing and showing any of them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -107,7 +108,8 @@ pub fn id_of(item: &Value) -> &str {
 }
 
 /// Totals of the delegations.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "totals")]
 pub struct Totals {
     /// How many delegations.
     pub delegations: usize,
@@ -159,11 +161,14 @@ pub fn status_word(status: TaskStatus) -> &'static str {
 }
 
 /// Paths of two agents that may be the same file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "agent_overlap")]
 pub struct Overlap {
     /// Two agents, in the order of the record.
+    #[schemars(with = "Vec<String>")]
     pub agents: [String; 2],
     /// The path of each.
+    #[schemars(with = "Vec<String>")]
     pub paths: [String; 2],
 }
 

@@ -5,12 +5,14 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{id::Oid, list::SkipReason, path::RepoPath};
 
 /// One path of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "plan_line")]
 pub struct PlanLine {
     /// Action on the path.
     pub act: Act,
@@ -18,12 +20,14 @@ pub struct PlanLine {
     pub path: RepoPath,
     /// Why.
     #[serde(serialize_with = "shown")]
+    #[schemars(with = "PlanReasonView")]
     pub why: PlanReason,
 }
 
 /// Action on a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "act")]
 pub enum Act {
     /// It is created or gets other content.
     Write,
@@ -264,13 +268,18 @@ impl ReasonText for BlockReason {
     }
 }
 
+/// A reason in JSON.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "plan_reason")]
+struct PlanReasonView {
+    /// For programs.
+    word: &'static str,
+    /// In a sentence.
+    text: String,
+}
+
 fn shown<S: Serializer>(why: &impl ReasonText, serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct PlanLineView {
-        word: &'static str,
-        text: String,
-    }
-    PlanLineView {
+    PlanReasonView {
         word: why.reason_word(),
         text: why.to_string(),
     }

@@ -223,6 +223,7 @@ fn run(
         note: serde_json::to_value(note).unwrap_or_default(),
         journal,
         dry_run,
+        expectation: plan_runner::PlanExpectation::default(),
         progress,
     };
     let conflicts = RefCell::new(Vec::new());

@@ -139,6 +139,7 @@ fn run(
         note: serde_json::to_value(&note).unwrap_or_default(),
         journal,
         dry_run,
+        expectation: plan_runner::PlanExpectation::default(),
         progress,
     };
     let brought = plan_runner::apply_plan(scene, &job)?;

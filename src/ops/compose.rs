@@ -189,6 +189,7 @@ pub(super) fn document(scene: &Scene<'_>, session: Session, kind: CheckpointKind
         kind,
         trigger: None,
         turn: None,
+        request: None,
         created_at: scene.now,
         tool: tool(),
         host: scene.host.to_owned(),

@@ -370,6 +370,23 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// The plan that was asked for is not the one that would be carried out now.
+    #[error("the files, the index or the record changed since that plan was made")]
+    PlanChanged,
+    /// An idempotency key is empty or too long.
+    #[error("a key must have between 1 and {longest} bytes")]
+    KeyLength {
+        /// The most bytes.
+        longest: usize,
+    },
+    /// An idempotency key was given with another request before.
+    #[error("key '{key}' was used for another save, checkpoint {id}")]
+    KeyReused {
+        /// The key.
+        key: String,
+        /// The checkpoint.
+        id: String,
+    },
     /// Somebody else has claimed the session.
     #[error("session '{session}' is claimed by {by} on {host}{}", until.map(|at| format!(" until {at}")).unwrap_or_default())]
     Claimed {

@@ -4,6 +4,7 @@
 //! then on a kill at any point leaves something that `--continue` finishes and `--abort` takes back. Changes during the
 //! execution are saved and planned again, a few times, and then reported.
 
+mod fingerprint;
 mod note;
 mod unmet;
 
@@ -11,6 +12,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
+pub(super) use fingerprint::PlanExpectation;
 pub(super) use note::{Plain, PlanJournal, note_record, noted};
 pub(super) use unmet::unmet;
 
@@ -68,6 +70,8 @@ pub(super) struct PlanJob<'a> {
     pub(super) journal: Option<Journal>,
     /// Whether nothing is changed.
     pub(super) dry_run: bool,
+    /// The plan that the caller has seen and wants, if it names one.
+    pub(super) expectation: PlanExpectation<'a>,
     /// Called with the number of steps done and of all steps.
     pub(super) progress: &'a dyn Fn(usize, usize),
 }
@@ -103,6 +107,8 @@ pub struct AppliedPlan {
     pub lines: Vec<PlanLine>,
     /// Why it was not done.
     pub refusals: Vec<Refusal>,
+    /// Fingerprint of the plan and of the current files it was made from; empty without a plan.
+    pub token: String,
     /// The safety checkpoint; `None` if nothing had to be done, or nothing was.
     pub safety: Option<Safety>,
     /// Changes of files.
@@ -123,6 +129,7 @@ impl AppliedPlan {
         Self {
             lines: Vec::new(),
             refusals: Vec::new(),
+            token: String::new(),
             safety: None,
             done: ExecutionOutcome::default(),
             index: IndexChange::default(),
@@ -193,6 +200,8 @@ struct PreparedPlan {
     plain: Option<Plain>,
     /// The reasons against it, judged by the present as a save would have it.
     refusals: Vec<Refusal>,
+    /// Of the plan and the present, before what only a real run adds to it.
+    fingerprint: String,
     sealed: Vec<objects::SealedObjects>,
 }
 
@@ -274,6 +283,7 @@ impl<'a> PlanRunner<'a> {
             plan,
             plain,
             refusals,
+            fingerprint,
             sealed,
         } = self.prepare()?;
         let index = self.index(&repo, &present, &goal)?;
@@ -289,6 +299,10 @@ impl<'a> PlanRunner<'a> {
             self.brought.index.clone_from(&index);
         }
         self.brought.done.moved.clear();
+        if !self.begun && self.brought.token.is_empty() {
+            self.brought.token = fingerprint;
+            job.expectation.check(&self.brought.token)?;
+        }
         let idle = plan.is_done() && index.paths.is_empty();
         if job.dry_run || idle || !self.brought.refusals.is_empty() {
             return Ok(false);
@@ -299,6 +313,11 @@ impl<'a> PlanRunner<'a> {
             snapshot.lists.sort();
             snapshot.lists.empty_dirs.dedup();
         }
+        if os::is_cancelled() {
+            return Err(super::WorktreeError::Cancelled.into());
+        }
+        // From the safety checkpoint on it is safer to finish than to stop between two states.
+        os::complete_this();
         self.save(&present, sealed)?;
         if self.plain.is_none() {
             self.plain = plain;
@@ -373,6 +392,7 @@ impl<'a> PlanRunner<'a> {
             plan = self.plan(&repo, &present, &goal, (&included, directories.as_ref()))?;
         }
         let refusals = (job.refuse)(&repo, &present, &plan)?;
+        let fingerprint = fingerprint::of(job, &present, &plan, &refusals);
         let mut plain = None;
         if !job.dry_run
             && let Some(snapshot) = &mut present.snapshot
@@ -403,6 +423,7 @@ impl<'a> PlanRunner<'a> {
             plan,
             plain,
             refusals,
+            fingerprint,
             sealed,
         })
     }

@@ -47,6 +47,7 @@ pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<
         overlay: false,
         force: false,
         reverts: false,
+        expected: None,
     };
     let restored = |dry_run: bool| {
         let request = restore::RestoreRequest {

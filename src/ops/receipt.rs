@@ -64,6 +64,8 @@ pub struct CheckpointReceipt {
     pub elsewhere: Option<Elsewhere>,
     /// Bytes of new objects on disk.
     pub new_bytes: u64,
+    /// Whether it is the checkpoint that an earlier request with the same key made.
+    pub repeated: bool,
 }
 
 impl CheckpointReceipt {

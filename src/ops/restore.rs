@@ -56,6 +56,8 @@ pub struct RestoreRequest {
     pub force: bool,
     /// Whether what was committed since may be taken back.
     pub reverts: bool,
+    /// The token of the plan that a dry run showed: that plan is carried out or none.
+    pub expected: Option<String>,
 }
 
 /// Result of a restore, or of its dry run.
@@ -161,6 +163,7 @@ pub fn restore(
         checkpoint,
         files: request.files,
         reverts: request.reverts,
+        expected: request.expected.clone(),
         dry_run: request.dry_run,
         progress,
     };
@@ -247,6 +250,7 @@ pub fn resume(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) ->
                 checkpoint,
                 files: true,
                 reverts: true,
+                expected: None,
                 dry_run: how.dry_run,
                 progress,
             };
@@ -283,6 +287,7 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> 
         note: journal.what.clone(),
         journal: Some(journal),
         dry_run: how.dry_run,
+        expectation: plan_runner::PlanExpectation::default(),
         progress,
     };
     let brought = plan_runner::apply_plan(scene, &job)?;
@@ -355,6 +360,7 @@ pub(super) fn into_new(
         checkpoint,
         files: true,
         reverts: true,
+        expected: None,
         dry_run: false,
         progress,
     };
@@ -367,6 +373,7 @@ struct RestoreRun<'a> {
     checkpoint: Checkpoint,
     files: bool,
     reverts: bool,
+    expected: Option<String>,
     dry_run: bool,
     progress: ProgressCallback<'a>,
 }
@@ -384,6 +391,7 @@ impl RestoreRun<'_> {
             reverts,
             dry_run,
             progress,
+            ..
         } = &self;
         let subject = note
             .session
@@ -430,6 +438,10 @@ impl RestoreRun<'_> {
                 note: serde_json::to_value(note).unwrap_or_default(),
                 journal,
                 dry_run: *dry_run,
+                expectation: plan_runner::PlanExpectation {
+                    state: self.record_state()?,
+                    token: self.expected.as_deref(),
+                },
                 progress: *progress,
             };
             let mut brought = plan_runner::apply_plan(scene, &job)?;
@@ -462,6 +474,19 @@ impl RestoreRun<'_> {
             self.finish(&mut restored, change.flatten())?;
         }
         Ok(restored)
+    }
+
+    /// State of the record that the restore would replace.
+    fn record_state(&self) -> Result<serde_json::Value, Error> {
+        if !self.note.record {
+            return Ok(serde_json::Value::Null);
+        }
+        let Some(chosen) = session_choice::session_for_command(self.scene)? else {
+            return Ok(serde_json::Value::Null);
+        };
+        let id = &chosen.tip.document.session.id;
+        let last = store::draft::read(self.scene.repo, id)?.last();
+        Ok(serde_json::json!({ "session": id, "checkpoint": chosen.tip.digest, "draft": last }))
     }
 
     fn scope(&self) -> Result<PathScope, Error> {

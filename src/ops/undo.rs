@@ -607,6 +607,7 @@ impl UndoRun<'_> {
             .unwrap_or_default(),
             journal,
             dry_run: self.request.dry_run,
+            expectation: plan_runner::PlanExpectation::default(),
             progress: self.progress,
         };
         Ok(Some(plan_runner::apply_plan(scene, &job)?))

@@ -4,6 +4,7 @@
 //! Small functions over paths and files, nothing about git. The tests run on Linux. `scripts/windows` runs a
 //! story of the Windows program under wine; what macOS does differently is type-checked and written after its documentation. Time is read here only to measure a wait.
 
+mod cancellation;
 #[cfg(unix)]
 mod change;
 pub mod child;
@@ -24,6 +25,7 @@ pub mod notices;
 mod parallel;
 mod process;
 mod program;
+mod protocol;
 mod query;
 mod replace;
 mod reports;
@@ -37,6 +39,7 @@ pub mod trace;
 mod unsynced;
 mod worker;
 
+pub use cancellation::{Cancellation, complete_this, is_cancelled};
 #[cfg(unix)]
 pub use change::set_mode;
 pub use child_guard::Guard;
@@ -56,6 +59,7 @@ pub use manual::{has_manual, show_manual};
 pub use parallel::parallel_map;
 pub use process::{ProcessHandle, own_process, processor_time};
 pub use program::Program;
+pub use protocol::ProtocolStreams;
 pub use query::{QueryOutcome, Question, Stopwatch, query_program};
 pub use replace::{replace, replace_users, replace_with, sweep_replacements};
 pub use reports::{MOST_FOLDERS, News, Reports, WatchError};

@@ -6,6 +6,8 @@
 
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
+use super::cancellation;
+
 /// Starts a thread next to this one. `None` where the system allows no more: then there is less help.
 pub fn spawn_worker<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
@@ -13,10 +15,14 @@ pub fn spawn_worker<'scope, T: Send + 'scope>(
 ) -> Option<ScopedJoinHandle<'scope, T>> {
     #[cfg(target_os = "linux")]
     let here = processor::current();
+    let cancellation = cancellation::current();
     let work = move || {
         #[cfg(target_os = "linux")]
         processor::leave(here);
-        work()
+        match cancellation {
+            Some(cancellation) => cancellation.cover(work),
+            None => work(),
+        }
     };
     let started = Builder::new().spawn_scoped(scope, work).ok()?;
     std::thread::yield_now();

@@ -3,11 +3,13 @@
 
 pub mod age;
 pub mod agents;
+pub mod batch;
 pub mod chat;
 pub mod checkpoint;
 pub mod count;
 pub mod diff;
 pub mod document;
+pub mod draft;
 pub mod escape;
 pub mod fence;
 pub mod fork;

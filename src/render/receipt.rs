@@ -1,5 +1,6 @@
 //! The receipt of a checkpoint: the one thing `save`, `pause`, `finish` and `start` print on standard output.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -15,11 +16,14 @@ use crate::model::{
 };
 
 /// Everything a receipt says; its JSON is `git-checkpoint.receipt/1`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "The receipt of start, save, pause and finish")]
 pub struct SaveReceipt<'a> {
     /// `git-checkpoint.receipt/1`.
+    #[schemars(extend("const" = "git-checkpoint.receipt/1"))]
     pub schema: &'static str,
-    /// `saved`, `unchanged`, `planned`, `started` or `existing`.
+    /// `repeated`: an earlier save with the same key made it.
+    #[schemars(extend("enum" = ["saved", "unchanged", "repeated", "planned", "started", "existing"]))]
     pub outcome: &'static str,
     /// The checkpoint; null in a dry run.
     pub id: Option<&'a Oid>,
@@ -30,6 +34,7 @@ pub struct SaveReceipt<'a> {
     /// The session's identity.
     pub session_id: &'a str,
     /// `started`, `continued` (it was paused here) or `meant` (current or named).
+    #[schemars(extend("enum" = ["started", "continued", "meant"]))]
     pub session_is: &'static str,
     /// Cause of the checkpoint.
     pub kind: &'static str,
@@ -64,7 +69,7 @@ pub struct SaveReceipt<'a> {
 }
 
 /// A change of the branch since the session that was current last was saved.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct BranchChange<'a> {
     /// The branch of that session; null for a detached HEAD.
     pub from: Option<&'a str>,
@@ -75,7 +80,7 @@ pub struct BranchChange<'a> {
 }
 
 /// A path that is not in the checkpoint.
-#[derive(Debug, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SkippedPath {
     /// C-quoted where it must be.
     pub path: String,
@@ -118,7 +123,7 @@ pub fn left_out(skipped: &[SkippedEntry]) -> Option<String> {
 }
 
 /// A secret that was found on the way in; never the secret itself.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RedactionRow {
     /// The kind of secret.
     pub kind: String,
@@ -129,7 +134,7 @@ pub struct RedactionRow {
 }
 
 /// How many items a record holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ItemCounts {
     /// Accomplishments and tasks that are done.
     pub done: usize,
@@ -240,6 +245,7 @@ impl SaveReceipt<'_> {
             "planned" => ("Would save", Slot::Plain),
             "started" => ("Started", Slot::Good),
             "existing" => ("Session", Slot::Plain),
+            "repeated" => ("Saved before", Slot::Plain),
             _ => ("Nothing new since", Slot::Plain),
         };
         let mut first = TextLine::new().with(slot, word);
@@ -254,7 +260,8 @@ impl SaveReceipt<'_> {
         text.push(first.cut(80));
         let mut second = TextLine::plain("  ");
         second.append(&self.session_line());
-        let is_start = matches!(self.outcome, "started" | "existing" | "unchanged") || self.kind == "start";
+        let is_start =
+            matches!(self.outcome, "started" | "existing" | "unchanged" | "repeated") || self.kind == "start";
         if !is_start {
             second.push(Slot::Plain, "; ");
             second.append(&code(self.git));

@@ -1,5 +1,6 @@
 //! Output of `restore`, `apply`, `undo` and `redo`: receipt, plan and refusals.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
@@ -17,13 +18,16 @@ use crate::model::{
 const LISTED: usize = 20;
 
 /// Everything a receipt says; its JSON is `git-checkpoint.restore/1`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "The receipt or plan of restore, apply, undo and redo")]
 pub struct RestoreReceipt<'a> {
     /// `git-checkpoint.restore/1`.
+    #[schemars(extend("const" = "git-checkpoint.restore/1"))]
     pub schema: &'static str,
     /// `restore`, `apply`, `undo` or `redo`.
     pub operation: &'a str,
     /// `done`, `planned`, `refused`, `nothing`, `incomplete` or `aborted`.
+    #[schemars(extend("enum" = ["done", "planned", "refused", "nothing", "incomplete", "aborted"]))]
     pub outcome: &'static str,
     /// The checkpoint the files came from.
     pub from: Option<CheckpointOrigin<'a>>,
@@ -33,6 +37,9 @@ pub struct RestoreReceipt<'a> {
     pub safety: Option<Oid>,
     /// Actions by path, with reasons.
     pub plan: &'a [plan::PlanLine],
+    /// Token of the plan of a restore: 'restore --plan' carries that very plan out, or nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan_token: Option<&'a str>,
     /// Reasons not to do it.
     pub refusals: Vec<RefusalRow>,
     /// Counts of changed files.
@@ -45,6 +52,7 @@ pub struct RestoreReceipt<'a> {
     #[serde(skip)]
     pub unstaged: Option<String>,
     /// `not-meant`, `restored`, `same` or `of-another-session`.
+    #[schemars(extend("enum" = ["not-meant", "restored", "same", "of-another-session"]))]
     pub record: &'static str,
     /// Refs that moved.
     pub refs: Vec<MovedRef>,
@@ -63,7 +71,7 @@ pub struct RestoreReceipt<'a> {
 }
 
 /// A checkpoint that files came from.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CheckpointOrigin<'a> {
     /// Its commit.
     pub id: Oid,
@@ -79,7 +87,7 @@ pub struct CheckpointOrigin<'a> {
 }
 
 /// How much was done.
-#[derive(Debug, Default, Clone, Copy, Serialize)]
+#[derive(Debug, Default, Clone, Copy, Serialize, JsonSchema)]
 pub struct RestoreCounts {
     /// Files and links written.
     pub written: usize,
@@ -93,7 +101,7 @@ pub struct RestoreCounts {
 }
 
 /// A reason not to do it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RefusalRow {
     /// The reason.
     pub text: String,
@@ -104,7 +112,7 @@ pub struct RefusalRow {
 }
 
 /// A ref that moved.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct MovedRef {
     /// Its name.
     pub name: String,
@@ -115,7 +123,7 @@ pub struct MovedRef {
 }
 
 /// A working tree.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct WorktreeRow<'a> {
     /// Its directory.
     pub path: &'a str,
@@ -124,7 +132,7 @@ pub struct WorktreeRow<'a> {
 }
 
 /// A path on which both sides of a merge do not fit together.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct MergeConflictRow {
     /// The path.
     pub path: RepoPath,
@@ -133,7 +141,7 @@ pub struct MergeConflictRow {
 }
 
 /// A path that could not be written.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct FailedPath {
     /// The path.
     pub path: RepoPath,

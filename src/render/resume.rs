@@ -66,6 +66,37 @@ pub struct Resume<'a> {
     pub now: Timestamp,
 }
 
+/// The prompt of a resumed session as JSON, `git-checkpoint.resume-prompt/1`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "A resumed session as a prompt for an agent")]
+pub struct ResumePromptView<'a> {
+    /// `git-checkpoint.resume-prompt/1`.
+    #[schemars(extend("const" = "git-checkpoint.resume-prompt/1"))]
+    pub schema: &'static str,
+    /// The name of the session.
+    pub session: &'a ShortName,
+    /// The identity of the session, which never changes.
+    pub session_id: &'a str,
+    /// The checkpoint.
+    pub id: Oid,
+    /// The digest of its document.
+    pub digest: &'a Digest,
+    /// Whether it is the session's latest.
+    pub is_latest: bool,
+    /// `active`, `paused`, `completed`, `failed` or `interrupted`.
+    pub status_before: &'static str,
+    /// The remotes it came from: others wrote it.
+    pub fetched_from: &'a [String],
+    /// How many operations wait in its draft.
+    pub draft_operations: usize,
+    /// Whether the project is not as the checkpoint left it.
+    pub drifted: bool,
+    /// Saved changes that are not in the working tree.
+    pub missing_changes: usize,
+    /// The prompt. Texts that were recorded are marked as such in it.
+    pub prompt: String,
+}
+
 /// An autosave.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Autosave {

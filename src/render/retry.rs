@@ -4,10 +4,14 @@
 //! that was recorded is between delimiters it cannot contain, so that an output which looks like an instruction stays
 //! an output.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{fence::OutputFence, markdown, text::Text};
 use crate::model::{
+    name::ShortName,
     path::RepoPath,
-    step::{RetryInfo, Step},
+    step::{RetryInfo, Step, Warning},
 };
 
 /// The most characters of one step's context.
@@ -16,6 +20,32 @@ const CONTEXT: usize = 8_000;
 const LINES: usize = 60;
 /// How many paths a warning lists.
 const PATHS: usize = 20;
+
+/// The next try as JSON, `git-checkpoint.replay/1`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "The next try of a failed step")]
+pub struct RetryView<'a> {
+    /// `git-checkpoint.replay/1`.
+    #[schemars(extend("const" = "git-checkpoint.replay/1"))]
+    pub schema: &'static str,
+    /// The name of the session; null for a checkpoint of no session.
+    pub session: Option<&'a ShortName>,
+    /// Which try it would be, from 1.
+    pub attempt: u32,
+    /// The objective.
+    pub objective: &'a str,
+    /// Corrections, earlier ones first.
+    pub corrections: &'a [String],
+    /// Reasons why it might be wrong to try only this step again.
+    pub warnings: &'a [Warning],
+    /// The step.
+    pub step: &'a Step,
+    /// The finished steps whose results it can use.
+    pub finished: &'a [Step],
+    /// The prompt for an agent, where `--format prompt` asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+}
 
 /// Input of a prompt.
 pub struct RetryPrompt<'a> {
@@ -40,7 +70,7 @@ impl RetryPrompt<'_> {
     }
 
     fn warnings(&self) -> Vec<(String, Vec<String>)> {
-        let row = |warning: &crate::model::step::Warning| {
+        let row = |warning: &Warning| {
             let mut paths: Vec<String> = warning.paths.iter().take(PATHS).map(RepoPath::quoted).collect();
             if warning.paths.len() > PATHS {
                 paths.push(format!("and {} more", warning.paths.len() - PATHS));

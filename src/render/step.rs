@@ -1,14 +1,20 @@
 //! Steps for people: a table of all, and one with everything that is known of it.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
     age,
     count::CountedNoun,
+    receipt::RedactionRow,
     slot::Slot,
     table::{TableColumn, TextTable},
     text::{Text, TextLine},
 };
 use crate::model::{
     excerpt::Excerpt,
+    id::Oid,
+    name::ShortName,
     step::{Step, StepStatus},
     time::Timestamp,
 };
@@ -17,6 +23,46 @@ use crate::model::{
 const LINES: usize = 20;
 /// How many files are shown unless all are asked for.
 const FILES: usize = 10;
+
+/// A step as JSON, `git-checkpoint.step/1`: shown, or as a command left it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "A step of a session")]
+pub struct StepView<'a> {
+    /// `git-checkpoint.step/1`.
+    #[schemars(extend("const" = "git-checkpoint.step/1"))]
+    pub schema: &'static str,
+    /// The name of the session; null for a checkpoint of no session.
+    pub session: Option<&'a ShortName>,
+    /// The step.
+    pub step: &'a Step,
+    /// The result of the change, where one was made.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub change: Option<StepChangeView<'a>>,
+}
+
+/// The result of a change of a step.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StepChangeView<'a> {
+    /// The identity of the session, which never changes.
+    pub session_id: &'a str,
+    /// The checkpoint that `checkpoint.saveOn` asked for.
+    pub checkpoint: Option<Oid>,
+    /// Secrets that were found.
+    pub redactions: Vec<RedactionRow>,
+}
+
+/// The steps of a session as JSON, `git-checkpoint.steps/1`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "The steps of a session", extend("x-lines" = "steps"))]
+pub struct StepList<'a> {
+    /// `git-checkpoint.steps/1`.
+    #[schemars(extend("const" = "git-checkpoint.steps/1"))]
+    pub schema: &'static str,
+    /// The name of the session; null for a checkpoint of no session.
+    pub session: Option<&'a ShortName>,
+    /// The steps, in their order.
+    pub steps: &'a [Step],
+}
 
 fn slot(status: StepStatus) -> Slot {
     match status {

@@ -126,9 +126,15 @@ const LAYERS: &[Layer] = &[
         system: false,
     },
     Layer {
+        name: "serve",
+        layers: &["model", "render", "os"],
+        crates: &["rmcp", "tokio", "schemars", "serde", "serde_json", "thiserror"],
+        system: false,
+    },
+    Layer {
         name: "commands",
         layers: &[
-            "agents", "model", "store", "formats", "secrets", "tokens", "render", "ops", "git", "os",
+            "agents", "model", "store", "formats", "secrets", "serve", "tokens", "render", "ops", "git", "os",
         ],
         crates: &[
             "clap",

@@ -14,7 +14,7 @@ use crate::{
         draft::{self, DraftChange},
         items,
     },
-    render::{slot::Slot, text::TextLine},
+    render::{draft::DraftDetail, slot::Slot, text::TextLine},
 };
 
 /// Note the result of a check; the latest of each name counts
@@ -104,7 +104,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         outcome: "checked",
         lines: vec![line],
         items: Some((kind, stored)),
-        more: None,
+        detail: DraftDetail::default(),
     };
     super::report(context, &opened, &appended, told, &[])
 }
@@ -144,6 +144,6 @@ pub(in crate::commands) fn iteration(args: IterationArgs, context: &mut Context)
         vec![DraftChange::Record(json!({ "iteration": number }))],
     )?;
     let mut told = ChangeNotice::line("set", TextLine::plain(format!("Iteration {number}")));
-    told.more = Some(("iteration", json!(number)));
+    told.detail.iteration = Some(number);
     super::report(context, &opened, &appended, told, &[])
 }

@@ -142,7 +142,6 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     } else {
         Vec::new()
     };
-    let more = serde_json::to_value(&totals).unwrap_or_default();
     let found = now.items(kind);
-    super::show(context, &now, &args, kind, found, below, Some(("totals", more)))
+    super::show(context, &now, &args, kind, found, below, Some(totals))
 }

@@ -11,7 +11,7 @@ use crate::{
     },
     model::item::id_of,
     ops::{fork, items, select::distance},
-    render::{slot::Slot, text::TextLine},
+    render::{draft::DraftDetail, slot::Slot, text::TextLine},
 };
 
 /// Write down a decision with its options, before or after it is made
@@ -223,7 +223,7 @@ fn decide(context: &mut Context, args: DecideArgs) -> Result<(), CommandError> {
         outcome: "decided",
         lines: vec![line],
         items: Some((kind, vec![after])),
-        more: None,
+        detail: DraftDetail::default(),
     };
     super::report(context, &opened, &appended, told, &[])
 }

@@ -50,7 +50,7 @@ use super::{
 };
 use crate::{
     model::{
-        item::{ItemKind, id_of},
+        item::{ItemKind, Totals, id_of},
         json,
         name::ShortName,
     },
@@ -58,7 +58,7 @@ use crate::{
         draft::DraftReceipt,
         items::{self, CurrentRecord},
     },
-    render::{items as render, text::TextLine},
+    render::{draft::ItemList, items as render, text::TextLine},
 };
 
 /// The session a change goes to.
@@ -316,7 +316,7 @@ fn show(
     kind: &'static ItemKind,
     found: Vec<Value>,
     below: Vec<TextLine>,
-    more: Option<(&str, Value)>,
+    totals: Option<Totals>,
 ) -> Result<(), CommandError> {
     let all = found.len();
     let numbered = found.into_iter().enumerate().map(|(at, item)| (at + 1, item));
@@ -327,17 +327,14 @@ fn show(
             out.extend(item.as_object().cloned().unwrap_or_default());
             Value::Object(out)
         });
-        let mut view = json!({
-            "schema": "git-checkpoint.items/1",
-            "session": now.session,
-            "session_id": now.tip.document.session.id,
-            "list": kind.list,
-            "items": items.collect::<Vec<_>>(),
+        return context.ui.json(&ItemList {
+            schema: "git-checkpoint.items/1",
+            session: &now.session,
+            session_id: &now.tip.document.session.id,
+            list: kind.list,
+            items: items.collect(),
+            totals,
         });
-        if let Some((member, value)) = more {
-            view[member] = value;
-        }
-        return context.ui.json(&view);
     }
     if shown.is_empty() {
         let none = match all {

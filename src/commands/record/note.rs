@@ -1,7 +1,5 @@
 //! `note`: a line of the session log.
 
-use serde_json::json;
-
 use super::{ChangeNotice, some_text};
 use crate::{
     commands::{
@@ -60,6 +58,6 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     }
     shown.push(Slot::Plain, format!(": {message}"));
     let mut told = ChangeNotice::line("noted", shown);
-    told.more = Some(("note", json!(line)));
+    told.detail.note = line;
     super::report(context, &opened, &appended, told, &[])
 }

@@ -1,6 +1,6 @@
 //! Output of a change of the draft: its receipt, warnings, and the checkpoint that an event made.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     commands::{Context, error::CommandError, opening::OpenedRepository, save, views},
@@ -11,6 +11,7 @@ use crate::{
         receipt::{CheckpointOutcome, SessionOrigin},
     },
     render::{
+        draft::{DraftDetail, DraftView},
         slot::Slot,
         text::{Text, TextLine},
     },
@@ -24,8 +25,8 @@ pub(super) struct ChangeNotice {
     pub(super) lines: Vec<TextLine>,
     /// The list, and its items as they are afterwards.
     pub(super) items: Option<(&'static ItemKind, Vec<Value>)>,
-    /// Another member of the JSON form.
-    pub(super) more: Option<(&'static str, Value)>,
+    /// What is no item, for the JSON form.
+    pub(super) detail: DraftDetail,
 }
 
 impl ChangeNotice {
@@ -42,7 +43,7 @@ impl ChangeNotice {
             outcome,
             lines: items.iter().map(line).collect(),
             items: Some((kind, items)),
-            more: None,
+            detail: DraftDetail::default(),
         }
     }
 
@@ -52,7 +53,7 @@ impl ChangeNotice {
             outcome,
             lines: vec![line],
             items: None,
-            more: None,
+            detail: DraftDetail::default(),
         }
     }
 }
@@ -90,24 +91,21 @@ pub(super) fn report(
         let receipt = saved
             .zip(ids.as_ref())
             .map(|(outcome, ids)| views::receipt(outcome, ids));
-        let mut view = json!({
-            "schema": "git-checkpoint.draft/1",
-            "outcome": told.outcome,
-            "session": appended.session,
-            "session_id": appended.session_id,
-            "session_is": word_of(appended.session_is),
-            "operations": appended.operations.iter().map(|o| &o.id).collect::<Vec<_>>(),
-            "draft_operations": appended.waiting,
-            "redactions": views::redactions(&appended.redactions),
-            "checkpoint": receipt,
-        });
-        if let Some((kind, items)) = told.items {
-            view["list"] = kind.list.into();
-            view["items"] = items.into();
-        }
-        if let Some((member, value)) = told.more {
-            view[member] = value;
-        }
+        let (list, items) = told.items.map(|(kind, items)| (kind.list, items)).unzip();
+        let view = DraftView {
+            schema: "git-checkpoint.draft/1",
+            outcome: told.outcome,
+            session: &appended.session,
+            session_id: &appended.session_id,
+            session_is: word_of(appended.session_is),
+            operations: appended.operations.iter().map(|o| o.id.as_str()).collect(),
+            draft_operations: appended.waiting,
+            redactions: views::redactions(&appended.redactions),
+            checkpoint: receipt,
+            list,
+            items,
+            detail: told.detail,
+        };
         return context.ui.json(&view);
     }
     if context.ui.options().quiet > 0 {

@@ -117,7 +117,7 @@ fn set(context: &mut Context, args: PartitionSetArgs) -> Result<(), CommandError
     found.retain(|overlap| overlap.agents.contains(&agent));
     warn(context, &found);
     let mut told = ChangeNotice::line("set", line);
-    told.more = Some(("overlaps", json!(found)));
+    told.detail.overlaps = Some(found);
     super::report(context, &opened, &appended, told, &[])
 }
 

@@ -78,7 +78,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         .map(str::to_owned);
     let phase = Phase { n, of, title };
     let mut told = ChangeNotice::line("set", shown(&phase));
-    told.more = Some(("phase", json!(phase)));
+    told.detail.phase = Some(phase);
     super::report(context, &opened, &appended, told, triggers)
 }
 

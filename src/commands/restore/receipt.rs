@@ -99,6 +99,10 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
         what: report.taken.map(|taken| taken.entry.what.as_str()),
         safety: brought.and_then(|brought| brought.safety).map(|safety| oid(safety.id)),
         plan: brought.map(|brought| brought.lines.as_slice()).unwrap_or_default(),
+        plan_token: brought
+            .filter(|_| outcome == "planned" && restored.is_some_and(|restored| restored.operation == "restore"))
+            .filter(|brought| report.taken.is_none() && !brought.token.is_empty())
+            .map(|brought| brought.token.as_str()),
         refusals: refusals.iter().map(refused).collect(),
         files: done.map_or_else(RestoreCounts::default, |done| RestoreCounts {
             written: done.written,

@@ -39,7 +39,11 @@ pub(super) fn live(env: &Environment) -> ValueSource {
     std::sync::Arc::new(move |kind, current| {
         // Problems with settings would be reported through this, which nobody reads.
         let ui = Ui::new(&env, OutputOptions::default(), Streams::captured(b"").0);
-        let mut context = Context { env: env.clone(), ui };
+        let mut context = Context {
+            env: env.clone(),
+            ui,
+            is_last: false,
+        };
         let Ok(opened) = opening::open(&mut context, &IdentityArgs::default()) else {
             return Vec::new();
         };

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::sink::Sink;
 use crate::os::trace;
 use crate::render::escape;
+use crate::serve::ProgressReceiver;
 
 /// The least time between two drawings: faster is only flicker.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -25,6 +26,8 @@ pub(super) enum ProgressStyle {
     Off,
     Redraw,
     Lines,
+    /// Handed to a receiver.
+    Received,
 }
 
 /// A job that reports how far it is. The line disappears when this is dropped.
@@ -33,6 +36,7 @@ pub struct ProgressLine {
     style: ProgressStyle,
     title: String,
     width: usize,
+    receiver: Option<ProgressReceiver>,
     next: Mutex<ProgressState>,
 }
 
@@ -62,8 +66,16 @@ impl ProgressLine {
             style,
             title: escape::line(title).into_owned(),
             width,
+            receiver: None,
             next: Mutex::new(next),
         }
+    }
+
+    /// The same for a program instead of a terminal.
+    pub(super) fn received(sink: Sink, receiver: ProgressReceiver, title: &str, total: Option<u64>) -> Self {
+        let mut out = Self::new(sink, ProgressStyle::Received, title, total, 0, Duration::ZERO);
+        out.receiver = Some(receiver);
+        out
     }
 
     /// Sets the total, once it is known.
@@ -82,6 +94,11 @@ impl ProgressLine {
             return;
         }
         next.shown = true;
+        if let Some(receiver) = &self.receiver {
+            next.at = now + REDRAW;
+            receiver(&self.title, done, next.total);
+            return;
+        }
         let line = line(&self.title, done, next.total);
         if self.style == ProgressStyle::Redraw {
             next.at = now + REDRAW;

@@ -1,6 +1,7 @@
 //! Input of the next attempt of a step: results of finished steps, failure of the last attempt, objective; and reasons
 //! why retrying only this step might be wrong.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Step, StepStatus, needed_by, rests_on};
@@ -27,9 +28,11 @@ pub struct RetryInfo {
 }
 
 /// A reason for a closer look.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "retry_warning")]
 pub struct Warning {
     /// `invalidated`, `needed`, `files-changed`, `files-unknown` or `not-failed`.
+    #[schemars(extend("enum" = ["invalidated", "needed", "files-changed", "files-unknown", "not-failed"]))]
     pub code: &'static str,
     /// In words.
     pub message: String,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::{
     super::{
-        Error, Scene,
+        Error, Scene, WorktreeError,
         compose::{self, CurrentSnapshot, Predecessor},
         placement,
         receipt::{CheckpointOutcome, CheckpointReceipt, SessionOrigin},
@@ -15,11 +15,12 @@ use super::{
 };
 use crate::{
     model::{
-        document::{CheckpointKind, Document},
+        document::{CheckpointKind, Document, SaveKey},
         id::Oid,
         name::ShortName,
         operation::{Operation, Subject},
     },
+    os,
     store::{
         self, ObjectId,
         checkpoint::{self, People, Siblings, oid},
@@ -36,6 +37,7 @@ use crate::{
 pub(super) struct SaveAttempt<'a> {
     pub(super) scene: &'a Scene<'a>,
     pub(super) request: &'a SaveRequest,
+    pub(super) key: Option<&'a SaveKey>,
     pub(super) operations: &'a [Operation],
     pub(super) people: &'a People,
     pub(super) present: &'a CurrentSnapshot,
@@ -72,6 +74,9 @@ impl SaveAttempt<'_> {
                     .into());
                 };
                 tip.why = chosen.why;
+                if let Some(repeated) = self.repeated(&tip)? {
+                    return Ok(CheckpointOutcome::Unchanged(repeated));
+                }
                 let composed = match self.compose_on(&writer, &tip)? {
                     Ok(composed) => composed,
                     Err(unchanged) => {
@@ -214,7 +219,12 @@ impl SaveAttempt<'_> {
         Ok(())
     }
 
-    fn receipt(&self, session: ShortName, document: Document, session_is: SessionOrigin) -> CheckpointReceipt {
+    pub(super) fn receipt(
+        &self,
+        session: ShortName,
+        document: Document,
+        session_is: SessionOrigin,
+    ) -> CheckpointReceipt {
         // A session that was named was meant; one that was merely current may be somebody else's.
         let owner = document.session.agent.clone().filter(|_| self.scene.session.is_none());
         let other_agent = owner.filter(|owner| self.scene.agent.is_some_and(|agent| agent != owner));
@@ -234,6 +244,7 @@ impl SaveAttempt<'_> {
             passed_over: Vec::new(),
             elsewhere: None,
             new_bytes: 0,
+            repeated: false,
         }
     }
 
@@ -247,6 +258,10 @@ impl SaveAttempt<'_> {
         if self.request.dry_run {
             return Ok(CheckpointOutcome::Planned(receipt));
         }
+        if os::is_cancelled() {
+            return Err(WorktreeError::Cancelled.into());
+        }
+        os::complete_this();
         let sealed = writer.finish()?;
         receipt.new_bytes = sealed.bytes();
         let whom = SessionRef {

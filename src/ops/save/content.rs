@@ -47,6 +47,7 @@ impl SaveAttempt<'_> {
         }
         document.name.clone_from(&request.name);
         document.trigger.clone_from(&request.trigger);
+        document.request = self.key.cloned();
         document.turn = request
             .turn
             .as_ref()

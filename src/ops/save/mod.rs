@@ -6,6 +6,7 @@
 
 mod attempt;
 pub(super) mod content;
+mod repetition;
 
 use std::cell::RefCell;
 
@@ -50,6 +51,8 @@ pub struct SaveRequest {
     pub name: Option<ShortName>,
     /// The occasion.
     pub trigger: Option<String>,
+    /// Idempotency key: the same request with the same key makes no second checkpoint.
+    pub key: Option<String>,
     /// The turn of a coding agent; its changed files are filled in.
     pub turn: Option<AgentTurn>,
     /// The summary; without one it is made from git's facts.
@@ -111,6 +114,7 @@ impl SaveRequest {
             status: SessionStatus::Active,
             name: None,
             trigger: None,
+            key: None,
             turn: None,
             summary: None,
             changes: Vec::new(),
@@ -141,6 +145,7 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
         ..*scene
     };
     let people = compose::people(scene);
+    let key = repetition::key_of(&mut request)?;
     let operations = operations(scene, &mut request, &compose::by(scene, &people))?;
     let mut _worktree = None;
     let mut left = Vec::new();
@@ -169,6 +174,7 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
         let attempt = SaveAttempt {
             scene,
             request: &request,
+            key: key.as_ref(),
             operations: &operations,
             people: &people,
             present: &present,
@@ -245,6 +251,9 @@ fn redact(request: &mut SaveRequest, redactor: &mut Redactor) {
     }
     if let Some(summary) = &mut request.summary {
         redactor.text(summary, "summary");
+    }
+    if let Some(key) = &mut request.key {
+        redactor.text(key, "key");
     }
     if let Some(trigger) = &mut request.trigger {
         redactor.text(trigger, "trigger");

@@ -18,6 +18,12 @@ pub(super) fn definitions() -> Value {
     Value::Object(generator.take_definitions(true))
 }
 
+/// The schema of a type that is read.
+pub(super) fn arguments<T: JsonSchema>() -> Value {
+    let generator = SchemaSettings::draft2020_12().for_deserialize().into_generator();
+    generator.into_root_schema_for::<T>().to_value()
+}
+
 fn generator() -> SchemaGenerator {
     let plain = RecursiveTransform(|schema: &mut schemars::Schema| {
         if let Some(members) = schema.as_object_mut() {

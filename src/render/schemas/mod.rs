@@ -11,9 +11,16 @@ use serde_json::{Map, Value};
 
 use super::{
     agents::{AgentHooksView, AgentsView},
+    batch::BatchAnswer,
     checkpoint::CheckpointView,
-    resume::Resume,
+    diff::CheckpointDiff,
+    draft::{DraftView, ItemList},
+    receipt::SaveReceipt,
+    restore::RestoreReceipt,
+    resume::{Resume, ResumePromptView},
+    retry::RetryView,
     sessions::{CheckpointLog, SessionTable},
+    step::{StepList, StepView},
 };
 use crate::model::document::Document;
 use made::made;
@@ -35,14 +42,15 @@ use Source::{File, Type};
 const SOURCES: &[(&str, Source)] = &[
     ("agent-hooks", Type(made::<AgentHooksView>)),
     ("agents", Type(made::<AgentsView>)),
+    ("batch", Type(made::<BatchAnswer>)),
     ("bundle", File(include_str!("bundle.json"))),
     ("clear", File(include_str!("clear.json"))),
     ("compact", File(include_str!("compact.json"))),
     ("compare", File(include_str!("compare.json"))),
     ("delete", File(include_str!("delete.json"))),
-    ("diff", File(include_str!("diff.json"))),
+    ("diff", Type(made::<CheckpointDiff<'_>>)),
     ("document", Type(made::<Document>)),
-    ("draft", File(include_str!("draft.json"))),
+    ("draft", Type(made::<DraftView<'_>>)),
     ("error", File(include_str!("error.json"))),
     ("export", File(include_str!("export.json"))),
     ("exported", File(include_str!("exported.json"))),
@@ -51,7 +59,7 @@ const SOURCES: &[(&str, Source)] = &[
     ("help", File(include_str!("help.json"))),
     ("hooks", File(include_str!("hooks.json"))),
     ("import", File(include_str!("import.json"))),
-    ("items", File(include_str!("items.json"))),
+    ("items", Type(made::<ItemList<'_>>)),
     ("iteration", File(include_str!("iteration.json"))),
     ("list", Type(made::<SessionTable>)),
     ("log", Type(made::<CheckpointLog>)),
@@ -68,21 +76,22 @@ const SOURCES: &[(&str, Source)] = &[
     ("purge", File(include_str!("purge.json"))),
     ("push", File(include_str!("push.json"))),
     ("range", File(include_str!("range.json"))),
-    ("receipt", File(include_str!("receipt.json"))),
+    ("receipt", Type(made::<SaveReceipt<'_>>)),
     ("remote-status", File(include_str!("remote-status.json"))),
     ("rename", File(include_str!("rename.json"))),
     ("repair", File(include_str!("repair.json"))),
-    ("replay", File(include_str!("replay.json"))),
+    ("replay", Type(made::<RetryView<'_>>)),
     ("replay-run", File(include_str!("replay-run.json"))),
     ("request", File(include_str!("request.json"))),
-    ("restore", File(include_str!("restore.json"))),
+    ("restore", Type(made::<RestoreReceipt<'_>>)),
     ("resume", Type(made::<Resume<'_>>)),
+    ("resume-prompt", Type(made::<ResumePromptView<'_>>)),
     ("setup", File(include_str!("setup.json"))),
     ("show", Type(made::<CheckpointView<'_>>)),
     ("state", File(include_str!("state.json"))),
     ("status", File(include_str!("status.json"))),
-    ("step", File(include_str!("step.json"))),
-    ("steps", File(include_str!("steps.json"))),
+    ("step", Type(made::<StepView<'_>>)),
+    ("steps", Type(made::<StepList<'_>>)),
     ("switch", File(include_str!("switch.json"))),
     ("text", File(include_str!("text.json"))),
     ("tokens", File(include_str!("tokens.json"))),
@@ -120,6 +129,16 @@ pub fn record_members() -> Vec<String> {
     let record = made::<crate::model::record::Record>();
     let members = record["properties"].as_object();
     members.into_iter().flat_map(Map::keys).cloned().collect()
+}
+
+/// The schema of a type, complete with the definitions it uses.
+pub fn of_type<T: schemars::JsonSchema>() -> Value {
+    made::<T>()
+}
+
+/// The schema of the arguments of a request, as a program writes them.
+pub fn of_arguments<T: schemars::JsonSchema>() -> Value {
+    made::arguments::<T>()
 }
 
 /// A schema, complete with the definitions it uses; None when there is none of that name.

@@ -81,6 +81,9 @@ pub enum Error {
         /// `is missing`, or `is corrupt` and in what way.
         why: String,
     },
+    /// The caller does not want the snapshot any more.
+    #[error("cancelled before anything was changed")]
+    Cancelled,
     /// An object could not be written.
     #[error(transparent)]
     Store(#[from] store::Error),

@@ -314,6 +314,9 @@ pub(super) fn walk(
         }
         found
     });
+    if os::is_cancelled() {
+        return Err(Error::Cancelled);
+    }
     found.check_root(ground)?;
     found.directories.sort_unstable_by_key(|directory| directory.id);
     Ok(found)
@@ -382,7 +385,10 @@ fn work(
             matcher: &mut matcher,
             reachable: &mut reachable,
         };
-        Visit::of(repo, ground, &task, &mut found, done.tasks, tools);
+        // The directories that wait are still taken from the queue, so that no other thread waits for them.
+        if !os::is_cancelled() {
+            Visit::of(repo, ground, &task, &mut found, done.tasks, tools);
+        }
         drop(task);
         if stop(&found, done.finish()) {
             break;

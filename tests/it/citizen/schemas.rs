@@ -19,6 +19,8 @@ $ echo changed >README.md; echo new >new.txt; git add new.txt; mkfifo pipe
 save -m 'parser done' -n 'refresh tests' -d 'keep v1' -b 'needs access' --todo 'docs' --name before-merge
 save
 save --dry-run --allow-empty
+save -m 'with a key' --no-files --key k1
+save -m 'with a key' --no-files --key k1
 save -m 'a token {token}' --no-files
 list
 log
@@ -27,6 +29,7 @@ show
 show auth@before-merge
 diff
 diff auth~1 auth
+diff auth~1 auth --patch
 $ echo more >>README.md; git mv src/main.txt src/renamed.txt
 status
 ? status --exit-code
@@ -54,6 +57,7 @@ step done design --context 'a type' --created made.txt=it --check lint=pass
 step start parser --uses design
 step fail parser --error 'it loops'
 replay --correction 'count the depth'
+replay --format prompt
 step retry parser --correction 'count the depth'
 step invalidate design --reason 'no type after all'
 ? step run --title build -- false
@@ -83,6 +87,7 @@ pause -n 'go on'
 $ git commit -qam 'went on'; git switch -qc side
 resume
 resume --list
+resume --format prompt
 resume auth@before-merge
 ? resume --fail-on-drift
 finish -m 'merged'
@@ -268,6 +273,9 @@ help
 help save
 help exit-codes
 help schemas
+$ echo '{\"id\": 1, \"args\": [\"list\"]}' >../requests.jsonl
+batch ../requests.jsonl
+mcp
 $ test -n \"$(git rev-parse refs/checkpoints/auth)\" && echo 0123456789012345678901234567890123456789 >.git/refs/checkpoints/broken
 list
 ? verify broken

@@ -44,6 +44,7 @@ mod resume;
 mod reverting;
 mod rewritten;
 mod save;
+mod serve;
 mod session;
 mod steps;
 mod transcripts;

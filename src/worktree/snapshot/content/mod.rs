@@ -144,6 +144,9 @@ impl ContentReader<'_> {
             let mut results = Vec::new();
             while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
                 for at in batch.clone() {
+                    if os::is_cancelled() {
+                        return Err(Error::Cancelled);
+                    }
                     results.push((at, thread.result(&candidates[at])?));
                     os::trace::count();
                 }

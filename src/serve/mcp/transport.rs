@@ -1,0 +1,308 @@
+//! Messages over two byte streams, one JSON document a line.
+//!
+//! The transport of the SDK would do for well-meant clients. This one also answers what cannot be parsed, bounds the
+//! memory that a message can take before it is parsed, and ends only when every request was answered, so that a client
+//! may close its side after its last request.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    io::{self, BufRead, BufReader, Read, Write},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{self, Sender},
+    },
+    time::Duration,
+};
+
+use rmcp::{
+    RoleServer,
+    model::{ClientNotification, ErrorData, JsonRpcMessage, RequestId},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use serde_json::Value;
+use tokio::sync::{Notify, Semaphore, mpsc as queue};
+
+/// The most bytes of a message.
+const LONGEST: u64 = 4 << 20;
+/// The most values of a message: each takes up to 200 bytes of memory, however short it is written.
+const VALUES: usize = 50_000;
+/// How many lines wait to be parsed.
+const WAITING: usize = 4;
+/// The most bytes of answers that wait for a client which does not read.
+const UNREAD: usize = 8 << 20;
+/// How long the end of the process waits for a client that does not read the last answers.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A line of the input.
+enum InputLine {
+    Whole(Vec<u8>),
+    TooLong,
+}
+
+/// The transport.
+pub(super) struct LineTransport {
+    lines: queue::Receiver<InputLine>,
+    /// Messages of a line that has several.
+    parsed: VecDeque<Value>,
+    writer: Option<Sender<Vec<u8>>>,
+    written: mpsc::Receiver<()>,
+    /// Bytes that may still wait.
+    unread: Arc<Semaphore>,
+    open: Arc<OpenRequests>,
+}
+
+/// Requests without an answer.
+#[derive(Default)]
+struct OpenRequests {
+    ids: Mutex<HashSet<RequestId>>,
+    closed: Notify,
+}
+
+impl OpenRequests {
+    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self, id: &RequestId) {
+        self.ids().remove(id);
+        self.closed.notify_one();
+    }
+}
+
+impl LineTransport {
+    /// A transport over these streams, with a thread for each.
+    pub(super) fn new(input: impl Read + Send + 'static, mut output: impl Write + Send + 'static) -> io::Result<Self> {
+        let (send_line, lines) = queue::channel(WAITING);
+        std::thread::Builder::new().name("input".to_owned()).spawn(move || {
+            let mut input = BufReader::new(input);
+            while let Ok(Some(line)) = read_line(&mut input) {
+                if send_line.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        })?;
+        let (writer, to_write) = mpsc::channel::<Vec<u8>>();
+        let (ended, written) = mpsc::channel();
+        let unread = Arc::new(Semaphore::new(UNREAD));
+        let room = Arc::clone(&unread);
+        std::thread::Builder::new().name("output".to_owned()).spawn(move || {
+            while let Ok(bytes) = to_write.recv() {
+                let result = output.write_all(&bytes).and_then(|()| output.flush());
+                room.add_permits(weight(bytes.len()));
+                if result.is_err() {
+                    break;
+                }
+            }
+            drop(ended);
+        })?;
+        Ok(Self {
+            lines,
+            parsed: VecDeque::new(),
+            writer: Some(writer),
+            written,
+            unread,
+            open: Arc::default(),
+        })
+    }
+
+    /// Answers a message that cannot be handled.
+    fn refuse(&self, error: ErrorData, id: Option<RequestId>) {
+        let message = TxJsonRpcMessage::<RoleServer>::error(error, id);
+        if let (Some(writer), Ok(mut bytes)) = (&self.writer, serde_json::to_vec(&message)) {
+            bytes.push(b'\n');
+            // It is short, and comes once a message: it waits for no room, only takes it.
+            if let Ok(permits) = self.unread.try_acquire_many(permits(bytes.len())) {
+                permits.forget();
+                // A client that is gone needs no answer.
+                let _ = writer.send(bytes);
+            }
+        }
+    }
+
+    /// The message of a value, if it is one that is to be handled.
+    fn accept(&self, value: Value) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let id = value.get("id").cloned().and_then(|id| serde_json::from_value(id).ok());
+        let is_request = value.get("method").is_some();
+        let Ok(message) = serde_json::from_value::<RxJsonRpcMessage<RoleServer>>(value) else {
+            self.refuse(
+                ErrorData::invalid_request("this is no message of the protocol", None),
+                id,
+            );
+            return None;
+        };
+        match &message {
+            JsonRpcMessage::Request(request) if !self.open.ids().insert(request.id.clone()) => {
+                let error = ErrorData::invalid_request("a request with this id is not answered yet", None);
+                self.refuse(error, None);
+                return None;
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    // It gets no answer.
+                    self.open.close(id);
+                }
+            }
+            // The server asks nothing, so there is nothing to answer.
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) if !is_request => return None,
+            _ => {}
+        }
+        Some(message)
+    }
+
+    /// The messages of a line.
+    fn parse(&mut self, line: &InputLine) {
+        let line = match line {
+            InputLine::Whole(line) => line,
+            InputLine::TooLong => {
+                let message = format!("a message has at most {LONGEST} bytes");
+                return self.refuse(ErrorData::invalid_request(message, None), None);
+            }
+        };
+        if values(line) > VALUES {
+            let message = format!("a message has at most {VALUES} values");
+            return self.refuse(ErrorData::invalid_request(message, None), None);
+        }
+        match serde_json::from_slice(line) {
+            // The version of 2025-03-26 has several messages in one.
+            Ok(Value::Array(messages)) if !messages.is_empty() => self.parsed.extend(messages),
+            Ok(message) => self.parsed.push_back(message),
+            Err(_) => self.refuse(ErrorData::parse_error("the line is no JSON", None), None),
+        }
+    }
+}
+
+/// The permits that an answer takes; a single one may be larger than all there are.
+fn weight(bytes: usize) -> usize {
+    bytes.min(UNREAD)
+}
+
+fn permits(bytes: usize) -> u32 {
+    u32::try_from(weight(bytes)).unwrap_or(u32::MAX)
+}
+
+/// An upper bound for the number of values in a JSON text, counted without parsing it.
+fn values(line: &[u8]) -> usize {
+    let (mut count, mut in_string, mut escaped) = (1, false, false);
+    for byte in line {
+        match (in_string, *byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (_, b'"') => in_string = !in_string,
+            (false, b',' | b'[' | b'{') => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// The next line that is not empty; `None` at the end.
+fn read_line(input: &mut impl BufRead) -> io::Result<Option<InputLine>> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if input.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        if !line.ends_with(b"\n") && line.len() as u64 == LONGEST {
+            drop(std::mem::take(&mut line));
+            input.skip_until(b'\n')?;
+            return Ok(Some(InputLine::TooLong));
+        }
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Some(InputLine::Whole(line)));
+        }
+    }
+}
+
+impl Transport<RoleServer> for LineTransport {
+    type Error = io::Error;
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let (writer, unread, open) = (self.writer.clone(), Arc::clone(&self.unread), Arc::clone(&self.open));
+        async move {
+            let answered = match &message {
+                JsonRpcMessage::Response(response) => Some(response.id.clone()),
+                JsonRpcMessage::Error(error) => error.id.clone(),
+                _ => None,
+            };
+            let written = async {
+                let mut bytes = serde_json::to_vec(&message)?;
+                bytes.push(b'\n');
+                let room = unread
+                    .acquire_many(permits(bytes.len()))
+                    .await
+                    .map_err(io::Error::other)?;
+                room.forget();
+                let writer = writer.ok_or(io::ErrorKind::NotConnected)?;
+                writer.send(bytes).map_err(|_| io::ErrorKind::BrokenPipe.into())
+            };
+            let result = written.await;
+            if let Some(id) = answered {
+                open.close(&id);
+            }
+            result
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            while let Some(value) = self.parsed.pop_front() {
+                if let Some(message) = self.accept(value) {
+                    return Some(message);
+                }
+            }
+            match self.lines.recv().await {
+                Some(line) => self.parse(&line),
+                None => break,
+            }
+        }
+        while !self.open.ids().is_empty() {
+            self.open.closed.notified().await;
+        }
+        None
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        // The thread ends when it has written what waits.
+        self.writer = None;
+        let _ = self.written.recv_timeout(PATIENCE);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_never_underestimated() {
+        for (text, count) in [
+            ("1", 1),
+            ("[1,2,3]", 4),
+            (r#"{"a":"x,[{","b":[]}"#, 4),
+            (r#"["\",",1]"#, 3),
+            ("[[[[", 5),
+            ("", 1),
+        ] {
+            assert_eq!(values(text.as_bytes()), count, "{text}");
+        }
+    }
+
+    #[test]
+    fn long_lines_are_skipped_and_the_next_is_read() {
+        let mut text = vec![b'x'; usize::try_from(LONGEST).expect("it is small") + 10];
+        text.extend(b"\n\n  \n{}\nlast");
+        let mut input = text.as_slice();
+        let mut lines = Vec::new();
+        while let Some(line) = read_line(&mut input).expect("memory") {
+            lines.push(match line {
+                InputLine::Whole(line) => String::from_utf8(line).expect("text"),
+                InputLine::TooLong => "too long".to_owned(),
+            });
+        }
+        assert_eq!(lines, ["too long", "{}\n", "last"]);
+    }
+}

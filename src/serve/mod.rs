@@ -1,0 +1,68 @@
+//! Front ends for programs: the tool server for agents and the batch mode.
+//!
+//! Both take requests on standard input and answer on standard output, and both run commands inside of this process, so
+//! that hundreds of calls cost one start. A tool turns its arguments into the line of a command and the output of that
+//! command into a typed result: whatever a command refuses, redacts, warns of or does afterwards holds for the tool as
+//! well, and there is one set of operations. This layer knows the protocols and the views of `render`; what runs a command
+//! is handed in as a [`CommandRunner`].
+
+pub mod batch;
+pub mod documents;
+mod line;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+pub mod tools;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+pub use line::CommandLine;
+
+use crate::os::Cancellation;
+
+/// Runs commands inside of this process.
+pub trait CommandRunner: Send + Sync {
+    /// Runs one command to its end. May be called from several threads at once.
+    fn run(&self, line: &CommandLine, monitor: &CallMonitor) -> CommandRun;
+}
+
+/// Receiver of progress: the work, how much is done, and of how much.
+pub type ProgressReceiver = Arc<dyn Fn(&str, u64, Option<u64>) + Send + Sync>;
+
+/// Connection of a running command to its caller.
+#[derive(Clone, Default)]
+pub struct CallMonitor {
+    /// Receives progress, where the caller wants it.
+    pub progress: Option<ProgressReceiver>,
+    /// Stops the command, as long as it has changed nothing.
+    pub cancellation: Cancellation,
+}
+
+/// Result of a command.
+#[derive(Debug)]
+pub struct CommandRun {
+    /// The exit code that the command would have as a process.
+    pub exit_code: u8,
+    /// Standard output.
+    pub output: String,
+    /// Warnings, in their order.
+    pub warnings: Vec<String>,
+    /// Why it failed. A command that saved a partial checkpoint has output and a failure.
+    pub failure: Option<CommandFailure>,
+}
+
+/// Failure of a command, in the words of its error message.
+#[derive(Clone, Debug, Serialize)]
+pub struct CommandFailure {
+    /// The word for programs, as in the errors of `--json`.
+    pub code: &'static str,
+    /// The exit code.
+    pub exit_code: u8,
+    /// Meaning of the exit code.
+    pub meaning: &'static str,
+    /// The message.
+    pub message: String,
+    /// What helps, each best with a command.
+    pub hints: Vec<String>,
+}

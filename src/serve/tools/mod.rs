@@ -1,0 +1,182 @@
+//! The tools: flat typed arguments in, the view of a command out.
+//!
+//! Each tool names the commands that it runs; the schema of its result is that of the view which the command prints.
+//! Arguments that a tool does not know are refused, so that a misspelled one does not change what is done.
+
+mod read;
+mod restore;
+mod save;
+mod step;
+mod task;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner};
+use crate::render::schemas;
+
+/// Arguments of a call, by name.
+pub type Arguments = Map<String, Value>;
+
+/// A tool.
+pub struct Tool {
+    /// Its name, unique in the server.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Purpose and use, for the model that calls it.
+    pub description: &'static str,
+    /// Whether it changes nothing.
+    pub read_only: bool,
+    /// Whether it may replace or remove files.
+    pub destructive: bool,
+    /// Whether a second call with the same arguments changes nothing more.
+    pub idempotent: bool,
+    /// The schema of the arguments.
+    pub input: fn() -> Value,
+    /// The schema of the result.
+    pub output: fn() -> Value,
+    /// Carries out a call.
+    pub call: fn(&ToolCall<'_>, Arguments) -> Result<ToolResult, CommandFailure>,
+}
+
+impl std::fmt::Debug for Tool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Tool").field(&self.name).finish()
+    }
+}
+
+/// The tools, sorted by name.
+pub const TOOLS: [Tool; 10] = [
+    read::DIFF,
+    read::LIST,
+    restore::RESTORE,
+    read::RESUME,
+    save::SAVE,
+    read::SEARCH,
+    read::SHOW,
+    step::STEP,
+    task::TASK,
+    restore::UNDO,
+];
+
+/// The tool with a name.
+pub fn find(name: &str) -> Option<&'static Tool> {
+    const ALL: &[Tool] = &TOOLS;
+    ALL.iter().find(|tool| tool.name == name)
+}
+
+/// Result of a tool.
+#[derive(Debug, PartialEq)]
+pub struct ToolResult {
+    /// The result, as the tool's output schema describes it.
+    pub structured: Value,
+    /// The result as text, where that is better than its JSON.
+    pub text: Option<String>,
+    /// Warnings.
+    pub warnings: Vec<String>,
+}
+
+/// The call of a tool: runs the commands of the tool.
+pub struct ToolCall<'a> {
+    /// What runs them.
+    pub runner: &'a dyn CommandRunner,
+    /// The connection to the caller.
+    pub monitor: &'a CallMonitor,
+    /// The agent that calls, where the caller says so.
+    pub agent: Option<&'a str>,
+}
+
+impl ToolCall<'_> {
+    /// Runs a command and takes the JSON that it prints. A partial checkpoint is a result.
+    fn view(&self, line: &CommandLine) -> Result<(Value, Vec<String>), CommandFailure> {
+        /// Saved, but some paths could not be read.
+        const PARTIAL: u8 = 7;
+        let CommandRun {
+            exit_code,
+            output,
+            warnings,
+            failure,
+        } = self.runner.run(line, self.monitor);
+        match failure {
+            Some(failure) if exit_code != PARTIAL => Err(failure),
+            _ => match serde_json::from_str(&output) {
+                Ok(view) => Ok((view, warnings)),
+                Err(_) => Err(internal("the command printed no JSON")),
+            },
+        }
+    }
+
+    /// The same as the result of the tool.
+    fn result(&self, line: &CommandLine) -> Result<ToolResult, CommandFailure> {
+        let (structured, warnings) = self.view(line)?;
+        Ok(ToolResult {
+            structured,
+            text: None,
+            warnings,
+        })
+    }
+
+    /// The agent to record: the one that the arguments name, else the one that calls.
+    fn agent<'b>(&'b self, given: Option<&'b String>) -> Option<&'b str> {
+        given.map(String::as_str).or(self.agent)
+    }
+}
+
+/// The arguments of a call as their type.
+fn arguments<T: DeserializeOwned>(given: Arguments) -> Result<T, CommandFailure> {
+    serde_json::from_value(Value::Object(given)).map_err(|error| wrong(&error.to_string()))
+}
+
+/// The failure for arguments that cannot be used.
+fn wrong(message: &str) -> CommandFailure {
+    CommandFailure {
+        code: "usage",
+        exit_code: 129,
+        meaning: "the arguments are wrong",
+        message: message.to_owned(),
+        hints: Vec::new(),
+    }
+}
+
+fn internal(message: &str) -> CommandFailure {
+    CommandFailure {
+        code: "fatal",
+        exit_code: 128,
+        meaning: "nothing could be done",
+        message: message.to_owned(),
+        hints: Vec::new(),
+    }
+}
+
+/// The next step after a failure, for an agent that has these tools and perhaps no shell.
+pub fn advice(failure: &CommandFailure) -> &'static str {
+    match failure.code {
+        "not-found" | "ambiguous" => {
+            "call checkpoint_list or checkpoint_search, then name the session or checkpoint exactly"
+        }
+        "refused" => "nothing was changed; do what the hints say, or ask the user before you override it",
+        "locked" | "network" => {
+            "call the tool again with the same arguments; an idempotency_key keeps a save from being made twice"
+        }
+        "usage" | "invalid" | "needs-answer" => "correct the arguments and call the tool again",
+        "damaged" | "newer-format" | "denied" => "report this to the user; it cannot be repaired by a tool",
+        "interrupted" => "the call was cancelled before anything was changed; call it again if you still want it",
+        "negative" => "there is nothing to do; go on",
+        _ => "report this to the user, with the message and the hints",
+    }
+}
+
+/// The schema of the arguments of a tool.
+fn input<T: JsonSchema>() -> Value {
+    schemas::of_arguments::<T>()
+}
+
+/// The schema of a published view as the schema of a result.
+fn published(name: &str) -> Value {
+    schemas::schema(name).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;
