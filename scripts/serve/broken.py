@@ -67,7 +67,7 @@ def spoil(rand, line):
 
 
 def huge(rand):
-    size = rand.choice([100_000, 1_000_000, 3_900_000, 6_000_000])
+    size = rand.choice([100_000, 1_000_000, 1_900_000, 6_000_000])
     kind = rand.randint(0, 3)
     if kind == 0:
         return b'{"jsonrpc":"2.0","id":1,"method":"' + b"x" * size + b'"}'

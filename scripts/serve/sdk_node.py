@@ -36,7 +36,7 @@ const prompts = (await client.listPrompts()).prompts;
 for (const prompt of prompts)
   if (!(await client.getPrompt({ name: prompt.name })).messages.length) faults.push(prompt.name + " is empty");
 const version = JSON.parse(readFileSync(`node_modules/${name}/package.json`)).version;
-const spoken = client.getNegotiatedProtocolVersion?.() ?? client.transport?.protocolVersion ?? client.transport?._protocolVersion ?? "?";
+const spoken = client.getNegotiatedProtocolVersion?.() ?? era;
 await client.close();
 console.log(JSON.stringify({ version, era: String(spoken), calls, tools: tools.length, resources: resources.length, prompts: prompts.length, faults }));
 '''

@@ -18,10 +18,48 @@ pub(super) fn definitions() -> Value {
     Value::Object(generator.take_definitions(true))
 }
 
-/// The schema of a type that is read.
+/// The schema of a type that is read, in the plain form that all clients understand: without references, and a member
+/// that may be left out has its one type, although null is taken as well.
 pub(super) fn arguments<T: JsonSchema>() -> Value {
-    let generator = SchemaSettings::draft2020_12().for_deserialize().into_generator();
+    let present = RecursiveTransform(|schema: &mut schemars::Schema| {
+        if let Some(members) = schema.as_object_mut() {
+            without_null(members);
+        }
+    });
+    let settings = SchemaSettings::draft2020_12().for_deserialize().with_transform(present);
+    let generator = settings
+        .with(|settings| settings.inline_subschemas = true)
+        .into_generator();
     generator.into_root_schema_for::<T>().to_value()
+}
+
+/// Takes null out of the types that a value may have.
+fn without_null(schema: &mut Map<String, Value>) {
+    schema.remove("default");
+    schema.remove("format");
+    let is_null = |value: &Value| value == "null" || value.is_null();
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| !is_null(name));
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(words)) = schema.get_mut("enum") {
+        words.retain(|word| !is_null(word));
+    }
+    let Some(Value::Array(choices)) = schema.get_mut("anyOf") else {
+        return;
+    };
+    choices.retain(|choice| !is_null(&choice["type"]));
+    if let [Value::Object(only)] = choices.as_slice() {
+        let only = only.clone();
+        schema.shift_remove("anyOf");
+        for (name, value) in only {
+            // The description of the member says more than that of its type.
+            schema.entry(name).or_insert(value);
+        }
+    }
 }
 
 fn generator() -> SchemaGenerator {

@@ -24,11 +24,11 @@ use serde_json::Value;
 use tokio::sync::{Notify, Semaphore, mpsc as queue};
 
 /// The most bytes of a message.
-const LONGEST: u64 = 4 << 20;
+const LONGEST: u64 = 2 << 20;
 /// The most values of a message: each takes up to 200 bytes of memory, however short it is written.
-const VALUES: usize = 50_000;
+const VALUES: usize = 20_000;
 /// How many lines wait to be parsed.
-const WAITING: usize = 4;
+const WAITING: usize = 1;
 /// The most bytes of answers that wait for a client which does not read.
 const UNREAD: usize = 8 << 20;
 /// How long the end of the process waits for a client that does not read the last answers.

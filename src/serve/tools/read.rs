@@ -66,7 +66,7 @@ pub(super) const LIST: Tool = Tool {
 #[serde(deny_unknown_fields, default)]
 struct ListArguments {
     /// Only sessions with this status.
-    #[schemars(extend("enum" = ["active", "paused", "completed", "failed", "interrupted", null]))]
+    #[schemars(extend("enum" = ["active", "paused", "completed", "failed", "interrupted"]))]
     status: Option<String>,
     /// Only sessions saved last on this branch.
     branch: Option<String>,

@@ -58,6 +58,12 @@ fn names_are_unique_and_sorted_and_every_schema_is_an_object() {
         for schema in [(tool.input)(), (tool.output)()] {
             assert_eq!(schema["type"], "object", "{}: {schema}", tool.name);
         }
+        let input = (tool.input)().to_string();
+        assert!(
+            !input.contains("null") && !input.contains("$ref"),
+            "{}: {input}",
+            tool.name
+        );
         assert_eq!((tool.input)()["additionalProperties"], false, "{}", tool.name);
         assert!(
             tool.description.len() > 40 && !(tool.read_only && tool.destructive),

@@ -317,6 +317,7 @@ fn a_plan_is_carried_out_as_it_was_shown_or_not_at_all() {
         );
         assert_eq!((refs(&world), world.read("README.md")), before, "{n}");
     }
+    world.git(["reset", "--quiet", "HEAD~1"]).success();
     // A token fits its own arguments alone.
     let token = token(&mut client);
     let mut other = confirm(&token);
