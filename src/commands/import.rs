@@ -2,21 +2,22 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
-
 use super::{
     Context,
     error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs},
+    views,
 };
 use crate::{
     formats::{ProblemSeverity, System},
-    ops::import::{self, ImportItem, ImportOutcome, ImportStatus},
+    ops::import::{self, ImportOutcome, ImportStatus},
     render::{
         count::CountedNoun,
+        import::{ImportReceipt, ImportRow, ProblemRow, ValueCounts},
+        receipt::UnsearchedRow,
         slot::Slot,
-        text::{Text, TextLine},
+        text::TextLine,
     },
     store::checkpoint::oid,
 };
@@ -93,13 +94,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         })?
     };
     failure::warn_aftermath(&context.ui, &outcome.aftermath);
+    let receipt = view(&outcome, args.dry_run);
     if context.ui.options().json {
-        context.ui.json(&json_of(&outcome, args.dry_run))?;
+        context.ui.json(&receipt)?;
     } else {
         if context.ui.options().quiet == 0 {
-            context.ui.data(text(&outcome, args.dry_run));
+            context.ui.data(receipt.text());
         }
         warn(&outcome, context);
+        if let Some(warning) = UnsearchedRow::warning(&receipt.unsearched) {
+            context.ui.warning(&warning);
+        }
     }
     conclude(&outcome, &args, context)
 }
@@ -145,87 +150,6 @@ fn conclude(outcome: &ImportOutcome, args: &Args, context: &Context) -> Result<(
     Ok(())
 }
 
-fn text(outcome: &ImportOutcome, dry_run: bool) -> Text {
-    let mut text = Text::new();
-    for item in &outcome.items {
-        text.append(item_text(item, dry_run));
-    }
-    if outcome.items.len() > 1 {
-        let of = |what: fn(&ImportStatus) -> bool| outcome.items.iter().filter(|item| what(&item.what)).count();
-        let same = of(|what| *what == ImportStatus::Same);
-        let refused = of(|what| matches!(what, ImportStatus::Refused(_)));
-        let verb = if dry_run { "to import" } else { "imported" };
-        let mut words = format!("{} {verb}", CountedNoun::new(outcome.imported(), "session"));
-        for (count, what) in [(same, "here already"), (refused, "refused")] {
-            if count > 0 {
-                words.push_str(&format!(", {count} {what}"));
-            }
-        }
-        text.push(TextLine::plain(words));
-    }
-    let leaves = &outcome.leaves;
-    if leaves.source > 0 && outcome.imported() > 0 {
-        let mut words = format!(
-            "{}: {} in members, {} in 'extra', {} in attachments",
-            CountedNoun::new(leaves.source, "value"),
-            leaves.members,
-            leaves.extra,
-            leaves.attachment
-        );
-        if !leaves.lost.is_empty() {
-            words.push_str(&format!(", {} left in the sources alone", leaves.lost.len()));
-        }
-        text.push(TextLine::plain(words));
-    }
-    text
-}
-
-fn item_text(item: &ImportItem, dry_run: bool) -> Text {
-    let mut text = Text::new();
-    let (slot, word) = match (&item.what, dry_run) {
-        (ImportStatus::New, false) => (Slot::Good, "Imported"),
-        (ImportStatus::New, true) => (Slot::Good, "Would import"),
-        (ImportStatus::Grown, false) => (Slot::Good, "Added to"),
-        (ImportStatus::Grown, true) => (Slot::Good, "Would add to"),
-        (ImportStatus::Same, _) => (Slot::Dim, "Here already:"),
-        (ImportStatus::Refused(_), _) => (Slot::Warning, "Not imported:"),
-    };
-    let mut line = TextLine::new().with(slot, word).with(Slot::Plain, " session ");
-    line.push(Slot::Session, item.name.as_str());
-    if let Some(tip) = item.tip {
-        line.push(Slot::Plain, " at ");
-        line.push(Slot::Id, oid(tip).short());
-    }
-    text.push(line);
-    let mut detail = |label: &str, value: TextLine| {
-        let mut line = TextLine::plain("  ").with(Slot::Heading, label);
-        line.pad_to(12);
-        line.append(&value);
-        text.push(line);
-    };
-    if let ImportStatus::Refused(why) = &item.what {
-        detail("why", TextLine::plain(why));
-    }
-    let first = item.sources.first().map(String::as_str).unwrap_or_default();
-    let mut from = TextLine::plain(format!("{} '{}', ", item.system, item.foreign_id)).with(Slot::Path, first);
-    if item.sources.len() > 1 {
-        from.push(Slot::Plain, format!(" and {} more", item.sources.len() - 1));
-    }
-    detail("from", from);
-    if matches!(item.what, ImportStatus::New | ImportStatus::Grown) {
-        let mut words = format!("{}, {}", item.status, CountedNoun::new(item.checkpoints, "checkpoint"));
-        if item.messages > 0 {
-            words.push_str(&format!(", {}", CountedNoun::new(item.messages, "message")));
-        }
-        detail("holds", TextLine::plain(words));
-        let summary = item.summary.lines().next().unwrap_or_default();
-        if !summary.is_empty() {
-            detail("summary", TextLine::plain(summary));
-        }
-    }
-    text
-}
-
 /// Warnings about items that were not imported or look odd, on standard error.
 fn warn(outcome: &ImportOutcome, context: &Context) {
     for problem in &outcome.problems {
@@ -263,45 +187,55 @@ fn warn(outcome: &ImportOutcome, context: &Context) {
     }
 }
 
-fn json_of(outcome: &ImportOutcome, dry_run: bool) -> serde_json::Value {
-    let item = |item: &ImportItem| {
-        let (what, why) = match &item.what {
+/// The receipt of an outcome.
+fn view(outcome: &ImportOutcome, dry_run: bool) -> ImportReceipt<'_> {
+    let sessions = outcome.items.iter().map(|item| {
+        let (outcome, why) = match &item.what {
             ImportStatus::New => ("new", None),
             ImportStatus::Grown => ("grown", None),
             ImportStatus::Same => ("same", None),
-            ImportStatus::Refused(why) => ("refused", Some(why)),
+            ImportStatus::Refused(why) => ("refused", Some(why.as_str())),
         };
-        json!({
-            "session": item.name,
-            "outcome": what,
-            "why": why,
-            "id": item.tip.map(oid),
-            "system": item.system,
-            "foreign_id": item.foreign_id,
-            "sources": item.sources,
-            "status": item.status,
-            "checkpoints": item.checkpoints,
-            "messages": item.messages,
-            "summary": item.summary,
-            "at": item.at,
-        })
-    };
-    let redaction = |redaction: &crate::ops::redact::RedactedSecret| json!({ "kind": redaction.kind, "place": redaction.place, "replaced": redaction.replaced });
-    json!({
-        "schema": "git-checkpoint.import/1",
-        "dry_run": dry_run,
-        "imported": outcome.imported(),
-        "partial": outcome.is_partial(),
-        "sessions": outcome.items.iter().map(item).collect::<Vec<_>>(),
-        "values": {
-            "source": outcome.leaves.source,
-            "members": outcome.leaves.members,
-            "extra": outcome.leaves.extra,
-            "attachments": outcome.leaves.attachment,
-            "lost": outcome.leaves.lost,
+        ImportRow {
+            session: item.name.as_str(),
+            outcome,
+            why,
+            id: item.tip.map(oid),
+            system: item.system,
+            foreign_id: &item.foreign_id,
+            sources: &item.sources,
+            status: &item.status,
+            checkpoints: item.checkpoints,
+            messages: item.messages,
+            summary: &item.summary,
+            at: item.at,
+        }
+    });
+    let problems = outcome.problems.iter().map(|problem| ProblemRow {
+        path: &problem.path,
+        what: &problem.what,
+        weight: match problem.weight {
+            ProblemSeverity::Broken => "broken",
+            ProblemSeverity::Note => "note",
         },
-        "problems": outcome.problems,
-        "unknown": outcome.unknown,
-        "redactions": outcome.redactions.iter().map(redaction).collect::<Vec<_>>(),
-    })
+    });
+    let leaves = &outcome.leaves;
+    ImportReceipt {
+        schema: "git-checkpoint.import/1",
+        dry_run,
+        imported: outcome.imported(),
+        partial: outcome.is_partial(),
+        sessions: sessions.collect(),
+        values: ValueCounts {
+            source: leaves.source,
+            members: leaves.members,
+            extra: leaves.extra,
+            attachments: leaves.attachment,
+            lost: &leaves.lost,
+        },
+        problems: problems.collect(),
+        unknown: &outcome.unknown,
+        redactions: views::redactions(&outcome.redactions),
+        unsearched: views::unsearched(&outcome.unsearched),
+    }
 }

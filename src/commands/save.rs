@@ -27,7 +27,7 @@ use crate::{
         share, switch,
     },
     os,
-    render::schemas,
+    render::{receipt::UnsearchedRow, schemas},
 };
 
 /// Save your notes and the exact state of the files as a checkpoint
@@ -365,6 +365,9 @@ fn report_and(
         context.ui.warning(&line);
     }
     warn_redactions(context, &receipt.redactions);
+    if let Some(warning) = UnsearchedRow::warning(&view.unsearched) {
+        context.ui.warning(&warning);
+    }
     for session in &receipt.passed_over {
         context.ui.warning(&format!(
             "session '{session}' is damaged and was passed over; see: git checkpoint verify {session}"

@@ -11,7 +11,7 @@ use crate::{
         receipt::{self, CheckpointOutcome, SessionOrigin},
         redact,
     },
-    render::receipt::{BranchChange, ItemCounts, RedactionRow, SaveReceipt},
+    render::receipt::{BranchChange, ItemCounts, RedactionRow, SaveReceipt, UnsearchedRow},
     store::{ObjectId, checkpoint::oid},
 };
 
@@ -70,6 +70,7 @@ pub(super) fn receipt<'a>(outcome: &'a CheckpointOutcome, ids: &'a Ids) -> SaveR
     view.partial = facts.is_partial();
     view.skipped = facts.skipped.iter().map(Into::into).collect();
     view.redactions = redactions(&facts.redactions);
+    view.unsearched = unsearched(&facts.unsearched);
     view.folded = facts.folded;
     view.new_bytes = facts.new_bytes;
     view.branch_changed = facts.elsewhere.as_ref().map(|elsewhere| BranchChange {
@@ -99,6 +100,7 @@ pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &
         partial: false,
         skipped: Vec::new(),
         redactions: Vec::new(),
+        unsearched: Vec::new(),
         folded: 0,
         new_bytes: 0,
         branch_changed: None,
@@ -120,6 +122,16 @@ pub(super) fn redactions(found: &[redact::RedactedSecret]) -> Vec<RedactionRow> 
         replaced: r.replaced,
     };
     found.iter().map(view).collect()
+}
+
+/// Content that could not be searched for secrets.
+pub(super) fn unsearched(found: &[redact::UnsearchedContent]) -> Vec<UnsearchedRow<'_>> {
+    let each = found.iter();
+    each.map(|content| UnsearchedRow {
+        place: &content.place,
+        form: content.form,
+    })
+    .collect()
 }
 
 /// Warnings about submodules, of which a checkpoint has only the commit: one line for each with other changes.

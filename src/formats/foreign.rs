@@ -267,9 +267,9 @@ pub struct ForeignRepoState {
     /// The commit, often only the beginning of its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// A tag that names the commit.
+    /// A tag or branch that names the commit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tag: Option<String>,
+    pub reference: Option<String>,
     /// Whether the checkpoint is that commit: its tree has the files.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub has_files: bool,

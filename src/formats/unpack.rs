@@ -46,7 +46,8 @@ fn open(file: &mut File) -> Result<(), String> {
             break;
         }
     }
-    if file.bytes.starts_with(b"RFE1") {
+    // A text may begin with these letters too; encrypted bytes are none.
+    if file.bytes.starts_with(b"RFE1") && std::str::from_utf8(&file.bytes).is_err() {
         return Err(
             "its writer encrypted it (its mark is 'RFE1'): decrypt it with the program that wrote it".to_owned(),
         );
@@ -106,7 +107,7 @@ mod tests {
             (opened[0].path.as_str(), opened[0].bytes.as_slice()),
             ("x/a.json", text.as_slice())
         );
-        for bytes in [&b"__compressed__!!"[..], b"RFE1\0\0"] {
+        for bytes in [&b"__compressed__!!"[..], b"RFE1\xff\0"] {
             let file = File {
                 bytes: bytes.to_vec(),
                 ..File::default()
@@ -114,5 +115,10 @@ mod tests {
             assert!(all(vec![file], &mut problems).is_empty());
         }
         assert_eq!(problems.len(), 2);
+        let note = File {
+            bytes: b"RFE1: a request for an enhancement".to_vec(),
+            ..File::default()
+        };
+        assert_eq!(all(vec![note], &mut problems).len(), 1);
     }
 }

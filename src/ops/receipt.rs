@@ -1,6 +1,9 @@
 //! Receipts of changing commands: plain facts, rendered elsewhere.
 
-use super::{redact::RedactedSecret, session_choice::SessionChoiceReason};
+use super::{
+    redact::{RedactedSecret, UnsearchedContent},
+    session_choice::SessionChoiceReason,
+};
 use crate::{
     model::{
         document::{CheckpointKind, Document, SessionStatus},
@@ -48,6 +51,8 @@ pub struct CheckpointReceipt {
     pub skipped: Vec<SkippedEntry>,
     /// Secrets found on the way in.
     pub redactions: Vec<RedactedSecret>,
+    /// Content that could not be searched for secrets.
+    pub unsearched: Vec<UnsearchedContent>,
     /// How the session was found or made.
     pub session_is: SessionOrigin,
     /// Draft operations folded in.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Error, Scene};
 use crate::{
-    secrets::{self, ChunkRedactor, Finding, OwnRule, PackedFinding, RedactionMode, RedactionSettings, Scanner},
+    secrets::{self, ChunkRedactor, Finding, OwnRule, PackedReport, RedactionMode, RedactionSettings, Scanner},
     store::config::Redact,
 };
 
@@ -20,6 +20,15 @@ pub struct RedactedSecret {
     pub replaced: bool,
 }
 
+/// Content that could not be searched for secrets, and stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnsearchedContent {
+    /// Location: `files/keys.zip`, `record/state/backup in base64`.
+    pub place: String,
+    /// Its form: `xz`, `an encrypted zip archive`.
+    pub form: &'static str,
+}
+
 /// A rule given as `NAME=REGEX`; without a name it is called `own`.
 pub(super) fn own_rule(text: &str) -> OwnRule {
     let (kind, pattern) = text.split_once('=').unwrap_or(("own", text));
@@ -29,11 +38,21 @@ pub(super) fn own_rule(text: &str) -> OwnRule {
     }
 }
 
+/// The location of packed data: the forms that it stands in, from the outermost, behind its place.
+fn inner_place(place: &str, pointer: &str, forms: &[&str]) -> String {
+    if forms.is_empty() {
+        return format!("{place}{pointer}");
+    }
+    format!("{place}{pointer} in {}", forms.join(" in "))
+}
+
 /// Finds secrets as the settings say.
 pub(super) struct Redactor {
     scanner: Scanner,
     /// Secrets found so far.
     pub(super) found: Vec<RedactedSecret>,
+    /// Content that may hold secrets that were not found.
+    pub(super) unsearched: Vec<UnsearchedContent>,
 }
 
 impl Redactor {
@@ -52,6 +71,7 @@ impl Redactor {
         Ok(Self {
             scanner: Scanner::new(&settings)?,
             found: Vec::new(),
+            unsearched: Vec::new(),
         })
     }
 
@@ -69,13 +89,22 @@ impl Redactor {
     }
 
     /// Keeps what was found in packed data.
-    fn packed(&mut self, found: Vec<PackedFinding>, place: &str) {
-        for finding in found {
+    fn packed(&mut self, report: PackedReport, place: &str) {
+        for finding in report.findings {
             self.found.push(RedactedSecret {
-                place: format!("{place}{} in {}", finding.pointer, finding.forms.join(" in ")),
+                place: inner_place(place, &finding.pointer, &finding.forms),
                 kind: finding.kind.to_string(),
                 replaced: finding.replaced,
             });
+        }
+        for data in report.unsearched {
+            let content = UnsearchedContent {
+                place: inner_place(place, &data.pointer, &data.forms),
+                form: data.form,
+            };
+            if !self.unsearched.contains(&content) {
+                self.unsearched.push(content);
+            }
         }
     }
 

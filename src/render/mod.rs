@@ -16,6 +16,7 @@ pub mod fork;
 pub mod format;
 pub mod graph;
 pub mod guide;
+pub mod import;
 pub mod items;
 pub mod markdown;
 pub mod outline;

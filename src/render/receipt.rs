@@ -52,6 +52,9 @@ pub struct SaveReceipt<'a> {
     pub skipped: Vec<SkippedPath>,
     /// Secrets that were found and, unless disabled, replaced.
     pub redactions: Vec<RedactionRow>,
+    /// Content that could not be searched for secrets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unsearched: Vec<UnsearchedRow<'a>>,
     /// Draft operations that are now saved.
     pub folded: usize,
     /// Bytes of new objects on disk.
@@ -131,6 +134,32 @@ pub struct RedactionRow {
     pub place: String,
     /// Whether it was replaced by a marker.
     pub replaced: bool,
+}
+
+/// Content that could not be searched for secrets.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct UnsearchedRow<'a> {
+    /// Location.
+    pub place: &'a str,
+    /// Its form, such as `xz` or `an encrypted zip archive`.
+    pub form: &'static str,
+}
+
+impl UnsearchedRow<'_> {
+    /// One warning for all of them; `None` when there are none.
+    pub fn warning(rows: &[Self]) -> Option<String> {
+        if rows.is_empty() {
+            return None;
+        }
+        let lines: Vec<String> = rows
+            .iter()
+            .map(|row| format!("\n  {}: {}", row.place, row.form))
+            .collect();
+        Some(format!(
+            "could not be searched for secrets, and is stored as it is:{}",
+            lines.concat()
+        ))
+    }
 }
 
 /// How many items a record holds.

@@ -6,8 +6,8 @@
 //! signatures, encrypted reasoning and images are left alone.
 //!
 //! Pure: nothing is read or written here, no finding carries the secret, and content of the working tree is never meant
-//! to pass through. What cannot be seen: secrets in encrypted data and in compression other than gzip, zlib and zip, and
-//! words of no known form.
+//! to pass through. What cannot be seen: secrets in encrypted data and in compression other than gzip, zlib and zip, which
+//! is reported ([`UnsearchedData`]), and words of no known form.
 
 mod check;
 mod engine;
@@ -29,7 +29,7 @@ use std::fmt;
 use std::ops::Range;
 
 pub use json::JsonFinding;
-pub use packed::{PackedFinding, unsearchable};
+pub use packed::{PackedFinding, PackedReport, UnsearchedData};
 pub use scan::Scanner;
 pub use settings::{Error, OwnRule, RedactionMode, RedactionSettings};
 pub use stream::ChunkRedactor;

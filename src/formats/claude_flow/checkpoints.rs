@@ -75,8 +75,9 @@ fn point(file: &File, mut fields: ObjectFields) -> ForeignCheckpoint {
         .or_else(|| fields.peek_text("branch"))
         .map(str::to_owned);
     point.git.commit = fields.peek_text("commit").map(str::to_owned);
-    // Each is a commit of the repository itself, or has a tag of its name: that commit has the files.
-    point.git.tag.clone_from(&point.name);
+    // Each is a commit of the repository itself, or has a tag or a branch of its own: that commit has the files.
+    let own_branch = fields.get("original_branch").and_then(|_| fields.peek_text("branch"));
+    point.git.reference = point.name.clone().or_else(|| own_branch.map(str::to_owned));
     point.git.has_files = true;
     point.trigger = fields.text("type");
     let mut notes = RecordNotes::default();
@@ -109,6 +110,12 @@ fn summary(file: &File) -> ForeignCheckpoint {
         .find(|line| !line.trim().is_empty())
         .map(|line| line.trim_start_matches('#').trim().to_owned());
     notes.set("summary", title);
+    // Whoever writes a summary commits and tags right after that.
+    point.git.reference = file
+        .stem()
+        .strip_prefix("summary-")
+        .map(|name| format!("session-end-{name}"));
+    point.git.has_files = true;
     point.record = notes.finish();
     point.attachments.push(Attachment::of(file));
     point

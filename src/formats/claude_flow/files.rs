@@ -7,7 +7,7 @@ use super::{
     super::{
         Attachment, File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem,
         fields::ObjectFields,
-        notes::{RecordNotes, session_status},
+        notes::{NoteItem, RecordNotes, session_status},
     },
     any, hive, wrappers,
 };
@@ -23,6 +23,7 @@ pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
             "\"swarm_id\"",
         ],
     ) || (any(bytes, &["\"sessionId\""]) && any(bytes, &["\"savedAt\"", "\"checkpointName\""]))
+        || (any(bytes, &["\"sharedMemory\""]) && any(bytes, &["\"topology\""]))
 }
 
 pub(super) fn parse(file: &File, out: &mut ParseOutcome) {
@@ -37,6 +38,8 @@ pub(super) fn parse(file: &File, out: &mut ParseOutcome) {
         export(file, fields, out);
     } else if fields.has("savedAt") || fields.has("startedAt") {
         version_3(file, fields, out);
+    } else if fields.has("sharedMemory") && fields.has("topology") {
+        hive_state(file, fields, out);
     } else {
         single(file, fields, out);
     }
@@ -219,6 +222,25 @@ fn version_3(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
         notes.set("state", (!data.is_empty()).then(|| Value::Object(data.rest())));
     }
     notes.extra(SYSTEM, fields.rest());
+    point.record = notes.finish();
+    session.checkpoints.push(point);
+    out.sessions.push(session);
+}
+
+/// `.claude-flow/hive-mind/state.json`: the one hive of a project in version 3.
+fn hive_state(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
+    let id = "hive-mind";
+    let mut session = ForeignSession::new(SYSTEM, id, file);
+    session.status(SessionStatus::Active);
+    session.created_at = fields.time("createdAt");
+    let mut point = ForeignCheckpoint::new(id.to_owned());
+    point.at = fields.time("updatedAt").or(session.created_at);
+    let mut notes = RecordNotes::default();
+    let memory = fields.fields("sharedMemory").unwrap_or_default();
+    for (key, value) in memory.rest() {
+        notes.add("memory_refs", NoteItem::new(key).with("value", Some(value)));
+    }
+    notes.set("state", (!fields.is_empty()).then(|| Value::Object(fields.rest())));
     point.record = notes.finish();
     session.checkpoints.push(point);
     out.sessions.push(session);

@@ -118,10 +118,10 @@ pub struct Commits {
 }
 
 impl Commits {
-    /// Nothing can be said: the commit of then is not known.
+    /// Nothing can be said: the commit at save time is not known.
     pub fn base_unknown() -> Self {
         Self {
-            verdict: ReportVerdict::Differs,
+            verdict: ReportVerdict::Unknown,
             how: History::Untold,
             base: None,
             since: CommitList::default(),

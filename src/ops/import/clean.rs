@@ -32,7 +32,7 @@ pub(super) fn names(session: &mut ForeignSession, redactor: &mut Redactor) {
             (&mut point.trigger, "checkpoint/trigger"),
             (&mut git.branch, "git/branch"),
             (&mut git.commit, "git/head"),
-            (&mut git.tag, "git/tag"),
+            (&mut git.reference, "git/reference"),
         ];
         for (text, place) in named {
             if let Some(text) = text {

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use self::existing::ImportedSession;
 use super::{
     Error, Scene,
-    redact::{RedactedSecret, Redactor},
+    redact::{RedactedSecret, Redactor, UnsearchedContent},
     ref_transaction::Aftermath,
     restore::ProgressCallback,
     save, start,
@@ -60,6 +60,8 @@ pub struct ImportOutcome {
     pub unknown: Vec<String>,
     /// Secrets that were found and, unless disabled, replaced.
     pub redactions: Vec<RedactedSecret>,
+    /// Content that could not be searched for secrets.
+    pub unsearched: Vec<UnsearchedContent>,
     /// How many files were read.
     pub files: usize,
     /// The leaves of the sources, and where they are now.
@@ -248,6 +250,7 @@ fn once(
         problems,
         unknown,
         redactions: redactor.found,
+        unsearched: redactor.unsearched,
         files,
         leaves: parsed.leaves,
         aftermath,

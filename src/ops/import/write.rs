@@ -389,10 +389,10 @@ fn facts(scene: &Scene<'_>, claimed: &ForeignRepoState) -> GitFacts {
     facts
 }
 
-/// The commit that a checkpoint is, with its files: by its id, else by the tag of its name.
+/// The commit that a checkpoint is, with its files: by its id, else by its tag or branch.
 fn commit_of(scene: &Scene<'_>, claimed: &ForeignRepoState) -> Option<ObjectId> {
     let named = claimed.commit.as_deref().and_then(|digits| commit(scene, digits));
-    named.or_else(|| history::tagged(scene.repo, claimed.tag.as_deref()?))
+    named.or_else(|| history::named_commit(scene.repo, claimed.reference.as_deref()?))
 }
 
 /// The commit that an abbreviated id means here, if it means exactly one.

@@ -236,6 +236,7 @@ impl SaveAttempt<'_> {
             document,
             skipped: self.present.lists().skipped,
             redactions: Vec::new(),
+            unsearched: Vec::new(),
             session_is,
             folded: 0,
             unreadable: Vec::new(),

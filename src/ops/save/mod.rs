@@ -190,6 +190,7 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
                 | CheckpointOutcome::Planned(receipt)
                 | CheckpointOutcome::Unchanged(receipt)) = &mut outcome;
                 receipt.redactions = std::mem::take(&mut redactor.found);
+                receipt.unsearched = std::mem::take(&mut redactor.unsearched);
                 receipt.passed_over = passed_over;
                 receipt.elsewhere = elsewhere;
                 receipt.trouble.extend(left.iter().map(ToString::to_string));

@@ -7,7 +7,7 @@
 mod archives;
 mod runs;
 
-use std::{borrow::Cow, mem};
+use std::{borrow::Cow, collections::BTreeSet, mem};
 
 use serde_json::Value;
 
@@ -37,45 +37,46 @@ pub struct PackedFinding {
     pub replaced: bool,
 }
 
+/// Data that stays as it is because it cannot be searched: it is encrypted, damaged, or packed in a form that is not read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnsearchedData {
+    /// A JSON pointer to the text that holds the data; empty for bytes.
+    pub pointer: String,
+    /// The forms that it is packed in and that were opened, from the outermost.
+    pub forms: Vec<&'static str>,
+    /// Its own form.
+    pub form: &'static str,
+}
+
+/// Result of a search in packed data.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct PackedReport {
+    /// The secrets.
+    pub findings: Vec<PackedFinding>,
+    /// The data that may hold more of them.
+    pub unsearched: Vec<UnsearchedData>,
+}
+
 impl Scanner {
     /// The bytes without the secrets in their packed parts; `None` when nothing changed.
-    pub fn redact_packed(&self, bytes: &[u8]) -> (Option<Vec<u8>>, Vec<PackedFinding>) {
+    pub fn redact_packed(&self, bytes: &[u8]) -> (Option<Vec<u8>>, PackedReport) {
         if self.mode() == RedactionMode::Off {
-            return (None, Vec::new());
+            return (None, PackedReport::default());
         }
         let mut search = Search::new(self);
         let clean = search.bytes(bytes);
-        (clean, search.findings)
+        (clean, search.report())
     }
 
     /// Takes the secrets out of the packed parts of every text in a JSON value.
-    pub fn redact_packed_json(&self, value: &mut Value) -> Vec<PackedFinding> {
+    pub fn redact_packed_json(&self, value: &mut Value) -> PackedReport {
         if self.mode() == RedactionMode::Off {
-            return Vec::new();
+            return PackedReport::default();
         }
         let mut search = Search::new(self);
         search.value(value);
-        search.findings
+        search.report()
     }
-}
-
-/// The name of a form that cannot be searched: other compression, or encryption.
-pub fn unsearchable(bytes: &[u8]) -> Option<&'static str> {
-    const MAGIC: [(&[u8], &str); 9] = [
-        (b"\xfd7zXZ\0", "xz"),
-        (b"BZh", "bzip2"),
-        (b"\x28\xb5\x2f\xfd", "zstd"),
-        (b"\x04\x22\x4d\x18", "lz4"),
-        (b"7z\xbc\xaf\x27\x1c", "7z"),
-        (b"Rar!\x1a\x07", "rar"),
-        (b"age-encryption.org/", "age"),
-        (b"-----BEGIN PGP MESSAGE", "PGP"),
-        (b"RFE1", "encryption at rest"),
-    ];
-    let known = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic));
-    known
-        .map(|(_, name)| *name)
-        .or_else(|| archives::is_locked(bytes).then_some("an encrypted zip archive"))
 }
 
 struct Search<'s> {
@@ -87,6 +88,8 @@ struct Search<'s> {
     /// Whether lengths must stay: the data is addressed by offsets.
     fixed: bool,
     findings: Vec<PackedFinding>,
+    /// A set, because a run of digits is decoded in more than one way.
+    unsearched: BTreeSet<UnsearchedData>,
 }
 
 impl<'s> Search<'s> {
@@ -98,6 +101,14 @@ impl<'s> Search<'s> {
             pointer: String::new(),
             fixed: false,
             findings: Vec::new(),
+            unsearched: BTreeSet::new(),
+        }
+    }
+
+    fn report(self) -> PackedReport {
+        PackedReport {
+            findings: self.findings,
+            unsearched: self.unsearched.into_iter().collect(),
         }
     }
 
@@ -148,6 +159,9 @@ impl<'s> Search<'s> {
         }
         if let Some(form) = archives::form(bytes) {
             return self.archive(form, bytes);
+        }
+        if let Some(form) = archives::unread_form(bytes) {
+            self.leave(form);
         }
         let fixed = self.fixed || archives::is_addressed(bytes);
         let outer = mem::replace(&mut self.fixed, fixed);
@@ -250,6 +264,15 @@ impl<'s> Search<'s> {
         let clean = self.bytes(bytes);
         self.forms.pop();
         clean
+    }
+
+    /// Keeps that data of this form was not searched.
+    fn leave(&mut self, form: &'static str) {
+        self.unsearched.insert(UnsearchedData {
+            pointer: self.pointer.clone(),
+            forms: self.forms.clone(),
+            form,
+        });
     }
 
     /// Keeps a finding; `form` is named where it is in none.

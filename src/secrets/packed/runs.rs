@@ -8,7 +8,7 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-use super::{SHORTEST, Search};
+use super::{SHORTEST, Search, archives};
 
 /// Bits and padding at the end are as the writer left them.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
@@ -149,7 +149,7 @@ impl Search<'_> {
 
 /// Whether bytes can hold a secret at all: they are packed, or have a stretch of text.
 fn may_hold(bytes: &[u8]) -> bool {
-    if super::archives::form(bytes).is_some() {
+    if archives::form(bytes).is_some() || archives::unread_form(bytes).is_some() {
         return true;
     }
     let mut stretch = 0;

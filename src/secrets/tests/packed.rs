@@ -9,7 +9,7 @@ use flate2::{
 };
 use serde_json::{Value, json};
 
-use crate::secrets::{RedactionSettings, Scanner, unsearchable};
+use crate::secrets::{PackedReport, RedactionSettings, Scanner};
 
 fn scanner() -> Scanner {
     Scanner::new(&RedactionSettings::default()).expect("rules")
@@ -183,7 +183,7 @@ fn no_secret_is_left_in_any_nesting() {
                 let carries = |name: &str| !["nested", "escaped"].contains(&name);
                 if carries(b) && carries(c) {
                     assert!(seen.contains("region = north"), "{a} in {b} in {c}: {seen:?}");
-                    assert!(!found.is_empty() || clean != packed);
+                    assert!(!found.findings.is_empty() || clean != packed);
                 }
                 planted += 1;
             }
@@ -201,7 +201,7 @@ fn no_secret_is_left_in_a_value() {
         let packed = String::from_utf8(pack(format!("{{\"token\": \"{key}\"}}").as_bytes())).expect("text");
         let mut value = json!({ "a": [{ "b": packed }], "prose": format!("it is {packed}, as said"), "n": 1.50 });
         scanner.redact_json(&mut value);
-        let found = scanner.redact_packed_json(&mut value);
+        let found = scanner.redact_packed_json(&mut value).findings;
         let mut seen = String::new();
         all(value["a"][0]["b"].as_str().expect("a text").as_bytes(), &mut seen, 6);
         seen.push_str(&value.to_string());
@@ -228,10 +228,15 @@ fn data_without_a_secret_keeps_its_bytes() {
         "xylophone, xyz and the like".to_owned(),
     ];
     for text in &texts {
-        assert_eq!(scanner.redact_packed(text.as_bytes()), (None, Vec::new()), "{text}");
+        assert_eq!(
+            scanner.redact_packed(text.as_bytes()),
+            (None, PackedReport::default()),
+            "{text}"
+        );
     }
     for pack in [gzip, zlib, zip] {
-        assert_eq!(scanner.redact_packed(&pack(texts[0].as_bytes())), (None, Vec::new()));
+        let report = scanner.redact_packed(&pack(texts[0].as_bytes()));
+        assert_eq!(report, (None, PackedReport::default()));
     }
 }
 
@@ -281,9 +286,107 @@ fn nothing_moves_in_a_database_or_a_tar_archive() {
     assert!(!seen.contains(&key) && content.windows(20).all(|part| part != key.as_bytes()));
 }
 
+/// The forms of what was not searched in some bytes.
+fn unsearched(bytes: &[u8]) -> Vec<&'static str> {
+    let (clean, report) = scanner().redact_packed(bytes);
+    assert_eq!((clean, report.findings.len()), (None, 0));
+    report.unsearched.iter().map(|data| data.form).collect()
+}
+
+/// A zip archive with the flag of encryption in both of its headers.
+fn encrypted_zip() -> Vec<u8> {
+    let mut bytes = zip(b"a text that nobody without the password reads");
+    bytes[6] |= 1;
+    let central = bytes
+        .windows(4)
+        .position(|part| part == b"PK\x01\x02")
+        .expect("a header");
+    bytes[central + 8] |= 1;
+    bytes
+}
+
 #[test]
-fn what_cannot_be_searched_is_named() {
-    assert_eq!(unsearchable(b"\xfd7zXZ\0\0"), Some("xz"));
-    assert_eq!(unsearchable(b"RFE1...."), Some("encryption at rest"));
-    assert_eq!(unsearchable(b"plain"), None);
+fn data_that_cannot_be_searched_is_reported() {
+    let rest = b"\0\0\0\xff and more than sixteen bytes";
+    for (start, form) in [
+        (&b"\xfd7zXZ\0"[..], "xz"),
+        (b"BZh91AY&SY", "bzip2"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"7z\xbc\xaf\x27\x1c", "7z"),
+        (b"RFE1", "encryption at rest"),
+        (b"-----BEGIN PGP MESSAGE-----", "PGP"),
+        (b"%PDF-1.7", "PDF"),
+    ] {
+        assert_eq!(unsearched(&[start, rest].concat()), [form]);
+    }
+    let locked = encrypted_zip();
+    let form = "an encrypted zip archive";
+    assert_eq!(unsearched(&locked), [form]);
+    assert_eq!(unsearched(&locked[..locked.len() - 30]), ["a damaged zip archive"]);
+    let cut = gzip(&b"some words to be packed, ".repeat(20));
+    assert_eq!(unsearched(&cut[..cut.len() - 12]), ["a damaged gzip stream"]);
+    // Packed in other forms, it is reported with them.
+    for pack in [gzip, zip, base64] {
+        let (_, report) = scanner().redact_packed(&pack(&locked));
+        assert_eq!(report.unsearched.len(), 1);
+        assert_eq!((report.unsearched[0].form, report.unsearched[0].forms.len()), (form, 1));
+    }
+    let mut value = json!({ "keys": { "old": String::from_utf8(base64(&locked)).expect("text") } });
+    let report = scanner().redact_packed_json(&mut value);
+    assert_eq!(report.unsearched.len(), 1, "{report:?}");
+    assert_eq!(report.unsearched[0].pointer, "/keys/old");
+    // Words begin as data does.
+    for text in [
+        "plain words, nothing else",
+        "BZh and others are not met",
+        "RFE1: a request",
+        "x^2 + y^2 = z^2, it says",
+    ] {
+        assert_eq!(unsearched(text.as_bytes()), Vec::<&str>::new(), "{text}");
+    }
+}
+
+/// Names, comments and what stands before or behind the contents of an archive.
+#[test]
+fn no_secret_is_left_around_the_contents_of_an_archive() {
+    let scanner = scanner();
+    let words = b"a text of some length, without a secret";
+    let secret = |n| format!("AWS_ACCESS_KEY_ID={}", key(n));
+    let gzip_with = |head: flate2::GzBuilder| {
+        let mut out = head.write(Vec::new(), Compression::default());
+        out.write_all(words).expect("memory");
+        out.finish().expect("memory")
+    };
+    let zip_with = |comment: &str, name: &str| {
+        let mut out = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        out.set_comment(comment).expect("short");
+        let options = zip::write::SimpleFileOptions::default();
+        out.start_file(name, options).expect("memory");
+        out.write_all(words).expect("memory");
+        out.finish().expect("memory").into_inner()
+    };
+    let archives = [
+        gzip_with(flate2::GzBuilder::new().filename(secret(9100))),
+        gzip_with(flate2::GzBuilder::new().comment(secret(9101))),
+        [gzip(words), base64(secret(9102).as_bytes())].concat(),
+        [zlib(words), base64(secret(9103).as_bytes())].concat(),
+        zip_with(&secret(9104), "a.txt"),
+        zip_with("", &secret(9105)),
+    ];
+    let archives = (9100..).map(key).zip(archives);
+    for (key, bytes) in archives {
+        let clean = scanner.redact_packed(&bytes).0.expect("a secret");
+        let mut seen = String::from_utf8_lossy(&clean).into_owned();
+        all(&clean, &mut seen, 4);
+        assert!(!seen.contains(&key), "{seen}");
+        // What stands behind a gzip stream damages it; the stream itself stays.
+        let is_kept = seen.contains("without a secret") || clean.starts_with(&gzip(words));
+        assert!(is_kept, "{seen}");
+        assert!(!seen.contains(&general_purpose::STANDARD_NO_PAD.encode(&key)[..20]));
+    }
+    // A text that begins as a stream stays one.
+    let packed = String::from_utf8(base64(secret(9200).as_bytes())).expect("text");
+    let text = format!("x^2 + y^2 is {packed}");
+    let clean = scanner.redact_packed(text.as_bytes()).0.expect("a secret");
+    assert!(clean.starts_with(b"x^2 + y^2 is "));
 }

@@ -142,11 +142,14 @@ fn text_of(bytes: &[u8], latin: bool) -> String {
     }
 }
 
-/// The commit that a tag of this name means.
-pub fn tagged(repo: &Repository, name: &str) -> Option<ObjectId> {
-    let mut found = repo.try_find_reference(&format!("refs/tags/{name}")).ok()??;
-    let id = found.peel_to_id().ok()?.detach();
-    parsed(repo, id).is_ok().then_some(id)
+/// The commit that a tag or branch of this name means; the tag where there are both.
+pub fn named_commit(repo: &Repository, name: &str) -> Option<ObjectId> {
+    let mut names = ["refs/tags", "refs/heads"].into_iter();
+    names.find_map(|kind| {
+        let mut found = repo.try_find_reference(&format!("{kind}/{name}")).ok()??;
+        let id = found.peel_to_id().ok()?.detach();
+        parsed(repo, id).is_ok().then_some(id)
+    })
 }
 
 /// The tree of a commit.

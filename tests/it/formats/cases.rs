@@ -128,7 +128,7 @@ fn no_word_of_a_source_is_lost() {
 }
 
 /// Everything that comes in, as one text: what is attached, too.
-fn everything(parsed: &ParseOutcome) -> String {
+pub(super) fn everything(parsed: &ParseOutcome) -> String {
     let mut out = String::new();
     for session in &parsed.sessions {
         let value = serde_json::to_value(session).expect("plain data");

@@ -1,29 +1,42 @@
 //! Nothing disappears: every leaf of a source is in a member, in `extra` or in an attachment, for all fixtures and for
 //! mutated ones.
 
+use std::{collections::BTreeMap, fs};
+
 use serde_json::{Value, json};
 
 use git_checkpoint::formats::{File, ProblemSeverity, parse_all};
 
-use super::all;
+use super::{all, cases::everything};
 
-/// With `--nocapture`: a line for each system and version. The figures of CHANGELOG and reports are these.
+/// Prints a line for each system and version, which `scripts/formats/table` shows.
 #[test]
 fn every_leaf_of_every_case_is_kept() {
     let mut lost = Vec::new();
-    println!("| case | values | members | extra | attachments | lost |\n|---|---|---|---|---|---|");
+    let read_back = read_back();
+    println!("| system and version | values | members | extra | attachments | lost | read back |");
+    println!("|---|---|---|---|---|---|---|");
     for case in all() {
         let (parsed, _) = parse_all(case.files.clone());
         let leaves = &parsed.leaves;
+        let version = case.name.strip_prefix("real-").unwrap_or(&case.name);
+        let reader = read_back.get(&(case.system.clone(), version.to_owned()));
         println!(
-            "| {}/{} | {} | {} | {} | {} | {} |",
+            "| {} {version} | {} | {} | {} | {} | {} | {} |",
             case.system,
-            case.name,
             leaves.source,
             leaves.members,
             leaves.extra,
             leaves.attachment,
-            leaves.lost.len()
+            leaves.lost.len(),
+            reader.map_or("", String::as_str),
+        );
+        assert_eq!(
+            leaves.source,
+            leaves.members + leaves.extra + leaves.attachment + leaves.lost.len(),
+            "{}/{}",
+            case.system,
+            case.name
         );
         lost.extend(
             leaves
@@ -49,11 +62,39 @@ fn every_leaf_of_every_case_is_kept() {
     assert!(lost.is_empty(), "{} leaves are lost:\n{}", lost.len(), lost.join("\n"));
 }
 
+/// Whether the program of each system and version read our export when `scripts/formats/real --read-back` ran last.
+fn read_back() -> BTreeMap<(String, String), String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/formats/read-back.tsv");
+    let text = fs::read_to_string(path).expect("the results of the last run");
+    let each = text.lines().map(|line| {
+        let [system, version, result, date] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        ((system.to_owned(), version.to_owned()), format!("{result}, {date}"))
+    });
+    each.collect()
+}
+
+/// Each program that can be had reads our export, where there is one in its form.
+#[test]
+fn exports_were_read_by_the_programs_themselves() {
+    let read_back = read_back();
+    for (system, least) in [("claude-mpm", 4), ("folder", 1)] {
+        let of_system = |(of, _): &(&(String, String), &String)| of.0 == system;
+        let results: Vec<_> = read_back.iter().filter(of_system).collect();
+        assert!(results.len() >= least, "{system}");
+        assert!(
+            results.iter().all(|(_, result)| result.starts_with("yes")),
+            "{results:?}"
+        );
+    }
+}
+
 /// The program itself wrote the files of at least one case of each system that can be had.
 #[test]
 fn systems_that_can_be_had_have_fixtures_of_their_own() {
     let cases = all();
-    for (system, least) in [("claude-mpm", 4), ("claude-flow", 2), ("folder", 1)] {
+    for (system, least) in [("claude-mpm", 4), ("claude-flow", 4), ("folder", 1)] {
         let real = cases
             .iter()
             .filter(|case| case.system == system && case.name.starts_with("real-"));
@@ -140,7 +181,7 @@ fn mutate(value: &mut Value, numbers: &mut Numbers, words: &mut Vec<String>) {
 #[test]
 fn every_leaf_of_mutated_sources_is_kept() {
     let mut lost = Vec::new();
-    let (mut rounds, mut leaves) = (0, 0);
+    let (mut rounds, mut leaves, mut planted) = (0, 0, 0);
     for case in all() {
         if ["damaged", "hostile", "odd-other", "odd-lost"]
             .iter()
@@ -165,7 +206,16 @@ fn every_leaf_of_mutated_sources_is_kept() {
                     file
                 })
                 .collect();
+            let planted_in: String = files.iter().map(|file| String::from_utf8_lossy(&file.bytes)).collect();
             let (parsed, _) = parse_all(files);
+            // The count is checked against the words themselves, which the parsers cannot know. A later change of the same
+            // value removes an earlier word.
+            words.retain(|word| planted_in.contains(word.as_str()));
+            let text = everything(&parsed);
+            let missing = words.iter().filter(|word| !text.contains(word.as_str()));
+            let of = format!("{}/{} seed {seed}", case.system, case.name);
+            lost.extend(missing.map(|word| format!("{of}: {word}")));
+            planted += words.len();
             rounds += 1;
             leaves += parsed.leaves.source;
             lost.extend(
@@ -177,8 +227,8 @@ fn every_leaf_of_mutated_sources_is_kept() {
             );
         }
     }
-    println!("{rounds} mutated sources, {leaves} leaves");
-    assert!(rounds > 300 && leaves > 10_000);
+    println!("{rounds} mutated sources, {leaves} leaves, {planted} planted words");
+    assert!(rounds > 300 && leaves > 10_000 && planted > 1_000);
     let shown: Vec<String> = lost.iter().take(40).cloned().collect();
     assert!(lost.is_empty(), "{} leaves are lost:\n{}", lost.len(), shown.join("\n"));
 }

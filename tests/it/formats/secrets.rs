@@ -215,6 +215,22 @@ fn plant(planter: &mut Planter<'_>) {
         &format!(".dagent/features/backlog/f/sessions/context_d{n}.json"),
         &json!({"claudeMd": planter.text("dagent context")}),
     );
+    json_file(
+        world,
+        &format!("chats/list-{n}.json"),
+        &json!([{"role": "user", "content": planter.text("list message")}, {"role": "tool", "content": [{"type": "tool_result", "content": planter.text("block")}]}]),
+    );
+    let lines: String = ["user", "assistant"]
+        .map(|role| format!("{}\n", json!({"role": role, "content": planter.text("line message"), "meta": {"env": planter.text("line meta")}})))
+        .concat();
+    world.file(format!("chats/lines-{n}.jsonl"), lines);
+    let note = format!(
+        "# Session n{n}\n\n## Summary\n\n{}\n\n## Next steps\n\n- {}\n\n## Else\n\n{}\n",
+        planter.line("note summary"),
+        planter.line("note step"),
+        planter.text("note section")
+    );
+    world.file(format!("chats/note-{n}.md"), note);
     let folder = format!(".sessions/w{n}");
     json_file(
         world,
@@ -255,7 +271,7 @@ fn no_secret_of_any_form_of_any_format_is_stored() {
     }
     database(&mut planter);
     let keys = planter.keys;
-    assert!(keys.len() > 700, "{} planted", keys.len());
+    assert!(keys.len() > 800, "{} planted", keys.len());
     let checkpoints = (0..FORMS.len()).map(|n| format!("docs/SESSION-CHECKPOINT-{n}.md"));
     let places = [
         ".claude-mpm",
@@ -266,13 +282,14 @@ fn no_secret_of_any_form_of_any_format_is_stored() {
         ".agents",
         ".dagent",
         ".sessions",
+        "chats",
     ];
     let paths = places.into_iter().map(str::to_owned).chain(checkpoints);
     let output = world.checkpoint(["import".to_owned(), "--json".to_owned()].into_iter().chain(paths));
     let receipt = output.success().stdout_json();
     let sessions = receipt["sessions"].as_array().expect("a list");
     let systems: BTreeSet<&str> = sessions.iter().filter_map(|item| item["system"].as_str()).collect();
-    assert_eq!(systems.len(), 6, "{systems:?}");
+    assert_eq!(systems.len(), 7, "{systems:?}");
     assert!(
         receipt["redactions"]
             .as_array()

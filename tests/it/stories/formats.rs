@@ -259,3 +259,36 @@ fn a_bundle_hands_a_session_over_with_its_files() {
         .code(128)
         .stderr_has("broken.bundle");
 }
+
+/// What could not be searched for secrets is named in the receipt, and stays as it is.
+#[test]
+fn data_that_cannot_be_searched_is_in_the_receipt() {
+    let world = World::with_commit();
+    let packed = b"\xfd7zXZ\0\0\x04 and some more bytes";
+    world.file(
+        ".sessions/w/session.json",
+        r#"{"id":"w","status":"active","createdAt":"2026-04-13T00:00:00Z","state":{"a":1}}"#,
+    );
+    world.file(".sessions/w/artifacts/keys.xz", packed);
+    let import = world.checkpoint(["import", "--all", "--json"]).success().stdout_json();
+    let expected = json!([{"place": "files/keys.xz", "form": "xz"}]);
+    assert_eq!(import["unsearched"], expected);
+    world.checkpoint(["undo"]).success();
+    world
+        .checkpoint(["import", "--all"])
+        .success()
+        .stderr_has("could not be searched for secrets")
+        .stderr_has("files/keys.xz: xz");
+    let blob = world.git(["show", "checkpoints/w:files/000"]);
+    assert_eq!(blob.success().stdout_bytes(), packed);
+    world.checkpoint(["start", "s"]).success();
+    let saved = world.checkpoint([
+        "save",
+        "-m",
+        "with keys",
+        "--attach",
+        ".sessions/w/artifacts/keys.xz",
+        "--json",
+    ]);
+    assert_eq!(saved.success().stdout_json()["unsearched"][0]["form"], "xz");
+}
