@@ -116,6 +116,8 @@ Examples:
     git checkpoint export --format handoff --into HANDOFF.md
   Everything, for a program:
     git checkpoint export --format json auth -o auth.json
+  The session with its files, to hand it over without a server:
+    git checkpoint bundle ../auth.bundle auth
   A folder with a file for each checkpoint:
     git checkpoint export --format folder auth -o ../auth-session")]
 pub(super) struct Args {

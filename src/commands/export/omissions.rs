@@ -25,9 +25,10 @@ pub(super) fn report_omissions(left_out: &[OmittedContent], format: &str, contex
             .ui
             .status(TextLine::plain(format!("note: not in it: {}", one.what)));
     }
-    if !left_out.is_empty() && format != "json" {
-        context
-            .ui
-            .status(TextLine::plain("note: '--format json' holds the whole record"));
-    }
+    let advice = match (left_out.is_empty(), format) {
+        (true, _) => return,
+        (false, "json") => "note: 'git checkpoint bundle <file>' hands the session over with its files",
+        (false, _) => "note: '--format json' holds the whole record",
+    };
+    context.ui.status(TextLine::plain(advice));
 }
