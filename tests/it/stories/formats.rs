@@ -279,7 +279,7 @@ fn data_that_cannot_be_searched_is_in_the_receipt() {
         .success()
         .stderr_has("could not be searched for secrets")
         .stderr_has("files/keys.xz: xz");
-    let blob = world.git(["show", "checkpoints/w:files/000"]);
+    let blob = world.git(["show", "checkpoints/w:files/0"]);
     assert_eq!(blob.success().stdout_bytes(), packed);
     world.checkpoint(["start", "s"]).success();
     let saved = world.checkpoint([
