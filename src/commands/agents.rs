@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Context,
+    Context, agent_servers,
     error::{CommandError, FailureKind},
     opening::{self, IdentityArgs},
 };
@@ -36,6 +36,8 @@ Examples:
     git checkpoint enable
   One agent, in all your repositories:
     git checkpoint enable claude-code --all-repos
+  The tools of 'git checkpoint mcp' for every agent that is installed:
+    git checkpoint enable --mcp
   See the change of the settings first:
     git checkpoint enable codex --dry-run")]
 pub(super) struct EnableArgs {
@@ -45,6 +47,9 @@ pub(super) struct EnableArgs {
     /// Take part in all your repositories, not in this one alone
     #[arg(long)]
     all_repos: bool,
+    /// Only register the tool server with the agents, by their own commands; see 'git checkpoint mcp'
+    #[arg(long, conflicts_with = "all_repos")]
+    mcp: bool,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -73,6 +78,9 @@ pub(super) struct DisableArgs {
     /// Switch checkpoint.agents off for all your repositories
     #[arg(long)]
     all_repos: bool,
+    /// Only take the tool server out of the agents' configurations; of all agents without a name
+    #[arg(long, conflicts_with = "all_repos")]
+    mcp: bool,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -98,7 +106,7 @@ fn adapter(name: &str) -> Result<&'static Adapter, String> {
 pub(super) fn enable(args: EnableArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let program = program(context)?;
-    let chosen: Vec<&Adapter> = if args.agents.is_empty() {
+    let chosen: Vec<&'static Adapter> = if args.agents.is_empty() {
         let found = |adapter: &&Adapter| is_found(context, adapter);
         ADAPTERS.iter().filter(found).collect()
     } else {
@@ -109,6 +117,10 @@ pub(super) fn enable(args: EnableArgs, context: &mut Context) -> Result<(), Comm
             CommandError::new(FailureKind::NotFound, "no coding agent was found here")
                 .hint("name one: git checkpoint enable claude-code"),
         );
+    }
+    if args.mcp {
+        let chosen: Vec<_> = chosen.into_iter().map(|adapter| installed(context, adapter)).collect();
+        return agent_servers::enable(context, &chosen, &program, args.dry_run);
     }
     let mut edits = Vec::new();
     for adapter in chosen {
@@ -128,11 +140,15 @@ pub(super) fn enable(args: EnableArgs, context: &mut Context) -> Result<(), Comm
 
 pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let chosen: Vec<&Adapter> = if args.all {
+    let chosen: Vec<&'static Adapter> = if args.all || (args.mcp && args.agents.is_empty()) {
         ADAPTERS.iter().collect()
     } else {
         args.agents.clone()
     };
+    if args.mcp {
+        let chosen: Vec<_> = chosen.into_iter().map(|adapter| installed(context, adapter)).collect();
+        return agent_servers::disable(context, &chosen, args.dry_run);
+    }
     let mut edits = Vec::new();
     for adapter in &chosen {
         let path = path(context, adapter)?;
@@ -278,6 +294,11 @@ fn is_found(context: &Context, adapter: &Adapter) -> bool {
         Some(directory.is_dir())
     };
     find_program(context, adapter.program).is_some() || directory() == Some(true)
+}
+
+/// An agent with its program.
+fn installed(context: &Context, adapter: &'static Adapter) -> agent_servers::InstalledAgent {
+    (adapter, find_program(context, adapter.program))
 }
 
 fn find_program(context: &Context, name: &str) -> Option<PathBuf> {

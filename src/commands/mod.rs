@@ -8,6 +8,7 @@
     reason = "a command uses its arguments up: each runs once"
 )]
 
+mod agent_servers;
 mod agents;
 mod batch;
 mod claim;

@@ -2,6 +2,7 @@
 //! terminal; width, time and style come in.
 
 pub mod age;
+pub mod agent_servers;
 pub mod agents;
 pub mod batch;
 pub mod chat;

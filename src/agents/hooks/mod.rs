@@ -2,4 +2,5 @@
 
 pub mod adapter;
 pub mod event;
+pub mod server;
 pub mod settings;

@@ -10,6 +10,7 @@ mod made;
 use serde_json::{Map, Value};
 
 use super::{
+    agent_servers::AgentServersView,
     agents::{AgentHooksView, AgentsView},
     batch::BatchAnswer,
     checkpoint::CheckpointView,
@@ -42,6 +43,7 @@ use Source::{File, Type};
 /// The source of each schema, by name.
 const SOURCES: &[(&str, Source)] = &[
     ("agent-hooks", Type(made::<AgentHooksView>)),
+    ("agent-servers", Type(made::<AgentServersView>)),
     ("agents", Type(made::<AgentsView>)),
     ("batch", Type(made::<BatchAnswer>)),
     ("bundle", File(include_str!("bundle.json"))),

@@ -237,6 +237,8 @@ unbundle ../auth.bundle
 purge --dry-run -- new.txt
 purge --yes -- new.txt
 enable claude-code codex --dry-run
+enable claude-code pi --mcp --dry-run
+disable --mcp --dry-run
 enable claude-code codex
 ? agents
 disable --all

@@ -6,7 +6,9 @@
 
 use std::{
     collections::BTreeMap,
+    fs,
     io::{BufRead, BufReader, Write},
+    os::unix::fs::PermissionsExt as _,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
@@ -482,4 +484,63 @@ fn a_server_without_a_repository_does_not_start() {
     let other = World::with_commit();
     let repo = other.repo().display().to_string();
     world.checkpoint(["mcp", "--repo", &repo]).success().no_stdout();
+}
+
+#[test]
+fn agents_are_told_of_the_server_by_their_own_commands() {
+    let world = World::with_commit();
+    let bin = world.root().join("bin");
+    fs::create_dir(&bin).unwrap();
+    // An agent that keeps its servers in a file, as Claude Code does, and refuses a name that is there.
+    let script = r#"#!/bin/sh
+echo "$PWD $*" >>"$HOME/calls"
+case "$2" in
+add) test ! -e "$HOME/.claude.json" || exit 1
+    printf '{"mcpServers": {"git-checkpoint": {"command": "%s"}}}' "$7" >"$HOME/.claude.json" ;;
+remove) rm "$HOME/.claude.json" ;;
+esac
+"#;
+    fs::write(bin.join("claude"), script).unwrap();
+    fs::set_permissions(bin.join("claude"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let run = |line: &str| {
+        let words = line.split(' ');
+        world.command(PROGRAM, words).env("PATH", &path).run()
+    };
+    run("enable --mcp claude-code --dry-run")
+        .success()
+        .stdout_has("would be registered");
+    assert!(!world.home().join("calls").exists());
+    run("enable --mcp claude-code codex pi")
+        .success()
+        .stdout_has("Claude Code   tool server registered\n")
+        .stdout_has("Codex         tool server not registered: its program is not in PATH\n  to do: codex mcp add ")
+        .stdout_has("knows no tool servers");
+    let program = fs::canonicalize(PROGRAM).unwrap().display().to_string();
+    let wanted = format!("mcp add --scope user git-checkpoint -- {program} mcp\n");
+    let calls = || fs::read_to_string(world.home().join("calls")).unwrap();
+    assert!(
+        calls().ends_with(&wanted) && calls().lines().count() == 1,
+        "{}",
+        calls()
+    );
+    assert!(calls().starts_with(&world.home().display().to_string()), "{}", calls());
+    run("enable --mcp claude-code")
+        .success()
+        .stdout_has("tool server is registered");
+    assert_eq!(calls().lines().count(), 1);
+    // One of another version is replaced.
+    fs::write(
+        world.home().join(".claude.json"),
+        "{\"mcpServers\": {\"git-checkpoint\": {}}}",
+    )
+    .unwrap();
+    run("enable --mcp claude-code")
+        .success()
+        .stdout_has("tool server registered");
+    run("disable --mcp")
+        .success()
+        .stdout_has("Claude Code   tool server removed");
+    assert!(!world.home().join(".claude.json").exists());
+    run("disable --mcp claude-code").success().stdout_has("no tool server");
 }
