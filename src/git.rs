@@ -131,6 +131,7 @@ pub struct Git {
     own_settings: bool,
     user_hooks: bool,
     interactive: bool,
+    inherits_input: bool,
     network: bool,
 }
 
@@ -157,6 +158,7 @@ impl Git {
             own_settings: false,
             user_hooks: false,
             interactive: false,
+            inherits_input: false,
             network: false,
         }
     }
@@ -244,6 +246,12 @@ impl Git {
     /// not kept.
     pub fn interactive(mut self) -> Self {
         self.interactive = true;
+        self
+    }
+
+    /// Lets the child read our standard input; [`input`](Self::input) is not used.
+    pub fn inherit_input(mut self) -> Self {
+        self.inherits_input = true;
         self
     }
 
@@ -371,7 +379,12 @@ impl Git {
         for (name, value) in &self.envs {
             command.env(name, value);
         }
-        command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(&self.args).stdout(Stdio::piped());
+        command.stdin(if self.inherits_input {
+            Stdio::inherit()
+        } else {
+            Stdio::piped()
+        });
         command.stderr(if self.interactive {
             Stdio::inherit()
         } else {

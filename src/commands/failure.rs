@@ -212,6 +212,7 @@ impl From<Error> for CommandError {
             }
             Error::Restore(ref error) => restore(error),
             Error::NoMatch { .. } => of(FailureKind::NotFound),
+            Error::MixedParts { .. } => of(FailureKind::Negative).hint("answer a or d for that file"),
             Error::NotInTrash { ref names, .. } if names.is_empty() => {
                 of(FailureKind::NotFound).hint("the trash is empty")
             }

@@ -116,7 +116,10 @@ const GROUPS: &[(&str, &[&str])] = &[
             "claim", "release",
         ],
     ),
-    ("Time travel", &["restore", "apply", "undo", "redo", "fork", "compare"]),
+    (
+        "Time travel",
+        &["restore", "apply", "undo", "redo", "fork", "merge", "compare"],
+    ),
     (
         "Record",
         &[
@@ -127,6 +130,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "question",
             "approval",
             "fork-point",
+            "conflict",
             "phase",
             "iteration",
             "delegation",

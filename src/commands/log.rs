@@ -122,18 +122,22 @@ fn draw(
 ) -> Result<(), CommandError> {
     let scene = opened.scene();
     let nodes = ops::graph::graph(&scene, selector, limit)?;
-    let ids: Vec<_> = nodes.iter().map(|node| node.previous.map(oid)).collect();
+    let ids: Vec<_> = nodes
+        .iter()
+        .map(|node| (node.previous.map(oid), node.merged.map(oid)))
+        .collect();
     let rows: Vec<_> = nodes.iter().map(|node| row(node.entry.clone())).collect();
     let drawn: Vec<_> = nodes
         .iter()
         .zip(&rows)
         .zip(&ids)
-        .map(|((node, row), previous)| graph::GraphNode {
+        .map(|((node, row), (previous, merged))| graph::GraphNode {
             row,
             session: &node.session,
             is_tip: node.is_tip,
             option: node.option.as_deref(),
             previous: previous.as_ref(),
+            merged: merged.as_ref(),
         })
         .collect();
     context.ui.page();
@@ -239,6 +243,7 @@ fn atom(
 }
 
 fn row(entry: CheckpointCommit) -> LogRow {
+    let merged = entry.merged_commit().map(oid);
     let trailers = entry.trailers;
     LogRow {
         id: oid(entry.id),
@@ -252,6 +257,7 @@ fn row(entry: CheckpointCommit) -> LogRow {
         branch: trailers.branch,
         partial: trailers.partial,
         digest: trailers.digest.map(Into::into),
+        merged,
         verified: false,
     }
 }

@@ -31,6 +31,7 @@ mod layout;
 mod list;
 mod log;
 mod mcp;
+mod merge;
 mod message;
 mod opening;
 mod parse;
@@ -197,6 +198,7 @@ commands! {
     "apply" Apply(restore::ApplyArgs) => restore::apply,
     "undo" Undo(restore::UndoArgs) => restore::undo,
     "redo" Redo(restore::RedoArgs) => restore::redo,
+    "merge" Merge(merge::Args) => merge::run,
     "fork" Fork(fork::Args) => fork::run,
     "compare" Compare(fork::CompareArgs) => fork::compare,
     "step" Step(step::Args) => step::run,
@@ -230,6 +232,7 @@ commands! {
     "state" State(record::StateArgs) => record::state,
     "check" Check(record::CheckArgs) => record::check,
     "iteration" Iteration(record::IterationArgs) => record::iteration,
+    "conflict" Conflict(record::ConflictArgs) => record::conflict,
     "fork-point" ForkPoint(record::ForkPointArgs) => record::fork_point,
     "watch" Watch(watch::Args) => watch::run,
     "prune" Prune(prune::Args) => prune::run,

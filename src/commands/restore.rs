@@ -1,10 +1,13 @@
 //! `restore`, `apply`, `undo` and `redo`: the command lines, and the one way their outcomes are reported.
 
+mod parts;
 mod receipt;
+mod refusal;
 
 use std::{path::Path, sync::Mutex};
 
 use receipt::receipt;
+use refusal::refusal;
 
 use super::{
     Context,
@@ -17,11 +20,12 @@ use crate::{
     model::{path::RepoPath, report::MergeVerdict, step::quoted},
     ops::{
         Error, apply,
+        parts::ChosenPart,
         refuse::Refusal,
         restore::{self, RestoreOutcome},
         undo::{self, Direction, UndoOutcome},
     },
-    render::{age, count::CountedNoun, restore::RestoreReceipt, text::TextLine},
+    render::{age, count::CountedNoun, text::TextLine},
     store::{self, checkpoint::oid},
 };
 
@@ -43,6 +47,8 @@ Examples:
     git checkpoint restore auth~1
   Only one folder, and keep files that came later:
     git checkpoint restore auth~1 --overlay -- src
+  Choose hunks one by one:
+    git checkpoint restore auth~1 -p -- src
   What was staged is staged again as well:
     git checkpoint restore @ --index
   It was interrupted: finish it, or go back:
@@ -67,6 +73,9 @@ pub(super) struct Args {
     /// Leave the record of the session as it is
     #[arg(long, conflicts_with = "record_only")]
     files_only: bool,
+    /// Choose hunks one by one, as 'git restore -p' does
+    #[arg(short, long, conflicts_with_all = ["index", "record_only", "plan", "continued", "abort"])]
+    patch: bool,
     /// Restore the record of the session alone
     #[arg(long, conflicts_with_all = ["index", "overlay", "plan", "pathspecs", "pathspec_from_file"])]
     record_only: bool,
@@ -101,6 +110,8 @@ Examples:
     git checkpoint apply auth -- tests
   Take back one step of an agent, and keep what came after it:
     git checkpoint apply --reverse auth~1
+  Only some hunks:
+    git checkpoint apply auth -p
   Conflicts are resolved ('git add'), or not worth it:
     git checkpoint apply --continue
     git checkpoint apply --abort
@@ -121,6 +132,9 @@ pub(super) struct ApplyArgs {
     /// Override the safety checks; what is in the way is saved first
     #[arg(long)]
     force: bool,
+    /// Choose hunks one by one, as 'git restore -p' does
+    #[arg(short, long, conflicts_with_all = ["index", "continued", "abort"])]
+    patch: bool,
     /// Take back what changed from the checkpoint before to this one, and keep later edits
     #[arg(short = 'R', long)]
     reverse: bool,
@@ -177,7 +191,20 @@ struct RestoreMethod {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
-    let mut restored = bring_back(&args, context, &opened, false)?;
+    let parts = match args.patch {
+        true => {
+            let request = request(&args, context, &opened)?;
+            let chosen =
+                crate::ops::parts::choose_for_restore(&opened.scene(), &request, &|git| parts::ask(context, git))?;
+            if chosen.is_empty() {
+                context.ui.status(TextLine::plain("no hunk was chosen"));
+                return Ok(());
+            }
+            Some(chosen)
+        }
+        false => None,
+    };
+    let mut restored = bring_back(&args, context, &opened, false, parts.as_ref())?;
     // Only committed work is against it: a person may say yes.
     if !args.dry_run
         && let [Refusal::Reverts { paths }] = restored.refusals()
@@ -199,7 +226,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             CountedNoun::new(paths.len(), "path")
         );
         if context.ui.confirm(&question, "--force")? {
-            restored = bring_back(&args, context, &opened, true)?;
+            restored = bring_back(&args, context, &opened, true, parts.as_ref())?;
         }
     }
     let what = match &args.selector {
@@ -235,6 +262,7 @@ fn bring_back(
     context: &Context,
     opened: &OpenedRepository,
     reverts: bool,
+    parts: Option<&Vec<ChosenPart>>,
 ) -> Result<RestoreOutcome, CommandError> {
     bringing(context, opened, |progress| {
         let how = restore::Resume {
@@ -248,38 +276,57 @@ fn bring_back(
             return Ok(restore::abort(&opened.scene(), how, progress)?);
         }
         let request = restore::RestoreRequest {
-            selector: failure::selector(args.selector.as_deref().unwrap_or("@"))?,
-            pathspecs: args.pathspecs.bytes(context)?,
-            directory: directory(context, opened)?,
-            dry_run: args.dry_run,
-            index: args.index,
-            files: !args.record_only,
-            record: !args.files_only && args.pathspecs.is_empty(),
-            overlay: args.overlay,
-            force: args.force,
             reverts,
             expected: args.plan.clone(),
+            parts: parts.cloned(),
+            ..request(args, context, opened)?
         };
         Ok(restore::restore(&opened.scene(), &request, progress)?)
+    })
+}
+
+fn request(args: &Args, context: &Context, opened: &OpenedRepository) -> Result<restore::RestoreRequest, CommandError> {
+    Ok(restore::RestoreRequest {
+        selector: failure::selector(args.selector.as_deref().unwrap_or("@"))?,
+        pathspecs: args.pathspecs.bytes(context)?,
+        directory: directory(context, opened)?,
+        dry_run: args.dry_run,
+        index: args.index,
+        files: !args.record_only,
+        record: !args.files_only && !args.patch && args.pathspecs.is_empty(),
+        overlay: args.overlay,
+        force: args.force,
+        reverts: false,
+        expected: None,
+        parts: None,
     })
 }
 
 pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
     if args.continued || args.abort {
-        return go_on(&args, &opened, context);
+        return go_on("apply", (args.abort, args.dry_run, args.force), &opened, context);
     }
     let selector = args.selector.clone().unwrap_or_else(|| "@".to_owned());
+    let mut request = apply::ApplyRequest {
+        selector: failure::selector(&selector)?,
+        reverse: args.reverse,
+        pathspecs: args.pathspecs.bytes(context)?,
+        directory: directory(context, &opened)?,
+        dry_run: args.dry_run,
+        index: args.index,
+        force: args.force,
+        parts: None,
+    };
+    if args.patch {
+        let chosen = apply::choose_parts(&opened.scene(), &request, &|git| parts::ask(context, git))?;
+        if chosen.is_empty() {
+            context.ui.status(TextLine::plain("no hunk was chosen"));
+            return Ok(());
+        }
+        request.parts = Some(chosen);
+    }
     let applied = bringing(context, &opened, |progress| {
-        let request = apply::ApplyRequest {
-            selector: failure::selector(&selector)?,
-            reverse: args.reverse,
-            pathspecs: args.pathspecs.bytes(context)?,
-            directory: directory(context, &opened)?,
-            dry_run: args.dry_run,
-            index: args.index,
-            force: args.force,
-        };
         Ok(apply::apply(&opened.scene(), &request, progress)?)
     })?;
     let paths = args.pathspecs.typed();
@@ -334,15 +381,17 @@ pub(super) fn report_applied(
     Err(CommandError::silent(FailureKind::Negative))
 }
 
-/// Goes on after an apply with conflicts, or back.
-fn go_on(args: &ApplyArgs, opened: &OpenedRepository, context: &mut Context) -> Result<(), CommandError> {
+/// Goes on after an apply or merge with conflicts, or back.
+pub(super) fn go_on(
+    command: &str,
+    (abort, dry_run, force): (bool, bool, bool),
+    opened: &OpenedRepository,
+    context: &mut Context,
+) -> Result<(), CommandError> {
     if restore::interrupted(&opened.scene())?.is_some() {
-        let how = restore::Resume {
-            force: args.force,
-            dry_run: args.dry_run,
-        };
+        let how = restore::Resume { force, dry_run };
         let restored = bringing(context, opened, |progress| {
-            Ok(if args.abort {
+            Ok(if abort {
                 restore::abort(&opened.scene(), how, progress)?
             } else {
                 restore::resume(&opened.scene(), how, progress)?
@@ -350,18 +399,15 @@ fn go_on(args: &ApplyArgs, opened: &OpenedRepository, context: &mut Context) -> 
         })?;
         let report = RestoreView {
             restored: Some(&restored),
-            force: "git checkpoint apply --continue --force",
+            force: &format!("git checkpoint {command} --continue --force"),
             ..RestoreView::default()
         };
         return self::report(context, opened, &report);
     }
-    if args.abort {
-        apply::is_last(&opened.scene())?;
+    if abort {
+        apply::is_last(&opened.scene(), command)?;
         // What is between the markers by now is saved first, like everything.
-        let how = RestoreMethod {
-            dry_run: args.dry_run,
-            force: true,
-        };
+        let how = RestoreMethod { dry_run, force: true };
         return take(how, Direction::Undo, false, context);
     }
     let unmerged = apply::unmerged_paths(&opened.scene())?;
@@ -377,7 +423,7 @@ fn go_on(args: &ApplyArgs, opened: &OpenedRepository, context: &mut Context) -> 
     }
     Err(CommandError::new(FailureKind::Negative, message)
         .hint("edit them, then: git add <path>")
-        .hint("or go back: git checkpoint apply --abort"))
+        .hint(format!("or go back: git checkpoint {command} --abort")))
 }
 
 pub(super) fn undo(args: UndoArgs, context: &mut Context) -> Result<(), CommandError> {
@@ -553,62 +599,4 @@ pub(super) fn report(
         }
         _ => Ok(()),
     }
-}
-
-fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) -> CommandError {
-    let mut message = format!("refusing to {}", receipt.operation);
-    for refused in &receipt.refusals {
-        message.push_str(&format!("\n{}", refused.text));
-        for (path, why) in refused.paths.iter().take(20) {
-            let why = why.as_ref().map(|why| format!("  {why}")).unwrap_or_default();
-            message.push_str(&format!("\n  {path}{why}"));
-        }
-        if refused.paths.len() > 20 {
-            message.push_str(&format!("\n  ... and {} more", refused.paths.len() - 20));
-        }
-    }
-    let mut error = CommandError::new(FailureKind::Refused, message);
-    let refusals = report.restored.map(RestoreOutcome::refusals).unwrap_or_default();
-    let selector = receipt
-        .from
-        .as_ref()
-        .map(|from| from.id.short().to_owned())
-        .unwrap_or_default();
-    for refusal in refusals {
-        match refusal {
-            Refusal::OtherHistory { saved, .. } => {
-                error = error
-                    .hint(format!(
-                        "apply its changes instead: git checkpoint apply {selector}{}",
-                        report.paths
-                    ))
-                    .hint(format!(
-                        "or open it in its own working tree: git checkpoint fork {selector} --worktree <directory>"
-                    ))
-                    .hint(format!("or go there first: git switch -c <branch> {}", saved.short()));
-            }
-            Refusal::OtherWorktree { .. } => {
-                error = error.hint(format!(
-                    "open it in its own working tree: git checkpoint fork {selector} --worktree <directory>"
-                ));
-            }
-            Refusal::Reverts { .. } => {
-                error = error.hint(format!(
-                    "keep what was committed since: git checkpoint apply {selector}{}",
-                    report.paths
-                ));
-            }
-            Refusal::Blocked { .. } if !refusal.yields_to_force() => {
-                error = error.hint("move what is in the way elsewhere, or choose other paths: -- <pathspec>");
-            }
-            _ => {}
-        }
-    }
-    if refusals.iter().all(Refusal::yields_to_force) {
-        error = error.hint(format!(
-            "to proceed anyway (your files are saved first): {}",
-            report.force
-        ));
-    }
-    error
 }

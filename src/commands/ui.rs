@@ -369,6 +369,11 @@ impl Ui {
         }
     }
 
+    /// Whether standard output gets colors.
+    pub fn colors_output(&self) -> bool {
+        self.color_output
+    }
+
     /// Which streams are terminals.
     pub fn terminals(&self) -> Terminals {
         self.env.terminals

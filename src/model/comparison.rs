@@ -29,7 +29,7 @@ pub struct RecordDifference {
 }
 
 /// The kinds of items, in the order in which they are reported.
-pub const WORDS: [&str; 22] = [
+pub const WORDS: [&str; 23] = [
     "summary",
     "phase",
     "step",
@@ -42,6 +42,7 @@ pub const WORDS: [&str; 22] = [
     "approval",
     "answer",
     "fork point",
+    "conflict",
     "check",
     "delegation",
     "partition",

@@ -83,6 +83,9 @@ pub struct Document {
     pub compaction: Option<Value>,
     /// The digest of the previous checkpoint of the chain; null in a session's `start`.
     pub previous: Option<Digest>,
+    /// Checkpoint that was merged in; it is the last parent of the commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<MergedCheckpoint>,
     /// The checkpoint that was restored last, by digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_from: Option<Digest>,
@@ -140,11 +143,13 @@ pub enum CheckpointKind {
     Turn,
     /// Changes that were made between two turns of an agent.
     Edit,
+    /// A merge of another session, or of another state of this one.
+    Merge,
 }
 
 impl CheckpointKind {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Start,
         Self::Save,
         Self::Pause,
@@ -159,6 +164,7 @@ impl CheckpointKind {
         Self::Clear,
         Self::Turn,
         Self::Edit,
+        Self::Merge,
     ];
 
     /// The word that is stored and shown.
@@ -178,6 +184,7 @@ impl CheckpointKind {
             Self::Clear => "clear",
             Self::Turn => "turn",
             Self::Edit => "edit",
+            Self::Merge => "merge",
         }
     }
 }
@@ -188,6 +195,27 @@ impl std::str::FromStr for CheckpointKind {
     fn from_str(text: &str) -> Result<Self, ()> {
         Self::ALL.into_iter().find(|k| k.word() == text).ok_or(())
     }
+}
+
+/// The other side of a merge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "merged")]
+pub struct MergedCheckpoint {
+    /// The session that was merged in, by its name at that time.
+    pub session: ShortName,
+    /// That session's identity: of another state of the same session the same one.
+    pub session_id: String,
+    /// The checkpoint that was merged in, by digest.
+    pub digest: Digest,
+    /// The checkpoint that both sides come from, by digest; none for unrelated sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Digest>,
+    /// Whether the files were merged as well.
+    #[serde(default)]
+    pub files: bool,
+    /// Members of a later version.
+    #[serde(flatten)]
+    pub unknown: UnknownMembers,
 }
 
 /// The program that wrote a document.
@@ -356,6 +384,7 @@ pub(crate) mod tests {
             tokens: None,
             compaction: None,
             previous: None,
+            merged: None,
             restored_from: None,
             folded: BTreeMap::new(),
             included: None,

@@ -20,7 +20,7 @@ pub struct ItemKind {
 }
 
 /// All kinds that have a command.
-pub const KINDS: [ItemKind; 13] = [
+pub const KINDS: [ItemKind; 14] = [
     kind("task", "task", "tasks", "title"),
     kind("todo", "todo", "todos", "text"),
     kind("decision", "decision", "decisions", "text"),
@@ -34,6 +34,7 @@ pub const KINDS: [ItemKind; 13] = [
     kind("open-file", "open file", "open_files", "path"),
     kind("agent", "agent note", "agent_history", "text"),
     kind("check", "check", "checks", "name"),
+    kind("conflict", "conflict", "conflicts", "member"),
 ];
 
 const fn kind(command: &'static str, word: &'static str, list: &'static str, text: &'static str) -> ItemKind {
@@ -68,6 +69,7 @@ impl ItemKind {
             }
             "checks" => (": ", vec![Some(text), member("status")]),
             "agent_history" => (": ", vec![member("agent"), Some(text)]),
+            "conflicts" => (": ", vec![Some(text), member("session")]),
             "open_files" => (":", vec![Some(text), number("line"), number("column")]),
             _ => return text,
         };

@@ -16,6 +16,7 @@ pub mod id;
 pub mod item;
 pub mod json;
 pub mod list;
+pub mod merge;
 pub mod message;
 pub mod name;
 pub mod operation;

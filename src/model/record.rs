@@ -75,6 +75,9 @@ pub struct Record {
     /// Decisions with options that a fork may explore.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fork_points: Vec<ForkPoint>,
+    /// Contradictions that a merge left, until a command resolves them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<RecordConflict>,
     /// Work handed to agents, and what it cost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delegations: Vec<Delegation>,
@@ -263,6 +266,27 @@ item! {
         /// Why it was chosen.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+    }
+}
+
+item! {
+    /// A contradiction between the two sides of a merge. The record itself has the value of ours.
+    RecordConflict {
+        /// Place in the record, its parts separated by `/`: `tasks/ab12cd34/status`; `session` and `context.md` are
+        /// places next to the record.
+        member: String,
+        /// The session that was merged in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<String>,
+        /// Value at the common checkpoint; absent where there was none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base: Option<Value>,
+        /// Value of the session that was merged into; absent where it has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ours: Option<Value>,
+        /// Value of the session that was merged in; absent where it has none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        theirs: Option<Value>,
     }
 }
 

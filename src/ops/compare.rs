@@ -1,6 +1,6 @@
 //! `compare`: two checkpoints side by side, and each against the checkpoint that both come from.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use super::{
     Error, Scene,
@@ -15,6 +15,7 @@ use crate::{
     },
     store::{
         self, ObjectId,
+        ancestry::{self, AncestryFault, MergeEdges},
         checkpoint::{self, Checkpoint, object_id, oid},
         merge::{self, Labels, Trees},
         patch::PatchOptions,
@@ -24,8 +25,6 @@ use crate::{
 
 /// Files read while looking for the new name of a changed file.
 const RENAME_CANDIDATES: usize = 1000;
-/// Checkpoints looked through for the one that both come from.
-const CHAIN: usize = 100_000;
 
 /// Request of a comparison.
 #[derive(Debug)]
@@ -95,41 +94,29 @@ pub fn compare(scene: &Scene<'_>, request: &CompareRequest) -> Result<Comparison
     });
     let (a, b) = (a?, b?);
     let diff = diff::checkpoints(scene, &a.checkpoint, &b.checkpoint, &request.patch)?;
-    let common = match nearest(scene, a.checkpoint.entry.id, b.checkpoint.entry.id)? {
+    let (one, other) = (a.checkpoint.entry.id, b.checkpoint.entry.id);
+    let common = match nearest(scene, one, other, MergeEdges::All)? {
         Some((id, steps)) => Some(since(scene, id, steps, &a.checkpoint, &b.checkpoint)?),
         None => None,
     };
     Ok(Comparison { a, b, diff, common })
 }
 
-/// The latest checkpoint that both come from by first parents, and how many steps it is back on each side.
-pub(super) fn nearest(scene: &Scene<'_>, a: ObjectId, b: ObjectId) -> Result<Option<(ObjectId, [usize; 2])>, Error> {
-    let mut back = HashMap::new();
-    for (steps, id) in ancestors(scene, a).enumerate().take(CHAIN) {
-        back.insert(id?, steps);
-    }
-    for (steps, id) in ancestors(scene, b).enumerate().take(CHAIN) {
-        let id = id?;
-        if let Some(other) = back.get(&id) {
-            return Ok(Some((id, [*other, steps])));
-        }
-    }
-    Ok(None)
+/// The latest checkpoint that both come from, and how many checkpoints each side has since.
+pub(super) fn nearest(
+    scene: &Scene<'_>,
+    a: ObjectId,
+    b: ObjectId,
+    edges: MergeEdges,
+) -> Result<Option<(ObjectId, [usize; 2])>, Error> {
+    let relation = ancestry::relation(scene.repo, a, b, edges).map_err(damaged)?;
+    let steps = [relation.ahead, relation.behind];
+    Ok(relation.bases.first().map(|id| (*id, steps)))
 }
 
-fn ancestors<'a>(scene: &'a Scene<'a>, from: ObjectId) -> impl Iterator<Item = Result<ObjectId, Error>> + 'a {
-    let mut next = Some(from);
-    std::iter::from_fn(move || {
-        let id = next.take()?;
-        match checkpoint::entry(scene.repo, id) {
-            Ok(entry) => {
-                next = entry.parents.first().copied();
-                // A session's start has no parent; what comes before it is no checkpoint.
-                Some(Ok(id))
-            }
-            Err(fault) => Some(Err(Error::damaged(short(id))(fault))),
-        }
-    })
+/// The error for a checkpoint that could not be read.
+pub(super) fn damaged(faulty: AncestryFault) -> Error {
+    Error::damaged(short(faulty.id))(*faulty.fault)
 }
 
 fn since(
@@ -141,7 +128,13 @@ fn since(
 ) -> Result<CommonCheckpoint, Error> {
     let common = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
     let files = |checkpoint: &Checkpoint| checkpoint.document.snapshot.as_ref().map(|s| object_id(&s.tree));
-    let base = files(&common);
+    // A merge of the records alone is no base for files.
+    let base = match nearest(scene, a.entry.id, b.entry.id, MergeEdges::Files)? {
+        Some((id, _)) if id != common.entry.id => {
+            files(&checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?)
+        }
+        _ => files(&common),
+    };
     let of = |side: &Checkpoint, steps: usize| -> Result<SideChanges, Error> {
         let changed = match (base, files(side)) {
             (Some(base), Some(tree)) => tree::diff(scene.repo, Some(base), Some(tree), Renames::Exact)?,

@@ -203,6 +203,7 @@ pub(super) fn document(scene: &Scene<'_>, session: Session, kind: CheckpointKind
         tokens: None,
         compaction: None,
         previous: None,
+        merged: None,
         restored_from: None,
         folded: BTreeMap::new(),
         included: None,

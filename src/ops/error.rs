@@ -103,6 +103,12 @@ pub enum Error {
         /// Kind of the object, such as `file`.
         what: &'static str,
     },
+    /// Hunks were chosen of a file that is stored in two forms.
+    #[error("'{path}' is stored as it is on one side and converted on the other: take all of it or nothing")]
+    MixedParts {
+        /// The file.
+        path: RepoPath,
+    },
     /// No fork point of the checkpoint has that option.
     #[error("checkpoint '{subject}' has no fork point with option '{}'", option.escape_debug())]
     NoOption {

@@ -6,7 +6,7 @@ use super::{Error, Scene, select};
 use crate::{
     model::{document::CheckpointKind, name::ShortName, selector::Selector},
     store::{
-        ObjectId,
+        ObjectId, ancestry,
         checkpoint::{self, CheckpointCommit},
         session,
     },
@@ -25,6 +25,8 @@ pub struct GraphCheckpoint {
     pub option: Option<String>,
     /// The checkpoint before it, of this or of the source session, if that is in the graph.
     pub previous: Option<ObjectId>,
+    /// Checkpoint that it merged in, if that is in the graph.
+    pub merged: Option<ObjectId>,
 }
 
 /// The graph around a session, children before parents, latest first; at most `limit` checkpoints.
@@ -47,10 +49,13 @@ pub fn graph(
     let mut children = BTreeMap::<ObjectId, usize>::new();
     for chain in chains {
         for entry in chain.entries {
-            if let Some(parent) = previous(&entry) {
-                *children.entry(parent).or_default() += 1;
-            }
             nodes.insert(entry.id, (chain.session.clone(), entry));
+        }
+    }
+    merged_sides(scene, &mut nodes);
+    for (_, entry) in nodes.values() {
+        for parent in previous(entry).into_iter().chain(entry.merged_commit()) {
+            *children.entry(parent).or_default() += 1;
         }
     }
     let mut out = sorted(nodes, children, &tips, limit.unwrap_or(usize::MAX));
@@ -62,6 +67,18 @@ pub fn graph(
         node.option = document.and_then(|document| document.session.forked_from?.option);
     }
     Ok(out)
+}
+
+/// Adds what was merged in and is in no chain any more: what was only here when a session was brought together.
+fn merged_sides(scene: &Scene<'_>, nodes: &mut BTreeMap<ObjectId, (String, CheckpointCommit)>) {
+    let mut known: BTreeSet<ObjectId> = nodes.keys().copied().collect();
+    let tips: Vec<ObjectId> = nodes.values().filter_map(|(_, entry)| entry.merged_commit()).collect();
+    for tip in tips {
+        for entry in ancestry::merged_sides(scene.repo, tip, &mut known) {
+            let session = entry.trailers.session.clone().unwrap_or_default();
+            nodes.insert(entry.id, (session, entry));
+        }
+    }
 }
 
 /// A session's own checkpoints, latest first.
@@ -98,8 +115,10 @@ fn related(chains: &[GraphChain], wanted: &str) -> BTreeSet<String> {
             .last()
             .filter(|e| is_fork(e))
             .and_then(|e| e.parents.first());
-        if let Some(source) = source.and_then(|id| owner.get(id)) {
-            edges.push((chain.session.as_str(), *source));
+        let merged = chain.entries.iter().filter_map(CheckpointCommit::merged_commit);
+        let others = source.copied().into_iter().chain(merged);
+        for other in others.filter_map(|id| owner.get(&id)) {
+            edges.push((chain.session.as_str(), *other));
         }
     }
     let mut found = BTreeSet::from([wanted.to_owned()]);
@@ -146,9 +165,11 @@ fn sorted(
             continue;
         };
         let previous = previous(&entry).filter(|id| known.contains(id));
-        if let Some(parent) = previous
-            && let Some(count) = children.get_mut(&parent)
-        {
+        let merged = entry.merged_commit().filter(|id| known.contains(id));
+        for parent in previous.into_iter().chain(merged) {
+            let Some(count) = children.get_mut(&parent) else {
+                continue;
+            };
             *count -= 1;
             if *count == 0
                 && let Some((_, parent)) = nodes.get(&parent)
@@ -162,6 +183,7 @@ fn sorted(
             session,
             entry,
             previous,
+            merged,
         });
     }
     out

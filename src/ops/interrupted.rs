@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::{
-    Error, Scene, apply, clean, compose, plan_runner, restore, restore::short, target_state::TargetState,
+    Error, Scene, apply, clean, compose, merge, plan_runner, restore, restore::short, target_state::TargetState,
     undo as taking_back,
 };
 use crate::{
@@ -61,8 +61,9 @@ fn aim(
     match noted.operation.as_str() {
         "undo" | "redo" => taking_back::interrupted_target(scene, noted),
         "apply" => apply::interrupted_target(scene, noted, overlay),
+        merge::OPERATION => merge::interrupted_target(scene, noted, overlay),
         clean::OPERATION => clean::interrupted_target(noted, overlay, present),
-        _ => restore::interrupted_target(scene, noted),
+        _ => restore::interrupted_target(scene, noted, overlay),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
     model::{id::Oid, name::ShortName, selector::Selector},
     store::{
         self, ObjectId,
+        ancestry::MergeEdges,
         checkpoint::{self, Checkpoint, object_id, oid},
         graph,
     },
@@ -138,7 +139,7 @@ fn one_side(
 /// The commit both sides began at.
 fn base(scene: &Scene<'_>, old: (&RangeSide, &Checkpoint), new: (&RangeSide, &Checkpoint)) -> Result<Oid, Error> {
     let heads = [object_id(&old.0.head), object_id(&new.0.head)];
-    if let Some((common, _)) = nearest(scene, old.1.entry.id, new.1.entry.id)? {
+    if let Some((common, _)) = nearest(scene, old.1.entry.id, new.1.entry.id, MergeEdges::Files)? {
         let common = checkpoint::load(scene.repo, common).map_err(Error::damaged(short(common)))?;
         if let Some(head) = common.document.git.head
             && is_behind(scene, object_id(&head), heads)?

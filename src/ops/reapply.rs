@@ -48,6 +48,7 @@ pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<
         force: false,
         reverts: false,
         expected: None,
+        parts: None,
     };
     let restored = |dry_run: bool| {
         let request = restore::RestoreRequest {
@@ -74,6 +75,7 @@ pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<
         index: true,
         force: false,
         reverse: false,
+        parts: None,
     };
     apply::apply(scene, &request, progress)
 }

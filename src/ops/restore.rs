@@ -8,7 +8,9 @@ use std::cell::{Cell, RefCell};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Error, Scene, interrupted, pathspecs,
+    Error, Scene, interrupted,
+    parts::{self, ChosenPart},
+    pathspecs,
     plan_runner::{self, AppliedPlan, PathScope, PlanJob},
     record, refuse, save,
     select::{self, SelectedCheckpoint},
@@ -25,7 +27,7 @@ use crate::{
         selector::Selector,
     },
     store::{
-        self, ObjectId,
+        self, ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id, oid},
         lock, refs, restored,
         undo::{self, Effect, UndoEntry},
@@ -58,6 +60,8 @@ pub struct RestoreRequest {
     pub reverts: bool,
     /// The token of the plan that a dry run showed: that plan is carried out or none.
     pub expected: Option<String>,
+    /// The parts that were chosen; all without a choice.
+    pub parts: Option<Vec<ChosenPart>>,
 }
 
 /// Result of a restore, or of its dry run.
@@ -125,6 +129,9 @@ pub(super) struct RestoreJournal {
     /// The checkpoint that was restored last before this one.
     #[serde(default)]
     earlier: Option<Digest>,
+    /// The parts that were chosen.
+    #[serde(default)]
+    parts: Option<Vec<ChosenPart>>,
 }
 
 /// Called with the number of steps done and of all steps.
@@ -156,6 +163,7 @@ pub fn restore(
         overlay: request.overlay,
         force: request.force,
         earlier: restored::read(scene.repo)?,
+        parts: request.parts.clone(),
     };
     let run = RestoreRun {
         scene,
@@ -193,12 +201,20 @@ pub fn interrupted(scene: &Scene<'_>) -> Result<Option<String>, Error> {
 }
 
 /// Target state of an interrupted restore.
-pub(super) fn interrupted_target(scene: &Scene<'_>, noted: &plan_runner::PlanJournal) -> Result<TargetState, Error> {
+pub(super) fn interrupted_target(
+    scene: &Scene<'_>,
+    noted: &plan_runner::PlanJournal,
+    repo: &Repository,
+) -> Result<TargetState, Error> {
     let note: RestoreJournal = read_note(noted)?;
     let target = object_id(&note.target);
     let subject = short(target);
     let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(&*subject))?;
-    TargetState::of(scene, &checkpoint, &subject)
+    let goal = TargetState::of(scene, &checkpoint, &subject)?;
+    match &note.parts {
+        Some(parts) => parts::target(repo, TargetState::before(scene, noted)?, &goal, parts),
+        None => Ok(goal),
+    }
 }
 
 /// Journal entry of an operation.
@@ -239,6 +255,7 @@ pub fn resume(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) ->
     match noted.operation.as_str() {
         "undo" | "redo" => taking_back::resume(scene, journal, noted, how.dry_run, progress),
         "apply" => super::apply::resume(scene, journal, &noted, how.dry_run, progress),
+        super::merge::OPERATION => super::merge::resume(scene, journal, &noted, how.dry_run, progress),
         super::clean::OPERATION => super::clean::resume(scene, journal, &noted, how.dry_run, progress),
         _ => {
             let note: RestoreJournal = read_note(&noted)?;
@@ -323,6 +340,9 @@ fn forget(scene: &Scene<'_>, noted: &plan_runner::PlanJournal, last: Option<u64>
     if matches!(noted.operation.as_str(), "undo" | "redo") {
         return taking_back::forget(scene, noted, last);
     }
+    if noted.operation == super::merge::OPERATION {
+        super::merge::forget(scene, noted)?;
+    }
     if undo::read(scene.repo)?.entry(noted.n).is_some() {
         undo::settle(scene.repo, noted.n, false, None)?;
     }
@@ -353,6 +373,7 @@ pub(super) fn into_new(
         overlay: false,
         force: true,
         earlier: None,
+        parts: None,
     };
     let run = RestoreRun {
         scene,
@@ -420,7 +441,10 @@ impl RestoreRun<'_> {
                         let paths = scope.paths.clone();
                         unstaged.set(target_state::unstaged(repo, checkpoint, &goal, present, paths)?);
                     }
-                    Ok(goal.clone())
+                    match &note.parts {
+                        Some(parts) => parts::target(repo, TargetState::present(present)?, &goal, parts),
+                        None => Ok(goal.clone()),
+                    }
                 },
                 refuse: &|repo, present, plan| {
                     let taken_back = refuse::reversals(scene, checkpoint, present, plan)?;

@@ -14,7 +14,7 @@ use crate::{
         time::Timestamp,
     },
     store::{
-        self, ObjectId, autosave,
+        self, ObjectId, ancestry, autosave,
         checkpoint::{self, Checkpoint, CheckpointCommit},
         current, refs, rewrite, session,
     },
@@ -363,8 +363,20 @@ pub fn distance(a: &str, b: &str) -> usize {
 }
 
 fn find_named(scene: &Scene<'_>, tip: ObjectId, name: &ShortName) -> Option<CheckpointCommit> {
-    let mut chain = session::chain(scene.repo, tip).map_while(Result::ok);
-    chain.find(|entry| entry.trailers.name.as_deref() == Some(name.as_str()))
+    let is_it = |entry: &CheckpointCommit| entry.trailers.name.as_deref() == Some(name.as_str());
+    let mut merged = Vec::new();
+    for entry in session::chain(scene.repo, tip).map_while(Result::ok) {
+        if is_it(&entry) {
+            return Some(entry);
+        }
+        merged.extend(entry.merged_commit());
+    }
+    // Also those of what was merged in.
+    let mut known = BTreeSet::new();
+    let sides = merged
+        .into_iter()
+        .flat_map(|tip| ancestry::merged_sides(scene.repo, tip, &mut known));
+    sides.into_iter().find(is_it)
 }
 
 fn follow(

@@ -1,6 +1,6 @@
 //! Target state of files: that of a checkpoint, or one derived from it.
 
-use super::{Error, Scene, plan_runner::PlanJournal, restore::short};
+use super::{Error, Scene, compose::CurrentSnapshot, plan_runner::PlanJournal, restore::short};
 use crate::{
     model::{list::Lists, path::RepoPath},
     store::{
@@ -65,6 +65,23 @@ impl TargetState {
             goal.lists.raw.retain(|path| !plain.kept.contains(path));
         }
         Ok(goal)
+    }
+
+    /// The current files.
+    pub(super) fn present(present: &CurrentSnapshot) -> Result<Self, Error> {
+        let Some(snapshot) = &present.snapshot else {
+            return Err(Error::NoFiles {
+                subject: "the present".to_owned(),
+            });
+        };
+        Ok(Self {
+            tree: snapshot.tree,
+            index: snapshot.index_tree,
+            lists: snapshot.lists.clone(),
+            held: snapshot.held_blobs.clone(),
+            conflicts: snapshot.conflict_blobs.clone(),
+            umask: snapshot.umask,
+        })
     }
 
     pub(super) fn files(&self) -> SideFiles<'_> {

@@ -114,6 +114,10 @@ struct VerifyRun<'a, 'p> {
     scene: &'a Scene<'a>,
     report: VerifyReport,
     walk: ObjectWalk<'a>,
+    /// Checkpoints that were merged in and are still to be looked at, with the digest that the merge names.
+    merged: Vec<(ObjectId, Digest)>,
+    /// Those that were.
+    merged_seen: HashSet<ObjectId>,
     /// Directories of steps that were read.
     steps: HashSet<Oid>,
     gaps: Option<HashSet<Digest>>,
@@ -126,6 +130,8 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
             scene,
             report: VerifyReport::default(),
             walk: ObjectWalk::new(scene.repo)?,
+            merged: Vec::new(),
+            merged_seen: HashSet::new(),
             steps: HashSet::new(),
             gaps: None,
             progress,
@@ -155,13 +161,23 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
         let mut next = Some(tip);
         // The digest that the checkpoint after the present one names as its predecessor's.
         let mut expected: Option<Digest> = None;
-        while let Some(id) = next {
+        // The chains that were merged in come after the session's own.
+        let mut is_own = true;
+        loop {
+            is_own &= next.is_some();
+            let Some(id) = next.or_else(|| self.next_merged(&mut expected)) else {
+                break;
+            };
+            self.merged_seen.insert(id);
             self.report.checkpoints += 1;
             (self.progress)(self.report.checkpoints);
             let before = self.report.issues.len();
             next = self.checkpoint(name, id, &mut expected);
             let is_whole = |issue: &Issue| issue.problem == REWRITTEN;
-            if good.is_none() && self.report.issues[before..].iter().all(is_whole) {
+            if !is_own && next.is_some_and(|id| self.merged_seen.contains(&id)) {
+                (next, expected) = (None, None);
+            }
+            if is_own && good.is_none() && self.report.issues[before..].iter().all(is_whole) {
                 good = Some(id);
             }
         }
@@ -173,6 +189,17 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
             issue.good = good;
             issue.latest = good != Some(tip);
         }
+    }
+
+    /// The next chain that was merged in and not looked at yet.
+    fn next_merged(&mut self, expected: &mut Option<Digest>) -> Option<ObjectId> {
+        while let Some((id, digest)) = self.merged.pop() {
+            if self.merged_seen.insert(id) {
+                *expected = Some(digest);
+                return Some(id);
+            }
+        }
+        None
     }
 
     fn issue(&mut self, session: &str, id: ObjectId, path: Option<RepoPath>, problem: &'static str, message: String) {
@@ -270,6 +297,17 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
             self.issue(name, id, None, "chain", message);
         }
         expected.clone_from(&checkpoint.document.previous);
+        match (&checkpoint.document.merged, checkpoint.merged()) {
+            (Some(merged), Some(commit)) => self.merged.push((commit, merged.digest.clone())),
+            (None, None) => {}
+            _ => self.issue(
+                name,
+                id,
+                None,
+                "chain",
+                "its document and its commit do not agree on what was merged".to_owned(),
+            ),
+        }
         if let Some(digest) = &*expected
             && rewrite::lines(self.scene.repo, &checkpoint.entry)
                 .is_ok_and(|gone| gone.iter().any(|l| l.digest == *digest))

@@ -93,6 +93,14 @@ impl CheckpointView<'_> {
         if let Some(parent) = self.parents.first().filter(|_| !is_first) {
             header("Parent", TextLine::new().with(Slot::Id, parent.short()));
         }
+        if let (Some(merged), Some(commit)) = (&document.merged, self.parents.last()) {
+            let mut line = TextLine::new().with(Slot::Id, commit.short());
+            line.push(Slot::Plain, "  ");
+            line.push(Slot::Session, merged.session.as_str());
+            let files = if merged.files { "record and files" } else { "record" };
+            line.push(Slot::Dim, format!("  {files}"));
+            header("Merged", line);
+        }
         let author = format!("{} <{}>", self.author.name, self.author.email);
         header("Author", TextLine::new().with(Slot::Person, author));
         if let Some(remote) = self.fetched_from {

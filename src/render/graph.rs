@@ -22,6 +22,8 @@ pub struct GraphNode<'a> {
     pub option: Option<&'a str>,
     /// The checkpoint before it.
     pub previous: Option<&'a Oid>,
+    /// Checkpoint that it merged in.
+    pub merged: Option<&'a Oid>,
 }
 
 /// Children before parents, a line each; what is below a cut is shown as going on.
@@ -57,8 +59,9 @@ fn draw(
     for node in nodes {
         let parents = node
             .previous
-            .map(|id| Ancestor::Parent(id.clone()))
             .into_iter()
+            .chain(node.merged)
+            .map(|id| Ancestor::Parent(id.clone()))
             .collect();
         let glyph = if node.is_tip { "@" } else { "o" };
         let drawn = renderer.next_row(node.row.id.clone(), parents, glyph.to_owned(), MARK.to_string());
@@ -117,6 +120,7 @@ mod tests {
             branch: None,
             partial: false,
             digest: None,
+            merged: None,
             verified: false,
         }
     }
@@ -135,6 +139,7 @@ mod tests {
             is_tip,
             option: None,
             previous: previous.map(|p| &rows[p].id),
+            merged: None,
         };
         let nodes = [
             node(0, "main", true, Some(2)),

@@ -20,6 +20,7 @@ pub mod guide;
 pub mod import;
 pub mod items;
 pub mod markdown;
+pub mod merge;
 pub mod outline;
 pub mod patch;
 pub mod prompt;

@@ -167,6 +167,9 @@ pub struct LogRow {
     pub partial: bool,
     /// The digest the message names.
     pub digest: Option<String>,
+    /// Checkpoint that a merge merged in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merged: Option<Oid>,
     /// Whether the document was checked against it: not by this command.
     pub verified: bool,
 }

@@ -15,7 +15,7 @@ use gix::{
 
 use super::{Error, Kind, ObjectId, Repository, Signature, Time, objects::Writer};
 use crate::model::{
-    document::{self, Document},
+    document::{self, CheckpointKind, Document},
     id::{Digest, Oid},
     list::Lists,
     message::{self, Trailers},
@@ -106,7 +106,7 @@ pub struct CheckpointCommit {
     pub id: ObjectId,
     /// Its tree.
     pub tree: ObjectId,
-    /// Its parents: the previous checkpoint and the snapshot commit.
+    /// Its parents: the previous checkpoint, the snapshot commit, and of a merge the checkpoint that was merged in.
     pub parents: Vec<ObjectId>,
     /// The first line of its message.
     pub subject: String,
@@ -118,6 +118,20 @@ pub struct CheckpointCommit {
     pub email: String,
     /// When it was committed.
     pub time: Timestamp,
+}
+
+impl CheckpointCommit {
+    /// The snapshot commit, when the files were saved.
+    pub fn snapshot_commit(&self) -> Option<ObjectId> {
+        let only_merged = self.trailers.kind == Some(CheckpointKind::Merge) && self.parents.len() == 2;
+        self.parents.get(1).copied().filter(|_| !only_merged)
+    }
+
+    /// The checkpoint that a merge merged in: its last parent.
+    pub fn merged_commit(&self) -> Option<ObjectId> {
+        let is_merge = self.trailers.kind == Some(CheckpointKind::Merge) && self.parents.len() > 1;
+        self.parents.last().copied().filter(|_| is_merge)
+    }
 }
 
 /// A checkpoint with its document read and verified.
@@ -142,7 +156,12 @@ impl Checkpoint {
 
     /// The snapshot commit, when the files were saved.
     pub fn snapshot(&self) -> Option<ObjectId> {
-        self.entry.parents.get(1).copied()
+        self.entry.snapshot_commit()
+    }
+
+    /// The checkpoint that was merged in, when this is a merge.
+    pub fn merged(&self) -> Option<ObjectId> {
+        self.document.merged.as_ref().and_then(|_| self.entry.merged_commit())
     }
 }
 

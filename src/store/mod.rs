@@ -5,6 +5,7 @@
 //! [`objects`] and [`refs`] alone, because neither gix nor git makes it durable in the order that a save needs.
 
 pub mod agents;
+pub mod ancestry;
 pub mod autosave;
 mod branching;
 pub mod change_stamp;

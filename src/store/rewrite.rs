@@ -130,16 +130,17 @@ pub struct RewrittenCheckpoint {
     pub needs: Vec<ObjectId>,
 }
 
-/// Writes a checkpoint again after another parent, its document unchanged. `gone` are the checkpoints that were
-/// between, oldest first; their own `pruned.jsonl` is taken over. With the same parent nothing is written.
+/// Writes a checkpoint again after another parent, its document unchanged; `merged` is the last parent of a merge. `gone`
+/// are the checkpoints that were between, oldest first; their own `pruned.jsonl` is taken over. With the same parents
+/// nothing is written.
 pub fn after(
     repo: &Repository,
     writer: &Writer,
     entry: &CheckpointCommit,
-    parent: Option<ObjectId>,
+    (parent, merged): (Option<ObjectId>, Option<ObjectId>),
     gone: &[CheckpointCommit],
 ) -> Result<RewrittenCheckpoint, RewriteError> {
-    if parent == entry.parents.first().copied() {
+    if parent == entry.parents.first().copied() && merged == entry.merged_commit() {
         let (id, needs) = (entry.id, Vec::new());
         return Ok(RewrittenCheckpoint { id, needs });
     }
@@ -166,7 +167,8 @@ pub fn after(
     let tree = checkpoint::write_root(writer, &siblings, document)?;
     let parents = parent
         .into_iter()
-        .chain(entry.parents.iter().skip(1).copied())
+        .chain(entry.snapshot_commit())
+        .chain(merged)
         .collect();
     let id = commit(repo, writer, entry.id, tree, parents, None)?;
     let needs = siblings.get(PRUNED).into_iter().chain([tree, id]).collect();

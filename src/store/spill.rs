@@ -32,9 +32,12 @@ impl SpillDirectory {
         if repo.objects.num_objects_in_memory() == 0 {
             return Ok(None);
         }
-        let Some(objects) = repo.clone().objects.take_object_memory() else {
-            return Ok(None);
-        };
+        Self::writable(repo).map(Some)
+    }
+
+    /// The same, also for a repository that holds none: a child writes new objects there.
+    pub fn writable(repo: &Repository) -> Result<Self, Error> {
+        let objects = repo.clone().objects.take_object_memory();
         let sharing = paths::sharing(repo);
         let directory = match own(repo, sharing) {
             // Whoever may only read the repository may look even so.
@@ -53,14 +56,19 @@ impl SpillDirectory {
         };
         let read = std::iter::once(paths::objects_dir(repo)).chain(paths::further_object_dirs(repo));
         read_also(&spilled.directory, read)?;
-        for (id, (kind, data)) in objects.iter() {
+        for (id, (kind, data)) in objects.iter().flat_map(|objects| objects.iter()) {
             spilled.write(*id, *kind, data)?;
         }
-        Ok(Some(spilled))
+        Ok(spilled)
+    }
+
+    /// A file of the child's own in the directory.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
     }
 
     /// Lets a child read the objects.
-    pub(crate) fn show(&self, git: Git) -> Git {
+    pub fn show(&self, git: Git) -> Git {
         git.objects(&self.directory)
     }
 

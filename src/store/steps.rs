@@ -99,6 +99,16 @@ pub fn fold(
     Ok(siblings.files(writer, FOLDER, files.collect())?)
 }
 
+/// Writes a directory of steps.
+pub fn write(writer: &Writer, steps: &[Step], siblings: &mut Siblings) -> Result<(), Error> {
+    let mut files = Vec::with_capacity(steps.len());
+    for step in steps {
+        let blob = writer.write(Kind::Blob, &step.to_bytes())?;
+        files.push((format!("{}{END}", step.id), blob));
+    }
+    siblings.files(writer, FOLDER, files)
+}
+
 fn new_step(change: &StepChange, before: usize) -> Result<Step, patch::Error> {
     if !step::is_id(&change.id) {
         return Err(patch::Error::Member {

@@ -6,6 +6,7 @@
 mod agent;
 mod approval;
 mod checks;
+mod conflict;
 mod decisions;
 mod delegation;
 mod fork_point;
@@ -27,6 +28,7 @@ pub(super) use self::{
     agent::{Args as AgentArgs, run as agent},
     approval::{Args as ApprovalArgs, run as approval},
     checks::{Args as CheckArgs, IterationArgs, iteration, run as check},
+    conflict::{Args as ConflictArgs, run as conflict},
     decisions::{BlockerArgs, DecisionArgs, QuestionArgs, blocker, decision, question},
     delegation::{Args as DelegationArgs, run as delegation},
     fork_point::{Args as ForkPointArgs, name_sessions, run as fork_point},

@@ -7,12 +7,13 @@ use crate::{
     commands::{
         Context,
         error::{CommandError, FailureKind},
-        failure,
+        failure, merge,
         opening::{self, IdentityArgs, OpenedRepository},
     },
     model::name::ShortName,
     ops::{
         list::{self, SessionFilter},
+        merge::MergeMethod,
         share::{
             fetch,
             pull::{self, PullOutcome, PullRequest, PulledSession},
@@ -30,7 +31,8 @@ use crate::{
 ///
 /// Without a session: the current one, or where none is current the only one that the remote has. Where both sides
 /// continued, what is only here becomes a session of its own, with your draft, and stays the current one; the session
-/// itself follows the remote. Nothing is dropped and no file is changed; 'git checkpoint undo' undoes it.
+/// itself follows the remote. With --merge both stay one session, as 'git checkpoint merge' merges them. Nothing is
+/// dropped, and without --merge no file is changed; 'git checkpoint undo' undoes it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -38,7 +40,10 @@ Examples:
     git checkpoint pull origin auth
     git checkpoint resume auth
   Get what was pushed to your session since:
-    git checkpoint pull")]
+    git checkpoint pull
+  Both sides continued: bring them together in one session:
+    git checkpoint pull --merge
+    git checkpoint push")]
 pub(in crate::commands) struct Args {
     /// The remote; or remote and session as 'origin/auth'
     #[arg(value_name = "REMOTE")]
@@ -52,6 +57,12 @@ pub(in crate::commands) struct Args {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
+    /// Where both sides continued, merge them into one session
+    #[arg(long)]
+    merge: bool,
+    /// With --merge: leave the files as they are
+    #[arg(long, requires = "merge")]
+    no_files: bool,
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -83,10 +94,25 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         session,
         accept: args.follow,
         dry_run: args.dry_run,
+        merge: args.merge.then(|| MergeMethod {
+            files: args.no_files.then_some(false),
+            ..MergeMethod::default()
+        }),
     };
     let pulled = wired(context, "git checkpoint pull", |wire| {
         pull::pull(&scene, &request, wire)
     })?;
+    if let PullOutcome::Merged { merged, .. } = &pulled.outcome {
+        failure::warn_aftermath(&context.ui, &pulled.aftermath);
+        let (name, remote) = (&pulled.name, &pulled.remote);
+        let force = format!("git checkpoint merge {remote}/{name} --force");
+        let reported = merge::report(context, &opened, merged, args.dry_run, &force);
+        if !args.dry_run && merged.id.is_some() {
+            let push = format!("share it: git checkpoint push {remote} {name}");
+            context.ui.hint("Pulled", &push);
+        }
+        return reported;
+    }
     if args.dry_run {
         if context.ui.options().json {
             let mut value = json_of(&pulled);
@@ -180,17 +206,28 @@ fn planned(pulled: &PulledSession) -> TextLine {
             checkpoints(*theirs),
             checkpoints(*ours)
         ),
+        PullOutcome::Merged { ours, theirs, .. } => format!(
+            "Would merge {name}: {} of the remote, {} of yours",
+            checkpoints(*theirs),
+            checkpoints(*ours)
+        ),
     })
 }
 
 fn hints(context: &Context, pulled: &PulledSession) {
     let name = &pulled.name;
     let next = match &pulled.outcome {
-        PullOutcome::UpToDate { ahead: 0 } => return,
+        PullOutcome::UpToDate { ahead: 0 } | PullOutcome::Merged { .. } => return,
         PullOutcome::UpToDate { .. } => format!("send them: git checkpoint push {} {name}", pulled.remote),
         PullOutcome::New { .. } => format!("take it up: git checkpoint resume {name}"),
         PullOutcome::Forward { .. } => format!("see what is new: git checkpoint resume {name}"),
-        PullOutcome::Parted { tail, .. } => format!("see what each did: git checkpoint compare {name} {tail}"),
+        PullOutcome::Parted { tail, fork, .. } => {
+            if fork.is_some() {
+                let together = "keep one session instead: git checkpoint undo && git checkpoint pull --merge";
+                context.ui.hint("Pulled", together);
+            }
+            format!("see what each did: git checkpoint compare {name} {tail}")
+        }
     };
     context.ui.hint("Pulled", &next);
 }
@@ -212,7 +249,9 @@ pub(in crate::commands) fn text_of(pulled: &PulledSession) -> Text {
         PullOutcome::Forward { checkpoints } => {
             ("Pulled", format!(", {}", CountedNoun::new(*checkpoints, "checkpoint")))
         }
-        PullOutcome::Parted { theirs, .. } => ("Pulled", format!(", {}", CountedNoun::new(*theirs, "checkpoint"))),
+        PullOutcome::Parted { theirs, .. } | PullOutcome::Merged { theirs, .. } => {
+            ("Pulled", format!(", {}", CountedNoun::new(*theirs, "checkpoint")))
+        }
     };
     line.push(Slot::Added, word);
     line.push(Slot::Plain, " ");
@@ -250,6 +289,7 @@ pub(in crate::commands) fn json_of(pulled: &PulledSession) -> Value {
         PullOutcome::New { .. } => ("new", None, None),
         PullOutcome::Forward { .. } => ("forward", None, None),
         PullOutcome::Parted { tail, fork, .. } => ("diverged", Some(tail), *fork),
+        PullOutcome::Merged { .. } => ("merged", None, None),
     };
     json!({
         "schema": "git-checkpoint.pull/1",

@@ -14,7 +14,7 @@ pub use editor::{MissingItemRule, RecordEditor};
 use super::{record::Record, time::Timestamp};
 
 /// The lists whose elements are items, and the field a bare string represents.
-pub const LISTS: [(&str, &str); 15] = [
+pub const LISTS: [(&str, &str); 16] = [
     ("accomplishments", "text"),
     ("next_steps", "text"),
     ("tasks", "title"),
@@ -30,6 +30,7 @@ pub const LISTS: [(&str, &str); 15] = [
     ("open_files", "path"),
     ("agent_history", "text"),
     ("checks", "name"),
+    ("conflicts", "member"),
 ];
 
 /// Members that items of a list must have besides the field of [`LISTS`].

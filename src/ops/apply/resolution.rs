@@ -6,11 +6,11 @@ use crate::{
     store::{objects::Writer, undo},
 };
 
-/// Fails unless an apply is what undo comes to.
-pub fn is_last(scene: &Scene<'_>) -> Result<(), Error> {
+/// Fails unless this operation is what undo comes to.
+pub fn is_last(scene: &Scene<'_>, operation: &str) -> Result<(), Error> {
     let list = undo::read(scene.repo)?;
     match list.undoable() {
-        Some(entry) if entry.operation == "apply" => Ok(()),
+        Some(entry) if entry.operation == operation => Ok(()),
         _ => Err(Error::NothingTo { what: "go back from" }),
     }
 }

@@ -11,13 +11,13 @@ use std::time::Duration;
 
 pub use plan::{PrunedCheckpoint, RetainedCheckpoint, RetentionReason};
 
-use self::plan::{PrunePlan, SessionChain};
+use self::plan::PrunePlan;
 use super::{
     Error, Scene,
     ref_transaction::{Aftermath, UndoableRefTransaction},
 };
 use crate::{
-    model::name::ShortName,
+    model::{document::CheckpointKind, name::ShortName},
     store::{
         self, ObjectId, autosave,
         checkpoint::{self, CheckpointCommit},
@@ -138,7 +138,7 @@ pub fn prune(scene: &Scene<'_>, rules: &RetentionRules, dry_run: bool) -> Result
 
 /// The bytes that only what goes takes, old commits aside, which are small.
 fn frees(scene: &Scene<'_>, plan: &PrunePlan) -> Result<Option<u64>, Error> {
-    let parts = |entry: &CheckpointCommit| [Some(entry.tree), entry.parents.get(1).copied()].into_iter().flatten();
+    let parts = |entry: &CheckpointCommit| [Some(entry.tree), entry.snapshot_commit()].into_iter().flatten();
     let from: Vec<ObjectId> = plan.going().flat_map(parts).collect();
     let kept: Vec<ObjectId> = plan.held().flat_map(parts).collect();
     Ok(usage::only(scene.repo, &from, &kept)?)
@@ -186,11 +186,11 @@ fn execute(scene: &Scene<'_>, plan: PrunePlan) -> Result<PruneOutcome, Error> {
         *highest = (*highest).max(number.parse().unwrap_or(0));
     }
     let writer = Writer::durable(scene.repo)?;
-    let mut written = BTreeMap::<ObjectId, ObjectId>::new();
+    let mut done = Rewritten::default();
     let mut moved = Vec::new();
     for at in plan.order() {
         let chain = &plan.chains[at];
-        let new = write_again(scene, &writer, &plan, chain, &mut written)?;
+        let new = write_again(scene, &writer, &plan, chain.tip(), &mut done)?;
         if new == chain.tip() {
             continue;
         }
@@ -205,10 +205,10 @@ fn execute(scene: &Scene<'_>, plan: PrunePlan) -> Result<PruneOutcome, Error> {
                 continue;
             };
             let rests_on = entry.parents.first().copied();
-            let parent = rests_on.and_then(|parent| written.get(&parent)).copied();
+            let parent = rests_on.and_then(|parent| done.written.get(&parent)).copied();
             if let Some(parent) = parent {
                 let gone = plan.dropped_before(chain, rests_on);
-                let again = rewrite::after(scene.repo, &writer, &entry, Some(parent), &gone)?;
+                let again = rewrite::after(scene.repo, &writer, &entry, (Some(parent), None), &gone)?;
                 if again.id != entry.id {
                     changes.replace(&chain.session, &name, entry.id, Some(again.id));
                 }
@@ -299,34 +299,63 @@ fn what(pruned: &PruneOutcome) -> String {
     what
 }
 
-/// Writes a chain again without what goes. Gives its new tip; `written` learns what became of each checkpoint.
+/// Checkpoints that were written again.
+#[derive(Default)]
+struct Rewritten {
+    /// What became of each checkpoint.
+    written: BTreeMap<ObjectId, ObjectId>,
+    /// Those that went right before one, oldest first.
+    gone: BTreeMap<ObjectId, Vec<CheckpointCommit>>,
+}
+
+/// Writes a checkpoint and all before it again without what goes: its own chain, its source's and what was merged in. Gives
+/// its replacement.
 fn write_again(
     scene: &Scene<'_>,
     writer: &Writer,
     plan: &PrunePlan,
-    chain: &SessionChain,
-    written: &mut BTreeMap<ObjectId, ObjectId>,
+    tip: ObjectId,
+    done: &mut Rewritten,
 ) -> Result<ObjectId, Error> {
-    let mut gone = Vec::<CheckpointCommit>::new();
-    let mut before = None;
-    for entry in chain.entries.iter().rev() {
-        let old_parent = entry.parents.first().copied();
-        let parent = if before.is_some() {
-            before
-        } else {
-            // The first one of a fork is based on its source, which may have moved or gone.
-            gone.extend(old_parent.and_then(|id| plan.dropped(id)).cloned());
-            old_parent.map(|id| written.get(&id).copied().unwrap_or(id))
-        };
-        if plan.drops(entry.id) {
-            gone.push(entry.clone());
-            written.insert(entry.id, parent.unwrap_or(entry.id));
+    let known: BTreeMap<ObjectId, &CheckpointCommit> = plan
+        .chains
+        .iter()
+        .flat_map(|chain| &chain.entries)
+        .map(|entry| (entry.id, entry))
+        .collect();
+    let mut waiting = vec![(tip, false)];
+    while let Some((id, parents_done)) = waiting.pop() {
+        if done.written.contains_key(&id) {
             continue;
         }
-        let again = rewrite::after(scene.repo, writer, entry, parent, &gone)?;
-        gone.clear();
-        written.insert(entry.id, again.id);
-        before = Some(again.id);
+        let entry = match known.get(&id) {
+            Some(entry) => Some((*entry).clone()),
+            None => checkpoint::entry(scene.repo, id).ok(),
+        };
+        // What cannot be read stays as it is.
+        let Some(entry) = entry else {
+            done.written.insert(id, id);
+            continue;
+        };
+        let is_first = entry.trailers.kind == Some(CheckpointKind::Start);
+        let previous = entry.parents.first().copied().filter(|_| !is_first);
+        if !parents_done {
+            waiting.push((id, true));
+            waiting.extend(previous.into_iter().chain(entry.merged_commit()).map(|id| (id, false)));
+            continue;
+        }
+        let now = |old: ObjectId| done.written.get(&old).copied().unwrap_or(old);
+        let parent = previous.map(now);
+        let mut gone = previous.and_then(|id| done.gone.get(&id)).cloned().unwrap_or_default();
+        if plan.drops(id) {
+            gone.push(entry);
+            done.written.insert(id, parent.unwrap_or(id));
+            done.gone.insert(id, gone);
+            continue;
+        }
+        let parents = (parent, entry.merged_commit().map(now));
+        let again = rewrite::after(scene.repo, writer, &entry, parents, &gone)?;
+        done.written.insert(id, again.id);
     }
-    Ok(before.unwrap_or_else(|| chain.tip()))
+    Ok(done.written.get(&tip).copied().unwrap_or(tip))
 }

@@ -11,7 +11,7 @@ use crate::{
     },
     ops::{Error, Scene},
     store::{
-        ObjectId, autosave,
+        ObjectId, ancestry, autosave,
         checkpoint::{self, CheckpointCommit},
         current, pins, refs, session,
         watch::{self, Watcher},
@@ -51,6 +51,8 @@ pub enum RetentionReason {
     Pinned,
     /// A session was forked from it.
     ForkedFrom,
+    /// It joins two lines of work.
+    Merge,
     /// It is on a remote.
     Shared,
     /// The session is current in a working tree, or active.
@@ -64,6 +66,7 @@ impl RetentionReason {
             Self::Named => "named",
             Self::Pinned => "pinned",
             Self::ForkedFrom => "forked from",
+            Self::Merge => "merge",
             Self::Shared => "shared",
             Self::InUse => "in use",
         }
@@ -124,6 +127,8 @@ impl ProtectedCheckpoints {
         };
         if self.force {
             None
+        } else if entry.merged_commit().is_some() {
+            Some(RetentionReason::Merge)
         } else if entry.trailers.name.is_some() {
             Some(RetentionReason::Named)
         } else if has(&self.pins) {
@@ -318,6 +323,15 @@ impl PrunePlan {
             .flatten()
             .map(|gone| gone.name.as_str())
             .collect();
+        // What was merged in stays with the merge.
+        let mut known: BTreeSet<ObjectId> = self.staying().map(|entry| entry.id).collect();
+        let merges: Vec<ObjectId> = self.staying().filter_map(CheckpointCommit::merged_commit).collect();
+        for tip in merges {
+            let sides = ancestry::merged_sides(scene.repo, tip, &mut known);
+            let dropped = &self.dropped;
+            self.held
+                .extend(sides.into_iter().filter(|entry| !dropped.contains_key(&entry.id)));
+        }
         for (name, target) in refs::list(scene.repo, "refs/checkpoints")? {
             let Ok(id) = target else { continue };
             let is_autosave = name.starts_with(autosave::PREFIX);
@@ -338,10 +352,6 @@ impl PrunePlan {
 
     pub(super) fn drops(&self, id: ObjectId) -> bool {
         self.dropped.contains_key(&id)
-    }
-
-    pub(super) fn dropped(&self, id: ObjectId) -> Option<&CheckpointCommit> {
-        self.dropped.get(&id)
     }
 
     /// Part of a chain that goes, from a checkpoint backwards, up to the next one that stays, oldest first.

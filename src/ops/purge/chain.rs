@@ -118,16 +118,22 @@ impl<'a> Rewriter<'a> {
 
     /// Writes a checkpoint and all before it again, as far as that is needed, and returns its replacement.
     pub(super) fn tip(&mut self, tip: ObjectId) -> Result<ObjectId, Fault> {
-        let mut waiting = Vec::new();
-        let mut next = Some(tip);
-        while let Some(id) = next.filter(|id| !self.done.contains_key(id)) {
-            let entry = checkpoint::entry(self.repo, id)?;
-            // Of a checkpoint without a predecessor the first parent would be a snapshot.
-            let is_first = entry.trailers.kind == Some(CheckpointKind::Start);
-            next = entry.parents.first().copied().filter(|_| !is_first);
-            waiting.push(id);
-        }
-        while let Some(id) = waiting.pop() {
+        // Parents before children; a merge comes after both its sides.
+        let mut waiting = vec![(tip, false)];
+        while let Some((id, parents_done)) = waiting.pop() {
+            if self.done.contains_key(&id) {
+                continue;
+            }
+            if !parents_done {
+                let entry = checkpoint::entry(self.repo, id)?;
+                waiting.push((id, true));
+                // Of a checkpoint without a predecessor the first parent would be a snapshot.
+                let is_first = entry.trailers.kind == Some(CheckpointKind::Start);
+                let previous = entry.parents.first().copied().filter(|_| !is_first);
+                let before = entry.merged_commit().into_iter().chain(previous);
+                waiting.extend(before.filter(|id| !self.done.contains_key(id)).map(|id| (id, false)));
+                continue;
+            }
             let checkpoint = checkpoint::load_compared(self.repo, id)?;
             let now = self.one(&checkpoint)?;
             let digest = (!now.is_dropped).then(|| now.digest.clone());
@@ -160,7 +166,9 @@ impl<'a> Rewriter<'a> {
         let (mut siblings, _) = checkpoint::siblings(self.repo, entry)?;
         let lists = self.lists(checkpoint, &mut siblings, &files)?;
         let attachments = self.attachments(checkpoint, &mut siblings)?;
-        let same_parent = parent.as_ref().map(|now| now.id) == before;
+        let merged = checkpoint.merged().and_then(|id| self.done.get(&id)).cloned();
+        let same_parent =
+            parent.as_ref().map(|now| now.id) == before && merged.as_ref().map(|now| now.id) == checkpoint.merged();
         if same_parent && !files.is_changed && !lists && attachments.is_none() {
             return Ok(PurgeResult {
                 id: entry.id,
@@ -170,6 +178,9 @@ impl<'a> Rewriter<'a> {
             });
         }
         let mut document = checkpoint.document.clone();
+        if let (Some(member), Some(now)) = (&mut document.merged, &merged) {
+            member.digest = now.digest.clone();
+        }
         if let Some(attachments) = attachments {
             document.record.attachments = attachments;
         }
@@ -200,7 +211,11 @@ impl<'a> Rewriter<'a> {
         lines.push(RewriteLine::of(entry, checkpoint.digest.clone(), Some(digest.clone())));
         rewrite::note(self.repo, self.writer, &mut siblings, &lines).map_err(|error| failed(entry.id, error))?;
         let people = checkpoint::people(self.repo, entry.id)?;
-        let parents = parent.map(|now| now.id).into_iter().chain(files.snapshot).collect();
+        let merged = checkpoint
+            .merged()
+            .map(|id| self.done.get(&id).map_or(id, |now| now.id));
+        let previous = parent.map(|now| now.id);
+        let parents = previous.into_iter().chain(files.snapshot).chain(merged).collect();
         let partial = entry.trailers.partial;
         let written = checkpoint::write(self.writer, &mut document, partial, &siblings, parents, &people)
             .map_err(|error| failed(entry.id, error.into()))?;
@@ -225,6 +240,11 @@ impl<'a> Rewriter<'a> {
             } else if let Some(digest) = now(&from.digest) {
                 from.digest = digest;
             }
+        }
+        if let Some(merged) = &mut document.merged
+            && let Some(digest) = merged.base.as_ref().and_then(now)
+        {
+            merged.base = Some(digest);
         }
         if let Some(digest) = document.restored_from.as_ref().and_then(now) {
             document.restored_from = Some(digest);

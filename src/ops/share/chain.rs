@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use super::super::Error;
 use crate::store::{
     Kind, ObjectId, Repository,
+    ancestry::{self, AncestryFault, MergeEdges},
     checkpoint::{self, CheckpointCommit, PRUNED},
     session,
 };
@@ -37,6 +38,7 @@ pub(super) fn relation(repo: &Repository, ours: ObjectId, theirs: ObjectId) -> R
     if ours == theirs {
         return Ok(ChainRelation::Same);
     }
+    let (ours_tip, theirs_tip) = (ours, theirs);
     let (mut a, mut b) = (ChainSide::new(repo, ours), ChainSide::new(repo, theirs));
     loop {
         let stepped = (a.step()?, b.step()?);
@@ -50,13 +52,40 @@ pub(super) fn relation(repo: &Repository, ours: ObjectId, theirs: ObjectId) -> R
                 (0, 0) => ChainRelation::Same,
                 (ours, 0) => ChainRelation::Ahead(ours),
                 (0, theirs) => ChainRelation::Behind(theirs),
-                (ours, theirs) => ChainRelation::Diverged { ours, theirs },
+                (own, other) => {
+                    let linear = ChainRelation::Diverged {
+                        ours: own,
+                        theirs: other,
+                    };
+                    if a.has_merge || b.has_merge {
+                        by_merges(repo, ours_tip, theirs_tip)?.unwrap_or(linear)
+                    } else {
+                        linear
+                    }
+                }
             });
         }
         if stepped == (false, false) {
-            return Ok(ChainRelation::Unrelated);
+            let merged = (a.has_merge || b.has_merge).then(|| by_merges(repo, ours_tip, theirs_tip));
+            return Ok(merged.transpose()?.flatten().unwrap_or(ChainRelation::Unrelated));
         }
     }
+}
+
+/// The relation of two chains with merges: one may have merged in what the other ends in. `None` without anything in
+/// common.
+fn by_merges(repo: &Repository, ours: ObjectId, theirs: ObjectId) -> Result<Option<ChainRelation>, Error> {
+    let damaged = |faulty: AncestryFault| Error::damaged("the chain of the session")(*faulty.fault);
+    let found = ancestry::relation(repo, ours, theirs, MergeEdges::All).map_err(damaged)?;
+    if found.bases.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(match (found.ahead, found.behind) {
+        (0, 0) => ChainRelation::Same,
+        (ahead, 0) => ChainRelation::Ahead(ahead),
+        (0, behind) => ChainRelation::Behind(behind),
+        (ours, theirs) => ChainRelation::Diverged { ours, theirs },
+    }))
 }
 
 /// How many checkpoints a session has of its own, as far as they can be read.
@@ -68,6 +97,8 @@ struct ChainSide<'r> {
     repo: &'r Repository,
     chain: session::CheckpointChain<'r>,
     steps: usize,
+    /// Whether one of those that were taken in is a merge.
+    has_merge: bool,
     known: HashMap<String, usize>,
     /// The digests met in the last step.
     front: Vec<String>,
@@ -79,6 +110,7 @@ impl<'r> ChainSide<'r> {
             repo,
             chain: session::chain(repo, tip),
             steps: 0,
+            has_merge: false,
             known: HashMap::new(),
             front: Vec::new(),
         }
@@ -95,6 +127,7 @@ impl<'r> ChainSide<'r> {
             return Ok(false);
         };
         let entry = entry.map_err(Error::damaged("the chain of the session"))?;
+        self.has_merge |= entry.merged_commit().is_some();
         if let Some(digest) = &entry.trailers.digest {
             self.front.push(digest.to_string());
             self.known.entry(digest.to_string()).or_insert(self.steps);

@@ -52,11 +52,27 @@ impl<'a> FetchCheck<'a> {
 
     /// Checks a session from its latest checkpoint back to what is here already. The error is the reason to refuse it.
     pub(super) fn session(&mut self, tip: ObjectId) -> Result<(), String> {
+        let mut found = HashSet::new();
+        // The chains that were merged in are checked like the session's own.
+        let mut waiting = vec![(tip, None)];
+        while let Some((tip, after)) = waiting.pop() {
+            self.chain(tip, after, &mut found, &mut waiting)?;
+        }
+        self.good.extend(found);
+        Ok(())
+    }
+
+    /// Checks a chain from a checkpoint back to what is here already or was found; what it merged in is left to the caller.
+    fn chain(
+        &mut self,
+        tip: ObjectId,
+        mut after: Option<ExpectedParent>,
+        found: &mut HashSet<ObjectId>,
+        waiting: &mut Vec<(ObjectId, Option<ExpectedParent>)>,
+    ) -> Result<(), String> {
         let mut next = Some(tip);
-        let mut found = Vec::new();
-        let mut after: Option<ExpectedParent> = None;
         while let Some(id) = next {
-            let known = self.good.contains(&id);
+            let known = self.good.contains(&id) || found.contains(&id);
             if known && after.is_none() {
                 break;
             }
@@ -71,14 +87,16 @@ impl<'a> FetchCheck<'a> {
                 break;
             }
             self.checkpoint(&checkpoint).map_err(|why| wrong(&why))?;
-            found.push(id);
+            found.insert(id);
             if found.len() > MAX_CHAIN {
                 return Err(format!("it has more than {MAX_CHAIN} checkpoints"));
+            }
+            if let Some((merged, expected)) = merged_parent(&checkpoint) {
+                waiting.push((merged, Some(expected)));
             }
             next = checkpoint.previous();
             after = ExpectedParent::before(self.scene, &checkpoint);
         }
-        self.good.extend(found);
         Ok(())
     }
 
@@ -104,8 +122,14 @@ impl<'a> FetchCheck<'a> {
         if start != checkpoint.entry.parents.is_empty() || start != document.previous.is_none() {
             return Err("does not begin a session, or begins one with something before it".to_owned());
         }
-        if checkpoint.entry.parents.len() > 2 {
-            return Err("has more than two parents".to_owned());
+        if document.merged.is_some() != (document.kind == CheckpointKind::Merge) {
+            return Err("is a merge of nothing, or has merged something and is none".to_owned());
+        }
+        let previous = usize::from(!start);
+        let merged = usize::from(document.merged.is_some());
+        let most = previous + merged + usize::from(document.snapshot.is_some());
+        if checkpoint.entry.parents.len() > most || checkpoint.merged().is_none() != document.merged.is_none() {
+            return Err("has other parents than its document describes".to_owned());
         }
         identity(document)?;
         checkpoint::lists(self.scene.repo, checkpoint).map_err(|fault| format!("cannot be used: {fault}"))?;
@@ -181,6 +205,17 @@ struct ExpectedParent {
     pruned: Vec<String>,
     /// The session it is one of; `None` behind the first checkpoint of a fork.
     session: Option<String>,
+}
+
+/// Checkpoint that a merge merged in, and what the document says of it. It may be of any session.
+fn merged_parent(checkpoint: &Checkpoint) -> Option<(ObjectId, ExpectedParent)> {
+    let merged = checkpoint.document.merged.as_ref()?;
+    let expected = ExpectedParent {
+        digest: Some(merged.digest.clone()),
+        pruned: Vec::new(),
+        session: Some(merged.session_id.clone()),
+    };
+    Some((checkpoint.merged()?, expected))
 }
 
 impl ExpectedParent {

@@ -151,7 +151,7 @@ struct SnapshotTrees {
 
 impl SnapshotTrees {
     fn of(scene: &Scene<'_>, entry: &CheckpointCommit) -> Result<Option<Self>, checkpoint::Fault> {
-        let Some(commit) = entry.parents.get(1).copied() else {
+        let Some(commit) = entry.snapshot_commit() else {
             return Ok(None);
         };
         let (tree, parents) = checkpoint::commit_parts(scene.repo, commit)?;
@@ -180,37 +180,46 @@ struct UploadChain {
 impl UploadChain {
     fn read(scene: &Scene<'_>, tip: ObjectId, boundary: &HashSet<ObjectId>) -> Result<Self, Error> {
         let damaged = |fault| OpsError::damaged(short(tip))(fault);
-        let (mut new, mut known_heads) = (Vec::new(), HashSet::new());
-        let mut next = Some(checkpoint::entry(scene.repo, tip).map_err(damaged)?);
-        let mut files = next
-            .as_ref()
-            .map(|entry| SnapshotTrees::of(scene, entry))
-            .transpose()
-            .map_err(damaged)?
-            .flatten();
-        while let Some(entry) = next.take() {
-            if boundary.contains(&entry.id) {
-                known_heads.extend(files.map(|files| files.head));
-                break;
-            }
-            let parent = entry.parents.first().copied();
-            let before = parent
-                .map(|id| checkpoint::entry(scene.repo, id))
-                .transpose()
-                .map_err(damaged)?;
-            let files_before = before
+        let (mut new, mut known_heads) = (Vec::<UploadCheckpoint>::new(), HashSet::new());
+        let mut seen = HashSet::new();
+        // What was merged in goes as well.
+        let mut waiting = vec![tip];
+        while let Some(tip) = waiting.pop() {
+            let mut next = Some(checkpoint::entry(scene.repo, tip).map_err(damaged)?);
+            let mut files = next
                 .as_ref()
                 .map(|entry| SnapshotTrees::of(scene, entry))
                 .transpose()
                 .map_err(damaged)?
                 .flatten();
-            new.push(UploadCheckpoint {
-                entry,
-                before: before.as_ref().map(|entry| entry.tree),
-                files,
-                files_before: files_before.clone(),
-            });
-            (next, files) = (before, files_before);
+            while let Some(entry) = next.take() {
+                if boundary.contains(&entry.id) {
+                    known_heads.extend(files.map(|files| files.head));
+                    break;
+                }
+                if !seen.insert(entry.id) {
+                    break;
+                }
+                waiting.extend(entry.merged_commit());
+                let parent = entry.parents.first().copied();
+                let before = parent
+                    .map(|id| checkpoint::entry(scene.repo, id))
+                    .transpose()
+                    .map_err(damaged)?;
+                let files_before = before
+                    .as_ref()
+                    .map(|entry| SnapshotTrees::of(scene, entry))
+                    .transpose()
+                    .map_err(damaged)?
+                    .flatten();
+                new.push(UploadCheckpoint {
+                    entry,
+                    before: before.as_ref().map(|entry| entry.tree),
+                    files,
+                    files_before: files_before.clone(),
+                });
+                (next, files) = (before, files_before);
+            }
         }
         Ok(Self { new, known_heads })
     }

@@ -15,7 +15,7 @@ use crate::model::{
 };
 
 /// The directory.
-const FOLDER: &str = "chat";
+pub(super) const FOLDER: &str = "chat";
 /// The most messages of a chunk.
 const MESSAGES: usize = 512;
 /// The bytes beyond which a chunk takes no further message. A longer message is a chunk of its own.
@@ -64,6 +64,11 @@ impl<'r> SavedMessages<'r> {
     /// The objects of the chunks, in order.
     pub(super) fn chunk_ids(&self) -> Vec<ObjectId> {
         self.chunks.iter().map(|(_, id)| *id).collect()
+    }
+
+    /// How many chunks there are.
+    pub(super) fn chunk_count(&self) -> usize {
+        self.chunks.len()
     }
 
     /// The messages of a chunk.
@@ -260,6 +265,26 @@ pub struct Chunks {
 }
 
 impl Chunks {
+    /// Begins with the first chunks of a chat, which hold so many messages.
+    pub(super) fn continued(saved: &SavedMessages<'_>, chunks: usize, messages: u64) -> Self {
+        Self {
+            full: saved.chunks[..chunks].to_vec(),
+            messages,
+            ..Self::default()
+        }
+    }
+
+    /// Takes the pictures of a chat.
+    pub(super) fn take_files(&mut self, saved: &SavedMessages<'_>) {
+        let files = saved.files.iter().map(|(name, id)| (name.clone(), *id));
+        self.files.extend(files);
+    }
+
+    /// Whether there is no message.
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages == 0
+    }
+
     /// Takes a message; gives the bytes of its line.
     pub fn push(&mut self, writer: &Writer, mut message: Message) -> Result<u64, Error> {
         for (digest, bytes) in message.detach() {

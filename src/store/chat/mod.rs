@@ -7,9 +7,11 @@
 mod chunks;
 mod known;
 mod marks;
+mod merge;
 mod pending;
 
 pub use chunks::{AppendOutcome, Chunks, SavedMessages, append, read_text};
 pub use known::{Fingerprint, Known, Pending, pending};
 pub use marks::{lock_reading, lock_transcripts, read_marks, write_marks};
+pub use merge::{ChatMerge, ChatSides, merge};
 pub use pending::{PendingChat, PendingMessage, add, forget, read, remove, take_out, waits};

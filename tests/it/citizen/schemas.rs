@@ -47,6 +47,15 @@ fork auth --name try2
 diff --range auth try
 compare try try2
 compare auth try
+phase 1/5 first
+save -m 'phase one'
+switch auth
+phase 2/5 second
+merge try2 --dry-run
+? merge try2
+conflict list
+conflict resolve 1 --theirs
+switch try2
 claim auth --for 1h
 release auth
 list --state blocked

@@ -8,6 +8,7 @@ mod provenance;
 mod refusing;
 mod secrets;
 mod shapes;
+mod together;
 
 use crate::support::World;
 

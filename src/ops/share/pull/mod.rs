@@ -11,6 +11,7 @@ use crate::{
     model::name::ShortName,
     ops::{
         Error as OpsError, Scene,
+        merge::{self, MergeMethod, MergeOutcome},
         ref_transaction::{Aftermath, UndoableRefTransaction},
         session_choice,
     },
@@ -44,6 +45,8 @@ pub struct PullRequest {
     pub accept: bool,
     /// Dry run: only report what would be done.
     pub dry_run: bool,
+    /// How both sides are merged where both continued; without it what is only here becomes a session of its own.
+    pub merge: Option<MergeMethod>,
 }
 
 /// Session that was pulled.
@@ -70,7 +73,7 @@ pub struct PulledSession {
 }
 
 /// Outcome of a pull for one session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum PullOutcome {
     /// There was nothing new.
     UpToDate {
@@ -97,6 +100,15 @@ pub enum PullOutcome {
         ours: usize,
         /// How many came.
         theirs: usize,
+    },
+    /// Both went on, and were merged.
+    Merged {
+        /// How many checkpoints were only here.
+        ours: usize,
+        /// How many came.
+        theirs: usize,
+        /// Outcome of the merge.
+        merged: Box<MergeOutcome>,
     },
 }
 
@@ -155,9 +167,67 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
     } else {
         PullMode::Done
     };
-    let mut pulled = bring_beside(scene, &remote, &name, &fetched.alike, planned)?;
+    let together = match &request.merge {
+        Some(how) => merge_diverged(scene, &remote, &name, planned, how, wire)?,
+        None => None,
+    };
+    let mut pulled = match together {
+        Some(merged) => merged,
+        None => bring_beside(scene, &remote, &name, &fetched.alike, planned)?,
+    };
     pulled.fetched = Some(fetched);
     Ok(pulled)
+}
+
+/// Merges what the remote has into a session that diverged from it. `None` where it did not.
+fn merge_diverged(
+    scene: &Scene<'_>,
+    remote: &Remote,
+    name: &ShortName,
+    mode: PullMode,
+    how: &MergeMethod,
+    wire: Wire<'_>,
+) -> Result<Option<PulledSession>, Error> {
+    let theirs = match mode {
+        PullMode::Planned(Some(tip)) => Some(tip),
+        _ => refs::read(scene.repo, &remote.tracking_ref(name))?,
+    };
+    let (Some(theirs), Some(before)) = (theirs, session_choice::named(scene, name)?) else {
+        return Ok(None);
+    };
+    let before = before.tip.entry.id;
+    let ChainRelation::Diverged {
+        ours: own,
+        theirs: came,
+    } = chain::relation(scene.repo, before, theirs)?
+    else {
+        return Ok(None);
+    };
+    let how = MergeMethod {
+        dry_run: mode != PullMode::Done,
+        ..how.clone()
+    };
+    let progress = |done: usize, all: usize| (wire.progress)("Writing files", done as u64, all as u64);
+    let mut merged = merge::merge_remote(scene, name, theirs, &how, &progress)?;
+    let aftermath = std::mem::take(&mut merged.aftermath);
+    let id = merged.id.unwrap_or(before);
+    let author = session_choice::load(scene, name.as_str(), theirs)?.entry.author;
+    let current = current::read(scene.repo)?.session;
+    Ok(Some(PulledSession {
+        remote: remote.name.clone(),
+        fetched: None,
+        name: name.clone(),
+        id,
+        before: Some(before),
+        outcome: PullOutcome::Merged {
+            ours: own,
+            theirs: came,
+            merged: Box::new(merged),
+        },
+        author,
+        current: current.is_some_and(|current| current.name == *name),
+        aftermath,
+    }))
 }
 
 /// Brings a session to what was fetched of it last.

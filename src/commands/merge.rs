@@ -1,0 +1,243 @@
+//! `merge`: another session brought into the current one.
+
+use super::{
+    Context,
+    error::{CommandError, FailureKind},
+    failure,
+    opening::{self, IdentityArgs, OpenedRepository},
+    restore::{self, RestoreView, bringing},
+};
+use crate::{
+    model::step::quoted,
+    ops::merge::{self, MergeMethod, MergeOutcome, MergeRequest, WithoutFiles},
+    render::merge::{ChangedFile, ConflictingFile, DecidedPoint, MergeView, MergedFiles},
+    store::checkpoint::oid,
+};
+
+/// Merge another session into the current one
+///
+/// Record, steps, chat and notes of both come together against the checkpoint that both come from: lists as sets by id,
+/// the chat by time. Where they contradict each other both values are kept, until 'git checkpoint conflict' resolves
+/// them. The files are merged as well where the other session has a working tree of its own; conflicts are unmerged
+/// paths, as after a merge of git's. The result is one checkpoint. What was not saved is saved first, and
+/// 'git checkpoint undo' undoes all of it.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "\
+git checkpoint merge [OPTIONS] <SESSION>
+       git checkpoint merge (--continue | --abort)",
+    after_long_help = "\
+Examples:
+  The fork was the better idea; bring it home:
+    git checkpoint merge try-winnow --dry-run
+    git checkpoint merge try-winnow -m 'winnow it is' --reason 'clearer errors'
+  Mark the other forks of the same fork point as not chosen:
+    git checkpoint merge try-winnow --finish-others
+  Only what was written down, no files:
+    git checkpoint merge try-winnow --no-files
+  After conflicts in files:
+    git checkpoint merge --continue
+    git checkpoint merge --abort
+  Contradictions in the record:
+    git checkpoint conflict
+    git checkpoint conflict resolve 1 --theirs"
+)]
+pub(super) struct Args {
+    /// The session to merge in, or one of its checkpoints
+    #[arg(value_name = "SESSION", required_unless_present_any = ["continued", "abort"])]
+    selector: Option<String>,
+    #[command(flatten)]
+    how: MergeArgs,
+    /// Show what would be done
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Check that conflicts were resolved, or finish what was interrupted
+    #[arg(long = "continue", conflicts_with_all = ["selector", "abort"])]
+    continued: bool,
+    /// Go back to before the merge
+    #[arg(long, conflicts_with = "selector")]
+    abort: bool,
+    #[command(flatten)]
+    whom: IdentityArgs,
+}
+
+/// How a merge is done.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct MergeArgs {
+    /// Merge the files; the default where the other session has its own working tree
+    #[arg(long, overrides_with = "no_files")]
+    files: bool,
+    /// Merge no files
+    #[arg(long, overrides_with = "files")]
+    no_files: bool,
+    /// Merge what is staged as well, where it fits without a conflict
+    #[arg(long)]
+    index: bool,
+    /// The summary of the session afterwards
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    message: Option<String>,
+    /// Why the option of the fork point was chosen
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    reason: Option<String>,
+    /// Finish the sessions of the other options of the fork point
+    #[arg(long)]
+    finish_others: bool,
+    /// Override the safety checks; what is in the way is saved first
+    #[arg(long)]
+    force: bool,
+}
+
+impl MergeArgs {
+    pub(super) fn method(&self, dry_run: bool) -> MergeMethod {
+        MergeMethod {
+            files: match (self.files, self.no_files) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                _ => None,
+            },
+            index: self.index,
+            summary: self.message.clone(),
+            reason: self.reason.clone(),
+            finish_others: self.finish_others,
+            force: self.force,
+            dry_run,
+        }
+    }
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &args.whom)?;
+    if args.continued || args.abort {
+        return restore::go_on("merge", (args.abort, args.dry_run, args.how.force), &opened, context);
+    }
+    let selector = args.selector.clone().unwrap_or_default();
+    let request = MergeRequest {
+        selector: failure::selector(&selector)?,
+        how: args.how.method(args.dry_run),
+    };
+    let merged = bringing(context, &opened, |progress| {
+        Ok(merge::merge(&opened.scene(), &request, progress)?)
+    })?;
+    let force = format!("git checkpoint merge {} --force", quoted(&selector));
+    report(context, &opened, &merged, args.dry_run, &force)
+}
+
+/// Reports a merge. Conflicts end with the exit code of a negative answer.
+pub(super) fn report(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    merged: &MergeOutcome,
+    dry_run: bool,
+    force: &str,
+) -> Result<(), CommandError> {
+    failure::warn_aftermath(&context.ui, &merged.aftermath);
+    let brought = merged.files.as_ref().and_then(|files| files.brought.as_ref());
+    if brought.is_some_and(|brought| !brought.is_done()) {
+        // Refused or incomplete: then nothing but files was touched.
+        let refused = RestoreView {
+            restored: merged.files.as_ref(),
+            conflicts: &merged.file_conflicts,
+            force,
+            ..RestoreView::default()
+        };
+        return restore::report(context, opened, &refused);
+    }
+    let view = view(merged, dry_run);
+    if context.ui.options().json {
+        context.ui.json(&view)?;
+    } else if context.ui.options().quiet == 0 {
+        context.ui.data(view.text());
+    }
+    if merged.is_up_to_date || dry_run {
+        return Ok(());
+    }
+    if merged.report.chat.renamed > 0 {
+        context.ui.warning(&format!(
+            "{} messages had an id that another message has; they have new ones",
+            merged.report.chat.renamed
+        ));
+    }
+    if !merged.file_conflicts.is_empty() {
+        context.ui.hint(
+            "Conflict",
+            "edit the files between the markers, then 'git add' them; 'git status' lists them",
+        );
+        context.ui.hint("Conflict", "go back: git checkpoint merge --abort");
+    }
+    if let Some(conflict) = merged.report.conflicts.first() {
+        let first = &conflict.id;
+        context.ui.hint(
+            "Conflict",
+            &format!("resolve them: git checkpoint conflict resolve {first} --ours|--theirs"),
+        );
+    }
+    if merged.file_conflicts.is_empty() && merged.report.conflicts.is_empty() {
+        context.ui.hint("Undo", "undo with: git checkpoint undo");
+        return Ok(());
+    }
+    Err(CommandError::silent(FailureKind::Negative))
+}
+
+/// A merge as it is printed.
+pub(super) fn view(merged: &MergeOutcome, dry_run: bool) -> MergeView {
+    let brought = merged.files.as_ref().and_then(|files| files.brought.as_ref());
+    let files = brought.map(|brought| MergedFiles {
+        changed: brought
+            .lines
+            .iter()
+            .filter(|line| line.act.changes())
+            .map(|line| ChangedFile {
+                act: line.act.word(),
+                path: line.path.quoted(),
+            })
+            .collect(),
+        conflicts: merged
+            .file_conflicts
+            .iter()
+            .map(|(path, verdict)| ConflictingFile {
+                path: path.quoted(),
+                conflict: verdict.words(),
+            })
+            .collect(),
+        index: brought.index.paths.len(),
+        safety: brought.safety.map(|safety| oid(safety.id)),
+    });
+    let report = &merged.report;
+    MergeView {
+        schema: "git-checkpoint.merge/1",
+        outcome: match (merged.is_up_to_date, dry_run) {
+            (true, _) => "up-to-date",
+            (_, true) => "planned",
+            _ => "merged",
+        },
+        dry_run,
+        session: merged.session.to_string(),
+        from: merged.from.to_string(),
+        merged: oid(merged.theirs),
+        base: merged.base.map(oid),
+        id: merged.id.map(oid),
+        digest: merged.digest.clone(),
+        saved: merged.saved.map(oid),
+        record: report.record.clone(),
+        conflicts: report.conflicts.clone(),
+        messages: report.chat.added,
+        steps: report.steps,
+        notes: report.log,
+        decided: report
+            .decided
+            .iter()
+            .map(|(title, option)| DecidedPoint {
+                title: title.clone(),
+                option: option.clone(),
+            })
+            .collect(),
+        finished: merged.finished.iter().map(ToString::to_string).collect(),
+        files,
+        without_files: merged.without_files.map(|why| match why {
+            WithoutFiles::OtherSession => "the working tree belongs to another session",
+            WithoutFiles::SameWorktree => "both sessions were saved in this working tree",
+            WithoutFiles::NotSaved => "the other session was saved without files",
+            WithoutFiles::Unrelated => "the sessions have no common checkpoint; '--files' merges them all the same",
+        }),
+    }
+}

@@ -1,0 +1,69 @@
+//! The error for a restore that was refused, with the commands that help.
+
+use super::{
+    super::error::{CommandError, FailureKind},
+    RestoreView,
+};
+use crate::{
+    ops::{refuse::Refusal, restore::RestoreOutcome},
+    render::restore::RestoreReceipt,
+};
+
+/// The error with the reasons.
+pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) -> CommandError {
+    let mut message = format!("refusing to {}", receipt.operation);
+    for refused in &receipt.refusals {
+        message.push_str(&format!("\n{}", refused.text));
+        for (path, why) in refused.paths.iter().take(20) {
+            let why = why.as_ref().map(|why| format!("  {why}")).unwrap_or_default();
+            message.push_str(&format!("\n  {path}{why}"));
+        }
+        if refused.paths.len() > 20 {
+            message.push_str(&format!("\n  ... and {} more", refused.paths.len() - 20));
+        }
+    }
+    let mut error = CommandError::new(FailureKind::Refused, message);
+    let refusals = report.restored.map(RestoreOutcome::refusals).unwrap_or_default();
+    let selector = receipt
+        .from
+        .as_ref()
+        .map(|from| from.id.short().to_owned())
+        .unwrap_or_default();
+    for refusal in refusals {
+        match refusal {
+            Refusal::OtherHistory { saved, .. } => {
+                error = error
+                    .hint(format!(
+                        "apply its changes instead: git checkpoint apply {selector}{}",
+                        report.paths
+                    ))
+                    .hint(format!(
+                        "or open it in its own working tree: git checkpoint fork {selector} --worktree <directory>"
+                    ))
+                    .hint(format!("or go there first: git switch -c <branch> {}", saved.short()));
+            }
+            Refusal::OtherWorktree { .. } => {
+                error = error.hint(format!(
+                    "open it in its own working tree: git checkpoint fork {selector} --worktree <directory>"
+                ));
+            }
+            Refusal::Reverts { .. } => {
+                error = error.hint(format!(
+                    "keep what was committed since: git checkpoint apply {selector}{}",
+                    report.paths
+                ));
+            }
+            Refusal::Blocked { .. } if !refusal.yields_to_force() => {
+                error = error.hint("move what is in the way elsewhere, or choose other paths: -- <pathspec>");
+            }
+            _ => {}
+        }
+    }
+    if refusals.iter().all(Refusal::yields_to_force) {
+        error = error.hint(format!(
+            "to proceed anyway (your files are saved first): {}",
+            report.force
+        ));
+    }
+    error
+}

@@ -1,0 +1,388 @@
+//! Merge of a side with the current files: what is compared with what, and the target state that comes of it.
+
+use std::collections::HashSet;
+
+use super::{
+    super::{Error, Scene, compose::CurrentSnapshot, pathspecs, restore::short, target_state::TargetState},
+    ApplyJournal,
+};
+use crate::{
+    model::{
+        list::{IndexConflict, Lists},
+        path::RepoPath,
+        report::MergeVerdict,
+    },
+    store::{
+        ObjectId, Repository,
+        checkpoint::{self, Checkpoint, object_id},
+        merge::{self, Labels, PathMerge, PathMergeOutcome, Trees},
+        pathspec::PathFilter,
+        tree,
+    },
+};
+
+/// The mode of a directory in a tree.
+const FOLDER: u32 = 0o040_000;
+/// The mode of another repository's commit in a tree.
+const GITLINK: u32 = 0o160_000;
+/// Files read while looking for the new name of a changed file.
+const RENAME_CANDIDATES: usize = 1000;
+
+/// Paths on which both sides do not fit together, and how.
+pub(in crate::ops) type Conflicts = Vec<(RepoPath, MergeVerdict)>;
+
+/// Side that is merged with the current files.
+pub(in crate::ops) struct Sides {
+    /// The files that are brought.
+    pub(in crate::ops) theirs: TargetState,
+    /// The trees that they are compared with.
+    pub(in crate::ops) base: Base,
+}
+
+pub(in crate::ops) enum Base {
+    /// A commit or a tree; `None` is the empty tree.
+    Tree(Option<ObjectId>),
+    /// The files and the index of a checkpoint that both come from, and the commit that it was saved at: a file that the
+    /// present has as that commit has it was cleaned up since.
+    Common {
+        files: ObjectId,
+        index: ObjectId,
+        head: Option<ObjectId>,
+    },
+}
+
+impl Base {
+    /// The state of a checkpoint that both sides come from.
+    pub(in crate::ops) fn common(scene: &Scene<'_>, common: &Checkpoint) -> Result<Self, Error> {
+        let state = TargetState::of(scene, common, &short(common.entry.id))?;
+        Ok(Self::Common {
+            files: state.tree,
+            index: state.index,
+            head: common.document.git.head.as_ref().map(object_id),
+        })
+    }
+}
+
+impl Sides {
+    pub(in crate::ops) fn of(scene: &Scene<'_>, note: &ApplyJournal, checkpoint: &Checkpoint) -> Result<Self, Error> {
+        let subject = note
+            .session
+            .as_ref()
+            .map_or_else(|| short(checkpoint.entry.id), ToString::to_string);
+        let files = TargetState::of(scene, checkpoint, &subject)?;
+        let head = |checkpoint: &Checkpoint| checkpoint.document.git.head.as_ref().map(object_id);
+        if note.reverse {
+            return Ok(Self {
+                base: Base::Tree(Some(files.tree)),
+                theirs: before(scene, checkpoint, &files)?,
+            });
+        }
+        let base = match &note.common {
+            None => Base::Tree(head(checkpoint)),
+            Some(common) => {
+                let id = object_id(common);
+                let common = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
+                Base::common(scene, &common)?
+            }
+        };
+        Ok(Self { theirs: files, base })
+    }
+
+    /// The tree that changes of the index are reported by.
+    fn base_index(&self) -> Option<ObjectId> {
+        match self.base {
+            Base::Tree(base) => base,
+            Base::Common { index, .. } => Some(index),
+        }
+    }
+
+    /// The tree that the present's changes and the checkpoint's are reported by.
+    fn base(&self, repo: &Repository, ours: &TargetState) -> Result<Option<ObjectId>, Error> {
+        let (files, head) = match self.base {
+            Base::Tree(base) => return Ok(base),
+            Base::Common { files, head, .. } => (files, head),
+        };
+        let mut cleaned = Vec::new();
+        for change in tree::diff(repo, head, Some(files), tree::Renames::Off)? {
+            let now = tree::entry(repo, ours.tree, &change.path)?;
+            if now == change.old && now != change.new {
+                cleaned.push((change.path, change.old));
+            }
+        }
+        Ok(Some(merge::edited(repo, files, &cleaned)?))
+    }
+}
+
+/// The files before a checkpoint: of the one before it, else of its commit. `of` is what it has itself.
+fn before(scene: &Scene<'_>, checkpoint: &Checkpoint, of: &TargetState) -> Result<TargetState, Error> {
+    if let Some(parent) = checkpoint.entry.parents.first() {
+        let subject = short(*parent);
+        let earlier = checkpoint::load(scene.repo, *parent).map_err(Error::damaged(&*subject))?;
+        if earlier.document.snapshot.is_some() {
+            return TargetState::of(scene, &earlier, &subject);
+        }
+    }
+    let head = checkpoint.document.git.head.as_ref().map(object_id);
+    let tree = tree::tree_of(scene.repo, head)?;
+    Ok(TargetState {
+        tree,
+        index: tree,
+        lists: Lists::default(),
+        held: Vec::new(),
+        conflicts: Vec::new(),
+        umask: of.umask,
+    })
+}
+
+pub(in crate::ops) struct MergeRun<'a> {
+    pub(in crate::ops) sides: &'a Sides,
+    /// The present when it was interrupted, if it was: then that is merged, not what became of it.
+    pub(in crate::ops) before: Option<&'a TargetState>,
+    pub(in crate::ops) paths: Option<PathFilter>,
+    pub(in crate::ops) index: bool,
+    pub(in crate::ops) label: &'a str,
+}
+
+impl MergeRun<'_> {
+    /// The present with the checkpoint's changes merged in, and the paths in conflict.
+    pub(in crate::ops) fn merge(
+        &self,
+        repo: &Repository,
+        present: &CurrentSnapshot,
+    ) -> Result<(TargetState, Conflicts), Error> {
+        let Some(snapshot) = &present.snapshot else {
+            return Err(Error::NoFiles {
+                subject: "the present".to_owned(),
+            });
+        };
+        if let Some(paths) = self.paths.as_ref().filter(|_| self.before.is_none()) {
+            // What the checkpoint deleted is in the commit that it was saved at.
+            let base = match self.sides.base {
+                Base::Tree(base) => base,
+                Base::Common { files, .. } => Some(files),
+            };
+            pathspecs::require(repo, paths, present, &self.sides.theirs, base.as_slice())?;
+        }
+        let ours = match self.before {
+            Some(before) => before.clone(),
+            None => TargetState {
+                tree: snapshot.tree,
+                index: snapshot.index_tree,
+                lists: snapshot.lists.clone(),
+                held: snapshot.held_blobs.clone(),
+                conflicts: snapshot.conflict_blobs.clone(),
+                umask: snapshot.umask,
+            },
+        };
+        self.merge_into(repo, ours)
+    }
+
+    /// Brings what no tree says: permission bits where the present has the usual ones, and empty directories where nothing
+    /// is.
+    fn beside_trees(&self, repo: &Repository, lists: &mut Lists, merged: ObjectId) -> Result<(), Error> {
+        let mut paths = self.paths.clone();
+        let mut keeps = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));
+        let theirs = &self.sides.theirs.lists;
+        let known: HashSet<_> = lists.modes.iter().map(|(path, _)| path.clone()).collect();
+        for (path, bits) in &theirs.modes {
+            if known.contains(path) || !keeps(path) {
+                continue;
+            }
+            let kind = |root| Ok::<_, Error>(tree::entry(repo, root, path)?.map(|entry| entry.mode));
+            let now = kind(merged)?;
+            if now.is_some() && now == kind(self.sides.theirs.tree)? {
+                lists.modes.push((path.clone(), *bits));
+            }
+        }
+        for directory in &theirs.empty_dirs {
+            if lists.empty_dirs.contains(directory)
+                || !keeps(directory)
+                || tree::entry(repo, merged, directory)?.is_some()
+            {
+                continue;
+            }
+            let bytes = directory.as_bytes();
+            let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+            let mut is_free = true;
+            for (at, _) in slashes {
+                let above = tree::entry(repo, merged, &RepoPath::from(&bytes[..at]))?;
+                is_free &= above.is_none_or(|entry| entry.mode == FOLDER);
+            }
+            if is_free {
+                lists.empty_dirs.push(directory.clone());
+            }
+        }
+        lists.sort();
+        Ok(())
+    }
+
+    pub(in crate::ops) fn merge_into(
+        &self,
+        repo: &Repository,
+        ours: TargetState,
+    ) -> Result<(TargetState, Conflicts), Error> {
+        let base = self.sides.base(repo, &ours)?;
+        let trees = Trees {
+            base,
+            ours: Some(ours.tree),
+            theirs: Some(self.sides.theirs.tree),
+        };
+        let options = merge::MergeOptions {
+            labels: Labels {
+                base: "saved at",
+                ours: "present",
+                theirs: self.label,
+            },
+            drivers: false,
+            rename_candidates: RENAME_CANDIDATES,
+        };
+        let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
+        if let Some(paths) = self.paths.clone() {
+            merged.retain(|path| paths.keeps(&path.path) || paths.keeps(&path.saved));
+        }
+        let skipped = |path: &RepoPath| {
+            self.sides
+                .theirs
+                .lists
+                .skipped
+                .iter()
+                .any(|skipped| skipped.path == *path)
+        };
+        // What the checkpoint did not save is no change.
+        merged.retain(|path| !skipped(&path.saved));
+        let tree = merge::tree(repo, Some(ours.tree), &merged)?;
+        let mut lists = lists(&ours.lists, &self.sides.theirs.lists, &merged);
+        self.beside_trees(repo, &mut lists, tree)?;
+        let mut blobs = ours.conflicts.clone();
+        lists.intent_to_add.clone_from(&ours.lists.intent_to_add);
+        lists.conflicts = unmerged(&ours.lists.conflicts, &mut blobs, &merged);
+        let conflicts = merged
+            .iter()
+            .filter(|path| path.verdict != MergeVerdict::Clean)
+            .map(|path| (path.path.clone(), path.verdict))
+            .collect();
+        let mut goal = TargetState {
+            tree,
+            lists,
+            conflicts: blobs,
+            ..ours
+        };
+        // The index keeps what it has, unless what was staged fits into it.
+        if self.index && Vec::is_empty(&conflicts) {
+            self.stage(repo, &mut goal)?;
+        }
+        Ok((goal, conflicts))
+    }
+
+    /// Merges what was staged at the checkpoint into the index, all of it or nothing: what is unmerged on a side, and
+    /// what both changed, is left to the user.
+    fn stage(&self, repo: &Repository, goal: &mut TargetState) -> Result<(), Error> {
+        let theirs = &self.sides.theirs.lists;
+        if !theirs.conflicts.is_empty() || !goal.lists.conflicts.is_empty() {
+            return Ok(());
+        }
+        let trees = Trees {
+            base: self.sides.base_index(),
+            ours: Some(goal.index),
+            theirs: Some(self.sides.theirs.index),
+        };
+        let options = merge::MergeOptions {
+            labels: Labels {
+                base: "saved at",
+                ours: "present",
+                theirs: self.label,
+            },
+            drivers: false,
+            rename_candidates: RENAME_CANDIDATES,
+        };
+        let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
+        let mut paths = self.paths.clone();
+        let mut keeps = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));
+        merged.retain(|path| keeps(&path.path) || keeps(&path.saved));
+        if merged.iter().any(|path| path.verdict != MergeVerdict::Clean) {
+            return Ok(());
+        }
+        goal.index = merge::tree(repo, Some(goal.index), &merged)?;
+        for path in &theirs.intent_to_add {
+            let is_new =
+                tree::entry(repo, goal.index, path)?.is_none() && tree::entry(repo, goal.tree, path)?.is_some();
+            if is_new && keeps(path) && !goal.lists.intent_to_add.contains(path) {
+                goal.lists.intent_to_add.push(path.clone());
+            }
+        }
+        goal.lists.sort();
+        Ok(())
+    }
+}
+
+/// The unmerged entries of the present with those for the conflicts of a merge, whose blobs are added. A conflict of
+/// files with directories has no stages.
+fn unmerged(ours: &[IndexConflict], blobs: &mut Vec<ObjectId>, merged: &[PathMerge]) -> Vec<IndexConflict> {
+    let has_stages = |path: &&PathMerge| {
+        let sides = [&path.base, &path.ours, &path.theirs];
+        path.verdict.is_conflict()
+            && !matches!(path.verdict, MergeVerdict::Structure | MergeVerdict::Unknown)
+            && sides.into_iter().flatten().all(|side| side.mode != GITLINK)
+    };
+    let mut conflicts = ours.to_vec();
+    for path in merged.iter().filter(has_stages) {
+        conflicts.retain(|conflict| conflict.path != path.path);
+        for (side, stage) in [(&path.base, 1), (&path.ours, 2), (&path.theirs, 3)] {
+            let Some(side) = side else { continue };
+            conflicts.push(IndexConflict {
+                path: path.path.clone(),
+                n: u32::try_from(blobs.len()).unwrap_or(u32::MAX),
+                stage,
+                mode: side.mode,
+            });
+            blobs.push(object_id(&side.id));
+        }
+    }
+    conflicts.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
+    conflicts
+}
+
+/// The permission bits of a file, where they are not the usual ones.
+fn bits_of(lists: &Lists, path: &RepoPath) -> Option<u32> {
+    let found = lists.modes.iter().find(|(listed, _)| listed == path);
+    found.map(|(_, bits)| *bits)
+}
+
+/// The present's lists, with what the checkpoint's say of the files that come from there as they are.
+fn lists(ours: &Lists, theirs: &Lists, merged: &[PathMerge]) -> Lists {
+    let mut lists = Lists {
+        modes: ours.modes.clone(),
+        raw: ours.raw.clone(),
+        held: ours.held.clone(),
+        empty_dirs: ours.empty_dirs.clone(),
+        ..Lists::default()
+    };
+    for path in merged {
+        let PathMergeOutcome::Write(entry) = &path.result else {
+            continue;
+        };
+        // A file of the present that moves to a new name is, but for what is merged in, as it was at the old one.
+        let before = path.removes.as_ref().unwrap_or(&path.path);
+        let whole = path.theirs.as_ref().is_some_and(|theirs| theirs.id == entry.id);
+        let is_raw = if whole {
+            theirs.raw.contains(&path.saved)
+        } else {
+            ours.raw.contains(before)
+        };
+        lists.raw.retain(|raw| *raw != path.path);
+        lists.raw.extend(is_raw.then(|| path.path.clone()));
+        let bits = match &path.ours {
+            None => bits_of(theirs, &path.saved),
+            Some(was) => bits_of(ours, before).map(|bits| match (was.mode, entry.mode) {
+                (from, to) if from == to => bits,
+                // Whoever may read it may run it now; or nobody any more.
+                (_, 0o100_755) => bits | (bits & 0o444) >> 2,
+                _ => bits & !0o111,
+            }),
+        };
+        lists.modes.retain(|(mode, _)| *mode != path.path);
+        lists.modes.extend(bits.map(|bits| (path.path.clone(), bits)));
+    }
+    lists.sort();
+    lists
+}

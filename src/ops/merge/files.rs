@@ -1,0 +1,273 @@
+//! The files of a merge: the working tree with their changes since the common checkpoint merged in.
+
+use super::{
+    super::{
+        Error, Scene,
+        apply::{Base, MergeRun, Sides},
+        compose::CurrentSnapshot,
+        plan_runner::{self, AppliedPlan, PathScope, PlanJob, PlanJournal},
+        refuse,
+        restore::{self, ProgressCallback, RecordFate, RestoreOutcome, RestoreSource, short},
+        session_choice,
+        target_state::{TargetState, UnstagedChanges},
+    },
+    MergeJournal, MergeMethod, MergeOutcome, MergeTips, OPERATION, WithoutFiles, latest_base, losers, outcome, publish,
+};
+use crate::{
+    store::{
+        ObjectId, Repository,
+        ancestry::MergeEdges,
+        checkpoint::object_id,
+        refs::{self, ExpectedValue, RefUpdate},
+        session,
+    },
+    worktree::restore::journal::{self, Journal},
+};
+use std::cell::RefCell;
+
+/// Whether files are merged: `None` for yes, else why not.
+pub(super) fn choice(
+    scene: &Scene<'_>,
+    sides: &MergeTips,
+    how: &MergeMethod,
+    is_here: bool,
+) -> Result<Option<WithoutFiles>, Error> {
+    let (ours, theirs) = (&sides.ours.document, &sides.theirs.document);
+    let refused = if theirs.snapshot.is_none() {
+        WithoutFiles::NotSaved
+    } else if !is_here {
+        WithoutFiles::OtherSession
+    } else if sides.relation(scene, MergeEdges::Files)?.bases.is_empty() {
+        WithoutFiles::Unrelated
+    } else if (&ours.worktree, &ours.host) == (&theirs.worktree, &theirs.host) {
+        WithoutFiles::SameWorktree
+    } else {
+        return Ok((how.files == Some(false)).then_some(WithoutFiles::NotSaved));
+    };
+    match how.files {
+        Some(true) if refused == WithoutFiles::NotSaved => Err(Error::NoFiles {
+            subject: sides.from.to_string(),
+        }),
+        Some(true) => Ok(None),
+        _ => Ok(Some(refused)),
+    }
+}
+
+/// Finishes a merge that was interrupted.
+pub(in crate::ops) fn resume(
+    scene: &Scene<'_>,
+    journal: Journal,
+    noted: &PlanJournal,
+    dry_run: bool,
+    progress: ProgressCallback<'_>,
+) -> Result<RestoreOutcome, Error> {
+    let note: MergeJournal = restore::read_note(noted)?;
+    let before = TargetState::before(scene, noted)?;
+    let sides = noted_sides(scene, &note)?;
+    let how = MergeMethod { dry_run, ..note.how };
+    let base = note.base.as_ref().map(object_id);
+    let merged = run(scene, &sides, &how, None, Some((journal, before, base)), progress)?;
+    merged.files.ok_or(Error::NotInterrupted)
+}
+
+/// Target state of the files of an interrupted merge.
+pub(in crate::ops) fn interrupted_target(
+    scene: &Scene<'_>,
+    noted: &PlanJournal,
+    repo: &Repository,
+) -> Result<TargetState, Error> {
+    let note: MergeJournal = restore::read_note(noted)?;
+    let before = TargetState::before(scene, noted)?;
+    let sides = noted_sides(scene, &note)?;
+    let merged = merged_sides(scene, &sides, note.base.as_ref().map(object_id))?;
+    let merging = MergeRun {
+        sides: &merged,
+        before: Some(&before),
+        paths: None,
+        index: note.how.index,
+        label: &label(&sides),
+    };
+    Ok(merging.merge_into(repo, before.clone())?.0)
+}
+
+/// Moves the session back, if an interrupted merge that is taken back had moved it already.
+pub(in crate::ops) fn forget(scene: &Scene<'_>, noted: &PlanJournal) -> Result<(), Error> {
+    let note: MergeJournal = restore::read_note(noted)?;
+    let theirs = session_choice::load(scene, note.from.as_str(), object_id(&note.theirs))?;
+    let Some(chosen) = session_choice::named(scene, &note.session)? else {
+        return Ok(());
+    };
+    let mut edits = Vec::new();
+    let merged = chosen.tip.document.merged.as_ref();
+    let back = if note.continues_theirs {
+        chosen.tip.merged()
+    } else {
+        chosen.tip.previous()
+    };
+    let other = if note.continues_theirs {
+        chosen.tip.previous()
+    } else {
+        chosen.tip.merged()
+    };
+    if let (Some(_), Some(back)) = (merged.filter(|_| other == Some(theirs.entry.id)), back) {
+        edits.push(RefUpdate {
+            name: session::ref_name(&note.session),
+            expected: ExpectedValue::Is(chosen.tip.entry.id),
+            new: Some(back),
+            message: "checkpoint: merge aborted".to_owned(),
+        });
+        edits.extend(losers::back(scene, &theirs)?);
+    }
+    if !edits.is_empty() {
+        let committer = super::super::compose::people(scene).committer;
+        refs::update(scene.repo, &edits, &committer, scene.wait)?;
+    }
+    Ok(())
+}
+
+fn noted_sides(scene: &Scene<'_>, note: &MergeJournal) -> Result<MergeTips, Error> {
+    let chosen = session_choice::named(scene, &note.session)?;
+    Ok(MergeTips {
+        session: note.session.clone(),
+        ours: chosen.ok_or_else(|| session_choice::absent(scene, &note.session))?.tip,
+        from: note.from.clone(),
+        theirs: session_choice::load(scene, note.from.as_str(), object_id(&note.theirs))?,
+        continues_theirs: note.continues_theirs,
+    })
+}
+
+fn label(sides: &MergeTips) -> String {
+    format!("{} {}", sides.from, short(sides.theirs.entry.id))
+}
+
+/// Sides of the merge of files; without a common checkpoint their commit is the base.
+fn merged_sides(scene: &Scene<'_>, sides: &MergeTips, base: Option<ObjectId>) -> Result<Sides, Error> {
+    let base = match latest_base(scene, base.as_slice())? {
+        Some(common) if common.document.snapshot.is_some() => Base::common(scene, &common)?,
+        _ => Base::Tree(sides.theirs.document.git.head.as_ref().map(object_id)),
+    };
+    Ok(Sides {
+        theirs: TargetState::of(scene, &sides.theirs, sides.from.as_str())?,
+        base,
+    })
+}
+
+/// Merges: first the files, where they are meant, then the rest as one checkpoint. The caller holds the lock of the working
+/// tree.
+pub(super) fn run(
+    scene: &Scene<'_>,
+    sides: &MergeTips,
+    how: &MergeMethod,
+    without: Option<WithoutFiles>,
+    interrupted: Option<(Journal, TargetState, Option<ObjectId>)>,
+    progress: ProgressCallback<'_>,
+) -> Result<MergeOutcome, Error> {
+    let mut out = outcome(sides);
+    out.without_files = without.filter(|_| how.files.is_none());
+    let mut brought = None;
+    if without.is_none() {
+        let (plan, conflicts) = merge_files(scene, sides, how, interrupted, progress)?;
+        out.file_conflicts = conflicts;
+        brought = Some(plan);
+    }
+    let is_done = brought.as_ref().is_none_or(AppliedPlan::is_done);
+    if is_done {
+        publish::publish(scene, sides, how, brought.as_ref(), &mut out)?;
+        if !how.dry_run && brought.is_some() {
+            journal::remove(scene.repo)?;
+        }
+    }
+    out.files = brought.map(|brought| RestoreOutcome {
+        operation: OPERATION.to_owned(),
+        from: Some(RestoreSource {
+            id: sides.theirs.entry.id,
+            session: Some(sides.from.clone()),
+            document: Box::new(sides.theirs.document.clone()),
+        }),
+        brought: Some(brought),
+        unstaged: UnstagedChanges::default(),
+        record: RecordFate::NotMeant,
+        dry_run: how.dry_run,
+        aborted: false,
+    });
+    Ok(out)
+}
+
+type FileConflicts = Vec<(crate::model::path::RepoPath, crate::model::report::MergeVerdict)>;
+
+fn merge_files(
+    scene: &Scene<'_>,
+    sides: &MergeTips,
+    how: &MergeMethod,
+    interrupted: Option<(Journal, TargetState, Option<ObjectId>)>,
+    progress: ProgressCallback<'_>,
+) -> Result<(AppliedPlan, FileConflicts), Error> {
+    let base = match &interrupted {
+        Some((_, _, base)) => *base,
+        None => sides.relation(scene, MergeEdges::Files)?.bases.first().copied(),
+    };
+    let (journal, before) = interrupted.map(|(journal, before, _)| (journal, before)).unzip();
+    let continued = journal.is_some();
+    // What came since the interruption is none of its.
+    let only = journal.as_ref().and_then(|journal: &Journal| journal.paths.clone());
+    let merged = merged_sides(scene, sides, base)?;
+    let label = label(sides);
+    let merging = MergeRun {
+        sides: &merged,
+        before: before.as_ref(),
+        paths: None,
+        index: how.index,
+        label: &label,
+    };
+    let conflicts = RefCell::new(Vec::new());
+    let note = MergeJournal::new(sides, base, how);
+    let job = PlanJob {
+        operation: OPERATION,
+        summary: format!("before merging {}", sides.from),
+        scope: PathScope {
+            only: only.map(|paths| paths.into_iter().collect()),
+            trusted: how.force,
+            include: how.force,
+            // Conflicts are in it as unmerged entries.
+            index: true,
+            ..PathScope::default()
+        },
+        goal: &|repo: &Repository, present: &CurrentSnapshot| {
+            let (goal, found) = merging.merge(repo, present)?;
+            *conflicts.borrow_mut() = found;
+            Ok(goal)
+        },
+        refuse: &|_, present, _| {
+            if how.force || continued {
+                return Ok(Vec::new());
+            }
+            Ok(refuse::in_progress(present).into_iter().collect())
+        },
+        note: serde_json::to_value(&note).unwrap_or_default(),
+        journal,
+        dry_run: how.dry_run,
+        progress,
+    };
+    let brought = plan_runner::apply_plan(scene, &job)?;
+    Ok((brought, conflicts.into_inner()))
+}
+
+/// Whether the latest checkpoint of a session is the merge already, as a killed call left it.
+pub(super) fn is_made(sides: &MergeTips) -> bool {
+    let tip = &sides.ours;
+    let other = if sides.continues_theirs {
+        tip.previous()
+    } else {
+        tip.merged()
+    };
+    tip.document.merged.is_some() && other == Some(sides.theirs.entry.id)
+}
+
+/// The checkpoint before a merge that was made already.
+pub(super) fn before_merge(sides: &MergeTips) -> Option<ObjectId> {
+    if sides.continues_theirs {
+        sides.ours.merged()
+    } else {
+        sides.ours.previous()
+    }
+}

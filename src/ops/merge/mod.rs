@@ -1,0 +1,332 @@
+//! `merge`: another session, or another state of the same one, brought into a session: record, steps, chat and files.
+//!
+//! What is not saved is saved first, so both sides are checkpoints. The base is the checkpoint that both come from. The
+//! files are merged before the session moves, under the journal of every command that changes files: a kill leaves
+//! something that `--continue` finishes and `--abort` takes back. The merge itself is one checkpoint.
+
+mod compose_merge;
+mod files;
+mod losers;
+mod publish;
+
+use serde::{Deserialize, Serialize};
+
+pub(super) use files::{forget, interrupted_target, resume};
+
+use super::{
+    Error, Scene, compose,
+    ref_transaction::Aftermath,
+    restore::{self, ProgressCallback, RestoreOutcome},
+    save::{self, OverClaim, SaveRequest},
+    select,
+    session_choice::{self, SessionChoice},
+};
+use crate::{
+    model::{
+        comparison::RecordDifference,
+        document::{CheckpointKind, SessionStatus},
+        id::{Digest, Oid},
+        name::ShortName,
+        path::RepoPath,
+        record::RecordConflict,
+        report::MergeVerdict,
+        selector::Selector,
+    },
+    store::{
+        ObjectId,
+        ancestry::{self, MergeEdges},
+        chat::ChatMerge,
+        checkpoint::{self, Checkpoint, oid},
+        current, lock,
+    },
+};
+
+/// The name of the operation in the journal and the undo list.
+pub(super) const OPERATION: &str = "merge";
+
+/// Request of a merge.
+#[derive(Clone, Debug)]
+pub struct MergeRequest {
+    /// The session to merge in, or a checkpoint of it.
+    pub selector: Selector,
+    /// How it is done.
+    pub how: MergeMethod,
+}
+
+/// How a merge is done.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct MergeMethod {
+    /// Whether the files are merged; without a choice they are where that makes sense.
+    pub files: Option<bool>,
+    /// Whether what is staged is merged as well.
+    pub index: bool,
+    /// The summary of the session afterwards.
+    pub summary: Option<String>,
+    /// Why the option of the fork point was chosen.
+    pub reason: Option<String>,
+    /// Whether the sessions of the other options are finished.
+    pub finish_others: bool,
+    /// Whether it is done although there are reasons not to.
+    pub force: bool,
+    /// Whether nothing is changed.
+    #[serde(skip)]
+    pub dry_run: bool,
+}
+
+/// Result of a merge, or of its dry run.
+#[derive(Debug)]
+pub struct MergeOutcome {
+    /// The session that was merged into.
+    pub session: ShortName,
+    /// The session that was merged in.
+    pub from: ShortName,
+    /// The checkpoint that was merged in.
+    pub theirs: ObjectId,
+    /// The checkpoint that both come from.
+    pub base: Option<ObjectId>,
+    /// The checkpoint of the merge; `None` in a dry run, or where nothing was made.
+    pub id: Option<ObjectId>,
+    /// Its digest.
+    pub digest: Option<Digest>,
+    /// The checkpoint that holds what was not saved before.
+    pub saved: Option<ObjectId>,
+    /// Whether there was nothing to merge.
+    pub is_up_to_date: bool,
+    /// Differences of the record and the rest; empty where there was nothing to merge.
+    pub report: MergeReport,
+    /// Result for the files; `None` if they were not merged.
+    pub files: Option<RestoreOutcome>,
+    /// Paths on which both sides do not fit together.
+    pub file_conflicts: Vec<(RepoPath, MergeVerdict)>,
+    /// Why the files were not merged, where nobody said so.
+    pub without_files: Option<WithoutFiles>,
+    /// Sessions of other options that were finished.
+    pub finished: Vec<ShortName>,
+    /// Warnings and clean-ups after the change.
+    pub aftermath: Aftermath,
+}
+
+/// Parts of a merge that are no files.
+#[derive(Debug, Default)]
+pub struct MergeReport {
+    /// Differences between our record and the merged one.
+    pub record: Vec<RecordDifference>,
+    /// New conflicts of the record.
+    pub conflicts: Vec<RecordConflict>,
+    /// Messages that came.
+    pub chat: ChatMerge,
+    /// Steps that came.
+    pub steps: usize,
+    /// Lines of the session log that came.
+    pub log: usize,
+    /// Fork points that are decided by it: title and key.
+    pub decided: Vec<(String, String)>,
+}
+
+/// Reason for not merging files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithoutFiles {
+    /// The working tree belongs to another session.
+    OtherSession,
+    /// Both sessions were saved in one working tree.
+    SameWorktree,
+    /// One side was saved without files.
+    NotSaved,
+    /// The sessions have no common checkpoint with files.
+    Unrelated,
+}
+
+/// The two sides of a merge.
+pub(super) struct MergeTips {
+    /// The session that is merged into.
+    pub(super) session: ShortName,
+    /// Its latest checkpoint.
+    pub(super) ours: Checkpoint,
+    /// The session that is merged in.
+    pub(super) from: ShortName,
+    /// Its checkpoint.
+    pub(super) theirs: Checkpoint,
+    /// Whether the merge continues their chain: that of a remote, which stays as others have it.
+    pub(super) continues_theirs: bool,
+}
+
+/// Merges a session into the current one.
+pub fn merge(scene: &Scene<'_>, request: &MergeRequest, progress: ProgressCallback<'_>) -> Result<MergeOutcome, Error> {
+    let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| session_choice::none_current(scene))?;
+    let selected = select::checkpoint(scene, &request.selector)?;
+    let fetched = select::remote(scene, &request.selector).map(|(_, session, _)| session);
+    let theirs = selected.checkpoint;
+    let from = selected
+        .session
+        .or(fetched)
+        .unwrap_or_else(|| theirs.document.session.name.clone());
+    tips(scene, chosen, (from, theirs), false, &request.how, progress)
+}
+
+/// Merges what a remote has of a session into it. The session continues the remote's chain.
+pub(super) fn merge_remote(
+    scene: &Scene<'_>,
+    name: &ShortName,
+    theirs: ObjectId,
+    how: &MergeMethod,
+    progress: ProgressCallback<'_>,
+) -> Result<MergeOutcome, Error> {
+    let chosen = session_choice::named(scene, name)?.ok_or_else(|| session_choice::absent(scene, name))?;
+    let theirs = session_choice::load(scene, name.as_str(), theirs)?;
+    tips(scene, chosen, (name.clone(), theirs), true, how, progress)
+}
+
+fn tips(
+    scene: &Scene<'_>,
+    chosen: SessionChoice,
+    (from, theirs): (ShortName, Checkpoint),
+    continues_theirs: bool,
+    how: &MergeMethod,
+    progress: ProgressCallback<'_>,
+) -> Result<MergeOutcome, Error> {
+    save::guard(scene)?;
+    if let Some(operation) = restore::interrupted(scene)? {
+        return Err(Error::Interrupted { operation });
+    }
+    let mut sides = MergeTips {
+        session: chosen.name.clone(),
+        ours: chosen.tip,
+        from,
+        theirs,
+        continues_theirs,
+    };
+    refuse_claimed(scene, &sides, how)?;
+    let is_here = current::read(scene.repo)?
+        .session
+        .is_some_and(|here| here.id == sides.ours.document.session.id);
+    let chosen_files = files::choice(scene, &sides, how, is_here)?;
+    if !sides.needs(scene, chosen_files.is_none())? {
+        return Ok(up_to_date(&sides));
+    }
+    let mut saved = None;
+    if is_here && !how.dry_run {
+        saved = save_first(scene, &sides, how)?;
+        let again = session_choice::named(scene, &sides.session)?;
+        sides.ours = again.ok_or_else(|| session_choice::absent(scene, &sides.session))?.tip;
+    }
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    restore::begin(scene, how.dry_run)?;
+    let mut out = files::run(scene, &sides, how, chosen_files, None, progress)?;
+    out.saved = saved;
+    Ok(out)
+}
+
+impl MergeTips {
+    /// Whether there is anything to merge.
+    fn needs(&self, scene: &Scene<'_>, files: bool) -> Result<bool, Error> {
+        let edges = if files { MergeEdges::Files } else { MergeEdges::All };
+        Ok(self.relation(scene, edges)?.behind > 0)
+    }
+
+    fn relation(&self, scene: &Scene<'_>, edges: MergeEdges) -> Result<ancestry::CheckpointRelation, Error> {
+        let (ours, theirs) = (self.ours.entry.id, self.theirs.entry.id);
+        ancestry::relation(scene.repo, ours, theirs, edges).map_err(super::compare::damaged)
+    }
+}
+
+fn up_to_date(sides: &MergeTips) -> MergeOutcome {
+    MergeOutcome {
+        is_up_to_date: true,
+        ..outcome(sides)
+    }
+}
+
+/// Outcome in which nothing was done.
+fn outcome(sides: &MergeTips) -> MergeOutcome {
+    MergeOutcome {
+        session: sides.session.clone(),
+        from: sides.from.clone(),
+        theirs: sides.theirs.entry.id,
+        base: None,
+        id: None,
+        digest: None,
+        saved: None,
+        is_up_to_date: false,
+        report: MergeReport::default(),
+        files: None,
+        file_conflicts: Vec::new(),
+        without_files: None,
+        finished: Vec::new(),
+        aftermath: Aftermath::default(),
+    }
+}
+
+fn refuse_claimed(scene: &Scene<'_>, sides: &MergeTips, how: &MergeMethod) -> Result<(), Error> {
+    let by = compose::by(scene, &compose::people(scene));
+    let claim = sides.ours.document.session.claim.as_ref();
+    match claim.filter(|claim| claim.holds_against(&by, scene.now)) {
+        Some(claim) if !how.force => Err(Error::Claimed {
+            session: sides.session.clone(),
+            by: claim.by.clone(),
+            host: claim.host.clone(),
+            until: claim.until,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Saves what is not saved: the draft, the chat and the files that the merge begins with.
+fn save_first(scene: &Scene<'_>, sides: &MergeTips, how: &MergeMethod) -> Result<Option<ObjectId>, Error> {
+    let status = sides.ours.document.session.status;
+    let request = SaveRequest {
+        status: if status == SessionStatus::Paused {
+            SessionStatus::Active
+        } else {
+            status
+        },
+        trigger: Some("before-merge".to_owned()),
+        summary: Some(format!("before merging {}", sides.from)),
+        start: false,
+        claim: if how.force {
+            OverClaim::Forced
+        } else {
+            OverClaim::Automatic
+        },
+        files: sides.ours.document.snapshot.is_some() || how.files != Some(false),
+        ..SaveRequest::new(CheckpointKind::Event)
+    };
+    let named = Scene {
+        session: Some(&sides.session),
+        ..*scene
+    };
+    Ok(match save::save(&named, request)? {
+        super::receipt::CheckpointOutcome::Saved(receipt) => receipt.id,
+        _ => None,
+    })
+}
+
+/// The checkpoint of a merge that both sides come from, with the digest of the latest base.
+fn latest_base(scene: &Scene<'_>, bases: &[ObjectId]) -> Result<Option<Checkpoint>, Error> {
+    let load = |id: &ObjectId| checkpoint::load(scene.repo, *id).map_err(Error::damaged(restore::short(*id)));
+    bases.first().map(load).transpose()
+}
+
+/// Journal note of a merge.
+#[derive(Debug, Serialize, Deserialize)]
+struct MergeJournal {
+    session: ShortName,
+    from: ShortName,
+    theirs: Oid,
+    /// The checkpoint whose files are the base.
+    base: Option<Oid>,
+    continues_theirs: bool,
+    how: MergeMethod,
+}
+
+impl MergeJournal {
+    fn new(sides: &MergeTips, base: Option<ObjectId>, how: &MergeMethod) -> Self {
+        Self {
+            session: sides.session.clone(),
+            from: sides.from.clone(),
+            theirs: oid(sides.theirs.entry.id),
+            base: base.map(oid),
+            continues_theirs: sides.continues_theirs,
+            how: how.clone(),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Putting a merge on its session: one ref transaction, with the sessions of other options.
+
+use super::{
+    super::{
+        Error, Scene,
+        compose::{self, CurrentSnapshot},
+        plan_runner::AppliedPlan,
+        ref_transaction::UndoableRefTransaction,
+        restore, session_choice,
+    },
+    MergeMethod, MergeOutcome, MergeTips, OPERATION, compose_merge,
+    files::{before_merge, is_made},
+    losers,
+};
+use crate::store::{
+    self, ObjectId,
+    checkpoint::{self, oid},
+    lock,
+    objects::Writer,
+    refs::{self, ExpectedValue, RefUpdate},
+    session,
+    undo::Effect,
+};
+
+/// How often it is written again because objects vanished meanwhile.
+const TRIES: usize = 5;
+
+/// Composes the merge on the session's latest checkpoint and puts it there. `brought` is the result for the files.
+pub(super) fn publish(
+    scene: &Scene<'_>,
+    sides: &MergeTips,
+    how: &MergeMethod,
+    brought: Option<&AppliedPlan>,
+    out: &mut MergeOutcome,
+) -> Result<(), Error> {
+    let _session = (!how.dry_run)
+        .then(|| lock::session(scene.repo, &sides.ours.document.session.id, scene.wait))
+        .transpose()?;
+    if is_made(sides) {
+        // By a call that was killed then.
+        out.id = Some(sides.ours.entry.id);
+        out.digest = Some(sides.ours.digest.clone());
+        let edit = edit(sides, before_merge(sides), sides.ours.entry.id);
+        return note(scene, sides, brought, &[edit]);
+    }
+    if !how.dry_run {
+        let tip = session_choice::named(scene, &sides.session)?.map(|chosen| chosen.tip.entry.id);
+        if tip != Some(sides.ours.entry.id) {
+            return Err(store::Error::Moved {
+                name: session::ref_name(&sides.session),
+                expected: Some(sides.ours.entry.id),
+                found: tip,
+            }
+            .into());
+        }
+    }
+    let mut is_rewriting = false;
+    for _ in 0..TRIES {
+        match attempt(scene, sides, how, brought, out, is_rewriting) {
+            Err(Error::Store(store::Error::Vanished { .. })) => is_rewriting = true,
+            result => return result,
+        }
+    }
+    Err(Error::ConcurrentModification)
+}
+
+fn attempt(
+    scene: &Scene<'_>,
+    sides: &MergeTips,
+    how: &MergeMethod,
+    brought: Option<&AppliedPlan>,
+    out: &mut MergeOutcome,
+    is_rewriting: bool,
+) -> Result<(), Error> {
+    let writer = match (how.dry_run, is_rewriting) {
+        (true, _) => Writer::memory(scene.repo),
+        (false, false) => Writer::durable(scene.repo)?,
+        (false, true) => Writer::rewriting(scene.repo)?,
+    };
+    let present = match brought {
+        Some(_) => Some(present(scene, &writer, sides)?),
+        None => None,
+    };
+    let composed = compose_merge::compose_merge(scene, &writer, sides, how, present.as_ref())?;
+    out.report = composed.report;
+    out.base = composed.base;
+    let others = if how.finish_others {
+        losers::others(scene, &sides.theirs)?
+    } else {
+        Vec::new()
+    };
+    out.finished = others.iter().map(|other| other.name.clone()).collect();
+    if how.dry_run {
+        return Ok(());
+    }
+    let mut edits = vec![edit(sides, Some(sides.ours.entry.id), composed.written.id)];
+    let mut needs = composed.written.needs.clone();
+    for other in &others {
+        let (edit, needed) = losers::finish(scene, &writer, other, sides, &out.report.decided)?;
+        edits.push(edit);
+        needs.extend(needed);
+    }
+    let sealed = writer.finish()?;
+    let has_safety = brought.is_some_and(|brought| brought.safety.is_some());
+    if has_safety {
+        let committer = compose::people(scene).committer;
+        out.aftermath
+            .left
+            .extend(refs::update(scene.repo, &edits, &committer, scene.wait)?);
+        let needed = [&needs[..], sealed.relied_on(), sealed.written()].concat();
+        if let Err(error) = refs::verify_present(scene.repo, &needed) {
+            let back: Vec<RefUpdate> = edits.iter().map(back).collect();
+            refs::update(scene.repo, &back, &committer, scene.wait)?;
+            return Err(error.into());
+        }
+        out.aftermath.left.extend(sealed.release());
+        note(scene, sides, brought, &edits)?;
+    } else {
+        let transaction = UndoableRefTransaction {
+            operation: OPERATION,
+            what: what(sides),
+            edits: &edits,
+            sealed: Some(sealed),
+            needs: &needs,
+            ..UndoableRefTransaction::default()
+        };
+        out.aftermath = transaction.run(scene)?;
+    }
+    out.id = Some(composed.written.id);
+    out.digest = Some(composed.written.digest);
+    Ok(())
+}
+
+fn what(sides: &MergeTips) -> String {
+    let id = restore::short(sides.theirs.entry.id);
+    format!("merged {} {id} into {}", sides.from, sides.session)
+}
+
+/// Notes for undo what moved, together with what became of the files.
+fn note(scene: &Scene<'_>, sides: &MergeTips, brought: Option<&AppliedPlan>, edits: &[RefUpdate]) -> Result<(), Error> {
+    let moved = edits.iter().map(|edit| Effect::Ref {
+        name: edit.name.clone(),
+        old: match edit.expected {
+            ExpectedValue::Is(id) => Some(oid(id)),
+            _ => None,
+        },
+        new: edit.new.map(oid),
+    });
+    restore::note_done(scene, OPERATION, what(sides), brought, moved.collect())
+}
+
+/// The files as they are once both sides are merged.
+fn present(scene: &Scene<'_>, writer: &Writer, sides: &MergeTips) -> Result<CurrentSnapshot, Error> {
+    let held = checkpoint::held(scene.repo, &sides.ours).map_err(Error::damaged(sides.session.as_str()))?;
+    writer.trust(held.objects);
+    compose::present(scene, writer, true, &held.trees)
+}
+
+fn edit(sides: &MergeTips, old: Option<ObjectId>, new: ObjectId) -> RefUpdate {
+    RefUpdate {
+        name: session::ref_name(&sides.session),
+        expected: old.map_or(ExpectedValue::Absent, ExpectedValue::Is),
+        new: Some(new),
+        message: "checkpoint: merge".to_owned(),
+    }
+}
+
+fn back(edit: &RefUpdate) -> RefUpdate {
+    RefUpdate {
+        name: edit.name.clone(),
+        expected: edit.new.map_or(ExpectedValue::Absent, ExpectedValue::Is),
+        new: match edit.expected {
+            ExpectedValue::Is(id) => Some(id),
+            _ => None,
+        },
+        message: "checkpoint: taken back, its objects are not all there".to_owned(),
+    }
+}

@@ -1,0 +1,230 @@
+//! Output of `merge`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    count::CountedNoun,
+    slot::Slot,
+    text::{Text, TextLine},
+};
+use crate::model::{
+    comparison::RecordDifference,
+    id::{Digest, Oid},
+    record::RecordConflict,
+};
+
+/// How many lines of a part are shown.
+const LISTED: usize = 20;
+
+/// A merge, or what one would do; its JSON is `git-checkpoint.merge/1`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "A merge of sessions")]
+pub struct MergeView {
+    /// `git-checkpoint.merge/1`.
+    #[schemars(extend("const" = "git-checkpoint.merge/1"))]
+    pub schema: &'static str,
+    /// `merged`, `planned`, `up-to-date` or `refused`.
+    pub outcome: &'static str,
+    /// Whether nothing was changed because that was asked for.
+    pub dry_run: bool,
+    /// The session that was merged into.
+    pub session: String,
+    /// The session that was merged in.
+    pub from: String,
+    /// The checkpoint that was merged in.
+    pub merged: Oid,
+    /// The checkpoint that both come from; null for unrelated sessions.
+    pub base: Option<Oid>,
+    /// The checkpoint of the merge.
+    pub id: Option<Oid>,
+    /// Its digest.
+    pub digest: Option<Digest>,
+    /// The checkpoint that holds what was not saved before the merge.
+    pub saved: Option<Oid>,
+    /// Differences between the record before and after.
+    pub record: Vec<RecordDifference>,
+    /// Contradictions that the record keeps until they are resolved.
+    pub conflicts: Vec<RecordConflict>,
+    /// Messages that came.
+    pub messages: u64,
+    /// Steps that came.
+    pub steps: usize,
+    /// Lines of the session log that came.
+    pub notes: usize,
+    /// Fork points that it decides.
+    pub decided: Vec<DecidedPoint>,
+    /// Sessions of the other options that were finished.
+    pub finished: Vec<String>,
+    /// Result for the files; null if they were not merged.
+    pub files: Option<MergedFiles>,
+    /// Why the files were not merged, where nobody said so.
+    pub without_files: Option<&'static str>,
+}
+
+/// A fork point that is decided.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DecidedPoint {
+    /// The decision to make.
+    pub title: String,
+    /// The option's key.
+    pub option: String,
+}
+
+/// Result of a merge for the files.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MergedFiles {
+    /// Paths that changed.
+    pub changed: Vec<ChangedFile>,
+    /// Paths on which both sides do not fit together.
+    pub conflicts: Vec<ConflictingFile>,
+    /// How many entries of the index became others.
+    pub index: usize,
+    /// The safety checkpoint that holds what was there before.
+    pub safety: Option<Oid>,
+}
+
+/// A path that a merge changed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ChangedFile {
+    /// `write`, `mode` or `delete`.
+    pub act: &'static str,
+    /// The path, C-quoted where it must be.
+    pub path: String,
+}
+
+/// A path in conflict.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConflictingFile {
+    /// The path, C-quoted where it must be.
+    pub path: String,
+    /// Kind of the conflict, in words.
+    pub conflict: &'static str,
+}
+
+impl MergeView {
+    /// Receipt, then what came, what is decided, and the conflicts.
+    pub fn text(&self) -> Text {
+        let mut text = Text::new();
+        let mut line = TextLine::new();
+        if self.outcome == "up-to-date" {
+            line.push(Slot::Good, "Up to date:");
+            line.push(Slot::Plain, " ");
+            line.push(Slot::Session, &self.session);
+            line.push(Slot::Plain, " has all of ");
+            line.push(Slot::Session, &self.from);
+            text.push(line);
+            return text;
+        }
+        line.push(Slot::Added, if self.dry_run { "Would merge" } else { "Merged" });
+        line.push(Slot::Plain, " ");
+        line.push(Slot::Session, &self.from);
+        line.push(Slot::Plain, " ");
+        line.push(Slot::Id, self.merged.short());
+        line.push(Slot::Plain, " into ");
+        line.push(Slot::Session, &self.session);
+        if let Some(id) = &self.id {
+            line.push(Slot::Plain, " ");
+            line.push(Slot::Id, id.short());
+        }
+        match &self.base {
+            Some(base) => line.push(Slot::Dim, format!(", base {}", base.short())),
+            None => line.push(Slot::Dim, ", nothing in common"),
+        }
+        text.push(line);
+        self.parts(&mut text);
+        text
+    }
+
+    fn parts(&self, text: &mut Text) {
+        for change in self.record.iter().take(LISTED) {
+            let (sign, slot) = if change.added {
+                ("+", Slot::Added)
+            } else {
+                ("-", Slot::Removed)
+            };
+            let mut line = TextLine::plain(format!("  {}", change.item));
+            line.pad_to(16);
+            text.push(line.with(slot, format!("{sign} {}", change.text)));
+        }
+        more(text, self.record.len());
+        let counts = [
+            (usize::try_from(self.messages).unwrap_or(usize::MAX), "message"),
+            (self.steps, "step"),
+            (self.notes, "line of the session log"),
+        ];
+        let words: Vec<String> = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, noun)| match (*count, *noun) {
+                (1, noun) => format!("1 {noun}"),
+                (count, "line of the session log") => format!("{count} lines of the session log"),
+                (count, noun) => CountedNoun::new(count, noun).to_string(),
+            })
+            .collect();
+        if !words.is_empty() {
+            text.push(TextLine::plain(format!("  {} came", words.join(", "))));
+        }
+        for point in &self.decided {
+            let mut line = TextLine::plain("  decided: ");
+            line.push(Slot::Plain, format!("{}: ", point.title));
+            line.push(Slot::Session, &point.option);
+            text.push(line);
+        }
+        for session in &self.finished {
+            let mut line = TextLine::plain("  not chosen, finished: ");
+            line.push(Slot::Session, session);
+            text.push(line);
+        }
+        if let Some(files) = &self.files {
+            for file in files.changed.iter().take(LISTED) {
+                let mut line = TextLine::plain(format!("  {}", file.act));
+                line.pad_to(10);
+                text.push(line.with(Slot::Path, &file.path));
+            }
+            more(text, files.changed.len());
+            if files.changed.is_empty() {
+                text.push(TextLine::plain("  the files are as they were"));
+            }
+        }
+        if let Some(why) = self.without_files {
+            text.push(TextLine::new().with(Slot::Dim, format!("  the files were not merged: {why}")));
+        }
+        let files = self.files.iter().flat_map(|files| &files.conflicts);
+        for conflict in files {
+            let mut line = TextLine::plain("  ").with(Slot::Bad, "conflict");
+            line.push(Slot::Plain, "  ");
+            line.push(Slot::Path, &conflict.path);
+            text.push(line.with(Slot::Dim, format!("  {}", conflict.conflict)));
+        }
+        for conflict in self.conflicts.iter().take(LISTED) {
+            let mut line = TextLine::plain("  ").with(Slot::Bad, "conflict");
+            line.push(Slot::Plain, "  ");
+            line.push(Slot::Id, &conflict.id);
+            line.push(Slot::Plain, format!("  {}: ", conflict.member));
+            line.push(Slot::Plain, format!("{} here, ", value(conflict.ours.as_ref())));
+            text.push(line.with(Slot::Plain, format!("{} there", value(conflict.theirs.as_ref()))));
+        }
+        more(text, self.conflicts.len());
+    }
+}
+
+fn more(text: &mut Text, count: usize) {
+    if count > LISTED {
+        text.push(TextLine::new().with(Slot::Dim, format!("  ... and {} more", count - LISTED)));
+    }
+}
+
+/// A value in a line: texts in quotes, others as short JSON.
+fn value(value: Option<&serde_json::Value>) -> String {
+    const LONGEST: usize = 60;
+    let Some(value) = value else {
+        return "nothing".to_owned();
+    };
+    let text = value.to_string();
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    let start: String = text.chars().take(LONGEST).collect();
+    format!("{start}...")
+}

@@ -1,0 +1,172 @@
+//! Checkpoints that a checkpoint comes from: by its own chain, by forks and by merges.
+//!
+//! A prune writes commits again and leaves digests, so checkpoints are known by their digests here.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::{
+    ObjectId, Repository,
+    checkpoint::{self, CheckpointCommit, Fault},
+};
+use crate::model::document::CheckpointKind;
+
+/// The merges that are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeEdges {
+    /// All.
+    All,
+    /// Those that merged files.
+    Files,
+}
+
+/// A checkpoint that could not be read, and why.
+#[derive(Debug)]
+pub struct AncestryFault {
+    /// The checkpoint.
+    pub id: ObjectId,
+    /// Its fault.
+    pub fault: Box<Fault>,
+}
+
+/// Relation of two checkpoints.
+#[derive(Debug)]
+pub struct CheckpointRelation {
+    /// The best common ancestors, latest first. Several after merges in both directions.
+    pub bases: Vec<ObjectId>,
+    /// Checkpoints that the first one alone comes from, itself included.
+    pub ahead: usize,
+    /// Checkpoints that the second one alone comes from, itself included.
+    pub behind: usize,
+}
+
+/// The checkpoints right before one.
+pub fn parents(repo: &Repository, entry: &CheckpointCommit, edges: MergeEdges) -> Result<Vec<ObjectId>, Fault> {
+    let is_start = entry.trailers.kind == Some(CheckpointKind::Start);
+    let mut out: Vec<ObjectId> = entry
+        .parents
+        .first()
+        .copied()
+        .filter(|_| !is_start)
+        .into_iter()
+        .collect();
+    if entry.merged_commit().is_some() {
+        let checkpoint = checkpoint::load(repo, entry.id)?;
+        let merged = checkpoint.document.merged.as_ref();
+        let is_followed = merged.is_some_and(|merged| edges == MergeEdges::All || merged.files);
+        out.extend(checkpoint.merged().filter(|_| is_followed));
+    }
+    Ok(out)
+}
+
+/// Relation of two checkpoints by the chains and merges before them.
+pub fn relation(
+    repo: &Repository,
+    one: ObjectId,
+    other: ObjectId,
+    edges: MergeEdges,
+) -> Result<CheckpointRelation, AncestryFault> {
+    let mut graph = Graph {
+        repo,
+        edges,
+        nodes: HashMap::new(),
+    };
+    let ours = graph.reachable(one, &HashSet::new())?;
+    let known: HashSet<String> = ours.keys().cloned().collect();
+    let theirs = graph.reachable(other, &known)?;
+    let mut bases: Vec<String> = theirs.keys().filter(|key| known.contains(*key)).cloned().collect();
+    if bases.len() > 1 {
+        let mut earlier = HashSet::new();
+        for base in &bases {
+            for parent in graph.nodes[&ours[base]].parents.clone() {
+                earlier.extend(graph.reachable(parent, &HashSet::new())?.into_keys());
+            }
+        }
+        bases.retain(|base| !earlier.contains(base));
+    }
+    let mut common = HashSet::new();
+    for base in &bases {
+        common.extend(graph.reachable(ours[base], &HashSet::new())?.into_keys());
+    }
+    let mut bases: Vec<_> = bases.iter().map(|key| &graph.nodes[&ours[key]]).collect();
+    bases.sort_by_key(|node| std::cmp::Reverse((node.time, node.key.clone())));
+    Ok(CheckpointRelation {
+        bases: bases.iter().map(|node| node.id).collect(),
+        ahead: known.iter().filter(|key| !common.contains(*key)).count(),
+        behind: theirs.keys().filter(|key| !common.contains(*key)).count(),
+    })
+}
+
+/// The checkpoints of the merged sides that one comes from, besides those that `known` has, which is extended.
+pub fn merged_sides(repo: &Repository, tip: ObjectId, known: &mut BTreeSet<ObjectId>) -> Vec<CheckpointCommit> {
+    let mut out = Vec::new();
+    let mut waiting = vec![tip];
+    // What cannot be read ends the walk there: damage is reported by whoever needs the chain.
+    while let Some(id) = waiting.pop() {
+        if !known.insert(id) {
+            continue;
+        }
+        let Ok(entry) = checkpoint::entry(repo, id) else {
+            continue;
+        };
+        waiting.extend(parents(repo, &entry, MergeEdges::All).unwrap_or_default());
+        out.push(entry);
+    }
+    out
+}
+
+#[derive(Clone)]
+struct Node {
+    id: ObjectId,
+    key: String,
+    time: i64,
+    parents: Vec<ObjectId>,
+}
+
+struct Graph<'r> {
+    repo: &'r Repository,
+    edges: MergeEdges,
+    nodes: HashMap<ObjectId, Node>,
+}
+
+impl Graph<'_> {
+    fn node(&mut self, id: ObjectId) -> Result<Node, AncestryFault> {
+        if let Some(node) = self.nodes.get(&id) {
+            return Ok(node.clone());
+        }
+        let faulty = |fault| AncestryFault {
+            id,
+            fault: Box::new(fault),
+        };
+        let entry = checkpoint::entry(self.repo, id).map_err(faulty)?;
+        let node = Node {
+            id,
+            key: entry
+                .trailers
+                .digest
+                .as_ref()
+                .map_or_else(|| id.to_string(), ToString::to_string),
+            time: entry.time.to_chrono().timestamp_millis(),
+            parents: parents(self.repo, &entry, self.edges).map_err(faulty)?,
+        };
+        self.nodes.insert(id, node.clone());
+        Ok(node)
+    }
+
+    /// The checkpoints that one comes from, itself included, by key; what is before one of `known` is left out.
+    fn reachable(
+        &mut self,
+        from: ObjectId,
+        known: &HashSet<String>,
+    ) -> Result<HashMap<String, ObjectId>, AncestryFault> {
+        let mut out = HashMap::new();
+        let mut waiting = vec![from];
+        while let Some(id) = waiting.pop() {
+            let node = self.node(id)?;
+            let is_known = known.contains(&node.key);
+            if out.insert(node.key, id).is_none() && !is_known {
+                waiting.extend(node.parents);
+            }
+        }
+        Ok(out)
+    }
+}

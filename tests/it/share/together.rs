@@ -1,0 +1,101 @@
+//! Two clones that diverged, brought together in one session.
+
+use super::{at, clone, save, shared};
+
+#[test]
+fn two_clones_that_diverged_become_one_session() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("list.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    world.checkpoint(["task", "add", "tokens"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["resume", "auth"]).success();
+    world.checkpoint(["restore", "@"]).success();
+    world.file("list.txt", "1\nbob\n3\n4\n5\n6\n7\n8\n9\n");
+    world.checkpoint(["task", "done", "tokens"]).success();
+    world.checkpoint(["decision", "bob decides"]).success();
+    world.advance(60);
+    let theirs = save(&world, "bob's");
+    world.checkpoint(["push"]).success();
+
+    world.enter("repo");
+    world.file("list.txt", "1\n2\n3\n4\n5\n6\n7\nana\n9\n");
+    world
+        .checkpoint(["message", "add", "--role", "user", "ana says"])
+        .success();
+    world.advance(60);
+    let ours = save(&world, "ana's");
+    world.checkpoint(["todo", "add", "not saved yet"]).success();
+    let refs = world.git_line(["for-each-ref", "refs/checkpoints"]);
+    world
+        .checkpoint(["pull", "--merge", "--dry-run"])
+        .success()
+        .stdout_has("Would merge");
+    assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints"]), refs);
+    // Without --merge it is offered.
+    world
+        .checkpoint(["--advice", "pull"])
+        .success()
+        .stderr_has("git checkpoint pull --merge");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), ours);
+    world.checkpoint(["pull", "--merge"]).success().stdout_has("Merged");
+    // The session continues what others have; what was only here is merged in, and the files of both are here.
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth^"), theirs);
+    assert_eq!(
+        at(&world, "repo", "refs/checkpoints/auth^3^"),
+        ours,
+        "what was not saved was saved first"
+    );
+    assert_eq!(world.read("list.txt"), b"1\nbob\n3\n4\n5\n6\n7\nana\n9\n");
+    let record = world
+        .git(["show", "checkpoints/auth:checkpoint.json"])
+        .success()
+        .stdout_json()["record"]
+        .clone();
+    assert_eq!(record["tasks"][0]["status"], "done");
+    assert_eq!(record["todos"][0]["text"], "not saved yet");
+    assert_eq!(record["decisions"][0]["text"], "bob decides");
+    world.checkpoint(["message", "list"]).success().stdout_has("ana says");
+    world.checkpoint(["pull"]).success().stdout_has("Up to date");
+    world.checkpoint(["push"]).success();
+    world.checkpoint(["remote", "status"]).success();
+    world.checkpoint(["verify", "--all"]).success();
+
+    // The other clone simply goes forward, and its next merge has nothing to do.
+    world.enter("bob");
+    world.checkpoint(["pull"]).success().stdout_has("Pulled");
+    assert_eq!(at(&world, "bob", "refs/checkpoints/auth^"), theirs);
+    world.checkpoint(["pull", "--merge"]).success().stdout_has("Up to date");
+    world.checkpoint(["message", "list"]).success().stdout_has("ana says");
+    world.checkpoint(["verify", "--all"]).success();
+    world.checkpoint(["log", "--graph"]).success().stdout_has("ana's");
+
+    // Both go on once more, in both directions.
+    world.checkpoint(["todo", "add", "of bob"]).success();
+    save(&world, "bob again");
+    world.checkpoint(["push"]).success();
+    world.enter("repo");
+    world.checkpoint(["todo", "add", "of ana"]).success();
+    save(&world, "ana again");
+    world.checkpoint(["pull", "--merge"]).success();
+    let record = world
+        .git(["show", "checkpoints/auth:checkpoint.json"])
+        .success()
+        .stdout_json()["record"]
+        .clone();
+    let todos: Vec<_> = record["todos"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|todo| todo["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(todos, ["not saved yet", "of bob", "of ana"]);
+    world.checkpoint(["push"]).success();
+    // Taken back, both stand where they stood.
+    world.checkpoint(["purge", "--path", "list.txt", "--yes"]);
+    world.checkpoint(["verify", "--all"]).success();
+}
