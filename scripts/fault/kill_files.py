@@ -1,5 +1,5 @@
-"""kill-files [COMMAND...]: restore, apply, undo, redo, pause --clean and resume --apply, killed at every call that changes
-the disk.
+"""kill-files [COMMAND...]: restore, apply, merge, undo, redo, pause --clean and resume --apply, also with chosen hunks,
+killed at every call that changes the disk.
 
 For each call, strace ends the process (SIGKILL) on entering it: the first time it is made, the second, and so on until
 a run comes to its end. After each kill:
@@ -111,14 +111,14 @@ def sweep(name, arguments, prepare, program):
         before, before_state, before_bytes = files(fixture), state(fixture), contents(fixture)
         shutil.copytree(root / "fixture", root / "whole", symlinks=True)
         whole = World(root / "whole", program)
-        whole.checkpoint(*arguments, check=False)
+        whole.checkpoint(*arguments, check=False, data=answers(arguments))
         after, after_state = files(whole), state(whole)
         assert after != before, "the command changes nothing"
 
         def judge(world, when):
             look(world, (before, before_state), before_bytes, (after, after_state), arguments, back=when % 2 == 0)
 
-        points, broken = kills(root, program, arguments, judge)
+        points, broken = kills(root, program, arguments, judge, data=answers(arguments))
         print(f"  {name}: {points} kills, {len(broken)} broken")
         for line in broken:
             print(f"    {line[:600]}")
@@ -147,7 +147,7 @@ def look(world, before, before_bytes, after, arguments, back):
         assert done.returncode in (0, 1), f"ended with {done.returncode}: {done.stderr.decode()}"
         wanted = before if back else after
     elif files(world) == before[0] and state(world) == before[1]:
-        done = world.checkpoint(*arguments, check=False)
+        done = world.checkpoint(*arguments, check=False, data=answers(arguments))
         assert done.returncode in (0, 1), f"ended with {done.returncode}: {done.stderr.decode()}"
         wanted = after
     else:
@@ -155,7 +155,7 @@ def look(world, before, before_bytes, after, arguments, back):
     compare(world, wanted, "back" if wanted is before else "forth")
     assert not leftovers(world), f"left {leftovers(world)}"
     if wanted is before:
-        done = world.checkpoint(*arguments, check=False)
+        done = world.checkpoint(*arguments, check=False, data=answers(arguments))
         assert done.returncode in (0, 1), f"after going back: {done.returncode}: {done.stderr.decode()}"
         compare(world, after, "once more")
     # All of it is taken back, also what was done before the kill.
@@ -163,6 +163,28 @@ def look(world, before, before_bytes, after, arguments, back):
     compare(world, before, "taken back")
     # And the command after that.
     world.checkpoint("save", "--allow-empty", "-m", "after")
+
+
+def answers(arguments):
+    """The first hunk of each file, and not the rest."""
+    return b"y\nd\n" * 40 if "-p" in arguments else None
+
+
+def diverged(world):
+    """Another session of the same beginning, with other files and another record."""
+    mine = {path: (world.repo / path).read_text() for path in ("src/file3", "README")}
+    name = world.git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints").decode().split()[0]
+    world.checkpoint("fork", "@", "--name", "other")
+    world.write("src/file3", "theirs\n")
+    world.write("README", "theirs\n")
+    world.write("theirs/new", "theirs\n")
+    world.checkpoint("todo", "add", "their todo")
+    world.checkpoint("save", "-m", "theirs")
+    shutil.rmtree(world.repo / "theirs")
+    for path, text in mine.items():
+        world.write(path, text)
+    world.write("README", "ours\n")
+    world.checkpoint("switch", name)
 
 
 def restored(world):
@@ -177,6 +199,9 @@ def taken_back(world):
 COMMANDS = {
     "restore": (["restore", "@", "--index"], lambda world: None),
     "apply": (["apply", "@"], lambda world: None),
+    "merge": (["merge", "other", "--files"], diverged),
+    "restore-p": (["restore", "@", "-p"], lambda world: None),
+    "apply-p": (["apply", "@", "-p"], lambda world: None),
     "undo": (["undo"], restored),
     "redo": (["redo"], taken_back),
     "clean": (["pause", "--clean"], lambda world: None),

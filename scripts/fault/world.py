@@ -137,17 +137,17 @@ def copy(source, target, program):
     return World(target, program)
 
 
-def kills(root, program, arguments, look):
+def kills(root, program, arguments, look, data=None):
     """Runs a command on copies of `root/fixture`, killed at every call that changes the disk; `look` judges each.
 
     For each call, strace ends the process (SIGKILL) on entering it: the first time it is made, the second, and so on
-    until a run meets no such call. Gives the number of kills and what was found broken.
+    until a run meets no such call. `data` is what it reads. Gives the number of kills and what was found broken.
     """
     points, broken = 0, []
     for call in CALLS:
         for when in itertools.count(1):
             world = copy(root / "fixture", root / "trial", program)
-            ended = world.inject(call, when, "signal=KILL", *arguments)
+            ended = world.inject(call, when, "signal=KILL", *arguments, data=data)
             if not ended.met:
                 break
             points += 1

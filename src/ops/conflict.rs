@@ -193,10 +193,9 @@ fn replacement(old: Option<&Value>, new: Option<&Value>) -> Value {
     for name in old.keys().filter(|name| !new.contains_key(*name)) {
         out.insert(name.clone(), Value::Null);
     }
+    // Also what is the same: a patch is checked without what it changes.
     for (name, value) in new {
-        if old.get(name) != Some(value) {
-            out.insert(name.clone(), replacement(old.get(name), Some(value)));
-        }
+        out.insert(name.clone(), replacement(old.get(name), Some(value)));
     }
     Value::Object(out)
 }

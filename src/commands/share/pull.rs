@@ -202,7 +202,7 @@ fn planned(pulled: &PulledSession) -> TextLine {
         PullOutcome::New { checkpoints: count } => format!("Would pull {name}, new, {}", checkpoints(*count)),
         PullOutcome::Forward { checkpoints: count } => format!("Would pull {name}, {}", checkpoints(*count)),
         PullOutcome::Parted { tail, ours, theirs, .. } => format!(
-            "Would pull {name}, {}; {} of yours would become session {tail}",
+            "Would pull {name}, {}; {} of yours would become session {tail}, or with --merge both stay one session",
             checkpoints(*theirs),
             checkpoints(*ours)
         ),
@@ -223,8 +223,8 @@ fn hints(context: &Context, pulled: &PulledSession) {
         PullOutcome::Forward { .. } => format!("see what is new: git checkpoint resume {name}"),
         PullOutcome::Parted { tail, fork, .. } => {
             if fork.is_some() {
-                let together = "keep one session instead: git checkpoint undo && git checkpoint pull --merge";
-                context.ui.hint("Pulled", together);
+                let together = format!("bring both together: git checkpoint merge {name}");
+                context.ui.hint("Pulled", &together);
             }
             format!("see what each did: git checkpoint compare {name} {tail}")
         }

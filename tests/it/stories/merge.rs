@@ -58,7 +58,7 @@ fn two_agents_in_two_forks_and_a_decision() {
             "../winnow",
         ])
         .success();
-    for (option, id) in [("nom", "n"), ("winnow", "w")] {
+    for option in ["nom", "winnow"] {
         world.enter(option);
         world.file("app", format!("v0\nparser: {option}\nend\n"));
         world.file(format!("{option}.rs"), format!("use {option};\n"));
@@ -66,15 +66,7 @@ fn two_agents_in_two_forks_and_a_decision() {
             .checkpoint(["decision", &format!("{option} needs no macro")])
             .success();
         world
-            .checkpoint([
-                "message",
-                "add",
-                "--role",
-                "assistant",
-                &format!("{option} works"),
-                "--id",
-                id,
-            ])
+            .checkpoint(["message", "add", "--role", "assistant", &format!("{option} works")])
             .success();
         world.advance(10);
         world.checkpoint(["save", "-m", &format!("{option} parses")]).success();
@@ -208,7 +200,7 @@ fn contradictions_are_resolved_by_a_command() {
     world.checkpoint(["start", "base"]).success();
     world.checkpoint(["task", "add", "one"]).success();
     world
-        .checkpoint(["state", "set", "/db", "{\"host\": \"a\", \"port\": 1}"])
+        .checkpoint(["state", "set", "--at", "/db", "{\"host\": \"a\", \"port\": 1}"])
         .success();
     world.checkpoint(["phase", "1", "3"]);
     world.checkpoint(["save", "-m", "start"]).success();
@@ -217,13 +209,19 @@ fn contradictions_are_resolved_by_a_command() {
         .success();
     world.enter("other");
     world.checkpoint(["task", "done", "one"]).success();
-    world.checkpoint(["state", "set", "/db/host", "\"b\""]).success();
-    world.checkpoint(["state", "set", "/db/user", "\"x\""]).success();
+    world
+        .checkpoint(["state", "set", "--at", "/db/host", "\"b\""])
+        .success();
+    world
+        .checkpoint(["state", "set", "--at", "/db/user", "\"x\""])
+        .success();
     world.checkpoint(["save", "-m", "other"]).success();
     world.enter("repo");
     world.checkpoint(["task", "drop", "one"]);
     world.checkpoint(["task", "edit", "one", "--notes", "mine"]).success();
-    world.checkpoint(["state", "set", "/db/host", "\"c\""]).success();
+    world
+        .checkpoint(["state", "set", "--at", "/db/host", "\"c\""])
+        .success();
     let merged = world.checkpoint(["merge", "other", "--json"]);
     let merged = merged.stdout_json();
     let places: Vec<_> = merged["conflicts"]
