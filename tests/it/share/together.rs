@@ -94,6 +94,6 @@ fn two_clones_that_diverged_become_one_session() {
     assert_eq!(todos, ["not saved yet", "of bob", "of ana"]);
     world.checkpoint(["push"]).success();
     // Taken back, both stand where they stood.
-    world.checkpoint(["purge", "--path", "list.txt", "--yes"]);
+    world.checkpoint(["purge", "--yes", "--", "list.txt"]).success();
     world.checkpoint(["verify", "--all"]).success();
 }

@@ -182,9 +182,9 @@ fn two_agents_in_two_forks_and_a_decision() {
     );
     assert_eq!(titles(&record, "decisions", "text").len(), 2);
     // What was merged in stays readable when its session goes, and a prune keeps the merges.
-    world.checkpoint(["delete", "base-nom", "--yes"]).success();
+    world.checkpoint(["delete", "base-nom"]).success();
     world.advance(5_000_000);
-    world.checkpoint(["prune", "--keep-last", "1", "--yes"]).success();
+    world.checkpoint(["prune", "--keep-last", "1"]).success();
     world.checkpoint(["verify", "--all"]).success();
     world.git(["fsck", "--strict"]).success();
     world
