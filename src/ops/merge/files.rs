@@ -246,6 +246,7 @@ fn merge_files(
         note: serde_json::to_value(&note).unwrap_or_default(),
         journal,
         dry_run: how.dry_run,
+        expectation: plan_runner::PlanExpectation::default(),
         progress,
     };
     let brought = plan_runner::apply_plan(scene, &job)?;
