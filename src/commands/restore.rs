@@ -191,19 +191,17 @@ struct RestoreMethod {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
-    let parts = match args.patch {
-        true => {
-            let request = request(&args, context, &opened)?;
-            let chosen =
-                crate::ops::parts::choose_for_restore(&opened.scene(), &request, &|git| parts::ask(context, git))?;
-            if chosen.is_empty() {
-                context.ui.status(TextLine::plain("no hunk was chosen"));
-                return Ok(());
-            }
-            Some(chosen)
+    let mut parts = None;
+    if args.patch {
+        let request = request(&args, context, &opened)?;
+        let ask = |git| parts::ask(context, git);
+        let chosen = crate::ops::parts::choose_for_restore(&opened.scene(), &request, &ask)?;
+        if chosen.is_empty() {
+            context.ui.status(TextLine::plain("no hunk was chosen"));
+            return Ok(());
         }
-        false => None,
-    };
+        parts = Some(chosen);
+    }
     let mut restored = bring_back(&args, context, &opened, false, parts.as_ref())?;
     // Only committed work is against it: a person may say yes.
     if !args.dry_run

@@ -86,12 +86,11 @@ fn without_colors(line: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(line.len());
     let mut rest = line;
     while let Some((first, more)) = rest.split_first() {
-        match color(rest) {
-            Some(length) => rest = &rest[length..],
-            None => {
-                out.push(*first);
-                rest = more;
-            }
+        if let Some(length) = color(rest) {
+            rest = &rest[length..];
+        } else {
+            out.push(*first);
+            rest = more;
         }
     }
     out
