@@ -254,7 +254,7 @@ fn run(
     let goal = |repo: &Repository, present: &CurrentSnapshot| {
         let (mut goal, mut found) = merging.merge(repo, present)?;
         if let Some(parts) = &note.parts {
-            goal = parts::target(repo, TargetState::present(present)?, &goal, parts)?;
+            goal = parts::target(repo, parts::start(merging.before, present)?, &goal, parts)?;
             let unmerged = |path: &RepoPath| goal.lists.conflicts.iter().any(|conflict| conflict.path == *path);
             found.retain(|(path, _)| unmerged(path));
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Error, Scene,
     compose::{self, CurrentSnapshot},
-    pathspecs,
+    pathspecs, plan_runner,
     restore::{RestoreRequest, short},
     save, select,
     target_state::TargetState,
@@ -25,6 +25,7 @@ use crate::{
         spill::SpillDirectory,
         tree,
     },
+    worktree::restore::journal::Journal,
 };
 
 /// The mode of another repository's commit in a tree.
@@ -184,6 +185,20 @@ pub(super) fn restricted(
         tree: merge::edited(repo, now.tree, &edits)?,
         ..goal.clone()
     })
+}
+
+/// The files that an interrupted operation began with; `None` without one.
+pub(super) fn began(scene: &Scene<'_>, journal: Option<&Journal>) -> Result<Option<TargetState>, Error> {
+    let before = |journal: &Journal| TargetState::before(scene, &plan_runner::noted(journal)?);
+    journal.map(before).transpose()
+}
+
+/// The files that parts are put into: those that an interrupted operation began with, else the current ones.
+pub(super) fn start(began: Option<&TargetState>, present: &CurrentSnapshot) -> Result<TargetState, Error> {
+    match began {
+        Some(began) => Ok(began.clone()),
+        None => TargetState::present(present),
+    }
 }
 
 /// The current files with the chosen parts.

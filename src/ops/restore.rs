@@ -129,7 +129,6 @@ pub(super) struct RestoreJournal {
     /// The checkpoint that was restored last before this one.
     #[serde(default)]
     earlier: Option<Digest>,
-    /// The parts that were chosen.
     #[serde(default)]
     parts: Option<Vec<ChosenPart>>,
 }
@@ -420,6 +419,7 @@ impl RestoreRun<'_> {
             .map_or_else(|| short(checkpoint.entry.id), ToString::to_string);
         let continued = interrupted.is_some();
         let (journal, change) = interrupted.unzip();
+        let began = parts::began(scene, journal.as_ref())?;
         let unstaged = Cell::new(UnstagedChanges::default());
         let reversals = RefCell::new(Vec::new());
         let brought = if *files {
@@ -442,7 +442,7 @@ impl RestoreRun<'_> {
                         unstaged.set(target_state::unstaged(repo, checkpoint, &goal, present, paths)?);
                     }
                     match &note.parts {
-                        Some(parts) => parts::target(repo, TargetState::present(present)?, &goal, parts),
+                        Some(parts) => parts::target(repo, parts::start(began.as_ref(), present)?, &goal, parts),
                         None => Ok(goal.clone()),
                     }
                 },

@@ -260,7 +260,7 @@ fn files_are_merged_as_git_merges_them() {
     let lines = |edit: &[(usize, &str)]| {
         let mut all: Vec<String> = (1..=20).map(|n| n.to_string()).collect();
         for (at, word) in edit {
-            all[*at] = (*word).to_owned();
+            (*word).clone_into(&mut all[*at]);
         }
         all.join("\n") + "\n"
     };

@@ -7,7 +7,7 @@ use crate::support::{Output, PROGRAM, World};
 fn lines(edits: &[(usize, &str)]) -> String {
     let mut all: Vec<String> = (1..=40).map(|n| n.to_string()).collect();
     for (at, word) in edits {
-        all[*at] = (*word).to_owned();
+        (*word).clone_into(&mut all[*at]);
     }
     all.join("\n") + "\n"
 }
