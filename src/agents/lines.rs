@@ -181,7 +181,7 @@ pub fn records(bytes: &[u8]) -> (Vec<(usize, Value)>, Report) {
     } else if taken < bytes.len() as u64 {
         report
             .skipped
-            .push((splitter.lines + 1, "the last line is cut off".to_owned()));
+            .push((splitter.lines + 1, "the last line is incomplete".to_owned()));
     }
     (out, report)
 }
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(report.skipped.len(), 2);
         assert_eq!(
             (report.skipped[1].0, report.skipped[1].1.as_str()),
-            (9, "the last line is cut off")
+            (9, "the last line is incomplete")
         );
     }
 

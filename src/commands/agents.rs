@@ -314,7 +314,7 @@ fn program(context: &Context) -> Result<String, CommandError> {
     let Some(own) = context.env.program.clone() else {
         return Err(CommandError::new(
             FailureKind::Fatal,
-            "the system does not tell where this program is",
+            "cannot find out where this program is installed",
         ));
     };
     let own = own.canonicalize().unwrap_or(own);

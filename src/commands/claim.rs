@@ -19,7 +19,7 @@ use crate::{
     store,
 };
 
-/// Claim a session, so that others leave it alone for a while
+/// Claim a session for exclusive use
 ///
 /// A claim is part of the session and is visible to others after a push. Automatic checkpoints of others leave a claimed
 /// session alone, and others who save to it are warned. Of two that claim at once one is refused.
@@ -45,7 +45,7 @@ pub(super) struct Args {
     whom: IdentityArgs,
 }
 
-/// Release a session that was claimed
+/// Release a claimed session
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -30,7 +30,7 @@ use crate::{
 ///
 /// Nothing is erased: 'message list --full' shows the whole chat. The summary comes from the program in
 /// checkpoint.compactCommand, else it is extractive: lines taken from the messages by simple rules, offline. Saving and
-/// requesting do this by themselves at checkpoint.compactAt tokens.
+/// requesting do this automatically at checkpoint.compactAt tokens.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -60,7 +60,7 @@ pub(super) struct Events {
     pub(super) events: bool,
 }
 
-/// Clear the chat of the session, after asking
+/// Clear the chat of the session
 ///
 /// The checkpoint before keeps it, and 'git checkpoint undo' brings it back.
 #[derive(Debug, clap::Args)]
@@ -105,7 +105,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if context.env.flag(compact::MARK) == Some(true) {
         return Err(CommandError::new(
             FailureKind::Refused,
-            "a compaction is running: a summarising program cannot start one",
+            "a compaction is running: a summarizing program cannot start one",
         ));
     }
     let chat = SessionChat::open(&scene)?;
@@ -133,11 +133,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     for trouble in &receipt.trouble {
         context.ui.warning(&format!("the checkpoint is saved, but: {trouble}"));
     }
+    for trouble in super::export::after_save(&scene, &receipt.session) {
+        context.ui.warning(&trouble);
+    }
     let found = chat::compaction(&receipt.document).filter(|found| found.version == prepared.compaction.version);
     let Some(found) = found else {
         return Err(CommandError::new(
             FailureKind::Locked,
-            "the chat was changed by others meanwhile, and was not compacted",
+            "the chat changed during the compaction, and was not compacted",
         )
         .hint("try again"));
     };
@@ -157,14 +160,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     line.push(Slot::Session, receipt.session.as_str());
     line.push(
         Slot::Plain,
-        format!(": {} tokens, now {}", found.tokens_before, found.tokens_after),
+        format!(
+            ": {} tokens of messages, now {}",
+            found.tokens_before, found.tokens_after
+        ),
     );
     line.push(
         Slot::Dim,
         if found.by == "extractive" {
-            " (extractive summary)"
+            " with the extractive summary"
         } else {
-            " (summary by checkpoint.compactCommand)"
+            " with the summary by checkpoint.compactCommand"
         },
     );
     context.ui.receipt(line);
@@ -197,7 +203,7 @@ fn dry_run(
     }
     let text = match plan {
         Some(plan) => format!(
-            "would summarise {} ({} tokens), and keep the last {} ({} tokens)",
+            "would summarize {} ({} tokens), and keep the last {} ({} tokens)",
             messages(plan.covered),
             plan.tokens - plan.kept_tokens,
             plan.kept,
@@ -267,7 +273,7 @@ pub(super) fn completed(context: &Context, events: &Events, prepared: &PreparedS
             &compact::complete(receipt.session.as_str(), &receipt.document),
         );
         context.ui.status(TextLine::plain(format!(
-            "compacted {} of the chat: {} tokens, now {}",
+            "compacted {} of the chat: {} tokens of messages, now {} with the summary",
             messages(found.messages),
             found.tokens_before,
             found.tokens_after
@@ -300,7 +306,7 @@ pub(super) fn before_reading(context: &Context, opened: &OpenedRepository, event
             warn(context, &prepared);
             let found = &prepared.compaction;
             context.ui.status(TextLine::plain(format!(
-                "compacted {} of {}: {} tokens before",
+                "compacted {} of {}: {} tokens of messages before",
                 messages(found.messages),
                 outcome.receipt().session,
                 found.tokens_before

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Keep what the project is about with the session
+/// Store the project context
 ///
 /// It is saved as 'context.md' next to the record and is part of every request.
 #[derive(Debug, clap::Args)]

@@ -7,6 +7,7 @@ use super::{
     error::CommandError,
     failure,
     opening::{self, IdentityArgs},
+    share,
 };
 use crate::{
     ops::{
@@ -25,18 +26,23 @@ use crate::{
 ///
 /// It stays there until 'git checkpoint prune' empties the trash; 'git checkpoint undo' brings it back. Files, commits
 /// and branches of the project are not touched, nor are the working tree and the branch that a fork was given: 'git
-/// worktree remove' and 'git branch -D' take those away. To remove content for good, see 'git checkpoint purge'.
+/// worktree remove' and 'git branch -D' take those away. To remove content permanently, see 'git checkpoint purge'.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   Remove a session that led nowhere:
     git checkpoint delete try-winnow
   It was the wrong one:
-    git checkpoint undo")]
+    git checkpoint undo
+  On a remote, where everybody could see it:
+    git checkpoint delete --remote origin try-winnow")]
 pub(super) struct Args {
     /// The sessions
     #[arg(value_name = "SESSION", required = true)]
     selectors: Vec<String>,
+    /// Delete them on this remote, as they were last fetched or pushed; sessions here stay
+    #[arg(long, value_name = "REMOTE")]
+    remote: Option<String>,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -74,6 +80,9 @@ pub(super) struct UnpinArgs {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
+    if let Some(remote) = &args.remote {
+        return share::remove::run(remote, &args.selectors, args.dry_run, context, &opened);
+    }
     let selectors = args
         .selectors
         .iter()

@@ -24,11 +24,11 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  What changed since the newest checkpoint of the current session:
+  What changed since the latest checkpoint of the current session:
     git checkpoint diff
   What is not committed, untracked files too:
     git checkpoint diff HEAD
-  What one checkpoint added to the one before, in one folder:
+  What one checkpoint added to the one before, in one directory:
     git checkpoint diff auth~1 auth -- src
   A patch to apply elsewhere:
     git checkpoint diff auth~1 auth --no-record | git -C ../other apply
@@ -59,7 +59,7 @@ pub(super) struct Args {
     /// End records with NUL and quote no names
     #[arg(short = 'z')]
     nul: bool,
-    /// Match the commits that the two sides made since they parted, as 'git range-diff' does
+    /// Match the commits that the two sides made since they diverged, as 'git range-diff' does
     #[arg(long, group = "form", requires_all = ["old", "new"], conflicts_with_all = ["nul", "renames"])]
     range: bool,
     /// Detect renames; the similarity threshold in percent

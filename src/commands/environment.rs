@@ -76,7 +76,7 @@ pub struct Terminals {
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
     /// The current directory was removed, or may not be read.
-    #[error("cannot tell the current directory: {}", reason(.0))]
+    #[error("cannot read the current directory: {}", reason(.0))]
     Folder(std::io::Error),
 }
 

@@ -55,12 +55,13 @@ impl From<Error> for CommandError {
                 }
                 of(FailureKind::Damaged)
                     .hint(format!("see what is damaged: git checkpoint verify {subject}"))
-                    .hint("go on from the newest whole checkpoint: git checkpoint repair")
+                    .hint("recover from the latest intact checkpoint: git checkpoint repair")
             }
-            Error::NotFound { ref text, .. } if text == "-" => {
-                Self::new(FailureKind::NotFound, "no session was current before in this work tree")
-                    .hint("see what there is: git checkpoint list")
-            }
+            Error::NotFound { ref text, .. } if text == "-" => Self::new(
+                FailureKind::NotFound,
+                "no other session was current in this working tree before",
+            )
+            .hint("see what there is: git checkpoint list"),
             Error::NotFound {
                 ref candidates,
                 ref text,
@@ -104,7 +105,7 @@ impl From<Error> for CommandError {
             }
             Error::NoSession { ref damaged, .. } if !damaged.is_empty() => of(FailureKind::Damaged)
                 .hint("see what is damaged: git checkpoint verify --all")
-                .hint("go on from the newest whole checkpoint: git checkpoint repair"),
+                .hint("recover from the latest intact checkpoint: git checkpoint repair"),
             Error::NoSession {
                 any: false,
                 ref fetched,
@@ -114,7 +115,7 @@ impl From<Error> for CommandError {
                 let out = of(FailureKind::NotFound).hint("make the first one: git checkpoint save");
                 match (fetched, remote) {
                     (Some(fetched), _) => out.hint(format!(
-                        "or take up one that was fetched: git checkpoint resume {fetched}"
+                        "or resume one that was fetched: git checkpoint resume {fetched}"
                     )),
                     (None, Some(remote)) => {
                         out.hint(format!("or see what others pushed: git checkpoint fetch {remote}"))
@@ -123,13 +124,13 @@ impl From<Error> for CommandError {
                 }
             }
             Error::NoSession { any: true, .. } => of(FailureKind::NotFound)
-                .hint("take one up: git checkpoint resume <session>")
+                .hint("resume one: git checkpoint resume <session>")
                 .hint("see what there is: git checkpoint list"),
             Error::NoSuchStep { ref session, .. } => {
                 of(FailureKind::NotFound).hint(format!("see its checkpoints: git checkpoint log {session}"))
             }
             Error::Exists { ref name } => of(FailureKind::Fatal)
-                .hint(format!("take it up: git checkpoint resume {name}"))
+                .hint(format!("resume it: git checkpoint resume {name}"))
                 .hint("or choose another name"),
             Error::NameTaken { ref session, .. } => of(FailureKind::Fatal)
                 .hint("choose another name, or leave --name out")
@@ -150,7 +151,7 @@ impl From<Error> for CommandError {
                 .hint("make a repository of the directory you work in, or if you mean it:")
                 .hint("git -c checkpoint.allowHome=true checkpoint ..."),
             Error::Finished { ref session, .. } => {
-                of(FailureKind::Refused).hint(format!("take it up again: git checkpoint resume {session}"))
+                of(FailureKind::Refused).hint(format!("resume it: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::ConcurrentModification => of(FailureKind::Locked).hint("try again"),
             Error::PlanChanged => of(FailureKind::Refused)
@@ -158,6 +159,10 @@ impl From<Error> for CommandError {
             Error::KeyReused { ref id, .. } => of(FailureKind::Refused).hint(format!(
                 "use another key, or see what was saved: git checkpoint show {id}"
             )),
+            Error::NothingToAmend { .. } => of(FailureKind::NotFound).hint("save the first one: git checkpoint save"),
+            Error::AmendPushed { .. } => {
+                of(FailureKind::Refused).hint("save another one: git checkpoint save -m '...'")
+            }
             Error::Claimed { ref session, .. } => {
                 of(FailureKind::Refused).hint(format!("take it over: git checkpoint claim {session} --force"))
             }
@@ -202,7 +207,7 @@ impl From<Error> for CommandError {
                 .hint("then allow them: git checkpoint replay --run --trust"),
             Error::Child(_) => of(FailureKind::Step),
             Error::FirstOfSession { ref session } => {
-                of(FailureKind::Refused).hint(format!("purge the session as a whole: git checkpoint purge {session}"))
+                of(FailureKind::Refused).hint(format!("purge the whole session: git checkpoint purge {session}"))
             }
             Error::NoCommits { .. } | Error::Unrelated { .. } => {
                 of(FailureKind::NotFound).hint("compare the checkpoints themselves: git checkpoint compare")
@@ -243,13 +248,11 @@ impl From<Error> for CommandError {
                 .hint("keep them first: git checkpoint save")
                 .hint("then replace them: git checkpoint restore --continue --force, or --abort --force"),
             Error::NotInterrupted | Error::NothingTo { .. } => of(FailureKind::Negative),
-            Error::NotLast { .. } => of(FailureKind::Refused).hint("take that back: git checkpoint undo --older"),
+            Error::NotLast { .. } => of(FailureKind::Refused).hint("undo that one: git checkpoint undo --older"),
             Error::ChangedSince { .. } => of(FailureKind::Refused),
             Error::RecordChanged { direction, .. } => of(FailureKind::Refused)
                 .hint("keep the record as it is now: git checkpoint save")
-                .hint(format!(
-                    "then take it back all the same: git checkpoint {direction} --force"
-                )),
+                .hint(format!("to proceed anyway: git checkpoint {direction} --force")),
         }
     }
 }

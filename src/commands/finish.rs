@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::{
     Context,
     error::CommandError,
+    input,
     opening::{self, IdentityArgs},
     save, summary,
 };
@@ -74,7 +75,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     request.files = !args.no_files;
     request.dry_run = args.dry_run;
     if let Some(path) = &args.error_file {
-        let bytes = save::read_file(context, path, ERROR_LIMIT, "the error file")?;
+        let bytes = input::read_file(context, path, ERROR_LIMIT, "the error file")?;
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim();
         let (message, stack) = text.split_once('\n').unwrap_or((text, ""));

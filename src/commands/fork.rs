@@ -24,6 +24,7 @@ use crate::{
         text::{Text, TextLine},
     },
     store::{
+        self,
         checkpoint::oid,
         patch::{PatchFormat, PatchOptions},
     },
@@ -39,9 +40,9 @@ Examples:
   Try something else from where you are, and come back later:
     git checkpoint fork @ --name try-winnow
     git checkpoint switch -
-  Beside the present work, in a directory of its own:
+  Next to your current work, in its own directory:
     git checkpoint fork auth~2 --name try-winnow --worktree ../try
-  One session for each option of a fork point, each in its folder:
+  One session for each option of a fork point, each in its directory:
     git checkpoint fork @ --option nom --worktree ../nom --option winnow --worktree ../winnow")]
 pub(super) struct Args {
     /// The checkpoint
@@ -139,8 +140,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "forks": made.iter().map(json_of).collect::<Vec<_>>(),
         }))?;
     } else if context.ui.options().quiet == 0 {
+        let current = store::current::read(opened.scene().repo).ok();
+        let current = current.and_then(|current| current.session).map(|session| session.name);
         for forked in &made {
-            context.ui.data(text_of(forked));
+            context.ui.data(text_of(forked, current.as_ref() == Some(&forked.name)));
         }
     }
     let incomplete = made
@@ -195,7 +198,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             let path = made.path.display();
             context
                 .ui
-                .hint("Fork", &format!("go on there: cd {path} && git checkpoint resume"));
+                .hint("Fork", &format!("continue there: cd {path} && git checkpoint resume"));
         }
         _ => context
             .ui
@@ -246,6 +249,7 @@ fn plan_text(planned: &[ForkPlan], context: &Context) -> Result<(), CommandError
             name: planned.name.as_str(),
             document: &planned.document,
             worktree,
+            is_current: false,
         }));
     }
     Ok(())
@@ -266,7 +270,7 @@ fn plain(path: &Path) -> PathBuf {
     real.unwrap_or_else(|| path.to_owned())
 }
 
-fn text_of(forked: &ForkOutcome) -> Text {
+fn text_of(forked: &ForkOutcome, is_current: bool) -> Text {
     let worktree = forked.worktree.as_ref().map(|made| render::ForkWorktreeRow {
         path: made.path.display().to_string(),
         branch: made.branch.as_deref(),
@@ -279,6 +283,7 @@ fn text_of(forked: &ForkOutcome) -> Text {
         name: forked.name.as_str(),
         document: &forked.document,
         worktree,
+        is_current,
     })
 }
 

@@ -34,7 +34,7 @@ pub(super) const EXAMPLES: &str = concat!(
 Examples:
   Save what you have, whatever state it is in:
     git checkpoint save -m 'parser done, tests red'
-  Put the work aside and take it up again, tomorrow or elsewhere:
+  Put the work aside and resume it, tomorrow or elsewhere:
     git checkpoint pause -n 'make refresh tests green'
     git checkpoint resume
   See what there is:
@@ -46,18 +46,18 @@ Terms:
   checkpoint  one commit of it: a record, and the files as they were
   record      what people and agents wrote: summary, next steps, decisions ...
   draft       changes of the record that are not saved yet
-  current     the session that save, pause and finish use in this work tree
+  current     the session that save, pause and finish use in this working tree
 
 Selectors, for sessions and checkpoints:
-  @                   the newest checkpoint of the current session
+  @                   the latest checkpoint of the current session
   -                   the session that was current before
   auth                a session, or the beginning of its name
   before-merge        a checkpoint by its name, in the current session
   auth@before-merge   the same in another session
-  auth~2              two checkpoints before the newest
+  auth~2              two checkpoints before the latest
   auth@{1}            where the session stood one update ago
   auth@{yesterday}    where it stood then, in any form git reads
-  :/parser            the newest checkpoint whose summary holds the text
+  :/parser            the latest checkpoint whose summary holds the text
   7f3ad2e1            the beginning of a commit id or of a digest
   origin/auth         what was fetched of a session from a remote
 

@@ -368,7 +368,7 @@ pub(super) fn page_list() -> String {
 fn schema_list() -> String {
     let mut out = String::from(
         "# Schemas\n\nWhat `--json` prints, as JSON Schema 2020-12; `git checkpoint help schemas receipt` prints one. The member \
-         `schema` of each output names its own; errors and warnings have none and stand on standard error. Ignore members \
+         `schema` of each output names its own; errors and warnings have none and go to standard error. Ignore members \
          that you do not know: later versions add some.\n\nWith `--json=lines` what a command lists is printed an object a \
          line: the elements of the member that the schema names in `x-lines`. What else the document holds is left out; \
          where nothing is listed the document is one line.\n\n",

@@ -16,6 +16,7 @@ use super::{
     Context,
     environment::Environment,
     error::CommandError,
+    export,
     opening::{self, IdentityArgs, OpenedRepository},
     resume,
 };
@@ -112,7 +113,10 @@ fn work(opened: &OpenedRepository, adapter: &Adapter, event: &HookEvent) -> Resu
         ..scene
     };
     let took = || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    agent::handle(&scene, adapter, event, &took)?;
+    if let agent::EventOutcome::Saved(name, _) = agent::handle(&scene, adapter, event, &took)? {
+        // A file that cannot be written is reported by the next save of a person.
+        let _ = export::after_save(&scene, &name);
+    }
     Ok(())
 }
 

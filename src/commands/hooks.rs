@@ -40,7 +40,7 @@ const BUDGET: Duration = Duration::from_secs(2);
 /// The variable that says that a hook of ours is at work; the hooks do nothing while it is set.
 const GUARD: &str = "CHECKPOINT_HOOK";
 
-/// Make a checkpoint for each commit, by git's hooks
+/// Save a checkpoint for each commit, with git hooks
 ///
 /// Hooks that are there already stay and run after ours; 'uninstall' leaves them byte for byte as they were. Our part
 /// never fails, asks or prints, and a commit waits two seconds for it at most. It does nothing while no session is
@@ -57,7 +57,7 @@ Examples:
     git checkpoint hooks status
   One commit without:
     CHECKPOINT_HOOK=off git commit -m 'no checkpoint'
-  Commits that tell their checkpoint, in a note or in their message:
+  Commits that name their checkpoint, in a note or in their message:
     git config checkpoint.commitNotes on
     git log --notes=checkpoints
     git config checkpoint.commitTrailer on
@@ -171,7 +171,7 @@ fn install(which: &HookSelection, context: &mut Context) -> Result<(), CommandEr
     let Some(program) = context.env.program.clone() else {
         return Err(CommandError::new(
             FailureKind::Fatal,
-            "the system does not tell where this program is",
+            "cannot find out where this program is installed",
         ));
     };
     let tracked = hooks::tracked(repo, &directory.path)?;
@@ -184,7 +184,7 @@ fn install(which: &HookSelection, context: &mut Context) -> Result<(), CommandEr
                 first.display()
             ),
         )
-        .hint("install them there all the same: git checkpoint hooks install --force")
+        .hint("install them there anyway: git checkpoint hooks install --force")
         .hint("or give this repository hooks of its own: git config core.hooksPath .git/hooks"));
     }
     if !which.dry_run {
@@ -271,7 +271,7 @@ fn report(context: &Context, what: &str, done: &[(Hook, HookFileChange)], dry_ru
             HookFileChange::Restored | HookFileChange::Removed if dry_run => "would be taken out",
             HookFileChange::Created => "installed",
             HookFileChange::Added => "installed; your own hook runs after it",
-            HookFileChange::Chained => "installed; your own hook is kept beside it and runs after it",
+            HookFileChange::Chained => "installed; your own hook is kept next to it and runs after it",
             HookFileChange::Restored => "taken out; your own hook is as it was",
             HookFileChange::Removed => "removed",
         };
@@ -399,6 +399,9 @@ fn status(context: &mut Context) -> Result<(), CommandError> {
             let mut line = TextLine::new().with(Slot::Heading, hook.name());
             line.pad_to(15);
             let (word, why) = words(state);
+            let off = off_reason(*hook, state);
+            let word = if off.is_some() { "off" } else { word };
+            let why = why.or(off);
             let slot = match state {
                 HookState::Active | HookState::Managed(_) => Slot::Good,
                 HookState::Absent => Slot::Plain,
@@ -427,6 +430,17 @@ fn status(context: &mut Context) -> Result<(), CommandError> {
     Err(CommandError::silent(FailureKind::Negative))
 }
 
+/// The way to have a hook that is off by default.
+fn off_reason(hook: Hook, state: &HookState) -> Option<String> {
+    let way = match (hook, state) {
+        (Hook::CommitMsg, HookState::Absent) => "git config checkpoint.commitTrailer on",
+        (Hook::PostCheckout, HookState::Absent) => "git checkpoint hooks install --post-checkout",
+        (Hook::PrePush, HookState::Absent) => "git checkpoint hooks install --pre-push",
+        _ => return None,
+    };
+    Some(format!("by default; switch it on with: {way}"))
+}
+
 fn words(state: &HookState) -> (&'static str, Option<String>) {
     match state {
         HookState::Active => ("active", None),
@@ -447,7 +461,7 @@ fn told(run: &HookRun, now: Timestamp) -> TextLine {
         }
         "failed" => line.push(Slot::Bad, format!("failed: {}", run.what)),
         "running" if os::is_running(run.process) == Some(false) => {
-            line.push(Slot::Bad, "was cut off before it could save");
+            line.push(Slot::Bad, "was killed before it could save");
         }
         "running" => line.push(Slot::Caution, "still at work"),
         outcome => line.push(Slot::Plain, format!("{outcome}: {}", run.what)),

@@ -42,7 +42,7 @@ Examples:
     git checkpoint import .claude-mpm/sessions
   One file, under a name of your own:
     git checkpoint import docs/SESSION-CHECKPOINT.md --session search
-  A file whose name tells nothing:
+  A file with an unknown name:
     git checkpoint import --from dagent old/a.json")]
 pub(super) struct Args {
     /// Files and directories to read; with --all the projects to look in
@@ -125,7 +125,7 @@ fn conclude(outcome: &ImportOutcome, args: &Args, context: &Context) -> Result<(
                 .hint("elsewhere: git checkpoint import <path>")
         } else {
             CommandError::new(FailureKind::NotFound, "no session of a known system was found")
-                .hint("name the system if the files do not tell it: git checkpoint import --from <system> <path>")
+                .hint("name the system if it is not recognized: git checkpoint import --from <system> <path>")
         });
     }
     if outcome.imported() > 0 && !args.dry_run {
@@ -138,7 +138,7 @@ fn conclude(outcome: &ImportOutcome, args: &Args, context: &Context) -> Result<(
             context.ui.hint(
                 "Import",
                 &format!(
-                    "go on there: git checkpoint resume {}\ntake it back: git checkpoint undo",
+                    "continue there: git checkpoint resume {}\nundo it: git checkpoint undo",
                     item.name
                 ),
             );

@@ -19,7 +19,7 @@ use crate::{
         slot::Slot,
         text::TextLine,
     },
-    store::checkpoint::oid,
+    store::{self, checkpoint::oid},
 };
 
 /// List sessions, latest first
@@ -31,7 +31,7 @@ use crate::{
     visible_alias = "ls",
     after_long_help = "\
 Examples:
-  What can be taken up again on this branch:
+  What can be resumed on this branch:
     git checkpoint list --branch main --status paused
   For a script:
     git checkpoint list --json"
@@ -82,7 +82,7 @@ pub(super) struct Args {
 /// A line a row instead of a table.
 #[derive(Debug, clap::Args)]
 pub(super) struct FormatArg {
-    /// Print a line of this form each, with atoms such as %(session) and %(date:short); or oneline, short or full
+    /// Print one line of this form per row, with fields such as %(session) and %(date:short); or oneline, short or full
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     /// End lines with NUL
@@ -188,6 +188,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if view.sessions.is_empty() {
         context.ui.status(TextLine::plain("No sessions found."));
         fetched_only(context, &scene, &filter)?;
+        if let Some(remote) = store::remote::default(scene.repo, false) {
+            let hint = format!("see what others pushed: git checkpoint fetch {}", remote.name);
+            context.ui.hint("Fetch", &hint);
+        }
         return Ok(());
     }
     context.ui.page();
@@ -209,22 +213,9 @@ fn fetched_only(context: &Context, scene: &Scene<'_>, filter: &SessionFilter) ->
     if filter.remote || filter.all {
         return Ok(());
     }
-    let own: Vec<String> = list::sessions(scene, &SessionFilter::default())?
-        .into_iter()
-        .map(|row| row.name)
-        .collect();
-    let remote = SessionFilter {
-        remote: true,
-        ..SessionFilter::default()
-    };
-    let fetched = list::sessions(scene, &remote)?.into_iter().map(|row| row.name);
-    let mut fetched = fetched.filter(|name| {
-        let last = name.rsplit('/').next().unwrap_or_default();
-        !own.iter().any(|own| own == last)
-    });
-    let Some(first) = fetched.next() else { return Ok(()) };
-    let more = fetched.count();
-    let what = match more {
+    let fetched = list::fetched_only(scene)?;
+    let Some(first) = fetched.first() else { return Ok(()) };
+    let what = match fetched.len() - 1 {
         0 => format!("Fetched, not resumed here: {first}"),
         more => format!("Fetched, not resumed here: {first} and {more} more; see: git checkpoint list -r"),
     };

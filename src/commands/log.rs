@@ -30,7 +30,7 @@ use crate::{
 Examples:
   The current session:
     git checkpoint log
-  The last five of another one, a line each:
+  The last five of another one, one per line:
     git checkpoint log auth-refactor -n 5 --oneline
   What people and agents noted in the last hour:
     git checkpoint log --notes --since '1 hour ago'")]

@@ -8,8 +8,9 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
     failure,
+    input::read_file,
     opening::{self, IdentityArgs, OpenedRepository},
-    save::{read_file, warn_redactions},
+    save::warn_redactions,
 };
 use crate::{
     agents::lines::Report,
@@ -29,7 +30,7 @@ use crate::{
     render::{chat as render, count::CountedNoun, slot::Slot, text::TextLine},
 };
 
-/// Add messages to the chat of the session, and read them
+/// Add and list messages of the chat
 ///
 /// Adding only appends: it costs the same whatever the chat's length. The next save puts the messages into the
 /// checkpoint. Secrets are replaced before anything is written.
@@ -39,7 +40,7 @@ Examples:
   Add what was said:
     git checkpoint message add --role user 'make the refresh tests green'
     my-agent | git checkpoint message add --role assistant --agent claude -
-  Read it again, with what a compaction has summarised:
+  Read it again, with what a compaction has summarized:
     git checkpoint message list --full
     git checkpoint message show 3
   Import the session file of a coding agent; a second time adds nothing:
@@ -320,7 +321,7 @@ fn list(args: MessageListArgs, context: &mut Context) -> Result<(), CommandError
     if from > 0 && !args.full && args.limit.is_none() {
         let number = usize::try_from(from).unwrap_or(usize::MAX);
         let line = format!(
-            "{} before are summarised; see them with --full",
+            "{} before are summarized; see them with --full",
             CountedNoun::new(number, "message")
         );
         context.ui.data(TextLine::new().with(Slot::Dim, line));
@@ -512,7 +513,7 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
                 quoted(&file)
             };
             return error.hint(format!(
-                "take it over as a session of its own: git checkpoint import --from json {file}"
+                "import it as a session: git checkpoint import --from json {file}"
             ));
         }
         error
@@ -522,7 +523,7 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
         if transcript.is_torn {
             context
                 .ui
-                .warning("the last line is cut off; import the file again when it is complete");
+                .warning("the last line is incomplete; import the file again when it is complete");
         }
         if !transcript.unknown.is_empty() {
             let kinds = transcript

@@ -10,6 +10,7 @@
 
 mod agent_servers;
 mod agents;
+mod amend;
 mod batch;
 mod claim;
 mod compact;
@@ -27,6 +28,7 @@ mod help;
 mod hook;
 mod hooks;
 mod import;
+mod input;
 mod layout;
 mod list;
 mod log;
@@ -36,6 +38,7 @@ mod message;
 mod opening;
 mod parse;
 mod pathspecs;
+mod picker;
 mod prune;
 mod purge;
 mod put_aside;
@@ -383,7 +386,7 @@ fn done_all_the_same(ui: &Ui, error: CommandError) -> CommandError {
     }
     let what = ui.lost().map(|what| format!(": {what}")).unwrap_or_default();
     CommandError::new(error.kind(), format!("{error}\nthe command itself succeeded{what}"))
-        .hint("see how things stand now: git checkpoint status, or git checkpoint log")
+        .hint("see the current state: git checkpoint status, or git checkpoint log")
 }
 
 /// The help of the command that these words name, the first two of which are the program's.

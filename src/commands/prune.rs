@@ -30,14 +30,14 @@ const LISTED: usize = 20;
 /// Delete old checkpoints by retention rules
 ///
 /// Without a rule everything is kept. The latest checkpoint of a session and its first always stay; named, pinned,
-/// forked-from and shared ones stay unless --force is given. Documents, dates and digests of what stays do not change,
-/// and old ids still select. What goes moves to the trash, so that 'git checkpoint undo' brings it back until --trash
-/// empties that; the disk is freed by git's own garbage collection, which is never run from here. Rules not given are
-/// taken from the settings checkpoint.keep*.
+/// forked-from and shared ones stay unless --force is given. Documents, dates and digests of the others do not change,
+/// and old ids still select them. Pruned checkpoints move to the trash, from which 'git checkpoint undo' brings them back
+/// until --trash empties it. Disk space is freed by git's own garbage collection, which this command never runs. Rules
+/// that are not given come from the settings checkpoint.keep*.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  See what would go, then do it:
+  See what would be removed, then do it:
     git checkpoint prune --keep-last 20 --older-than 30d --dry-run
     git checkpoint prune --keep-last 20 --older-than 30d
   Completed sessions after three months, and what earlier prunes took:
@@ -70,7 +70,7 @@ pub(super) struct Args {
     /// Remove autosaves that a later checkpoint replaces; undo brings back the latest of each working tree
     #[arg(long)]
     autosaves: bool,
-    /// Empty the trash, for good
+    /// Empty the trash permanently
     #[arg(long)]
     trash: bool,
     /// Take named, pinned, forked-from and shared checkpoints as well
@@ -96,7 +96,7 @@ fn of_settings(scene: &Scene<'_>) -> RetentionRules {
 }
 
 /// Part of an autosave that undo cannot restore: a deleted ref takes its reflog along.
-const LOGS: &str = "of autosaves it brings back the newest of each work tree; those before it go for good";
+const LOGS: &str = "of autosaves it brings back the latest of each working tree; earlier ones are removed permanently";
 
 /// Command that frees the disk when the trash has been emptied.
 const GC: &str = "the disk is freed by git's own garbage collection: git gc --prune=now";
@@ -202,7 +202,8 @@ fn summary(pruned: &PruneOutcome, dry_run: bool) -> TextLine {
     part(pruned.sessions.len(), "session");
     part(pruned.autosaves.len(), "autosave");
     if !pruned.trash.is_empty() {
-        parts.push(format!("{} of trash", CountedNoun::new(pruned.trash.len(), "piece")));
+        let entries = CountedNoun::irregular(pruned.trash.len(), "trash entry", "trash entries");
+        parts.push(entries.to_string());
     }
     let verb = if dry_run { "Would prune " } else { "Pruned " };
     let mut line = TextLine::new()
@@ -210,7 +211,7 @@ fn summary(pruned: &PruneOutcome, dry_run: bool) -> TextLine {
         .with(Slot::Plain, parts.join(", "));
     line.push(
         Slot::Plain,
-        format!("; {} stay", CountedNoun::new(pruned.kept, "checkpoint")),
+        format!("; {} kept", CountedNoun::new(pruned.kept, "checkpoint")),
     );
     if let Some(bytes) = pruned.frees.filter(|bytes| *bytes > 0) {
         let when = if only_trash(pruned) {
@@ -235,7 +236,7 @@ fn text(pruned: &PruneOutcome, rules: &RetentionRules, dry_run: bool, scene: &Sc
         text.push(summary(pruned, dry_run));
     }
     for goes in pruned.goes.iter().take(LISTED) {
-        let mut line = TextLine::plain("  goes   ").with(Slot::Id, oid(goes.entry.id).short());
+        let mut line = TextLine::plain("  remove ").with(Slot::Id, oid(goes.entry.id).short());
         line.push(Slot::Plain, "  ");
         line.push(Slot::Session, goes.session.as_str());
         line.push(Slot::Plain, "  ");
@@ -246,7 +247,7 @@ fn text(pruned: &PruneOutcome, rules: &RetentionRules, dry_run: bool, scene: &Sc
     more(&mut text, pruned.goes.len());
     let mut gone = |what: &str, list: &[PrunedRef]| {
         for gone in list.iter().take(LISTED) {
-            let mut line = TextLine::plain("  goes   ").with(Slot::Id, oid(gone.id).short());
+            let mut line = TextLine::plain("  remove ").with(Slot::Id, oid(gone.id).short());
             line.push(Slot::Plain, format!("  {what} "));
             line.push(Slot::Session, &gone.name);
             line.push(
@@ -261,7 +262,7 @@ fn text(pruned: &PruneOutcome, rules: &RetentionRules, dry_run: bool, scene: &Sc
     gone("autosave", &pruned.autosaves);
     gone("trash", &pruned.trash);
     for stays in pruned.stays.iter().take(LISTED) {
-        let mut line = TextLine::plain("  stays  ").with(Slot::Id, oid(stays.entry.id).short());
+        let mut line = TextLine::plain("  keep   ").with(Slot::Id, oid(stays.entry.id).short());
         line.push(Slot::Plain, "  ");
         line.push(Slot::Session, stays.session.as_str());
         line.push(Slot::Caution, format!("  {}", stays.why.word()));
@@ -272,7 +273,7 @@ fn text(pruned: &PruneOutcome, rules: &RetentionRules, dry_run: bool, scene: &Sc
     if !pruned.moved.is_empty() {
         let names: Vec<&str> = pruned.moved.iter().map(crate::model::name::ShortName::as_str).collect();
         text.push(TextLine::plain(format!(
-            "  moves  forks of what is written again: {}",
+            "  move   forks of what is written again: {}",
             names.join(", ")
         )));
     }

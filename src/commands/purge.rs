@@ -14,14 +14,13 @@ use crate::{
     render::purge::{COLLECT, PurgeReceipt, PurgedPath, PurgedRef, RemoteSession},
 };
 
-/// Remove files, a checkpoint or a session from everything that is kept, for good
+/// Permanently remove files, a checkpoint or a session from all checkpoints
 ///
-/// For what must not stay: a password that was saved, a file that was too large. Checkpoints that held it are written
-/// again with new documents, and autosaves, undo lists, trash and reflogs forget it. There is no undo. The files in the
-/// working tree, and the project's own commits, index and stash, are not touched; it is reported if they hold it too.
+/// For a saved password, or a file that is too large. Checkpoints that have it are rewritten, and autosaves, undo lists,
+/// trash and reflogs lose it. There is no undo. The files in the working tree, and the project's own commits, index and
+/// stash, are not touched; it is reported if they have it too.
 ///
-/// What a checkpoint held may be in later ones as well, which go on from it: files are removed from all of them by their
-/// paths. Words in a record, a chat or the output of steps are carried on too, and go only with the whole session.
+/// Later checkpoints may have the same content: files are removed from all of them by their paths. Words in a record, a chat or the output of steps are carried over, and are removed only with the whole session.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "\

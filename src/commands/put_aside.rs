@@ -68,7 +68,9 @@ pub(super) fn reapply(
         within,
         ..RestoreView::default()
     };
-    restore::report_applied(context, opened, &applied, &report)
+    restore::report_applied(context, opened, &applied, &report)?;
+    restore::report_operation(context, opened, selector);
+    Ok(())
 }
 
 /// Cleans the working tree after it was saved as a checkpoint, and reports it; without one it is only planned.

@@ -17,11 +17,11 @@ use crate::{
     store::checkpoint::oid,
 };
 
-/// Let a damaged session go on from its latest whole checkpoint
+/// Recover a damaged session from its latest intact checkpoint
 ///
 /// Where another tool rewrote the history (git filter-repo, git filter-branch, the BFG), checkpoints are anchored to the
 /// commits that it made of them. What is damaged is kept: a readable old tip under refs/checkpoints-trash, an unreadable ref's file in the git directory's
-/// checkpoint/quarantine. Sessions that are whole are left alone. Exits with 1 when a session has no whole checkpoint.
+/// checkpoint/quarantine. Intact sessions are left alone. Exits with 1 when a session has no intact checkpoint.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -79,7 +79,7 @@ fn text(repaired: &[RepairedSession], dry_run: bool) -> Text {
     for session in repaired {
         let Some(to) = session.to else {
             let line = TextLine::new()
-                .with(Slot::Bad, "No whole checkpoint of ")
+                .with(Slot::Bad, "No intact checkpoint of ")
                 .with(Slot::Session, &session.session);
             text.push(line.with(Slot::Plain, "; nothing was done. Fetch it from a clone that has it."));
             continue;
@@ -98,7 +98,7 @@ fn text(repaired: &[RepairedSession], dry_run: bool) -> Text {
         }
         line.push(Slot::Plain, " to ");
         line.push(Slot::Id, oid(to).short());
-        line.push(Slot::Plain, ", its newest whole checkpoint");
+        line.push(Slot::Plain, ", its latest intact checkpoint");
         text.push(line);
         if let Some(kept) = &session.kept {
             text.push(TextLine::plain("  what was there is kept as ").with(Slot::Path, kept));

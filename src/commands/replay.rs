@@ -21,14 +21,14 @@ use crate::{
     },
 };
 
-/// Show what the next try of a failed step should know, or run it again
+/// Prepare the retry of a failed step, or run it
 ///
 /// Prints a prompt with the objective, the original prompt and its corrections, how the last try failed, and what the
-/// finished steps it uses gave; changes nothing. It warns when a step before it was taken back, when three or more steps
+/// finished steps it uses gave; changes nothing. It warns when a step before it was invalidated, when three or more steps
 /// need its result, and when files that it rests on changed since, with their paths.
 ///
 /// With --run the commands recorded by 'step run' are run again, from the failed step on. A step that ended well keeps
-/// its result when its command and the files are the same as then and it had changed none of them. Programs, variables
+/// its result when its command and the files are the same as when it ran and it had changed none of them. Programs, variables
 /// and ignored files are not compared. Commands that were not recorded in this repository on this machine are listed and
 /// refused unless --trust says that you have read them. The exit status is that of the last command; 125 is ours.
 #[derive(Debug, clap::Args)]

@@ -32,7 +32,7 @@ use crate::{
     tokens::models::TokenMethod,
 };
 
-/// Build a request to a model from what the session holds
+/// Build a request to a model from the session
 ///
 /// The system prompt has the agent description, the context, the checkpoint and the messages; the user prompt is yours.
 /// A chat that is too long is compacted first; what still has no room is left out, the oldest messages first, and that
@@ -151,9 +151,13 @@ fn preview(built: &TokenRequest, counting: &TokenMethod) -> Text {
         ("checkpoint", built.checkpoint.tokens, summarized(built)),
         ("messages", built.messages.tokens, included(built)),
         ("user prompt", built.user.tokens, String::new()),
+        ("headings", built.frame, String::new()),
         ("total", built.total, how(built, counting)),
     ];
     for (part, tokens, note) in notes {
+        if part == "headings" && tokens == 0 {
+            continue;
+        }
         table.row([
             TextLine::new().with(Slot::Heading, part),
             TextLine::plain(tokens.to_string()),
@@ -196,6 +200,7 @@ fn json_of(
             "checkpoint": built.checkpoint.tokens,
             "messages": built.messages.tokens,
             "user": built.user.tokens,
+            "headings": built.frame,
             "total": built.total,
         },
         "method": built.method.word(),

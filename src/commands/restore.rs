@@ -1,11 +1,13 @@
 //! `restore`, `apply`, `undo` and `redo`: the command lines, and the one way their outcomes are reported.
 
+mod operation;
 mod parts;
 mod receipt;
 mod refusal;
 
 use std::{path::Path, sync::Mutex};
 
+pub(super) use operation::report_operation;
 use receipt::receipt;
 use refusal::refusal;
 
@@ -31,10 +33,10 @@ use crate::{
 
 /// Restore files from a checkpoint
 ///
-/// The present is saved first, so nothing is lost and 'git checkpoint undo' takes it back. Files that came later are
-/// deleted, ignored files are never touched, and HEAD and branches never move. The index stays as it is, unless --index
-/// is given: then what was staged or unmerged is so again. It is refused, with the reason, where it would surprise: over
-/// work in the files that another session saved later, on a branch that was not there then, in the middle of a merge.
+/// Your current files are saved first, and 'git checkpoint undo' reverts the restore. Later files are deleted, ignored
+/// files are never touched, and HEAD and branches never move. The index stays as it is, unless --index is given: then
+/// what was staged or unmerged is so again. A restore is refused, with the reason, if it would overwrite work that another
+/// session saved later, on a branch that does not descend from the saved commit, and during a merge.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "\
@@ -45,7 +47,7 @@ Examples:
   See what would happen, then do it:
     git checkpoint restore auth~1 --dry-run
     git checkpoint restore auth~1
-  Only one folder, and keep files that came later:
+  Only one directory, and keep files that came later:
     git checkpoint restore auth~1 --overlay -- src
   Choose hunks one by one:
     git checkpoint restore auth~1 -p -- src
@@ -97,10 +99,10 @@ pub(super) struct Args {
 
 /// Apply a checkpoint's changes to the working tree
 ///
-/// Each file that the checkpoint had changed is merged with the present one: changed since the checkpoint that both
-/// come from, if it is of a fork, else against its commit. Where both changed the same lines, both are between markers
-/// in the file, and the path is unmerged in the index, as after a merge of git's. Nothing else is staged, and the
-/// present is saved first.
+/// Each file that the checkpoint changed is merged with the current one. The base of the merge is the commit of the
+/// checkpoint, or, for a fork, the checkpoint that both come from. Where both sides changed the same lines, the file gets
+/// conflict markers and the path is unmerged in the index, as after 'git merge'. Nothing else is staged, and your current
+/// files are saved first.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -150,9 +152,9 @@ pub(super) struct ApplyArgs {
 
 /// Undo the last restore, apply, clean, fork, rename, finish or delete
 ///
-/// A prune, an import and a clear are taken back as well; a purge is not, nor is a push. Repeat it to go back further.
-/// What was changed since is not overwritten: then the reason is given and nothing is done. There is one list for each
-/// working tree, whatever session was current; --dry-run reports the next step.
+/// A prune, an import and a clear are undone as well; a purge and a push are not. Repeat it to go back further.
+/// What changed since is not overwritten: then the reason is given and nothing is done. There is one undo list for each
+/// working tree, not for each session; --dry-run shows the next entry.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -163,7 +165,7 @@ Examples:
 pub(super) struct UndoArgs {
     #[command(flatten)]
     how: RestoreMethod,
-    /// Take back the latest command that can be, although another one came since that cannot
+    /// Undo the latest command that can be undone, although a later one cannot
     #[arg(long)]
     older: bool,
 }
@@ -220,7 +222,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             ));
         }
         let question = format!(
-            "take back what was committed since in {} ('git checkpoint apply' keeps it)?",
+            "revert what was committed since in {} ('git checkpoint apply' keeps it)?",
             CountedNoun::new(paths.len(), "path")
         );
         if context.ui.confirm(&question, "--force")? {
@@ -251,7 +253,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             force: &format!("git checkpoint restore {what}{flags} --force{paths}"),
             ..RestoreView::default()
         },
-    )
+    )?;
+    if args.index && !args.dry_run {
+        report_operation(context, &opened, args.selector.as_deref().unwrap_or("@"));
+    }
+    Ok(())
 }
 
 /// Restores, or finishes or takes back what was interrupted; `reverts` allows to take back committed work.
@@ -451,7 +457,7 @@ fn take(how: RestoreMethod, direction: Direction, older: bool, context: &mut Con
     let taken = match run(request)? {
         Err(Error::NotLast { command, last, at }) => {
             let age = age::age(at, opened.scene().now);
-            let question = format!("'{command}' cannot be undone; take back '{last}' ({age})?");
+            let question = format!("'{command}' cannot be undone; undo '{last}' ({age}) instead?");
             request.older = context.ui.confirm(&question, "--older")?;
             if !request.older {
                 return Err(Error::NotLast { command, last, at }.into());

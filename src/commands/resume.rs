@@ -6,7 +6,7 @@ use super::{
     failure,
     list::{self, DateArg},
     opening::{self, IdentityArgs, OpenedRepository},
-    put_aside, share,
+    picker, put_aside, share,
 };
 use crate::{
     model::{
@@ -31,7 +31,6 @@ use crate::{
         receipt,
         resume::{Autosave, LastMessage, LostCheckpoints, Resume, ResumePromptView},
         sessions::{SessionRow, SessionTable},
-        slot::Slot,
         text::TextLine,
     },
     store::{self, checkpoint::oid},
@@ -42,13 +41,13 @@ use crate::{
 /// Changes no file. Without a session: the current one, else the latest that was paused or interrupted on this branch,
 /// else the latest. On a terminal you are asked when there are several.
 ///
-/// When work was cut off, an autosave of 'git checkpoint watch' may be newer than the latest checkpoint. It is taken up
-/// as a checkpoint of its own: on a terminal you are asked, otherwise it is done unless --no-recover is given, as it
-/// loses nothing and changes no file.
+/// After a crash, an autosave of 'git checkpoint watch' may be newer than the latest checkpoint. It is recovered as a
+/// checkpoint: on a terminal you are asked, otherwise it is done unless --no-recover is given, as it loses nothing and
+/// changes no file.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Go on where you stopped:
+  Continue where you stopped:
     git checkpoint resume
   And bring the saved changes back, staged ones staged:
     git checkpoint resume --apply
@@ -85,7 +84,7 @@ pub(super) struct Args {
     /// Maximum prompt length in characters (at least 1000)
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = most)]
     max_chars: usize,
-    /// Take up an autosave that is newer than the latest checkpoint without asking, as is done without a terminal
+    /// Recover an autosave that is newer than the latest checkpoint without asking, as is done without a terminal
     #[arg(long, overrides_with = "no_recover")]
     recover: bool,
     /// Leave an autosave that is newer alone
@@ -152,6 +151,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     };
     if way.is_any() {
         put_aside::reapply(context, &opened, selector.short(), way, None)?;
+    } else if args.format == "text" && !context.ui.options().json {
+        context.ui.data(TextLine::plain("No file was changed."));
     }
     if args.fail_on_drift && resumed.report.drift.drifted {
         return Err(CommandError::silent(FailureKind::Drift));
@@ -203,7 +204,14 @@ fn guessed(opened: &OpenedRepository, selector: Selector) -> Result<Selector, Co
     let ends = |row: &&SessionSummaryRow| row.name.rsplit('/').next() == Some(word.as_str());
     let found: Vec<&SessionSummaryRow> = rows.iter().filter(ends).collect();
     match found.as_slice() {
-        [] => Ok(selector),
+        [] => match store::remote::default(scene.repo, false) {
+            // What a clone brings has no sessions in it.
+            Some(remote) if rows.is_empty() && select::checkpoint(&scene, &selector).is_err() => {
+                let error = CommandError::new(FailureKind::NotFound, format!("no session or checkpoint '{word}'"));
+                Err(error.hint(format!("if it is on a remote: git checkpoint fetch {}", remote.name)))
+            }
+            _ => Ok(selector),
+        },
         [row] => Ok(Selector {
             base: Base::Word(row.name.clone()),
             ..selector
@@ -257,10 +265,10 @@ fn recover(
     };
     let wanted = args.recover || !context.ui.can_ask() || {
         let question = format!(
-            "an autosave of {} is newer than the newest checkpoint: take it up?",
+            "An autosave from {} is newer than the latest checkpoint. Recover it?",
             age::age(offer.at, scene.now)
         );
-        context.ui.confirm(&question, "--recover")?
+        context.ui.agree(&question, "give --recover to answer yes")?
     };
     if wanted {
         Ok(resume::recover(&scene, &resumed, offer, args.max_age)?)
@@ -285,25 +293,36 @@ fn print(
     }
     if let Some((fault, lost)) = &resumed.lost {
         context.ui.warning(&format!(
-            "the newest checkpoint is damaged ({fault}); {} passed over",
+            "the latest checkpoint is damaged ({fault}); {} passed over",
             CountedNoun::new(*lost, "checkpoint")
         ));
     }
     let now = opened.scene().now;
     if let Some(offer) = &resumed.recovered {
-        context.ui.warning(&format!(
-            "the autosave of {} was newer than the newest checkpoint and is now {}",
+        let id = oid(resumed.checkpoint.entry.id);
+        let words = format!(
+            "recovered the autosave from {} as {}",
             age::age(offer.at, now),
-            oid(resumed.checkpoint.entry.id).short()
-        ));
-        context.ui.hint(
-            "Recovered",
-            "no file was changed; bring files back with: git checkpoint restore @",
+            id.short()
         );
+        // Whoever was asked knows why.
+        if args.recover || context.ui.can_ask() {
+            context.ui.status(TextLine::plain(words));
+        } else {
+            context
+                .ui
+                .warning(&format!("{words}, as it was newer than the latest checkpoint"));
+        }
+        if !args.way.is_any() {
+            context.ui.hint(
+                "Recovered",
+                "no file was changed; bring the files back with: git checkpoint restore @",
+            );
+        }
     }
     if let Some(offer) = &resumed.autosave {
         context.ui.warning(&format!(
-            "an autosave of {} is newer than this checkpoint; take it up with: git checkpoint resume {} --recover",
+            "an autosave from {} is newer than this checkpoint; recover it with: git checkpoint resume {} --recover",
             age::age(offer.at, now),
             resumed.session
         ));
@@ -434,24 +453,7 @@ fn ask(context: &Context, opened: &OpenedRepository) -> Result<Option<Selector>,
     if rows.len() < 2 || chosen == ChoiceReason::Current || !context.ui.can_ask() {
         return Ok(None);
     }
-    let choices: Vec<TextLine> = rows.iter().map(|row| choice(row, scene.now)).collect();
-    let answer = context
-        .ui
-        .choose("Which session?", &choices, "name it: git checkpoint resume <session>")?;
-    let Some(at) = answer else {
-        return Err(CommandError::silent(FailureKind::Negative));
-    };
-    failure::selector(&rows[at].name).map(Some)
-}
-
-fn choice(row: &SessionSummaryRow, now: Timestamp) -> TextLine {
-    let mut line = TextLine::new().with(Slot::Session, &row.name);
-    if let Ok((entry, standing)) = &row.tip {
-        line.push(Slot::Plain, format!("  {}  ", standing.word()));
-        line.push(Slot::Date, age::age(entry.time, now));
-        line.push(Slot::Plain, format!("  {}", entry.subject));
-    }
-    line
+    picker::pick(context, &rows, scene.now, "name it: git checkpoint resume <session>").map(Some)
 }
 
 fn offer_of(offer: &Offer) -> Autosave {

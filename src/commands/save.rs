@@ -5,36 +5,36 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Context,
+    Context, amend,
     compact::{self, Events},
     error::{CommandError, FailureKind},
     failure,
+    input::{read_file, read_json},
     opening::{self, IdentityArgs, OpenedRepository},
     put_aside, summary, usage, views,
 };
 use crate::{
     model::{
         document::{CheckpointKind, SessionStatus},
-        json,
         name::ShortName,
         step::quoted,
     },
     ops::{
+        amend::AmendRequest,
         chat::ChatChange,
         receipt::CheckpointOutcome,
         redact::RedactedSecret,
         save::{self, SaveRequest},
         share, switch,
     },
-    os,
     render::{receipt::UnsearchedRow, schemas},
 };
 
 /// Save your notes and the exact state of the files as a checkpoint
 ///
-/// The files are saved as they are, tracked and untracked, staged or not; ignored ones are not. Nothing of the
-/// repository's own changes: no branch, no index, no stash, no file. Without a current session on this branch the one paused last
-/// on it is continued, else a new one is started. Without a summary one is made from git's facts.
+/// Tracked and untracked files are saved as they are, staged or not; ignored ones are not. The repository itself does not
+/// change: no branch, no index, no stash, no file. Without a current session on this branch, the session last paused on it
+/// continues, else a new one starts. A missing summary is made from the state of the repository.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -44,7 +44,9 @@ Examples:
     git checkpoint save --session auth --record - --json < record.json
   Under a name, to find it again:
     git checkpoint save --name before-merge
-  For somebody else to go on with:
+  Correct the summary of the latest checkpoint:
+    git checkpoint save --amend -m 'parser done, tests green'
+  For somebody else to continue:
     git checkpoint save -m 'tests green' --push
 
 What the members of a record are called and hold: 'git checkpoint help schemas document'.")]
@@ -54,6 +56,9 @@ pub(super) struct Args {
     /// Save even when nothing is new
     #[arg(long)]
     allow_empty: bool,
+    /// Change the notes of the latest checkpoint, which keeps its files; the former one goes to the trash
+    #[arg(long, conflicts_with_all = ["allow_empty", "attachments", "tracked_only", "no_files", "push"])]
+    amend: bool,
 }
 
 /// Save the session, mark it as paused, and leave it
@@ -66,7 +71,7 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Pause without a word; the summary comes from git's facts:
+  Pause without a word; the summary comes from the state of the repository:
     git checkpoint pause
   Make room for something urgent, and come back to it:
     git checkpoint pause --clean -m 'half of the migration'
@@ -186,24 +191,43 @@ pub(super) fn step(text: &str) -> Result<(u32, u32), String> {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let mut request = SaveRequest::new(CheckpointKind::Save);
     request.allow_empty = args.allow_empty;
-    save(args.common, request, false, context)
+    let mode = if args.amend { SaveMode::Amend } else { SaveMode::Save };
+    save(args.common, request, mode, context)
 }
 
 pub(super) fn pause(args: PauseArgs, context: &mut Context) -> Result<(), CommandError> {
     let mut request = SaveRequest::new(CheckpointKind::Pause);
     request.status = SessionStatus::Paused;
     request.leave = true;
-    save(args.common, request, args.clean, context)
+    let mode = if args.clean { SaveMode::Clean } else { SaveMode::Save };
+    save(args.common, request, mode, context)
 }
 
-fn save(mut args: SaveFlags, mut request: SaveRequest, clean: bool, context: &mut Context) -> Result<(), CommandError> {
+/// How the arguments of a save are meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SaveMode {
+    /// As another checkpoint.
+    Save,
+    /// As another checkpoint, after which the working tree is cleaned.
+    Clean,
+    /// As changes of the latest checkpoint.
+    Amend,
+}
+
+fn save(
+    mut args: SaveFlags,
+    mut request: SaveRequest,
+    mode: SaveMode,
+    context: &mut Context,
+) -> Result<(), CommandError> {
+    let clean = mode == SaveMode::Clean;
     understand(&mut args, clean)?;
     let mut opened = opening::open(context, &args.whom)?;
     opened.settings.tracked_only |= args.tracked_only;
     if clean {
         put_aside::check_clean(&opened)?;
     }
-    if !args.dry_run {
+    if !args.dry_run && mode != SaveMode::Amend {
         ask_for_session(context, &opened)?;
     }
     if let Some(path) = &args.record {
@@ -237,6 +261,23 @@ fn save(mut args: SaveFlags, mut request: SaveRequest, clean: bool, context: &mu
     }
     if !change.is_empty() {
         request.changes.push(Value::Object(change));
+    }
+    if mode == SaveMode::Amend {
+        let given = (args.messages, args.file, args.edit);
+        let summary = amend::summary(
+            context,
+            &opened,
+            given,
+            request.changes.is_empty() && args.name.is_none(),
+        )?;
+        let request = AmendRequest {
+            summary,
+            name: args.name,
+            trigger: args.trigger,
+            changes: request.changes,
+            dry_run: args.dry_run,
+        };
+        return amend::amend(context, &opened, request);
     }
     if let Some(agent) = &args.whom.agent {
         request.session = Some(json!({ "agent": agent }));
@@ -502,7 +543,7 @@ pub(super) fn warn_redactions(context: &Context, found: &[RedactedSecret]) {
             .warning(&format!("{what} {was} replaced before saving:\n  {}", list(&replaced)));
         if replaced.iter().any(|r| r.place.starts_with("files/")) {
             context.ui.warning(
-                "that is the attachment; a file of the work tree is also saved as it is, unless checkpoint.exclude or .checkpointignore matches it",
+                "that is the attachment; the file in the working tree is also saved as it is, unless checkpoint.exclude or .checkpointignore matches it",
             );
         }
     }
@@ -535,23 +576,6 @@ fn warn_unknown(context: &Context, record: &Value) {
     }
 }
 
-/// Reads a file of JSON; `-` is standard input.
-pub(super) fn read_json(context: &Context, path: &std::path::Path, what: &str) -> Result<Value, CommandError> {
-    let bytes = if path.as_os_str() == "-" {
-        context.ui.read_input(what, json::INPUT_LIMIT as u64)?
-    } else {
-        read_file(context, path, json::INPUT_LIMIT as u64, what)?
-    };
-    json::parse_input(&bytes).map_err(|source| {
-        let what = if path.as_os_str() == "-" {
-            format!("{what} on standard input")
-        } else {
-            format!("{what} '{}'", path.display())
-        };
-        crate::ops::Error::Json { what, source }.into()
-    })
-}
-
 fn attachments(
     context: &Context,
     opened: &OpenedRepository,
@@ -568,38 +592,4 @@ fn attachments(
         out.push((name, read_file(context, path, limit, "the attachment")?));
     }
     Ok(out)
-}
-
-/// Reads a file, or a pipe such as that of `<(...)`, of at most `limit` bytes.
-pub(super) fn read_file(
-    context: &Context,
-    path: &std::path::Path,
-    limit: u64,
-    what: &str,
-) -> Result<Vec<u8>, CommandError> {
-    let full = context.env.cwd.join(path);
-    let fail = |reason: String| {
-        CommandError::new(
-            FailureKind::Invalid,
-            format!("cannot read {what} '{}': {reason}", path.display()),
-        )
-    };
-    let file = std::fs::File::open(&full).map_err(|e| fail(os::reason(&e)))?;
-    let metadata = file.metadata().map_err(|e| fail(os::reason(&e)))?;
-    if metadata.is_dir() {
-        return Err(fail("it is a directory".to_owned()));
-    }
-    let mut bytes = Vec::new();
-    // One byte more than allowed shows a file that is too long, also one without a length.
-    let read = std::io::Read::read_to_end(&mut std::io::Read::take(file, limit.saturating_add(1)), &mut bytes);
-    read.map_err(|e| fail(os::reason(&e)))?;
-    if bytes.len() as u64 > limit {
-        let has = if metadata.is_file() {
-            metadata.len().to_string()
-        } else {
-            format!("over {limit}")
-        };
-        return Err(fail(format!("it has {has} bytes, more than the {limit} allowed")));
-    }
-    Ok(bytes)
 }

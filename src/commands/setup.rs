@@ -239,7 +239,7 @@ fn hints(args: &Args, steps: &[InstallStep], env: &Environment, ui: &Ui) {
         && !directories.iter().any(|f| f.parent() == beside.parent())
     {
         ui.warning(&format!(
-            "no directory beside '{}' is in PATH, so that man does not find the pages",
+            "no directory next to '{}' is in PATH, so that man does not find the pages",
             beside.display()
         ));
     }

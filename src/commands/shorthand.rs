@@ -32,7 +32,7 @@ pub(super) fn spelled_out(mut args: Vec<OsString>) -> Vec<OsString> {
         return args;
     };
     if let Some((_, verb)) = NOUNS.iter().find(|(noun, _)| *noun == name) {
-        let next = args.get(at + 1).and_then(|word| word.to_str());
+        let next = first_word(&args[at + 1..]);
         if next.is_some_and(|word| is_text(&name, word)) {
             args.insert(at + 1, verb.into());
         }
@@ -53,6 +53,20 @@ pub(super) fn spelled_out(mut args: Vec<OsString>) -> Vec<OsString> {
         }
     }
     args
+}
+
+/// The first word after a noun that is neither an option of every command nor one that says whose session is meant.
+fn first_word(args: &[OsString]) -> Option<&str> {
+    let mut args = args.iter();
+    loop {
+        let arg = args.next()?;
+        match arg.to_str() {
+            Some("--session" | "--agent") => drop(args.next()),
+            Some(text) if text.starts_with("--session=") || text.starts_with("--agent=") => {}
+            _ if is_output_option(arg) => {}
+            text => return text,
+        }
+    }
 }
 
 /// Where the name of the command is: the first argument that is no option.
@@ -128,6 +142,17 @@ mod tests {
             (&["task", "port", "--agent", "ana"], "task add port --agent ana"),
             (&["--json", "blocker", "no access"], "--json blocker add no access"),
             (&["memory", "notes/auth.md"], "memory add notes/auth.md"),
+            (&["todo", "-q", "tell ops"], "todo add -q tell ops"),
+            (
+                &["todo", "--session", "list", "tell ops"],
+                "todo add --session list tell ops",
+            ),
+            (
+                &["task", "--agent=ana", "--json", "port it"],
+                "task add --agent=ana --json port it",
+            ),
+            (&["todo", "-q", "list"], "todo -q list"),
+            (&["todo", "-q"], "todo -q"),
             (&["todo", "add", "x"], "todo add x"),
             (&["todo", "list"], "todo list"),
             (&["todo"], "todo"),

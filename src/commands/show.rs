@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  The newest of the current session:
+  The latest of the current session:
     git checkpoint show
   The one before, with its files as a patch against its HEAD:
     git checkpoint show @~1 --patch

@@ -8,7 +8,7 @@ use super::{
     opening::{self, IdentityArgs},
     views,
 };
-use crate::{model::name::ShortName, ops};
+use crate::{model::name::ShortName, ops, store};
 
 /// Start a session and make it current on this branch
 ///
@@ -77,6 +77,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         if_missing: args.if_missing,
         dry_run: args.dry_run,
     };
+    let before = store::current::read(opened.scene().repo).ok();
     let started = ops::start::start(&opened.scene(), request)?;
     let (outcome, ids) = match (started.existed, started.planned) {
         (true, _) => ("existing", views::Ids::tip(started.id, started.digest.clone())),
@@ -98,8 +99,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if started.planned {
         return Ok(());
     }
-    context
-        .ui
-        .hint("Start", "save what you have: git checkpoint save -m '...'");
+    match before.and_then(|before| before.session) {
+        Some(left) if left.name != started.name => {
+            let hint = format!(
+                "session '{}' stays open; back to it with: git checkpoint switch -",
+                left.name
+            );
+            context.ui.hint("Left", &hint);
+        }
+        _ => context
+            .ui
+            .hint("Start", "save what you have: git checkpoint save -m '...'"),
+    }
     Ok(())
 }

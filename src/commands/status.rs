@@ -139,7 +139,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         for word in &scene.settings.save_on {
             if !TRIGGERS.contains(&word.as_str()) {
                 let known = TRIGGERS.join(", ");
-                let warning = format!("nothing saves on '{word}' of checkpoint.saveOn; there are: {known}");
+                let warning = format!("unknown event '{word}' in checkpoint.saveOn; available: {known}");
                 context.ui.warning(&warning);
             }
         }
@@ -200,6 +200,7 @@ fn json_of(status: &StatusReport, dirty: bool) -> serde_json::Value {
         "interrupted": status.interrupted,
         "watch": status.watcher.as_ref().map(watcher_json),
         "sessions": status.sessions,
+        "fetched": status.fetched,
         "something_to_save": dirty,
         "left_out": status.left_out.iter().map(SkippedPath::from).collect::<Vec<_>>(),
         "git": status.facts,
@@ -231,7 +232,7 @@ fn watcher(watcher: &Watcher, now: Timestamp, host: &str) -> Option<TextLine> {
     watcher.cut_off(host)?;
     let what = match state.ended {
         Some(_) => "the watched process has ended",
-        None => "was cut off",
+        None => "was interrupted",
     };
     Some(TextLine::new().with(Slot::Caution, format!("{what}; {saved}: 'git checkpoint resume'")))
 }
@@ -281,6 +282,10 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &
                 row(if at == 0 { "session" } else { "" }, TextLine::plain(line));
             }
         }
+        None if status.sessions == 0 && status.is_bare => row(
+            "session",
+            TextLine::plain("none; in a bare repository there are no files to save"),
+        ),
         None if status.sessions == 0 => row(
             "session",
             TextLine::plain("none yet; 'git checkpoint save' makes the first"),
@@ -290,21 +295,16 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &
             row(
                 "session",
                 TextLine::plain(format!(
-                    "none is current; {others}, finished: 'git checkpoint start' begins one"
+                    "no current session; {others}, finished: 'git checkpoint start' starts one"
                 )),
             );
-            row(
-                "",
-                TextLine::plain("'git checkpoint resume' makes the newest active again"),
-            );
+            row("", TextLine::plain("'git checkpoint resume' resumes the latest"));
         }
         None => {
             let others = receipt_count(status.sessions);
             row(
                 "session",
-                TextLine::plain(format!(
-                    "none is current; {others}: 'git checkpoint resume' takes one up"
-                )),
+                TextLine::plain(format!("no current session; {others}: see 'git checkpoint resume'")),
             );
         }
         Some(current) => {
@@ -317,7 +317,7 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &
             line.push(Slot::Plain, "  ");
             line.push(Slot::Date, age::age(current.document.created_at, now));
             line.push(Slot::Plain, format!("  {}", summary.lines().next().unwrap_or_default()));
-            row("newest", line.cut(69));
+            row("latest", line.cut(69));
             if let Some(task) = &current.document.session.task {
                 row("task", TextLine::plain(task).cut(69));
             }
@@ -341,6 +341,16 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &
     for (remote, state) in status.session.iter().flat_map(|current| &current.remotes) {
         row("remote", words(remote, state).cut(69));
     }
+    if let Some(first) = status.fetched.first() {
+        let more = match status.fetched.len() {
+            1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        row(
+            "fetched",
+            TextLine::plain(format!("{first}{more}, not resumed here")).cut(69),
+        );
+    }
     if let Some(operation) = &status.interrupted {
         row(
             "pending",
@@ -363,13 +373,12 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &
             },
             (true, Some(n)) if n > 0 => {
                 let files = crate::render::count::CountedNoun::new(n, "file");
-                TextLine::new().with(Slot::Caution, format!("{files} changed since the newest checkpoint"))
+                TextLine::new().with(Slot::Caution, format!("{files} changed since the latest checkpoint"))
             }
             // A new fork in its own working tree, or a commit of what was saved already.
-            _ if current.changed == Some(0) && current.draft == 0 && !current.chat.waiting => TextLine::new().with(
-                Slot::Caution,
-                "the files are saved; only branch, commit or index are not as then",
-            ),
+            _ if current.changed == Some(0) && current.draft == 0 && !current.chat.waiting => {
+                TextLine::new().with(Slot::Caution, "files saved; branch, HEAD or index changed since")
+            }
             _ => TextLine::new().with(Slot::Caution, "there is something to save"),
         };
         row("to save", line);
@@ -383,7 +392,7 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &
     text
 }
 
-/// The chat: how many messages and tokens, and what was summarised.
+/// The chat: how many messages and tokens, and what was summarized.
 fn chat_line(chat: &ChatLength) -> TextLine {
     let count =
         |n: u64, one| crate::render::count::CountedNoun::new(usize::try_from(n).unwrap_or(usize::MAX), one).to_string();
@@ -391,16 +400,17 @@ fn chat_line(chat: &ChatLength) -> TextLine {
     if chat.waiting {
         line.push(Slot::Caution, " and unsaved ones");
     }
+    if chat.summarized > 0 {
+        line.push(Slot::Plain, format!(", {} summarized", chat.summarized));
+    }
     let about = if chat.exact { "" } else { "about " };
-    line.push(Slot::Plain, format!(", {about}{} tokens", chat.tokens));
+    let rest = if chat.summarized > 0 { " in the others" } else { "" };
+    line.push(Slot::Plain, format!(", {about}{} tokens{rest}", chat.tokens));
     if !chat.exact {
-        line.push(Slot::Plain, " (estimated)");
+        line.push(Slot::Dim, " (estimated by size)");
     }
     if chat.compactions > 0 {
-        line.push(
-            Slot::Plain,
-            format!(", summary {} ({})", chat.version, count(chat.compactions, "compaction")),
-        );
+        line.push(Slot::Plain, format!(", {}", count(chat.compactions, "compaction")));
     }
     line
 }

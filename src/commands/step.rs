@@ -13,7 +13,7 @@ use args::{DoneArgs, FailArgs, RunArgs, ShowArgs, StartArgs, StepCommand, StepLi
 use super::{
     Context,
     error::{CommandError, FailureKind},
-    failure,
+    export, failure, input,
     opening::{self, IdentityArgs, OpenedRepository},
     save,
 };
@@ -56,7 +56,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         StepCommand::Invalidate(args) => {
             let opened = opening::open(context, &args.whom)?;
             let noted = step::invalidate(&opened.scene(), &args.step, &args.reason)?;
-            report(context, &noted, "taken back")
+            report(context, &noted, "invalidated")
         }
         StepCommand::Run(args) => run_command(args, context).map_err(|error| match error.kind() {
             // Passed on: not a failure of ours.
@@ -100,7 +100,7 @@ fn text_file(context: &Context, path: &Path) -> Result<String, CommandError> {
     let bytes = if path.as_os_str() == "-" {
         context.ui.read_input("the prompt", limit)?
     } else {
-        save::read_file(context, path, limit, "the prompt")?
+        input::read_file(context, path, limit, "the prompt")?
     };
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -290,6 +290,11 @@ pub(super) fn told(context: &Context, event: &EventOutcome) {
         EventOutcome::NotAsked => {}
         EventOutcome::Saved(outcome) => {
             let receipt = outcome.receipt();
+            if let Ok(opened) = opening::at(&context.env, &IdentityArgs::default(), context.env.now) {
+                for trouble in export::after_save(&opened.scene(), &receipt.session) {
+                    context.ui.warning(&trouble);
+                }
+            }
             if let Some(id) = receipt.id {
                 let mut line = TextLine::plain("saved as checkpoint ").with(Slot::Id, oid(id).short());
                 let trigger = receipt.document.trigger.as_deref().unwrap_or_default();

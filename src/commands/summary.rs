@@ -5,8 +5,8 @@ use std::path::Path;
 use super::{
     Context,
     error::{CommandError, FailureKind},
+    input,
     opening::OpenedRepository,
-    save,
 };
 use crate::ops::edit;
 
@@ -32,7 +32,7 @@ pub(super) fn of(
         let bytes = if path.as_os_str() == "-" {
             context.ui.read_input("the summary", LIMIT)?
         } else {
-            save::read_file(context, path, LIMIT, "the summary")?
+            input::read_file(context, path, LIMIT, "the summary")?
         };
         let text =
             String::from_utf8(bytes).map_err(|_| CommandError::new(FailureKind::Usage, "the summary is not UTF-8"))?;

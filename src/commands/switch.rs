@@ -4,12 +4,17 @@ use serde_json::json;
 
 use super::{
     Context,
-    error::CommandError,
+    error::{CommandError, FailureKind},
     failure,
-    opening::{self, IdentityArgs},
+    opening::{self, IdentityArgs, OpenedRepository},
+    picker,
 };
 use crate::{
-    ops::switch,
+    model::selector::Selector,
+    ops::{
+        list::{self, SessionFilter, SessionStanding},
+        switch,
+    },
     render::{slot::Slot, text::TextLine},
 };
 
@@ -25,16 +30,36 @@ Examples:
   And back:
     git checkpoint switch -")]
 pub(super) struct Args {
-    /// The session; '-' is the one before
-    session: String,
+    /// The session; '-' is the one before. Without it a terminal asks
+    session: Option<String>,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
+/// The session that is picked at the terminal, of those that have not ended.
+fn picked(context: &Context, opened: &OpenedRepository) -> Result<Selector, CommandError> {
+    let scene = opened.scene();
+    let mut rows = list::sessions(&scene, &SessionFilter::default())?;
+    rows.retain(|row| {
+        let is_open =
+            |standing: &SessionStanding| !matches!(standing, SessionStanding::Stated(status) if status.is_finished());
+        !row.current && row.tip.as_ref().is_ok_and(|(_, standing)| is_open(standing))
+    });
+    if rows.is_empty() {
+        let error = CommandError::new(FailureKind::NotFound, "there is no other session to switch to");
+        return Err(error.hint("start one: git checkpoint start"));
+    }
+    picker::pick(context, &rows, scene.now, "name it: git checkpoint switch <session>")
+}
+
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let (name, document) = switch::switch(&opened.scene(), &failure::selector(&args.session)?, args.dry_run)?;
+    let selector = match &args.session {
+        Some(session) => failure::selector(session)?,
+        None => picked(context, &opened)?,
+    };
+    let (name, document) = switch::switch(&opened.scene(), &selector, args.dry_run)?;
     if context.ui.options().json {
         return context.ui.json(&json!({
             "schema": "git-checkpoint.switch/1",

@@ -10,14 +10,20 @@ use super::{
 };
 use crate::{
     ops::{
-        chat::{SessionChat, request},
+        chat::{
+            SessionChat,
+            request::{self, ContextRequest},
+        },
         contents, select,
     },
-    render::{chat as render, slot::Slot, text::TextLine},
+    render::{chat as render, count::CountedNoun, slot::Slot, text::TextLine},
     tokens::models::{Method, TokenMethod},
 };
 
-/// Count tokens, and say whether the number is recorded, exact or estimated
+/// Count the tokens of a chat or a text
+///
+/// For a session this is the size of what 'git checkpoint request' builds without a question: messages, checkpoint, context
+/// and agent description, each also by itself. 'git checkpoint status' shows the number of the messages.
 ///
 /// For models of OpenAI the count is exact (o200k_base, cl100k_base). Where the tokenizer is not public, usage recorded
 /// in the messages counts; without it the number is estimated: o200k_base times a factor, whose source and error are
@@ -55,6 +61,34 @@ struct TokenCount {
     source: String,
     bytes: Option<u64>,
     messages: Option<u64>,
+    /// The parts of a chat's number, where it was counted.
+    parts: Option<TokenParts>,
+}
+
+/// The parts of a request without a question.
+struct TokenParts {
+    agent: u64,
+    context: u64,
+    checkpoint: u64,
+    messages: u64,
+    headings: u64,
+}
+
+impl TokenParts {
+    /// `4200 in 40 messages, 36 in the checkpoint`.
+    fn words(&self, messages: u64) -> String {
+        let messages = CountedNoun::new(usize::try_from(messages).unwrap_or(usize::MAX), "message");
+        let parts = [
+            (self.messages, format!("in {messages}")),
+            (self.checkpoint, "in the checkpoint".to_owned()),
+            (self.context, "in the context".to_owned()),
+            (self.agent, "in the agent description".to_owned()),
+            (self.headings, "in headings".to_owned()),
+        ];
+        let parts = parts.iter().filter(|(tokens, _)| *tokens > 0);
+        let parts: Vec<String> = parts.map(|(tokens, place)| format!("{tokens} {place}")).collect();
+        parts.join(", ")
+    }
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -76,6 +110,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 source: counting.source.to_owned(),
                 bytes: Some(bytes.len() as u64),
                 messages: None,
+                parts: None,
             }
         }
         None => chat(&args, &counting, context)?,
@@ -91,6 +126,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "source": Some(found.source).filter(|source| !source.is_empty()),
             "bytes": found.bytes,
             "messages": found.messages,
+            "parts": found.parts.as_ref().map(|parts| json!({
+                "agent": parts.agent,
+                "context": parts.context,
+                "checkpoint": parts.checkpoint,
+                "messages": parts.messages,
+                "headings": parts.headings,
+            })),
         }));
     }
     let mut line = TextLine::new().with(Slot::Id, found.tokens.to_string());
@@ -107,6 +149,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         line.push(Slot::Plain, format!(": {}", found.source));
     }
     context.ui.data(line);
+    if let Some(parts) = &found.parts {
+        let words = parts.words(found.messages.unwrap_or(0));
+        if !words.is_empty() {
+            context.ui.data(TextLine::plain(format!("  {words}")));
+        }
+    }
     Ok(())
 }
 
@@ -145,15 +193,10 @@ fn chat(args: &Args, counting: &TokenMethod, context: &mut Context) -> Result<To
             SessionChat::at(&scene, name, document)?
         }
     };
-    let checkpoint = render::checkpoint(&contents::of_chat(&scene, &chat));
-    let fixed = request::fixed(&scene, &chat, &checkpoint)?;
-    // Counted: what no provider has recorded. A recorded context holds everything before it, so one from before the last
-    // compaction holds what is summarized now.
+    // A recorded context holds everything before it, so one from before the last compaction holds what is summarized now.
     let compacted = chat.compaction.as_ref().map(|compaction| compaction.at);
-    let (mut counted, mut recorded, mut after) = (0, None, 0_u64);
+    let (mut recorded, mut after) = (None, Vec::new());
     chat.each(chat.live(), |_, message| {
-        counted += counting.encoding.count(&message.section());
-        after += 1;
         let same = |model: &str| {
             message
                 .meta
@@ -165,27 +208,51 @@ fn chat(args: &Args, counting: &TokenMethod, context: &mut Context) -> Result<To
             && compacted.is_none_or(|compacted| message.at > compacted)
             && let Some(tokens) = message.recorded_context()
         {
-            (recorded, counted, after) = (Some(tokens), 0, 0);
+            recorded = Some(tokens);
+            after.clear();
+        } else if recorded.is_some() {
+            after.push(message.section());
         }
         Ok(())
     })?;
+    let mut parts = None;
     let (tokens, method, source) = match recorded {
-        Some(recorded) if after == 0 => (
+        Some(recorded) if after.is_empty() => (
             recorded,
             Method::Recorded,
             "usage of the last message, the whole context".to_owned(),
         ),
         Some(recorded) => {
             let source = format!(
-                "{recorded} recorded, and the {after} message{} after counted with {}",
-                if after == 1 { "" } else { "s" },
+                "{recorded} recorded, and the {} after counted with {}",
+                CountedNoun::new(after.len(), "message"),
                 counting.encoding.name()
             );
+            let counted = after.iter().map(|section| counting.encoding.count(section)).sum();
             (recorded + counting.scale(counted), Method::Estimated, source)
         }
         None => {
-            let counted = counted + counting.encoding.count(&fixed);
-            (counting.scale(counted), counting.method, counting.source.to_owned())
+            // The request that 'request' would build, without a question and without delimiters.
+            let built = request::build(
+                &scene,
+                &ContextRequest {
+                    checkpoint: render::checkpoint(&contents::of_chat(&scene, &chat)),
+                    user: None,
+                    limit: 0,
+                    counting: *counting,
+                    chat: &chat,
+                    fence: None,
+                    preface: "",
+                },
+            )?;
+            parts = Some(TokenParts {
+                agent: built.agent.tokens,
+                context: built.context.tokens,
+                checkpoint: built.checkpoint.tokens,
+                messages: built.messages.tokens,
+                headings: built.frame,
+            });
+            (built.total, counting.method, counting.source.to_owned())
         }
     };
     Ok(TokenCount {
@@ -195,5 +262,6 @@ fn chat(args: &Args, counting: &TokenMethod, context: &mut Context) -> Result<To
         source,
         bytes: None,
         messages: Some(chat.len() - chat.live()),
+        parts,
     })
 }

@@ -117,7 +117,7 @@ impl Ui {
             if let Some(spec) = (self.settings)(&name)
                 && self.palette.set(slot, &spec).is_none()
             {
-                problems.push(format!("'{spec}' is no colour ('{name}')"));
+                problems.push(format!("'{spec}' is no color ('{name}')"));
             }
         }
         for name in ["color.checkpoint", "color.ui"] {

@@ -30,7 +30,7 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str) -
 }
 
 /// Commands of git and of other tools, and those of ours that do what they do.
-const HABITS: [(&str, &str); 20] = [
+const HABITS: [(&str, &str); 22] = [
     ("branch", "git checkpoint list"),
     ("checkout", "git checkpoint restore"),
     ("cherry-pick", "git checkpoint apply"),
@@ -46,8 +46,10 @@ const HABITS: [(&str, &str); 20] = [
     ("ls", "git checkpoint list"),
     ("new", "git checkpoint start"),
     ("pop", "git checkpoint resume --apply"),
+    ("remove", "git checkpoint delete"),
     ("reset", "git checkpoint restore"),
     ("revert", "git checkpoint restore"),
+    ("rm", "git checkpoint delete"),
     ("rollback", "git checkpoint restore"),
     ("stash", "git checkpoint pause --clean"),
     ("version", "git checkpoint --version"),

@@ -157,13 +157,13 @@ fn remedy(issue: &Issue) -> String {
         (REWRITTEN, _) => "let its documents name the rewritten commits: git checkpoint repair".to_owned(),
         ("newer", _) => "a newer git-checkpoint wrote it; update this one to read it".to_owned(),
         (_, Some(_)) if !issue.latest => {
-            "an older checkpoint is damaged and out of reach; the newest is whole, so that saving goes on from it"
+            "an older checkpoint is damaged and cannot be repaired; the latest is intact, and saving continues from it"
                 .to_owned()
         }
         (_, Some(good)) => {
             let good = oid(good);
             format!(
-                "go on from its newest whole checkpoint, {}: git checkpoint repair {session}",
+                "recover from its latest intact checkpoint, {}: git checkpoint repair {session}",
                 good.short()
             )
         }

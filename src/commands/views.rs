@@ -138,10 +138,10 @@ pub(super) fn unsearched(found: &[redact::UnsearchedContent]) -> Vec<UnsearchedR
 pub(super) fn submodule_lines(git: &GitFacts) -> Vec<String> {
     let mut lines = Vec::new();
     for (submodules, what) in [
-        (&git.submodules_changed, "has changes of its own"),
+        (&git.submodules_changed, "has uncommitted changes"),
         (
             &git.submodules_unseen,
-            "was not looked through, so it may have changes of its own",
+            "was not scanned, so it may have uncommitted changes",
         ),
     ] {
         for path in &submodules.first {
@@ -177,7 +177,7 @@ pub(super) fn skipped_lines(skipped: &[SkippedEntry]) -> Vec<String> {
             // Asked for, by git's setting or an option.
             R::Untracked => continue,
             R::Special => "a FIFO, socket or device, which git does not store",
-            R::NestedRepository => "a repository of its own; save there as well",
+            R::NestedRepository => "a nested repository; save it separately",
             R::Name => "a name that git does not store",
             R::Unreadable => "could not be read; check its permissions",
             R::Unstable => "changed while it was read; save again when it is quiet",

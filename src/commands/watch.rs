@@ -15,6 +15,7 @@ use serde_json::json;
 use super::{
     Context,
     error::{CommandError, FailureKind},
+    export,
     opening::{self, IdentityArgs, OpenedRepository},
 };
 use crate::{
@@ -46,17 +47,17 @@ const SHARE: u32 = 100;
 /// Autosave periodically for crash recovery
 ///
 /// An autosave holds what a save would hold, but makes no checkpoint: the session's chain stays as it is. When nothing
-/// changed, nothing is saved. After a crash 'git checkpoint resume' finds the latest autosave by itself, and
-/// 'session@{10 minutes ago}' selects earlier ones. Without a current session one is taken up or started.
+/// changed, nothing is saved. After a crash 'git checkpoint resume' finds the latest autosave automatically, and
+/// 'session@{10 minutes ago}' selects earlier ones. Without a current session one is resumed or started.
 ///
-/// Where the system reports changes (Linux, on a disk of this machine, up to 8,192 directories), the files are not
-/// looked at when nothing was reported, but every fifth time in any case. '-v' shows which it was.
+/// Where the system reports changes (Linux, on a disk of this machine, up to 8,192 directories), the files are
+/// scanned only when something was reported, and every fifth time in any case. '-v' shows which it was.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   While you work, in a terminal of its own; Ctrl-C ends it with a last save:
     git checkpoint watch
-  Beside an agent, for as long as it runs:
+  Next to an agent, for as long as it runs:
     git checkpoint watch --interval 1m --until-exit $AGENT_PID &
   From a scheduler of your own:
     git checkpoint watch --once --quiet")]
@@ -122,7 +123,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         lookout: Lookout::new(),
     };
     watcher.say(&format!(
-        "watching session {session}: saves every {} what changed; Ctrl-C ends it",
+        "watching session {session}: autosaves every {}; press Ctrl-C to stop",
         seconds(args.interval)
     ));
     drop(opened);
@@ -140,7 +141,7 @@ fn process(id: u32) -> Result<os::ProcessHandle, CommandError> {
         )),
         Err(_) => Err(CommandError::new(
             FailureKind::Fatal,
-            "this system does not tell whether a process runs",
+            "this system cannot report whether a process runs",
         )),
     }
 }
@@ -152,7 +153,7 @@ fn already(opened: &OpenedRepository) -> CommandError {
     };
     CommandError::new(
         FailureKind::Locked,
-        format!("this work tree is watched already{process}"),
+        format!("this working tree is watched already{process}"),
     )
     .hint("one watcher is enough: see what it does with: git checkpoint status")
 }
@@ -171,6 +172,11 @@ fn ensure_session(opened: &OpenedRepository) -> Result<String, CommandError> {
 
 fn once(context: &Context, opened: &OpenedRepository) -> Result<(), CommandError> {
     let outcome = autosave::autosave(&opened.scene())?;
+    if let AutosaveOutcome::Saved(made) = &outcome {
+        for trouble in export::after_autosave(&opened.scene(), made.id) {
+            context.ui.warning(&trouble);
+        }
+    }
     let (word, made) = match &outcome {
         AutosaveOutcome::Saved(made) => ("saved", Some(made)),
         AutosaveOutcome::Unchanged(made) => ("unchanged", Some(made)),
@@ -320,6 +326,10 @@ impl WatchLoop<'_> {
         match self.lookout.turn(&scene, ended.is_some()) {
             Ok((outcome, way)) => {
                 trace_turn(way, begun.elapsed());
+                if let AutosaveOutcome::Saved(made) = &outcome {
+                    // A file that cannot be written is reported by the next save of a person.
+                    let _ = export::after_autosave(&scene, made.id);
+                }
                 if let Some(failure) = self.state.failure.take() {
                     let times = CountedNoun::new(usize::try_from(failure.times).unwrap_or(usize::MAX), "failure");
                     self.say(&format!("saving works again, after {times}"));
@@ -446,7 +456,7 @@ impl WatchLoop<'_> {
             ui.data(Text::from(line));
         }
         match (end, self.state.failure) {
-            (WatchEnd::Vanished(error), _) => Err(error.hint("the repository is gone: watching has ended")),
+            (WatchEnd::Vanished(error), _) => Err(error.hint("the repository is missing: watching has ended")),
             (_, Some(failure)) => Err(CommandError::new(
                 FailureKind::Fatal,
                 format!("the last save failed: {}", failure.message),
@@ -460,7 +470,7 @@ impl WatchLoop<'_> {
 fn trace_turn(way: Way, took: Duration) {
     let took = took.as_secs_f64() * 1000.0;
     os::trace::say(1, || match way {
-        Way::Skipped => format!("not looked at the files, as no change was reported: {took:.1} ms"),
+        Way::Skipped => format!("files not scanned, as no change was reported: {took:.1} ms"),
         Way::Looked(why) => format!("looked through all files, as {why}: {took:.1} ms"),
     });
 }

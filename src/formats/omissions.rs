@@ -75,6 +75,9 @@ pub fn left_out(
     if session.created_at.is_none_or(|at| at != document.session.created_at) {
         lacking.push("its begin".to_owned());
     }
+    if session.id != document.session.id {
+        lacking.push("its id".to_owned());
+    }
     if !lacking.is_empty() {
         told.push(OmittedContent {
             what: format!("of the session: {}", lacking.join(", ")),
@@ -122,7 +125,69 @@ pub fn left_out(
     let is_agent = point.agent.is_some() || out.agent.is_none_or(|text| text.trim().is_empty());
     count(1, usize::from(is_agent), "", "description of the agent");
     count(usize::from(document.snapshot.is_some()), 0, "", "snapshot of the files");
+    let messages = session.checkpoints.iter().flat_map(|point| &point.messages);
+    let messages: Vec<Value> = messages.cloned().collect();
+    parts(("step", "title"), &values(out.steps), &point.steps, &mut told);
+    parts(("log line", "message"), out.log, &values(&session.log), &mut told);
+    parts(("message", "content"), out.messages, &messages, &mut told);
+    if let (Some(then), Some(now)) = (&document.compaction, &point.compaction) {
+        let noun = ("summary of the chat", "");
+        parts(noun, std::slice::from_ref(then), std::slice::from_ref(now), &mut told);
+    }
     told
+}
+
+fn values(items: &[impl Serialize]) -> Vec<Value> {
+    items
+        .iter()
+        .filter_map(|item| serde_json::to_value(item).ok())
+        .collect()
+}
+
+/// Members of steps, messages and lines of the log that are away although the item itself is there; items are matched by
+/// their text. `kind` is the noun for one, and the member with its text.
+fn parts(kind: (&str, &str), then: &[Value], now: &[Value], told: &mut Vec<OmittedContent>) {
+    let (noun, field) = kind;
+    let mut found: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
+    let text = |item: &Value| item.get(field).map(ToString::to_string).unwrap_or_default();
+    for item in now.iter().rev() {
+        found.entry(text(item)).or_default().push(item);
+    }
+    let (mut framed, mut changed) = (0, 0);
+    let mut lacking: BTreeMap<&str, usize> = BTreeMap::new();
+    // What has another text is compared as well: by its place.
+    let pairs = then.iter().enumerate().filter_map(|(at, item)| {
+        let same = found.get_mut(&text(item)).and_then(Vec::pop);
+        Some((item, same.or_else(|| now.get(at))?))
+    });
+    for (item, other) in pairs {
+        changed += usize::from(text(item) != text(other));
+        framed += usize::from(["id", "at", "by"].iter().any(|key| !is_kept(key, item, other)));
+        for (key, value) in item.as_object().into_iter().flatten() {
+            let is_own = ["id", "at", "by", field].contains(&key.as_str());
+            if !is_own && says(value) && !is_kept(key, item, other) {
+                *lacking.entry(key).or_default() += 1;
+            }
+        }
+    }
+    if changed > 0 {
+        told.push(OmittedContent::several(&format!("{field} of "), changed, noun));
+    }
+    for (key, count) in lacking {
+        let of = format!("{} of ", key.replace('_', " "));
+        told.push(OmittedContent::several(&of, count, noun));
+    }
+    if framed > 0 {
+        told.push(OmittedContent::several("the ids, times or authors of ", framed, noun));
+    }
+}
+
+/// Whether a member came back; the time of a message has another name in other tools.
+fn is_kept(key: &str, item: &Value, other: &Value) -> bool {
+    let value = item.get(key);
+    let time = |value: Option<&Value>| super::time_of(value?);
+    let is_time = || time(value).is_some() && time(value) == time(other.get("at").or_else(|| other.get("timestamp")));
+    value == other.get(key) || (key == "at" && is_time())
 }
 
 fn object(value: &impl Serialize) -> Map<String, Value> {
@@ -210,7 +275,7 @@ fn record(system: System, then: &Map<String, Value>, now: &Map<String, Value>, t
         }
         if moved > 0 {
             let mut one = OmittedContent::several("", moved, noun);
-            one.what.push_str(" as such: they stand in another list");
+            one.what.push_str(" as such: they are in another list");
             told.push(one);
         }
         if changed > 0 {

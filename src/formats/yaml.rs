@@ -134,7 +134,7 @@ impl<'a> YamlReader<'a> {
             let event = self.next()?;
             let value = self.value(event, depth + 1)?;
             if map.contains_key(&key) {
-                return Err(format!("the key '{}' stands twice in the YAML", key.escape_debug()));
+                return Err(format!("duplicate key '{}' in the YAML", key.escape_debug()));
             }
             map.insert(key, value);
         }

@@ -1,6 +1,6 @@
 //! Differences between two records, item by item.
 //!
-//! Items are compared by what they say, not by id: an item that moved from pending to done is a minus and a plus, as a
+//! Items are compared by what they say, not by id: an item that moved from next steps to done is a minus and a plus, as a
 //! reader would put it; one that was merely carried over is no difference.
 
 use std::collections::BTreeSet;
@@ -29,13 +29,15 @@ pub struct RecordDifference {
 }
 
 /// The kinds of items, in the order in which they are reported.
-pub const WORDS: [&str; 23] = [
+pub const WORDS: [&str; 25] = [
     "summary",
     "phase",
     "step",
     "iteration",
     "done",
-    "pending",
+    "next step",
+    "task",
+    "todo",
     "decision",
     "blocker",
     "question",
@@ -125,7 +127,7 @@ fn items(record: &Record) -> Vec<(&'static str, String)> {
     );
     out.extend(record.iteration.iter().map(|n| ("iteration", n.to_string())));
     out.extend(record.accomplishments.iter().map(|note| ("done", note.text.clone())));
-    out.extend(record.next_steps.iter().map(|note| ("pending", note.text.clone())));
+    out.extend(record.next_steps.iter().map(|note| ("next step", note.text.clone())));
     let Ok(lists) = serde_json::to_value(record) else {
         return out;
     };
@@ -168,7 +170,6 @@ fn of_list(kind: &ItemKind, item: &Value) -> Option<(&'static str, String)> {
         ("tasks", "dropped") => return None,
         ("tasks", "blocked") => ("blocker", text),
         ("tasks" | "todos", "done") => ("done", text),
-        ("tasks" | "todos", _) => ("pending", text),
         ("fork_points", "decided") => ("decision", with("chosen")),
         ("questions" | "approvals", standing) if standing != "open" => ("answer", with("answer")),
         ("memory_refs", _) => ("memory", text),
@@ -220,7 +221,7 @@ mod tests {
             lines,
             [
                 "done + write parser",
-                "pending - write parser",
+                "next step - write parser",
                 "decision + no new crate"
             ]
         );
@@ -308,11 +309,7 @@ mod tests {
         }
         // Every list has its line, and none is longer than a screen.
         assert!(item::KINDS.iter().all(|kind| {
-            let word = if matches!(kind.list, "tasks" | "todos") {
-                "pending"
-            } else {
-                kind.word
-            };
+            let word = kind.word;
             changes
                 .iter()
                 .any(|c| c.added && word.starts_with(c.item) && c.text.len() <= TOLD + 3)

@@ -192,7 +192,7 @@ impl<'de> Visitor<'de> for StrictValue {
             }
             if map.contains_key(&key) {
                 return Err(de::Error::custom(format_args!(
-                    "the key '{}' stands twice",
+                    "duplicate key '{}'",
                     key.escape_debug()
                 )));
             }

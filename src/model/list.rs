@@ -198,7 +198,7 @@ impl SkipReason {
             Self::Secret => "a secret",
             Self::Untracked => "untracked",
             Self::Special => "no file",
-            Self::NestedRepository => "a repository of its own",
+            Self::NestedRepository => "a nested repository",
             Self::Name => "a name that git does not store",
             Self::Unreadable => "unreadable",
             Self::Unstable => "changing while it was read",

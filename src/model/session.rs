@@ -118,7 +118,7 @@ pub struct Claim {
     pub host: String,
     /// Since when.
     pub at: Timestamp,
-    /// Until when; for good without it.
+    /// Until when; permanently without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }

@@ -98,7 +98,7 @@ impl Lookout {
             Some(_) if look => "it is the last time",
             Some(_) if news != News::None => "a change was reported",
             Some((rest, _)) if Some(rest) != before.as_ref() => "the index, a setting or the session changed",
-            Some(_) if self.skipped >= MOST_SKIPPED => "reports do not tell everything",
+            Some(_) if self.skipped >= MOST_SKIPPED => "reports are incomplete",
             Some((_, made)) => {
                 self.skipped += 1;
                 return Ok((AutosaveOutcome::Unchanged(made.clone()), Way::Skipped));

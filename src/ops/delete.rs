@@ -93,7 +93,7 @@ pub fn delete(scene: &Scene<'_>, selectors: &[Selector], dry_run: bool) -> Resul
         what: format!("deleted {word} {}", names.join(", ")),
         edits: &edits,
         current: Some((before, after)),
-        remedy: "a session that is gone counts as none".to_owned(),
+        remedy: "a missing session counts as none".to_owned(),
         ..UndoableRefTransaction::default()
     }
     .run(scene)?;
@@ -104,11 +104,7 @@ pub fn delete(scene: &Scene<'_>, selectors: &[Selector], dry_run: bool) -> Resul
 fn to_trash(scene: &Scene<'_>, id: &str, name: &ShortName, tip: ObjectId) -> Result<Vec<RefUpdate>, Error> {
     let message = format!("checkpoint: delete {name}");
     let prefix = format!("refs/checkpoints-trash/{id}/");
-    let taken = refs::list(scene.repo, &prefix)?;
-    let numbers = taken
-        .iter()
-        .filter_map(|(full, _)| full.strip_prefix(&prefix)?.parse::<u64>().ok());
-    let mut n = numbers.max().unwrap_or(0);
+    let mut n = refs::next_number(scene.repo, &prefix)?;
     let mut gone = vec![(session::ref_name(name), tip)];
     for (autosave, target) in refs::list(scene.repo, &format!("refs/checkpoints-autosave/{id}/"))? {
         // A damaged one is nothing to keep; repair looks at it.
@@ -116,8 +112,8 @@ fn to_trash(scene: &Scene<'_>, id: &str, name: &ShortName, tip: ObjectId) -> Res
     }
     let mut edits = Vec::new();
     for (full, target) in gone {
-        n += 1;
         let trash = format!("{prefix}{n}");
+        n += 1;
         edits.push(edit(&trash, ExpectedValue::Absent, Some(target), &message));
         edits.push(edit(&full, ExpectedValue::Is(target), None, &message));
     }

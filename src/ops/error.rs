@@ -66,6 +66,20 @@ pub enum Error {
         /// The checkpoint.
         subject: String,
     },
+    /// A session has no checkpoint whose record could be amended.
+    #[error("session '{session}' has no checkpoint to amend yet")]
+    NothingToAmend {
+        /// The session.
+        session: ShortName,
+    },
+    /// The latest checkpoint of a session was pushed.
+    #[error("the latest checkpoint of session '{session}' is on remote '{}', and stays as it is", remote.escape_debug())]
+    AmendPushed {
+        /// The session.
+        session: ShortName,
+        /// The remote that has it.
+        remote: String,
+    },
     /// There is no commit whose state the files could get.
     #[error("there is no commit yet whose state the working tree could get")]
     NoCommit,
@@ -371,7 +385,7 @@ pub enum Error {
         tries: u32,
     },
     /// The program that summarizes the chat gave nothing that can be used.
-    #[error("cannot summarise the chat: {why}")]
+    #[error("cannot summarize the chat: {why}")]
     Summarizer {
         /// Why.
         why: String,
@@ -406,7 +420,7 @@ pub enum Error {
         until: Option<Timestamp>,
     },
     /// The program that summarizes the chat was interrupted: nobody wants a summary any more.
-    #[error("cannot summarise the chat: it was interrupted")]
+    #[error("cannot summarize the chat: it was interrupted")]
     SummarizerInterrupted,
     /// The parts of a request that cannot be left out are too long.
     #[error("the request has {tokens} tokens without any message, more than the {limit} allowed")]
@@ -550,7 +564,7 @@ fn how_many(of: usize) -> String {
 
 fn no_session(any: bool, damaged: &[String]) -> String {
     let text = if any {
-        "no session is current in this work tree"
+        "no session is current in this working tree"
     } else {
         "there are no sessions yet"
     };

@@ -94,6 +94,21 @@ pub struct SessionSummaryRow {
     pub current: bool,
 }
 
+/// The sessions that were fetched and have none of the same name here, as `<remote>/<session>`, latest first.
+pub fn fetched_only(scene: &Scene<'_>) -> Result<Vec<String>, Error> {
+    let remote = SessionFilter {
+        remote: true,
+        ..SessionFilter::default()
+    };
+    let fetched = sessions(scene, &remote)?.into_iter().map(|row| row.name);
+    let own: std::collections::BTreeSet<String> = session::all(scene.repo)?
+        .into_iter()
+        .map(|session| session.name)
+        .collect();
+    let is_new = |name: &String| !own.contains(name.rsplit('/').next().unwrap_or_default());
+    Ok(fetched.filter(is_new).collect())
+}
+
 /// Sessions, latest first, damaged ones last.
 pub fn sessions(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<SessionSummaryRow>, Error> {
     let current = current::read_if_understood(scene.repo)?.session;

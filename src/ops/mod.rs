@@ -5,6 +5,7 @@
 //! working tree. All writing goes through here, so the command line, hooks and watchers cannot differ.
 
 pub mod agent;
+pub mod amend;
 pub mod apply;
 pub mod autosave;
 pub mod autosave_loop;

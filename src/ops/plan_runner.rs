@@ -438,7 +438,7 @@ impl<'a> PlanRunner<'a> {
         let scope = &self.job.scope;
         let Some(snapshot) = &present.snapshot else {
             return Err(Error::NoFiles {
-                subject: "the present".to_owned(),
+                subject: "the current files".to_owned(),
             });
         };
         let options = RestoreOptions {

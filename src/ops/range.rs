@@ -1,4 +1,4 @@
-//! `diff --range`: the commits that two forks made since they parted, matched by what they change.
+//! `diff --range`: the commits that two forks made since they diverged, matched by what they change.
 //!
 //! `git range-diff` does the matching. Each side is the commits from where both began to the HEAD its checkpoint was saved
 //! at: the HEAD of the checkpoint that both come from if it is still behind both, after a rebase what git finds behind both.

@@ -82,7 +82,7 @@ impl RecordReset {
             Extent::Untouched => return Ok(None),
             Extent::Unknown => {
                 return Err(Error::RecordChanged {
-                    direction: "take back",
+                    direction: "revert",
                     what: "what was interrupted".to_owned(),
                 });
             }

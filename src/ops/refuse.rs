@@ -150,7 +150,7 @@ impl fmt::Display for Refusal {
         match self {
             Self::OperationInProgress { operation } => write!(f, "a {} is in progress", operation.word()),
             Self::OtherHistory { saved, now: None } => {
-                write!(f, "it was saved at commit {}, and there is none now", short(saved))
+                write!(f, "it was saved at commit {}, and HEAD has no commit now", short(saved))
             }
             Self::OtherHistory { saved, now: Some(now) } => write!(
                 f,
@@ -158,16 +158,12 @@ impl fmt::Display for Refusal {
                 short(saved),
                 short(now)
             ),
-            Self::OtherWorktree { path } => write!(f, "it was saved in another work tree, '{path}'"),
+            Self::OtherWorktree { path } => write!(f, "it was saved in another working tree, '{path}'"),
             Self::LaterSaves { session, paths: list } => {
                 write!(f, "session '{session}' saved {} of these since", paths(list.len()))
             }
             Self::Reverts { paths: list } => {
-                write!(
-                    f,
-                    "it would take back what was committed since in {}",
-                    paths(list.len())
-                )
+                write!(f, "it would revert what was committed since in {}", paths(list.len()))
             }
             Self::ManyDeletions { deleted, files } => write!(f, "it would delete {deleted} of {files} files"),
             Self::Blocked { paths: list } => write!(

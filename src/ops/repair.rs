@@ -34,6 +34,12 @@ pub struct RepairedSession {
 /// Repairs the named session, or every damaged one.
 pub fn repair(scene: &Scene<'_>, name: Option<&ShortName>, dry_run: bool) -> Result<Vec<RepairedSession>, Error> {
     refs::recover(scene.repo, scene.wait)?;
+    // Meant by its identity it can be found only while it is intact; a damaged one has a name alone.
+    let known = name.map(|name| match session_choice::named(scene, name) {
+        Ok(Some(chosen)) => chosen.name,
+        _ => name.clone(),
+    });
+    let name = known.as_ref();
     let only = name.map(session::ref_name);
     let anchored = purge::anchor(scene, only.as_deref(), dry_run)?;
     let mut repaired: Vec<_> = anchored.into_iter().map(of_anchored).collect();

@@ -228,11 +228,23 @@ fn gather(
         Ok(present) => changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present, max_age),
         Err(error) => changes::without_files(scene, &checkpoint, &error, max_age),
     };
+    let mut not_begun = None;
     if begin {
-        if lost.is_none() {
-            activate(scene, &checkpoint)?;
+        let begun = || {
+            if lost.is_none() {
+                activate(scene, &checkpoint)?;
+            }
+            start::make_current(scene, &checkpoint.document, &session)
+        };
+        match begun() {
+            // Of which branch it would be the session cannot be known, and it is no reason to withhold the record.
+            Err(error) if is_about_head(&error) => {
+                not_begun = Some(format!("session '{session}' was not made current: {error}"));
+            }
+            other => {
+                other?;
+            }
         }
-        start::make_current(scene, &checkpoint.document, &session)?;
     }
     let id = &checkpoint.document.session.id;
     let watcher = watch::here(scene.repo)?;
@@ -251,7 +263,8 @@ fn gather(
     let waiting = draft::read(scene.repo, &checkpoint.document.session.id)?;
     let draft = session_choice::waiting(&waiting, &checkpoint, &session);
     let fetched = share::status::came_from(scene, &session, &checkpoint);
-    let (contents, unread) = contents::read(scene, &checkpoint, Some(&session), is_tip);
+    let (contents, mut unread) = contents::read(scene, &checkpoint, Some(&session), is_tip);
+    unread.extend(not_begun);
     Ok(ResumeOutcome {
         said: said(scene, &checkpoint),
         foreign: share::status::foreign(scene, Some(&session), &checkpoint),
@@ -271,7 +284,16 @@ fn gather(
     })
 }
 
-/// Takes up the autosave that a resume found, and resumes the checkpoint made of it.
+/// Whether an error says that HEAD cannot be read.
+fn is_about_head(error: &Error) -> bool {
+    match error {
+        Error::Store(store::Error::Head(_)) => true,
+        Error::Store(store::Error::Damaged { name, .. }) => name == "HEAD",
+        _ => false,
+    }
+}
+
+/// Recovers the autosave that a resume found, and resumes the checkpoint made of it.
 pub fn recover(
     scene: &Scene<'_>,
     resumed: &ResumeOutcome,

@@ -41,12 +41,16 @@ pub struct StatusReport {
     pub interrupted: Option<String>,
     /// The watcher of this working tree, if there is or was one.
     pub watcher: Option<Watcher>,
+    /// Whether the repository has no working tree.
+    pub is_bare: bool,
     /// How many sessions there are.
     pub sessions: usize,
     /// How many of them are completed or failed; looked for only when none is current.
     pub finished: usize,
     /// Paths on disk that would not be in a checkpoint, sorted.
     pub left_out: Vec<SkippedEntry>,
+    /// Sessions fetched from remotes that this repository has not, as `<remote>/<session>`, latest first.
+    pub fetched: Vec<String>,
     /// Remotes that mirror every ref, checkpoints included.
     pub mirrors: Vec<String>,
 }
@@ -141,6 +145,8 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
     };
     Ok(StatusReport {
         absent,
+        is_bare: bare,
+        fetched: list::fetched_only(scene)?,
         left_out: present.lists().skipped,
         facts: present.facts,
         finished,

@@ -85,7 +85,9 @@ pub fn undelete(
     }
     let all = trash(scene)?;
     let is_id = |deleted: &&TrashedSession| what.len() >= 4 && deleted.tip.id.to_string().starts_with(what);
+    let is_identity = |deleted: &&TrashedSession| deleted.trash.split('/').nth(2) == Some(what);
     let found = all.iter().find(|deleted| deleted.name.as_str() == what);
+    let found = found.or_else(|| all.iter().find(is_identity));
     let Some(found) = found.or_else(|| all.iter().find(is_id)) else {
         return Err(Error::NotInTrash {
             what: what.to_owned(),

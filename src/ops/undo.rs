@@ -135,7 +135,7 @@ pub(super) fn resume(
     let list = undo::read(scene.repo)?;
     let (entry, known) = list
         .entry(note.n)
-        .ok_or_else(|| invalid(format!("entry {} of the undo list is gone", note.n)))?;
+        .ok_or_else(|| invalid(format!("entry {} of the undo list is missing", note.n)))?;
     let direction = if noted.operation == "redo" {
         Direction::Redo
     } else {
@@ -167,7 +167,7 @@ pub(super) fn interrupted_target(scene: &Scene<'_>, noted: &PlanJournal) -> Resu
     let note: UndoJournal = restore::read_note(noted)?;
     let list = undo::read(scene.repo)?;
     let gone = || Error::Journal {
-        why: format!("entry {} of the undo list is gone", note.n),
+        why: format!("entry {} of the undo list is missing", note.n),
     };
     let (entry, kept) = list.entry(note.n).ok_or_else(gone)?;
     let before = files_before(entry);
@@ -411,7 +411,7 @@ impl UndoRun<'_> {
                     .strip_prefix("refs/checkpoints/")
                     .map_or(name.clone(), |s| format!("session {s}"));
                 let why = match (&now, from) {
-                    (None, _) => format!("'{name}' is gone"),
+                    (None, _) => format!("'{name}' is missing"),
                     (Some(_), None) => format!("'{name}' exists again"),
                     (Some(_), Some(_)) => format!("'{name}' has moved on"),
                 };

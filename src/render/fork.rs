@@ -21,6 +21,8 @@ pub struct Fork<'a> {
     pub document: &'a Document,
     /// The working tree that was made for it.
     pub worktree: Option<ForkWorktreeRow<'a>>,
+    /// Whether it is the current session of this working tree now.
+    pub is_current: bool,
 }
 
 /// A working tree that was made.
@@ -50,6 +52,9 @@ pub fn text(fork: &Fork<'_>) -> Text {
         first.push(Slot::Plain, " at ");
         first.push(Slot::Id, id.short());
     }
+    if fork.is_current {
+        first.push(Slot::Plain, ", now current");
+    }
     text.push(first);
     let mut detail = |label: &str, value: TextLine| {
         let mut line = TextLine::plain("  ").with(Slot::Heading, label);
@@ -72,10 +77,13 @@ pub fn text(fork: &Fork<'_>) -> Text {
             line.push(Slot::Plain, ", branch ");
             line.push(Slot::Branch, branch);
         }
-        detail("work tree", line);
+        detail("working tree", line);
         if worktree.copied > 0 {
             let files = CountedNoun::new(worktree.copied, "ignored file");
-            detail("copied", TextLine::plain(format!("{files} from the present work tree")));
+            detail(
+                "copied",
+                TextLine::plain(format!("{files} from the current working tree")),
+            );
         }
         if let Some(written) = worktree.written {
             let files = CountedNoun::new(written, "file");

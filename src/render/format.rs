@@ -23,7 +23,7 @@ pub enum InvalidFormat {
     #[error("'%' must be followed by '(', '%' or two hexadecimal digits")]
     Stray,
     /// An atom that does not exist.
-    #[error("unknown atom '{0}'; there are {1}")]
+    #[error("unknown field '{0}'; available: {1}")]
     Unknown(String, String),
 }
 

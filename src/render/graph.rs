@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "@  04040404  2026-01-02  main  newest",
+                "@  04040404  2026-01-02  main  latest",
                 "| @  03030303  2026-01-02  fork  on the fork",
                 "|/",
                 "o  02020202  2026-01-02  middle",

@@ -4,6 +4,7 @@
 pub mod age;
 pub mod agent_servers;
 pub mod agents;
+pub mod amend;
 pub mod batch;
 pub mod chat;
 pub mod checkpoint;
@@ -26,6 +27,7 @@ pub mod patch;
 pub mod prompt;
 pub mod purge;
 pub mod receipt;
+pub mod remove;
 pub mod report;
 pub mod restore;
 pub mod resume;

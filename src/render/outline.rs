@@ -143,4 +143,4 @@ pub fn rows(outline: &Outline, wanted: impl Fn(Rank) -> bool) -> Vec<(String, Ve
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

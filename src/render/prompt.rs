@@ -74,7 +74,7 @@ impl ResumePrompt<'_> {
         if !missing.is_empty() && limit >= LEAST * 2 {
             missing = format!("\n{missing}\n");
         } else {
-            missing = format!("\nThe whole: git checkpoint show {} --all\n", self.session);
+            missing = format!("\nAll of it: git checkpoint show {} --all\n", self.session);
         }
         let parts = [
             "where it stands and what comes next",

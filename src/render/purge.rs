@@ -36,7 +36,7 @@ pub struct PurgeReceipt<'a> {
     pub carried: usize,
     /// Checkpoints that were written again.
     pub rewritten: usize,
-    /// Checkpoints that are gone.
+    /// Checkpoints that were removed.
     pub dropped: usize,
     /// Refs that moved or were deleted.
     pub refs: Vec<PurgedRef<'a>>,
@@ -138,7 +138,7 @@ impl PurgeReceipt<'_> {
             ),
             (of, Some(subject)) => format!("{of} {subject}"),
         };
-        format!("remove {what} for good, with no way back?")
+        format!("permanently remove {what}? This cannot be undone. Continue?")
     }
 
     fn nothing(&self) -> String {
@@ -189,7 +189,7 @@ impl PurgeReceipt<'_> {
         if self.of == "checkpoint" && self.rewritten > 0 {
             let kept = "what was written in the record, chat and steps, as later ones carry it on;";
             row("kept", TextLine::plain(kept));
-            row("", TextLine::plain("words go only with the whole session"));
+            row("", TextLine::plain("words are removed only with the whole session"));
         }
         let names: Vec<_> = self.refs.iter().map(|moved| moved.name).collect();
         for (prefix, label) in [

@@ -64,7 +64,7 @@ pub struct SaveReceipt<'a> {
     /// The first next step, for people.
     #[serde(skip)]
     pub next: Option<&'a str>,
-    /// The branch change that made this checkpoint begin a session.
+    /// The change of the branch since the session was saved, or since the one that was current before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch_changed: Option<BranchChange<'a>>,
     /// State of the repository at save time.
@@ -78,7 +78,7 @@ pub struct BranchChange<'a> {
     pub from: Option<&'a str>,
     /// The branch that is checked out; null for a detached HEAD.
     pub to: Option<&'a str>,
-    /// The session that stays with the former branch.
+    /// The session of the former branch: it stays there, or is the one that was saved and came along.
     pub session: &'a str,
 }
 
@@ -308,8 +308,12 @@ impl SaveReceipt<'_> {
             let mut line = TextLine::plain("  branch changed from ").with(Slot::Branch, branch(change.from));
             line.push(Slot::Plain, " to ");
             line.push(Slot::Branch, branch(change.to));
-            line.push(Slot::Plain, "; to continue the former session here: ");
-            line.push(Slot::Plain, format!("git checkpoint switch {}", change.session));
+            if change.session == self.session {
+                line.push(Slot::Plain, "; for another session here: git checkpoint start");
+            } else {
+                line.push(Slot::Plain, "; to continue the former session here: ");
+                line.push(Slot::Plain, format!("git checkpoint switch {}", change.session));
+            }
             text.push(line);
         }
         text

@@ -56,7 +56,7 @@ pub struct RestoreReceipt<'a> {
     pub record: &'static str,
     /// Refs that moved.
     pub refs: Vec<MovedRef>,
-    /// Working trees that stay although the fork they were made for was taken back.
+    /// Working trees that stay although the fork they were made for was undone.
     pub stays: Vec<WorktreeRow<'a>>,
     /// Paths on which both sides of a merge do not fit together.
     pub conflicts: Vec<MergeConflictRow>,
@@ -177,7 +177,7 @@ impl RestoreReceipt<'_> {
             let mut line = TextLine::plain("  stays");
             line.pad_to(11);
             line.push(Slot::Path, tree.path);
-            line.push(Slot::Plain, ", the work tree, with branch ");
+            line.push(Slot::Plain, ", the working tree, with branch ");
             line.push(Slot::Branch, tree.branch);
             text.push(line);
         }
@@ -281,7 +281,7 @@ impl RestoreReceipt<'_> {
 
     fn details(&self, text: &mut Text) {
         for (paths, word, why) in [
-            (self.moved, "left", "kept changing meanwhile"),
+            (self.moved, "left", "kept changing"),
             (
                 self.differing,
                 "differs",
@@ -348,7 +348,7 @@ fn moved_line(moved: &MovedRef) -> TextLine {
     line.pad_to(11);
     line.push(Slot::Branch, &moved.name);
     match (&moved.from, &moved.to) {
-        (Some(_), None) => line.push(Slot::Plain, " is gone again"),
+        (Some(_), None) => line.push(Slot::Plain, " was removed again"),
         (_, Some(to)) => {
             line.push(Slot::Plain, " is at ");
             line.push(Slot::Id, to.short());

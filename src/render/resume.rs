@@ -188,7 +188,6 @@ impl Resume<'_> {
         for line in Text::wrapped(&missing, 0, columns).lines() {
             text.push(TextLine::new().with(Slot::Dim, line.to_string()));
         }
-        text.push(TextLine::plain("No file was changed."));
         text
     }
 

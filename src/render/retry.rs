@@ -216,7 +216,7 @@ fn context(step: &Step) -> String {
     if out.chars().count() > CONTEXT {
         out = out.chars().take(CONTEXT).collect();
         out.push_str(&format!(
-            "\n[cut: the whole is in 'git checkpoint step show {}']",
+            "\n[cut: all of it is in 'git checkpoint step show {}']",
             step.id
         ));
     }

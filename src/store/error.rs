@@ -45,7 +45,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The working tree that the repository's settings name is not there.
-    #[error("work tree '{}' is missing; the repository's setting core.worktree names it", path.display())]
+    #[error("working tree '{}' is missing; the repository's setting core.worktree names it", path.display())]
     WorkTreeMissing {
         /// The directory.
         path: PathBuf,
@@ -213,7 +213,7 @@ pub enum Error {
         why: String,
     },
     /// Objects that a ref now needs are gone, by a `git gc --prune=now` at the same moment.
-    #[error("{} of the saved objects are gone, the first is '{}'", ids.len(), ids[0])]
+    #[error("{} of the saved objects are missing, the first is '{}'", ids.len(), ids[0])]
     Vanished {
         /// The missing ones, at least one.
         ids: Vec<ObjectId>,
@@ -245,8 +245,8 @@ impl Error {
             Self::Setting { .. } => "see what is in force: git checkpoint help settings".to_owned(),
             Self::Quarantine => "call it from the hook 'post-receive'; 'pre-receive' and 'update' are too early".to_owned(),
             Self::ImplicitBare { path } => format!("name it: git --git-dir={} checkpoint ...", quoted(path)),
-            Self::Bare { .. } => "run the command in a work tree, or name one with --work-tree".to_owned(),
-            Self::WorkTreeMissing { .. } => "name the right folder, or take the setting away: git config core.worktree <directory>\n\
+            Self::Bare { .. } => "run the command in a working tree, or name one with --work-tree".to_owned(),
+            Self::WorkTreeMissing { .. } => "name the right directory, or remove the setting: git config core.worktree <directory>\n\
                                             git config --unset core.worktree"
                 .to_owned(),
             Self::FormatVersion { .. } | Self::Extension { .. } => {
@@ -256,7 +256,7 @@ impl Error {
                 "put it right: git checkpoint repair".to_owned()
             }
             Self::Damaged { name, .. } => format!(
-                "its earlier values are in its reflog, the last line being the newest:\ntail -n 3 \"$(git rev-parse --git-path logs/{name})\""
+                "its earlier values are in its reflog, the last line being the latest:\ntail -n 3 \"$(git rev-parse --git-path logs/{name})\""
             ),
             Self::Malformed { file, path, .. } => file.hint(path),
             Self::Obstacle { path, .. } => format!("move it away: mv {0} {0}.old", quoted(path)),

@@ -169,7 +169,7 @@ pub fn state(repo: &Repository, hook: Hook) -> HookState {
         return match () {
             () if !is_executable(&path) => HookState::Broken("its file is not executable".to_owned()),
             () if !finds_program(repo, &text) => {
-                HookState::Broken("the program it names is gone; install the hooks again".to_owned())
+                HookState::Broken("the program it names is missing; install the hooks again".to_owned())
             }
             () => HookState::Active,
         };

@@ -141,7 +141,7 @@ impl<'r> Checker<'r> {
             return Ok(*size);
         }
         if depth > MAX_DEPTH {
-            return Err(format!("its folders are nested deeper than {MAX_DEPTH} levels"));
+            return Err(format!("its directories are nested deeper than {MAX_DEPTH} levels"));
         }
         let entries = self.entries(id)?;
         self.names(&entries)?;

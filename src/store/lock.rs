@@ -60,7 +60,7 @@ pub fn remote(repo: &Repository, encoded: &str, wait: Duration) -> Result<HeldLo
 pub fn worktree(repo: &Repository, wait: Duration) -> Result<HeldLock, Error> {
     let path = paths::worktree_private_dir(repo)?.join("worktree.lock");
     current::check_readable(repo)?;
-    acquire(repo, path, "this work tree", wait)
+    acquire(repo, path, "this working tree", wait)
 }
 
 /// The lock of the working tree whose private directory this is.
@@ -68,7 +68,7 @@ pub(super) fn worktree_at(repo: &Repository, directory: &Path, wait: Duration) -
     acquire(
         repo,
         directory.join("worktree.lock"),
-        "a work tree of this repository",
+        "a working tree of this repository",
         wait,
     )
 }

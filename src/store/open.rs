@@ -120,7 +120,7 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
     let elsewhere = environment.get("GIT_WORK_TREE").is_some() || configured_work_tree(&repo).is_some();
     if found.searched && !elsewhere && is_within(&environment.cwd, repo.git_dir()) {
         // As for git: within the repository itself there is no working tree.
-        repo.set_workdir(None).map_err(Error::gix("leave the work tree"))?;
+        repo.set_workdir(None).map_err(Error::gix("leave the working tree"))?;
     }
     set_objects(&mut repo, environment)?;
     let private = paths::private_path(&repo);
@@ -432,9 +432,9 @@ fn set_work_tree(repo: &mut Repository, environment: &OpenEnvironment) -> Result
 }
 
 fn use_work_tree(repo: &mut Repository, root: &Path) -> Result<(), Error> {
-    let root = root.canonicalize().map_err(Error::io("use as work tree", root))?;
+    let root = root.canonicalize().map_err(Error::io("use as working tree", root))?;
     if repo.workdir() != Some(&root) {
-        repo.set_workdir(root).map_err(Error::gix("set the work tree"))?;
+        repo.set_workdir(root).map_err(Error::gix("set the working tree"))?;
     }
     Ok(())
 }

@@ -44,8 +44,8 @@ impl PathFilter {
             if !pattern.attributes.is_empty() {
                 return Err(refused("it chooses by attributes, which is not supported here"));
             }
-            let item =
-                Pathspec::new(&pattern, directory, &root).ok_or_else(|| refused("it is outside of the work tree"))?;
+            let item = Pathspec::new(&pattern, directory, &root)
+                .ok_or_else(|| refused("it is outside of the working tree"))?;
             if pattern.is_excluded() {
                 excluded.push(item);
             } else {

@@ -42,7 +42,7 @@ impl SpillDirectory {
         let directory = match own(repo, sharing) {
             // Whoever may only read the repository may look even so.
             Err(Error::Io { source, .. }) if is_read_only(&source) => os::temporary_dir().map_err(Error::io(
-                "create a directory for temporary files beside",
+                "create a directory for temporary files next to",
                 paths::private_path(repo),
             ))?,
             directory => directory?,

@@ -277,7 +277,7 @@ fn questions_are_asked_only_of_people() {
     );
     assert_eq!(
         ask("none]", "2\n", &["choose"]),
-        "1  one\n2  two\n3  three\nwhich session? [1-3, Enter for none] 2\nSome(1)\n"
+        "1  one\n2  two\n3  three\nwhich session? [1-3, Enter for 1, q for none] 2\nSome(1)\n"
     );
     // Standard output in a pipe is no reason not to ask; the question is on standard error.
     let screen = Terminal::new(80, "dumb")

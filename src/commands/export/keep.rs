@@ -1,4 +1,4 @@
-//! `checkpoint.exportTo`: files that are kept up to date, rewritten after each save.
+//! `checkpoint.exportTo`: files that are kept up to date, rewritten after each checkpoint and autosave that changes them.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,21 +7,31 @@ use crate::{
     formats::ExportExtent,
     model::{name::ShortName, time::Timestamp},
     ops::{Scene, export},
-    os, store,
+    os,
+    store::{self, ObjectId, checkpoint},
 };
 
 /// Rewrites the files that `checkpoint.exportTo` names with the latest checkpoint of a session. Returns a line for each
 /// that could not be written.
 pub(in crate::commands) fn after_save(scene: &Scene<'_>, session: &ShortName) -> Vec<String> {
+    write_all(scene, session.as_str())
+}
+
+/// The same with an autosave, which stands next to the session.
+pub(in crate::commands) fn after_autosave(scene: &Scene<'_>, id: ObjectId) -> Vec<String> {
+    write_all(scene, checkpoint::oid(id).as_str())
+}
+
+fn write_all(scene: &Scene<'_>, selector: &str) -> Vec<String> {
     let entries = scene.settings.export_to.iter();
     let failed = entries.filter_map(|entry| {
-        let why = one(scene, session, entry).err()?;
+        let why = one(scene, selector, entry).err()?;
         Some(format!("checkpoint.exportTo '{entry}' was not written: {why}"))
     });
     failed.collect()
 }
 
-fn one(scene: &Scene<'_>, session: &ShortName, entry: &str) -> Result<(), String> {
+fn one(scene: &Scene<'_>, selector: &str, entry: &str) -> Result<(), String> {
     let (format, path) = entry.split_once(':').ok_or("it is not <format>:<path>")?;
     let format = FORMATS
         .iter()
@@ -36,7 +46,7 @@ fn one(scene: &Scene<'_>, session: &ShortName, entry: &str) -> Result<(), String
     if export::is_in_git_dir(scene, &full) {
         return Err("it is in the git directory".to_owned());
     }
-    let selector = failure::selector(session.as_str()).map_err(|error| error.to_string())?;
+    let selector = failure::selector(selector).map_err(|error| error.to_string())?;
     let scope = if matches!(format.make, ExportWriter::Json) {
         export::ExportScope::Files
     } else {

@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::json;
 
-pub(super) use self::keep::after_save;
+pub(super) use self::keep::{after_autosave, after_save};
 use self::receipt::ExportReceipt;
 use super::{
     Context,
@@ -60,7 +60,7 @@ const OWN: [ExportFormat; 3] = [
     },
     ExportFormat {
         name: "handoff",
-        about: "a note on a page for whoever takes the work over",
+        about: "a one-page note for whoever takes over the work",
         make: ExportWriter::Note(document::handoff),
     },
     ExportFormat {
@@ -110,7 +110,7 @@ impl clap::ValueEnum for FormatName {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  A page for whoever goes on:
+  A page for whoever continues:
     git checkpoint export --format handoff
   Kept up to date in a file of the project, between two markers:
     git checkpoint export --format handoff --into HANDOFF.md
@@ -118,7 +118,7 @@ Examples:
     git checkpoint export --format json auth -o auth.json
   The session with its files, to hand it over without a server:
     git checkpoint bundle ../auth.bundle auth
-  A folder with a file for each checkpoint:
+  A directory with a file for each checkpoint:
     git checkpoint export --format folder auth -o ../auth-session")]
 pub(super) struct Args {
     /// The session or checkpoint; the latest of the current session by default
@@ -148,7 +148,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             FailureKind::Usage,
             "only '--format handoff' goes into a file with '--into'",
         )
-        .hint("write a file of its own: -o FILE"));
+        .hint("write a separate file: -o FILE"));
     }
     let mut args = args;
     let scope = match args.format.0.make {
@@ -424,3 +424,6 @@ fn everything(exported: &ExportedCheckpoint) -> Vec<u8> {
         },
     }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,12 +30,12 @@ pub(super) fn room(args: &Args, context: &Context) -> Result<(), CommandError> {
     })?;
     match found {
         os::Room::Taken if !args.force => {
-            let message = format!("folder '{}' is not empty", path.display());
+            let message = format!("directory '{}' is not empty", path.display());
             Err(CommandError::new(FailureKind::Refused, message)
-                .hint("write into it all the same, replacing files of the same names: --force"))
+                .hint("write into it anyway, replacing files of the same names: --force"))
         }
         os::Room::Other => {
-            let message = format!("'{}' is not a folder", path.display());
+            let message = format!("'{}' is not a directory", path.display());
             Err(CommandError::new(FailureKind::Refused, message).hint("name another place: -o DIR"))
         }
         os::Room::Free | os::Room::Taken => Ok(()),

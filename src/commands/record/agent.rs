@@ -15,7 +15,7 @@ use crate::{
     ops::{chat, draft},
 };
 
-/// Describe the agent of the session, and keep what agents say of their work
+/// Describe the session's agent, and record notes of agents
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -9,7 +9,7 @@ use crate::{
     ops::{draft, select},
 };
 
-/// Keep track of approvals: what was asked, where, and the answer
+/// Track approvals and their answers
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

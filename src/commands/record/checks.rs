@@ -17,7 +17,7 @@ use crate::{
     render::{draft::DraftDetail, slot::Slot, text::TextLine},
 };
 
-/// Note the result of a check; the latest of each name counts
+/// Record the result of a check; the latest of each name counts
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -51,7 +51,7 @@ enum CheckAction {
     Remove(ItemArgs),
 }
 
-/// Show or set the iteration, where work goes in iterations
+/// Show or set the iteration
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -16,7 +16,7 @@ use crate::{
     store::config::span,
 };
 
-/// Note what was handed to agents, and what it cost
+/// Record delegations to agents and their cost
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

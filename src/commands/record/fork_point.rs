@@ -14,7 +14,7 @@ use crate::{
     render::{draft::DraftDetail, slot::Slot, text::TextLine},
 };
 
-/// Write down a decision with its options, before or after it is made
+/// Record a decision with its options
 ///
 /// 'git checkpoint fork --option KEY' starts a session that explores an option; lists show which session that is.
 #[derive(Debug, clap::Args)]

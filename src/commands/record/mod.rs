@@ -47,8 +47,8 @@ use self::{
 use super::{
     Context,
     error::{CommandError, FailureKind as Failure},
+    input,
     opening::{self, IdentityArgs, OpenedRepository},
-    save,
 };
 use crate::{
     model::{
@@ -96,7 +96,7 @@ impl JsonItems {
             return Ok(Vec::new());
         };
         let what = format!("the {}s", kind.word);
-        let items = match save::read_json(context, path, &what)? {
+        let items = match input::read_json(context, path, &what)? {
             Value::Array(items) => items,
             item => vec![item],
         };

@@ -11,7 +11,7 @@ use crate::{
     render::{slot::Slot, text::TextLine},
 };
 
-/// Write a line into the session log
+/// Add a line to the session log
 ///
 /// 'git checkpoint log --notes' shows the log.
 #[derive(Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    commands::{Context, error::CommandError, opening::OpenedRepository, save, views},
+    commands::{Context, error::CommandError, export, opening::OpenedRepository, save, views},
     model::item::{ItemKind, id_of},
     ops::{
         draft::DraftReceipt,
@@ -82,6 +82,7 @@ pub(super) fn report(
     let saved = match &event {
         EventOutcome::Saved(outcome) => {
             warn_save(context, outcome);
+            export_after(context, opened, outcome);
             Some(outcome)
         }
         _ => None,
@@ -140,6 +141,15 @@ pub(super) fn report(
 }
 
 /// Warnings about a checkpoint that was made automatically.
+/// Rewrites the files of `checkpoint.exportTo`, if there is a new checkpoint.
+fn export_after(context: &Context, opened: &OpenedRepository, outcome: &CheckpointOutcome) {
+    if let CheckpointOutcome::Saved(receipt) = outcome {
+        for trouble in export::after_save(&opened.scene(), &receipt.session) {
+            context.ui.warning(&trouble);
+        }
+    }
+}
+
 fn warn_save(context: &Context, outcome: &CheckpointOutcome) {
     let receipt = outcome.receipt();
     if receipt.is_partial() {

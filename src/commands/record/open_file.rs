@@ -11,7 +11,7 @@ use crate::{
     ops::items,
 };
 
-/// Note which files are open, and where in them
+/// Record open files and positions in them
 ///
 /// A file that is noted again takes its new place. Without a file, shows those that are open.
 #[derive(Debug, clap::Args)]

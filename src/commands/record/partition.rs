@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// Say which paths belong to which agent
+/// Assign paths to agents
 ///
 /// Paths may be files, directories, or patterns with '*', '?' and '**'. Where those of two agents overlap, it is said.
 #[derive(Debug, clap::Args)]

@@ -229,7 +229,7 @@ impl InstallPaths {
 }
 
 fn unknown(what: &str) -> CommandError {
-    CommandError::new(FailureKind::Fatal, format!("cannot tell {what}")).hint("name the place with --prefix")
+    CommandError::new(FailureKind::Fatal, format!("cannot find out {what}")).hint("name the place with --prefix")
 }
 
 /// The program as git finds it: in a directory of `PATH`, where it may be a link. Else where it really is.

@@ -97,10 +97,10 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     Ok(())
 }
 
-/// Bring in the sessions of a bundle with their files
+/// Import the sessions of a bundle with their files
 ///
 /// The sessions are checked as a fetch checks them, and become sessions of this repository. One that is here already goes
-/// on; where both went on, yours becomes a session of its own. No file is changed.
+/// on; where both have diverged, yours becomes a separate session. No file is changed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -21,7 +21,7 @@ impl CommandError {
                 .hint("a repository to share through can be a directory, too:")
                 .hint("git init --bare <directory> && git remote add origin <directory>"),
             Error::NoRemote { ref name, ref known } => {
-                let out = of(FailureKind::NotFound).hint(format!("there are: {}", known.join(", ")));
+                let out = of(FailureKind::NotFound).hint(format!("remotes: {}", known.join(", ")));
                 match name {
                     Some(name) if name.contains(['/', ':']) => {
                         out.hint("give the place a name first: git remote add <name> <url>")
@@ -49,7 +49,7 @@ impl CommandError {
                 ..
             } => of(FailureKind::Fatal).hint(format!("see where it points: git remote get-url {remote}")),
             Error::Unreachable { .. } => {
-                of(FailureKind::Network).hint("nothing was changed here; the same command goes on where it stopped")
+                of(FailureKind::Network).hint("nothing was changed here; the same command continues where it stopped")
             }
             Error::TooLarge { .. } => {
                 of(FailureKind::Fatal).hint("allow more: git -c checkpoint.maxFetchSize=20g checkpoint fetch ...")
@@ -64,8 +64,11 @@ impl CommandError {
             } => of(FailureKind::NotFound)
                 .hint(format!("if it is there by now: git checkpoint fetch {remote}"))
                 .hint(format!("if you have it: git checkpoint push {remote} {session}")),
+            Error::NotDeleted { ref remote, .. } => {
+                of(FailureKind::Refused).hint(format!("see what it has now: git checkpoint fetch {remote}"))
+            }
             Error::Refused { .. } => of(FailureKind::Invalid)
-                .hint("nothing of it was used; ask whoever pushed it, and look with git alone")
+                .hint("nothing of it was used; ask whoever pushed it")
                 .hint("too large? see checkpoint.maxFetchSize"),
             Error::Lost {
                 ref remote,

@@ -33,7 +33,7 @@ Examples:
   See what others pushed:
     git checkpoint fetch
     git checkpoint list -r
-  Take one up:
+  Resume one:
     git checkpoint resume origin/auth")]
 pub(in crate::commands) struct Args {
     /// The remote
@@ -92,9 +92,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         );
         return Err(CommandError::new(FailureKind::Negative, message)
             .hint("what you know of it stays, and nothing of yours was changed")
-            .hint(format!(
-                "if that is meant to be: git checkpoint fetch {remote} --follow"
-            )));
+            .hint(format!("if that is intended: git checkpoint fetch {remote} --follow")));
     }
     if args.dry_run {
         return Ok(());
@@ -109,7 +107,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         let next = if mine {
             format!("bring yours up: git checkpoint pull {remote} {name}")
         } else {
-            format!("take it up: git checkpoint resume {remote}/{name}")
+            format!("resume it: git checkpoint resume {remote}/{name}")
         };
         context.ui.hint("Fetched", &next);
     }
@@ -186,7 +184,7 @@ fn line_of(found: &FetchedSession) -> TextLine {
         RemoteChange::Forward { checkpoints } => format!("  {} more", CountedNoun::new(checkpoints, "checkpoint")),
         RemoteChange::Back { checkpoints } => format!("  {} fewer", CountedNoun::new(checkpoints, "checkpoint")),
         RemoteChange::Rewritten => "  another history than before".to_owned(),
-        RemoteChange::Deleted => "gone there".to_owned(),
+        RemoteChange::Deleted => "missing there".to_owned(),
     };
     line.push(Slot::Plain, more);
     if !found.taken {

@@ -6,6 +6,7 @@ pub(super) mod fetch;
 pub(super) mod pull;
 pub(super) mod push;
 pub(super) mod remote;
+pub(super) mod remove;
 
 use std::cell::RefCell;
 

@@ -219,7 +219,7 @@ fn hints(context: &Context, pulled: &PulledSession) {
     let next = match &pulled.outcome {
         PullOutcome::UpToDate { ahead: 0 } | PullOutcome::Merged { .. } => return,
         PullOutcome::UpToDate { .. } => format!("send them: git checkpoint push {} {name}", pulled.remote),
-        PullOutcome::New { .. } => format!("take it up: git checkpoint resume {name}"),
+        PullOutcome::New { .. } => format!("resume it: git checkpoint resume {name}"),
         PullOutcome::Forward { .. } => format!("see what is new: git checkpoint resume {name}"),
         PullOutcome::Parted { tail, fork, .. } => {
             if fork.is_some() {
@@ -258,17 +258,18 @@ pub(in crate::commands) fn text_of(pulled: &PulledSession) -> Text {
     line.push(Slot::Session, pulled.name.as_str());
     line.push(Slot::Plain, " ");
     line.push(Slot::Id, oid(pulled.id).short());
-    line.push(Slot::Plain, format!(" from {}{more}, newest by ", pulled.remote));
+    line.push(Slot::Plain, format!(" from {}{more}, latest by ", pulled.remote));
     line.push(Slot::Person, &pulled.author);
     text.push(line);
     if let PullOutcome::Parted { tail, fork, ours, .. } = &pulled.outcome {
         let mut line = TextLine::plain("  ");
         if let Some(fork) = fork {
-            line.push(
-                Slot::Plain,
-                format!("{} of yours ", CountedNoun::new(*ours, "checkpoint")),
-            );
-            line.push(Slot::Caution, "became session ");
+            let own = match ours {
+                1 => "your checkpoint was".to_owned(),
+                _ => format!("your {} were", CountedNoun::new(*ours, "checkpoint")),
+            };
+            line.push(Slot::Plain, format!("{own} "));
+            line.push(Slot::Caution, "moved to session ");
             line.push(Slot::Session, tail.as_str());
             line.push(Slot::Plain, " ");
             line.push(Slot::Id, oid(*fork).short());

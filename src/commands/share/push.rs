@@ -88,16 +88,19 @@ pub(in crate::commands) fn send(
     let pushed = wired(context, "git checkpoint push", |wire| {
         push::push(&opened.scene(), request, wire)
     })?;
+    for renamed in &pushed.renamed {
+        failure::warn_aftermath(&context.ui, &renamed.aftermath);
+    }
     for file in pushed.unscanned.iter().take(10) {
         context
             .ui
-            .warning(&format!("too large to be looked at for secrets: {file}"));
+            .warning(&format!("too large to be searched for secrets: {file}"));
     }
     if pushed.unscanned.len() > 10 {
         let more = CountedNoun::new(pushed.unscanned.len() - 10, "more file");
         context
             .ui
-            .warning(&format!("and {more} too large to be looked at for secrets"));
+            .warning(&format!("and {more} too large to be searched for secrets"));
     }
     if !pushed.allowed.is_empty() {
         let secrets = CountedNoun::new(pushed.allowed.len(), "secret");
@@ -126,7 +129,7 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
         PushFate::Diverged { ours, theirs } => (
             FailureKind::Refused,
             format!(
-                "session '{name}' went on in both places: {} here, {} on remote '{shown}'",
+                "session '{name}' and remote '{shown}' have diverged: {} ahead, {} behind",
                 CountedNoun::new(*ours, "checkpoint"),
                 CountedNoun::new(*theirs, "checkpoint")
             ),
@@ -137,7 +140,7 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
         ),
         PushFate::Refused { why, namespace: true } => (
             FailureKind::Fatal,
-            format!("remote '{shown}' takes no refs beside branches and tags: {why}"),
+            format!("remote '{shown}' takes only branches and tags: {why}"),
         ),
         PushFate::Refused { why, .. } if first.fate.is_busy() => (
             FailureKind::Locked,
@@ -172,8 +175,8 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
             )),
         fate if fate.is_busy() => error
             .hint(format!("wait for it, and repeat: git checkpoint push {remote} {name}"))
-            .hint("if that does not help, one was killed there: whoever keeps the remote removes the lock named above"),
-        _ => error.hint("what the remote said stands above; nothing was changed here"),
+            .hint("if that does not help, a push was killed there, and its administrator has to remove the lock named above"),
+        _ => error.hint("the remote's message is above; nothing was changed here"),
     })
 }
 
@@ -200,6 +203,15 @@ fn text_of(pushed: &PushOutcome) -> Text {
             text.push(TextLine::plain(format!("  and {} more", number - first.len())));
         }
     }
+    for renamed in &pushed.renamed {
+        let word = if pushed.dry_run { "Would rename" } else { "Renamed" };
+        let mut line = TextLine::new().with(Slot::Changed, word).with(Slot::Plain, " session ");
+        line.push(Slot::Session, renamed.from.as_str());
+        line.push(Slot::Plain, " to ");
+        line.push(Slot::Session, renamed.to.as_str());
+        let why = format!(", as {} has another session of that name", pushed.remote);
+        text.push(line.with(Slot::Plain, why));
+    }
     for sent in &pushed.sessions {
         let (slot, word) = match (&sent.fate, pushed.dry_run) {
             (PushFate::UpToDate, _) => (Slot::Plain, "Up to date:"),
@@ -221,7 +233,7 @@ fn text_of(pushed: &PushOutcome) -> Text {
                 PushFate::PutBack => ", put back".to_owned(),
                 PushFate::Pruned => ", pruned".to_owned(),
                 PushFate::Behind(count) => format!(", which has {} more", CountedNoun::new(*count, "checkpoint")),
-                PushFate::Diverged { ours, theirs } => format!(", which went on: {ours} here, {theirs} there"),
+                PushFate::Diverged { ours, theirs } => format!(", which diverged: {ours} here, {theirs} there"),
                 PushFate::Another => ", which has another session of that name".to_owned(),
                 PushFate::Refused { why, .. } => format!(": {why}"),
                 PushFate::UpToDate => String::new(),
@@ -267,6 +279,11 @@ pub(in crate::commands) fn json_of(pushed: &PushOutcome) -> Value {
         "url": pushed.url,
         "dry_run": pushed.dry_run,
         "sessions": pushed.sessions.iter().map(session).collect::<Vec<_>>(),
+        "renamed": pushed
+            .renamed
+            .iter()
+            .map(|renamed| json!({ "from": renamed.from, "to": renamed.to }))
+            .collect::<Vec<_>>(),
         "commits": pushed.commits.0,
         "autosaves": pushed.autosaves,
         "lfs_objects": pushed.lfs,

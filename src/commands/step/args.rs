@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use crate::{commands::opening::IdentityArgs, store};
 
-/// Record units of delegated work, and run commands as such
+/// Record steps of delegated work, and run commands as steps
 ///
 /// A step keeps what went in (title, prompt, objective, the steps it uses) and what came out (context for later steps,
 /// output, files, checks, or the error), with the state of the files before and after. When one fails, 'git checkpoint

@@ -1,7 +1,7 @@
 //! Questions to a person: yes or no, and one of several. Plain lines that are read with Enter, so that they work on any
 //! terminal and with a screen reader.
 //!
-//! Enter alone is always the harmless answer, and the end of input too. Where nobody can answer, nothing is asked: the
+//! Enter alone is always the harmless answer, and the end of input too; of several sessions Enter takes the latest. Where nobody can answer, nothing is asked: the
 //! error names the option that answers instead.
 
 use super::Ui;
@@ -56,8 +56,9 @@ impl Ui {
         Ok(true)
     }
 
-    /// Shows `choices` with numbers from 1 and asks for one. Gives its place, counted from 0, or None when the user
-    /// chose none (Enter, `q`, the end of input, useless answers). `instead` says what to give on the command line.
+    /// Shows `choices` with numbers from 1 and asks for one; Enter takes the first. Gives its place, counted from 0, or
+    /// None when the user chose none (`q`, the end of input, useless answers). `instead` says what to give on the command
+    /// line. For what changes no file.
     ///
     /// # Errors
     /// [`FailureKind::NeedsAnswer`] with `instead` when nobody can be asked.
@@ -73,11 +74,12 @@ impl Ui {
             self.message(&line.cut(self.width()).into());
         }
         for _ in 0..TRIES {
-            let Some(answer) = self.ask(question, &format!("[1-{}, Enter for none]", choices.len())) else {
+            let Some(answer) = self.ask(question, &format!("[1-{}, Enter for 1, q for none]", choices.len())) else {
                 return Ok(None);
             };
             match answer.trim() {
-                "" | "q" => return Ok(None),
+                "" => return Ok(Some(0)),
+                "q" => return Ok(None),
                 number => match number.parse::<usize>() {
                     Ok(n) if (1..=choices.len()).contains(&n) => return Ok(Some(n - 1)),
                     _ => self.say(&format!("please answer with a number from 1 to {}", choices.len())),
@@ -150,10 +152,11 @@ mod tests {
             chosen("2\n"),
             (
                 Some(1),
-                "1  one\n2  two\\x1b\n3  three\nwhich session? [1-3, Enter for none] ".into()
+                "1  one\n2  two\\x1b\n3  three\nwhich session? [1-3, Enter for 1, q for none] ".into()
             )
         );
-        for input in ["", "\n", "q\n", "0\n4\nx\n1\n"] {
+        assert_eq!(chosen("\n").0, Some(0));
+        for input in ["", "q\n", "0\n4\nx\n1\n"] {
             assert_eq!(chosen(input).0, None, "{input:?}");
         }
         assert_eq!(chosen("9\n3\n").0, Some(2));

@@ -155,7 +155,7 @@ fn parse(files: &[File]) -> ParseOutcome {
     let (litter, files): (Vec<&File>, Vec<&File>) = files.iter().partition(|file| is_litter(file));
     if let Some(first) = litter.first() {
         let all = litter.len();
-        let what = format!("left out, {all} such in all: the check sum of a file that is gone checks nothing");
+        let what = format!("left out, {all} such in all: the checksum of a missing file checks nothing");
         out.problems.push(Problem::note(&first.path, what));
     }
     for file in files {

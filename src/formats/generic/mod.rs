@@ -163,7 +163,7 @@ fn chat(file: &File, items: Vec<Value>, mut rest: ObjectFields, out: &mut ParseO
     }
     if point.messages.len() < all {
         let what = format!(
-            "{} of {all} items are no messages; the file is kept beside the checkpoint",
+            "{} of {all} items are no messages; the file is kept next to the checkpoint",
             all - point.messages.len()
         );
         out.problems.push(Problem::note(&file.path, what));

@@ -236,9 +236,12 @@ fn session(document: &Document) -> Section {
     section("session", "Session", Rank::Standing, "show --json", entries.collect())
 }
 
-/// Summary that represents the beginning of the chat, and its origin.
-fn compaction(contents: &Contents) -> Option<Section> {
-    let found: Compaction = serde_json::from_value(contents.document.compaction.clone()?).ok()?;
+/// Summary that represents the beginning of the chat, and the history of compactions, latest first.
+fn compaction(contents: &Contents) -> Vec<Section> {
+    let stored = contents.document.compaction.clone();
+    let Some(found) = stored.and_then(|value| serde_json::from_value::<Compaction>(value).ok()) else {
+        return Vec::new();
+    };
     let mut entries = Vec::new();
     if let Some(request) = &found.summary.first_request {
         entries.push(Entry::pair("first request", &cut(request, "message list --full")));
@@ -253,7 +256,7 @@ fn compaction(contents: &Contents) -> Option<Section> {
         .compactions
         .iter()
         .filter(|earlier| earlier.version != found.version);
-    entries.extend(std::iter::once(&found).chain(earlier).map(|one| {
+    let history = std::iter::once(&found).chain(earlier).map(|one| {
         let how = match one.by.as_str() {
             "extractive" => "extractive: lines taken from the messages, nothing was understood",
             "command" => "written by checkpoint.compactCommand",
@@ -266,9 +269,13 @@ fn compaction(contents: &Contents) -> Option<Section> {
                 one.messages, one.oldest, one.latest, one.tokens_before, one.tokens_after, one.duration_ms
             ),
         )
-    }));
+    });
     let title = format!("Earlier messages, summarized ({} of them)", found.messages);
-    Some(section("compaction", &title, Rank::Rest, "show --all", entries))
+    let history = history.collect();
+    vec![
+        section("compaction", &title, Rank::Rest, "show --all", entries),
+        section("compaction", "Compactions", Rank::Rest, "show --all", history),
+    ]
 }
 
 fn messages(contents: &Contents) -> Section {

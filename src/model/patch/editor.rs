@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{
     super::{json, record::Record},
-    Error, LISTS, MUST, from_value,
+    Error, FILLED, LISTS, MUST, fill, from_value,
 };
 
 /// Rule for changes of an item that does not exist.
@@ -136,20 +136,21 @@ impl RecordEditor {
                 || (self.stamp.is_some() && is_new(list, item))
             {
                 let at = self.items(list).len();
-                let item = self.completed(item);
+                let item = self.completed(list, item);
                 self.items(list).push(item);
                 self.places(list).insert(id.to_owned(), at);
             }
         }
     }
 
-    /// A new item with the time and the author that it leaves out.
-    fn completed(&self, item: &Value) -> Value {
+    /// A new item with the time, the author and the agent that it leaves out.
+    fn completed(&self, list: &str, item: &Value) -> Value {
         let mut item = item.clone();
         if let (Some((at, by)), Some(members)) = (&self.stamp, item.as_object_mut()) {
             for (name, value) in [("at", at), ("by", by)] {
                 members.entry(name).or_insert_with(|| value.clone().into());
             }
+            fill(list, members);
         }
         item
     }
@@ -184,7 +185,10 @@ pub(super) fn is_whole(item: &Value) -> bool {
 /// Whether an element says all that an item of this list must say, but for what can be filled in.
 fn is_new(list: &str, item: &Value) -> bool {
     let text = LISTS.iter().find(|(known, _)| *known == list).map(|(_, text)| *text);
-    let must = MUST.iter().filter(|(of, _)| *of == list).map(|(_, member)| *member);
+    let must = MUST
+        .iter()
+        .filter(|must| must.0 == list && !FILLED.contains(must))
+        .map(|(_, member)| *member);
     text.into_iter()
         .chain(must)
         .all(|member| item.get(member).is_some_and(Value::is_string))

@@ -35,6 +35,8 @@ pub const LISTS: [(&str, &str); 16] = [
 
 /// Members that items of a list must have besides the field of [`LISTS`].
 const MUST: [(&str, &str); 2] = [("agent_history", "agent"), ("checks", "status")];
+/// Those of them that are the item's author unless given.
+const FILLED: [(&str, &str); 1] = [("agent_history", "agent")];
 
 /// Why a patch cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +96,8 @@ pub fn prepare(patch: Value, stamp: &mut PatchStamp<'_>) -> Result<Value, Error>
             None | Some(Value::Null) => {}
             Some(Value::Array(items)) => {
                 for (at, item) in items.iter_mut().enumerate() {
-                    *item = prepare_item(item.take(), text_field, stamp).ok_or(Error::NotAnItem { list, at })?;
+                    *item =
+                        prepare_item(item.take(), (list, text_field), stamp).ok_or(Error::NotAnItem { list, at })?;
                 }
             }
             Some(_) => return Err(Error::NotAList(list)),
@@ -103,7 +106,7 @@ pub fn prepare(patch: Value, stamp: &mut PatchStamp<'_>) -> Result<Value, Error>
     Ok(Value::Object(patch))
 }
 
-fn prepare_item(item: Value, text_field: &str, stamp: &mut PatchStamp<'_>) -> Option<Value> {
+fn prepare_item(item: Value, (list, text_field): (&str, &str), stamp: &mut PatchStamp<'_>) -> Option<Value> {
     let given = match item {
         Value::String(text) => Map::from_iter([(text_field.to_owned(), Value::String(text))]),
         Value::Object(map) if map.contains_key("id") => return Some(Value::Object(map)),
@@ -115,7 +118,18 @@ fn prepare_item(item: Value, text_field: &str, stamp: &mut PatchStamp<'_>) -> Op
     item.insert("at".into(), stamp.at.to_string().into());
     item.insert("by".into(), stamp.by.into());
     item.extend(given);
+    fill(list, &mut item);
     Some(Value::Object(item))
+}
+
+/// Fills in what an item leaves out and its author is.
+fn fill(list: &str, item: &mut Map<String, Value>) {
+    for (of, member) in FILLED {
+        if of == list && !item.contains_key(member) {
+            let by = item.get("by").cloned().unwrap_or_default();
+            item.insert(member.to_owned(), by);
+        }
+    }
 }
 
 /// Applies a prepared patch.

@@ -132,7 +132,7 @@ impl MergeVerdict {
             Self::Binary => "not text",
             Self::ModifyDelete => "changed on one side, deleted on the other",
             Self::AddAdd => "added on both sides",
-            Self::Structure => "renamed, or a file against a folder",
+            Self::Structure => "renamed, or a file against a directory",
             Self::Unknown => "content that cannot be read",
         }
     }

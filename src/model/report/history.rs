@@ -199,7 +199,7 @@ pub struct CommitMatch {
     pub subject: String,
 }
 
-/// How a commit was recognised.
+/// How a commit was recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MatchedBy {

@@ -107,7 +107,7 @@ fn warnings(steps: &[Step], step: &Step, used: &[&Step], since: FileChanges) -> 
     let before = |other: &&Step| used.iter().any(|u| u.id == other.id) || (used.is_empty() && other.n < step.n);
     for other in steps.iter().filter(before).filter(|s| s.status == StepStatus::Invalid) {
         let reason = other.invalidated.as_deref().unwrap_or("no reason was given");
-        let message = format!("step {} '{}' was taken back: {reason}", other.n, other.title);
+        let message = format!("step {} '{}' was invalidated: {reason}", other.n, other.title);
         add("invalidated", message, &[other], Vec::new());
     }
     let needed = needed_by(steps, &step.id);
@@ -131,7 +131,7 @@ fn warnings(steps: &[Step], step: &Step, used: &[&Step], since: FileChanges) -> 
             }
         }
         FileChanges::Unknown => {
-            let message = "the files changed since; which cannot be told any more".to_owned();
+            let message = "the files changed since; it is unknown which ones".to_owned();
             add("files-unknown", message, &[], Vec::new());
         }
         FileChanges::NotKept => {}

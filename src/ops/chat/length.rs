@@ -67,7 +67,7 @@ pub struct ChatLength {
     pub summarized: u64,
     /// Whether messages or texts wait to be saved.
     pub waiting: bool,
-    /// Tokens of the live chat.
+    /// Tokens of the messages that no summary replaces.
     pub tokens: u64,
     /// Whether they were counted; otherwise they are a quarter of the bytes.
     pub exact: bool,
@@ -86,7 +86,10 @@ impl ChatLength {
     }
 }
 
-/// Looks how long a chat is. It is counted only where its bytes say that it may be near the limit.
+/// The most bytes of messages that are counted for a glance, which takes some 10 ms.
+const GLANCE: u64 = 128 << 10;
+
+/// Looks how long a chat is. It is counted where it is short, and where its bytes say that it may be near the limit.
 pub(in crate::ops) fn standing(scene: &Scene<'_>, chosen: &SessionChoice) -> Result<ChatLength, Error> {
     let document = &chosen.tip.document;
     let limit = scene.settings.compact_at;
@@ -107,12 +110,14 @@ pub(in crate::ops) fn standing(scene: &Scene<'_>, chosen: &SessionChoice) -> Res
     let known = saved.count.filter(|_| waiting.is_none());
     if let Some(count) = known {
         (out.tokens, out.exact) = (count, true);
-    } else if is_near(bytes, limit) {
+    } else if bytes <= GLANCE || is_near(bytes, limit) {
         let waiting = stored::read(scene.repo, &document.session.id)?;
         let chat = SessionChat::new(scene, chosen.name.clone(), document.clone(), &waiting)?;
-        if let Some(count) = chat.length(limit)?.count {
-            (out.tokens, out.exact) = (count, true);
-        }
+        (out.tokens, out.exact) = (0, true);
+        chat.each(chat.live(), |_, message| {
+            out.tokens += tokens(&message);
+            Ok(())
+        })?;
     }
     Ok(out)
 }

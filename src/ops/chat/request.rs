@@ -40,7 +40,7 @@ impl ContextRequest<'_> {
 pub struct RequestPart {
     /// Markdown, its heading included; empty when there is none.
     pub text: String,
-    /// Its tokens.
+    /// Its tokens, without its delimiters; of the messages without their heading.
     pub tokens: u64,
 }
 
@@ -65,6 +65,8 @@ pub struct TokenRequest {
     pub left_out: u64,
     /// How many messages the summary represents.
     pub summarized: u64,
+    /// The tokens of the heading of the messages, and of the delimiters with the sentences about them.
+    pub frame: u64,
     /// The tokens of the whole.
     pub total: u64,
     /// How they were counted.
@@ -98,14 +100,18 @@ fn texts(scene: &Scene<'_>, chat: &SessionChat<'_>) -> Result<[String; 2], Error
 /// [`Error::RequestTooLong`].
 pub fn build(scene: &Scene<'_>, request: &ContextRequest<'_>) -> Result<TokenRequest, Error> {
     let counting = request.counting;
-    let part = |text: String| RequestPart {
+    let part = |name: &str, text: String| RequestPart {
         tokens: counting.count(&text),
-        text,
+        text: if name.is_empty() {
+            text
+        } else {
+            request.fenced(name, text)
+        },
     };
     let chat = request.chat;
     let [agent, context] = texts(scene, chat)?;
-    let agent = part(request.fenced("agent description", agent));
-    let context = part(request.fenced("context", context));
+    let agent = part("agent description", agent);
+    let context = part("context", context);
     let mut sections = Vec::new();
     chat.each(chat.live(), |_, message| {
         sections.push(message.section());
@@ -115,20 +121,17 @@ pub fn build(scene: &Scene<'_>, request: &ContextRequest<'_>) -> Result<TokenReq
         agent,
         context,
         preface: request.preface.to_owned(),
-        checkpoint: part(request.fenced("record", request.checkpoint.clone())),
+        checkpoint: part("record", request.checkpoint.clone()),
         messages: RequestPart::default(),
-        user: part(request.user.clone().unwrap_or_default()),
+        user: part("", request.user.clone().unwrap_or_default()),
         included: 0,
         left_out: 0,
         summarized: chat.live(),
+        frame: 0,
         total: 0,
         method: counting.method,
     };
-    let fixed = [&out.agent, &out.context, &out.checkpoint, &out.user]
-        .map(|part| part.tokens)
-        .iter()
-        .sum::<u64>()
-        + counting.count(&out.preface);
+    let fixed = counting.count(&out.system()) + out.user.tokens;
     if request.limit > 0 && fixed > request.limit {
         return Err(Error::RequestTooLong {
             tokens: fixed,
@@ -136,12 +139,13 @@ pub fn build(scene: &Scene<'_>, request: &ContextRequest<'_>) -> Result<TokenReq
         });
     }
     let heading = "# Messages\n\n";
-    let counts: Vec<u64> = sections.iter().map(|section| counting.count(section)).collect();
+    let counts = sections.iter().map(|section| counting.encoding.count(section));
+    let counts: Vec<u64> = counts.collect();
     let mut first = 0;
     if request.limit > 0 {
         let room = request.limit - fixed;
-        let mut sum = counting.count(heading) + counts.iter().sum::<u64>();
-        while first < counts.len() && sum > room {
+        let mut sum = counting.encoding.count(heading) + counts.iter().sum::<u64>();
+        while first < counts.len() && counting.scale(sum) > room {
             sum -= counts[first];
             first += 1;
         }
@@ -151,7 +155,10 @@ pub fn build(scene: &Scene<'_>, request: &ContextRequest<'_>) -> Result<TokenReq
         out.messages = if kept.is_empty() {
             RequestPart::default()
         } else {
-            part(request.fenced("messages", format!("{heading}{}", kept.concat())))
+            RequestPart {
+                tokens: counting.scale(counts[first..].iter().sum()),
+                text: request.fenced("messages", format!("{heading}{}", kept.concat())),
+            }
         };
         out.total = counting.count(&out.system()) + out.user.tokens;
         // Counted as a whole a text may have a token more than its parts.
@@ -162,5 +169,9 @@ pub fn build(scene: &Scene<'_>, request: &ContextRequest<'_>) -> Result<TokenReq
     }
     out.included = (sections.len() - first) as u64;
     out.left_out = first as u64;
+    let parts = [&out.agent, &out.context, &out.checkpoint, &out.messages, &out.user];
+    let parts = parts.iter().map(|part| part.tokens).sum::<u64>();
+    // As a whole a text may have fewer tokens than its parts, each of which is rounded up.
+    out.frame = out.total.saturating_sub(parts);
     Ok(out)
 }

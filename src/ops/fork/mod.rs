@@ -225,7 +225,7 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
         operation: "fork",
         what,
         edits: &edits,
-        remedy: format!("go on there: git checkpoint switch {}", names.join(" ")),
+        remedy: format!("continue there: git checkpoint switch {}", names.join(" ")),
         current: Some((before, after)),
         more: trees.collect(),
         sealed: Some(writer.finish()?),

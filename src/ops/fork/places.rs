@@ -37,7 +37,7 @@ pub(super) fn check_places(scene: &Scene<'_>, forks: &[ForkTarget]) -> Result<()
         };
         if !is_free || earlier.iter().any(|other| other.worktree.as_ref() == Some(path)) {
             return taken(format!(
-                "'{}' is there already; a work tree needs a directory of its own",
+                "'{}' exists already; a working tree needs its own directory",
                 path.display()
             ));
         }

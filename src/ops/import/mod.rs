@@ -230,7 +230,7 @@ fn once(
             }
         } else {
             let what = format!(
-                "session '{}' stands there twice; the first counts",
+                "session '{}' is there twice; the first one counts",
                 session.id.escape_debug()
             );
             problems.push(Problem::broken(&session.sources.join(", "), what));
@@ -331,7 +331,7 @@ fn one(
             ImportStatus::Grown
         } else {
             ImportStatus::Refused(format!(
-                "session '{}' was gone on with here since it was imported; delete or rename that one's import first",
+                "session '{}' continued here since it was imported; delete or rename it first",
                 known.name
             ))
         };

@@ -151,8 +151,10 @@ impl ImportSource {
                     continue;
                 }
                 if depth == DEPTH {
-                    self.problems
-                        .push(Problem::broken(&path, format!("it lies deeper than {DEPTH} folders")));
+                    self.problems.push(Problem::broken(
+                        &path,
+                        format!("it is nested deeper than {DEPTH} directories"),
+                    ));
                 } else {
                     self.directory(&entry.path(), &path, depth + 1, progress);
                 }

@@ -147,7 +147,8 @@ impl SaveAttempt<'_> {
         let (siblings, _) =
             checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
         let (document, written) = self.write(writer, subject, &before, folded, &siblings)?;
-        if !self.request.allow_empty && self.changes_nothing(&document, &tip.document, stood) {
+        let exported = self.without_exports(writer, &document, &tip.document)?;
+        if !self.request.allow_empty && self.changes_nothing(&exported, &tip.document, stood) {
             let mut receipt = self.receipt(chosen.name.clone(), tip.document.clone(), chosen.why.into());
             // What the checkpoint does not hold may have changed even so.
             let (git, now) = (&mut receipt.document.git, &self.present.facts);

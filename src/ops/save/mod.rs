@@ -182,6 +182,7 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
         };
         let elsewhere = match &target {
             SaveTarget::New(_) if scene.session.is_none() => current::read_to_replace(scene.repo)?.elsewhere,
+            SaveTarget::Existing(chosen) if scene.session.is_none() => came_along(chosen, branch.as_deref()),
             _ => None,
         };
         match attempt.run(writer, target) {
@@ -337,6 +338,19 @@ pub fn branch_change(scene: &Scene<'_>) -> Result<Option<(Elsewhere, ShortName)>
 enum SaveTarget {
     Existing(Box<SessionChoice>),
     New(ShortName),
+}
+
+/// Where a session was that came along to another branch.
+fn came_along(chosen: &SessionChoice, branch: Option<&str>) -> Option<Elsewhere> {
+    let document = &chosen.tip.document;
+    let is_first = document.kind == CheckpointKind::Start;
+    (!is_first && document.git.branch.as_deref() != branch).then(|| Elsewhere {
+        session: current::SessionRef {
+            id: document.session.id.clone(),
+            name: chosen.name.clone(),
+        },
+        branch: document.git.branch.clone(),
+    })
 }
 
 /// The trees that the session's latest checkpoint holds; what else it holds is trusted as well.

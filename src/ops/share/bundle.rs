@@ -62,7 +62,7 @@ pub fn create(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Bu
             text: name.to_string(),
             candidates: Vec::new(),
         })?;
-        sessions.push((name, found.tip.entry.id));
+        sessions.push((found.name, found.tip.entry.id));
     }
     let refs = sessions.iter().map(|(name, _)| session::ref_name(name));
     let git = store::git(scene.repo)

@@ -34,7 +34,7 @@ impl RemoteChange {
     pub fn words(self) -> String {
         match self {
             Self::New { .. } => "is new".to_owned(),
-            Self::Forward { .. } => "went on".to_owned(),
+            Self::Forward { .. } => "advanced".to_owned(),
             Self::Back { checkpoints } => {
                 format!(
                     "was set back by {checkpoints} checkpoint{}",

@@ -187,13 +187,13 @@ fn identity(document: &Document) -> Result<(), String> {
     let id = &document.session.id;
     let base32 = |byte: u8| byte.is_ascii_lowercase() || (b'2'..=b'7').contains(&byte);
     if id.len() != ID_LEN || !id.bytes().all(base32) {
-        return Err("has a session id that is none".to_owned());
+        return Err("has an invalid session id".to_owned());
     }
     let worktree = &document.worktree.id;
     let plain = |c: char| !c.is_control() && !matches!(c, '/' | '\\');
     let named = worktree == "main" || worktree.strip_prefix("linked-").is_some_and(|name| !name.is_empty());
     if !named || worktree == "linked-.." || worktree == "linked-." || !worktree.chars().all(plain) {
-        return Err("has a work tree that cannot be one".to_owned());
+        return Err("has an invalid working tree".to_owned());
     }
     Ok(())
 }

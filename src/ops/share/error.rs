@@ -60,7 +60,7 @@ pub enum Error {
         limit: usize,
     },
     /// The user stopped it.
-    #[error("interrupted; nothing was changed here, and the same command goes on")]
+    #[error("interrupted; nothing was changed here, and the same command continues")]
     Stopped,
     /// The remote has no session of this name.
     #[error("remote '{}' has no session '{session}'", remote.escape_debug())]
@@ -69,6 +69,16 @@ pub enum Error {
         remote: String,
         /// The session.
         session: String,
+    },
+    /// The remote did not delete a session.
+    #[error("session '{session}' was not deleted on remote '{}': {why}", remote.escape_debug())]
+    NotDeleted {
+        /// The remote.
+        remote: String,
+        /// The session.
+        session: ShortName,
+        /// Reason, in words.
+        why: String,
     },
     /// Remote version of the session is not safe to use.
     #[error("session '{session}' of remote '{}' was refused: {why}", remote.escape_debug())]

@@ -266,7 +266,7 @@ impl<'a> Fetch<'a> {
                 (Err(why), _) => self
                     .refused
                     .push((short.escape_debug().to_string(), why.reason.to_owned())),
-                (Ok(name), Err(_)) => self.refused.push((name.to_string(), "its id is none".to_owned())),
+                (Ok(name), Err(_)) => self.refused.push((name.to_string(), "its id is invalid".to_owned())),
             }
             if there.len() + self.refused.len() + self.alike.len() > MAX_SESSIONS {
                 return Err(too_many());

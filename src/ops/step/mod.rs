@@ -326,7 +326,7 @@ pub fn invalidate(scene: &Scene<'_>, word: &str, reason: &str) -> Result<StepRec
     let mut patch = Map::new();
     patch.insert("status".into(), json!(StepStatus::Invalid));
     patch.insert("invalidated".into(), json!(bounded("reason", reason)?));
-    note(scene, &step.id, patch, None, "taken back")
+    note(scene, &step.id, patch, None, "invalidated")
 }
 
 /// Puts a change of a step into the draft, lets its event happen, and reads the step as it is then.

@@ -311,7 +311,7 @@ fn steps(steps: &[Step]) -> String {
         let mut kept: String = context.chars().take(CONTEXT).collect();
         if kept.len() < context.len() {
             kept.push_str(&format!(
-                "\n[cut: 'git checkpoint step show {}' has the whole]",
+                "\n[cut: 'git checkpoint step show {}' has all of it]",
                 step.id
             ));
         }

@@ -112,7 +112,7 @@ pub fn handoff(source: &DocumentSource<'_>) -> String {
     out.push_str(&format!("\n{}\n", markdown::line(&outline::left_out(&outline))));
     out.push_str(&format!(
         "\n## On resuming\n\n\
-         - [ ] `git checkpoint resume {0}` tells what changed since and what comes next\n\
+         - [ ] `git checkpoint resume {0}` reports what changed since and what comes next\n\
          - [ ] the branch and the files are as above, or `git checkpoint restore {0}` brings them back\n\n\
          Checkpoint {1}, {2}.\n",
         source.session, source.id, source.digest

@@ -90,7 +90,7 @@ impl Marker<'_> {
 }
 
 /// Contents with every member set, and the marks.
-fn full() -> (Contents, BTreeMap<String, String>) {
+pub(crate) fn full() -> (Contents, BTreeMap<String, String>) {
     let mut marks = BTreeMap::new();
     let mut make = |schema: &Value, place: &str| {
         let mut marker = Marker {

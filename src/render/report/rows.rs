@@ -63,7 +63,7 @@ fn age_row(line: &Age) -> Option<ReportRow> {
         return None;
     }
     let piece = if line.seconds < 0 {
-        "the checkpoint lies in the future: a clock is wrong".to_owned()
+        "the checkpoint is in the future: a clock is wrong".to_owned()
     } else {
         let limit = line.limit.unwrap_or_default();
         format!(
@@ -86,7 +86,7 @@ fn place(line: &MachineLocation) -> Option<ReportRow> {
             ]
         }
         LocationVerdict::OtherWorktree => {
-            let then = format!("saved in work tree {}", line.worktree.then);
+            let then = format!("saved in working tree {}", line.worktree.then);
             vec![
                 TextLine::plain(then),
                 TextLine::plain(format!("this is {}", line.worktree.now)),
@@ -110,7 +110,7 @@ fn operation(line: &Operations) -> Option<ReportRow> {
     };
     let piece = match (&line.is.then, &line.is.now) {
         (None, None) => return None,
-        (Some(then), None) => format!("the {} of then is over", then.kind.word()),
+        (Some(then), None) => format!("the {} has finished", then.kind.word()),
         (Some(then), Some(now)) if then == now => format!("{} still in progress", words(now)),
         (_, Some(now)) => format!("{} in progress", words(now)),
     };

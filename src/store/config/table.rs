@@ -50,7 +50,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "autoPrune",
         kind: SettingKind::Word(&["off", "on"]),
         default: "off",
-        doc: "prune by itself after each save, by the rules of checkpoint.keep*",
+        doc: "prune automatically after each save, by the rules of checkpoint.keep*",
     },
     Setting {
         name: "commitNotes",
@@ -62,7 +62,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "commitTrailer",
         kind: SettingKind::Word(&["off", "on"]),
         default: "off",
-        doc: "the hook commit-msg puts the trailer Checkpoint-Id, the session's newest checkpoint, into messages",
+        doc: "the hook commit-msg puts the trailer Checkpoint-Id, the session's latest checkpoint, into messages",
     },
     Setting {
         name: "compactAt",
@@ -74,7 +74,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "compactCommand",
         kind: SettingKind::Text,
         default: "",
-        doc: "program that summarises the chat, read from its standard input",
+        doc: "program that summarizes the chat, read from its standard input",
     },
     Setting {
         name: "compactTimeout",
@@ -92,13 +92,13 @@ pub const SETTINGS: &[Setting] = &[
         name: "exportTo",
         kind: SettingKind::List,
         default: "",
-        doc: "files that each save rewrites, as <format>:<path> below the top of the working tree, such as handoff:HANDOFF.md",
+        doc: "files that each checkpoint and autosave rewrites, as <format>:<path> in the working tree, such as handoff:HANDOFF.md",
     },
     Setting {
         name: "forkCopy",
         kind: SettingKind::List,
         default: "",
-        doc: "ignored files that a fork's work tree takes along, as patterns of .gitignore; also '.worktreeinclude'",
+        doc: "ignored files that a fork's working tree takes along, as patterns of .gitignore; also '.worktreeinclude'",
     },
     Setting {
         name: "graph",
@@ -140,7 +140,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "keepSessions",
         kind: SettingKind::Count,
         default: "0",
-        doc: "a prune removes all but this many sessions, the newest; 0 removes none for their number",
+        doc: "a prune removes all but this many sessions, the latest; 0 removes none for their number",
     },
     Setting {
         name: "lockTimeout",
@@ -194,13 +194,13 @@ pub const SETTINGS: &[Setting] = &[
         name: "saveEvery",
         kind: SettingKind::Count,
         default: "0",
-        doc: "save by itself after this many changes of the draft; 0 never does",
+        doc: "save automatically after this many changes of the draft; 0 never does",
     },
     Setting {
         name: "saveOn",
         kind: SettingKind::Words,
         default: "",
-        doc: "events that save by themselves, by the names of their triggers",
+        doc: "events that save automatically, by the names of their triggers",
     },
     Setting {
         name: "saveSecrets",

@@ -71,7 +71,7 @@ pub(in crate::store) fn damaged_loose(repo: &Repository, id: &ObjectId) -> Optio
 /// Inflates a whole file, piece by piece; the inner error says why its stream is not whole.
 fn inflate(path: &Path, seen: &mut dyn FnMut(&[u8])) -> io::Result<Result<(), &'static str>> {
     const DAMAGED: &str = "its compressed data is damaged";
-    const SHORT: &str = "it is cut off";
+    const SHORT: &str = "it is truncated";
     let mut file = os::open_regular(path)?;
     let mut inflater = Decompress::new(true);
     // Most objects are small, and large ones are worth the growing.

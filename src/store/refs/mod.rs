@@ -119,6 +119,15 @@ pub fn list(repo: &Repository, prefix: &str) -> Result<Vec<RefListing>, Error> {
         .collect())
 }
 
+/// The lowest number above those that refs below `prefix` have as their last component, for a ref of its own.
+pub fn next_number(repo: &Repository, prefix: &str) -> Result<u64, Error> {
+    let taken = list(repo, prefix)?;
+    let numbers = taken
+        .iter()
+        .filter_map(|(full, _)| full.strip_prefix(prefix)?.parse::<u64>().ok());
+    Ok(numbers.max().unwrap_or(0) + 1)
+}
+
 /// The same, where nobody has looked whether their objects exist: for who reads the objects anyhow.
 pub(super) fn list_unproved(repo: &Repository, prefix: &str) -> Result<Vec<RefListing>, Error> {
     check_name(prefix.trim_end_matches('/'))?;

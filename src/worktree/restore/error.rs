@@ -103,7 +103,7 @@ impl Error {
             Self::Rules(error) => error.hint(),
             Self::Store(error) => error.hint(),
             Self::Blob { .. } | Self::Tree { .. } | Self::NotThere { .. } => {
-                Some("git checkpoint verify tells what is damaged; another clone or remote may have it".to_owned())
+                Some("git checkpoint verify reports what is damaged; another clone or remote may have it".to_owned())
             }
             Self::IndexLocked { path, .. } => Some(format!(
                 "another git process seems to be running; if none is, it crashed, and you may remove the file:\nrm {}",

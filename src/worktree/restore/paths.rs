@@ -23,13 +23,13 @@ pub enum PathProblem {
     #[error("it has an empty name in it")]
     Empty,
     /// It leads upwards or nowhere: `.` or `..`.
-    #[error("it leads out of the work tree")]
+    #[error("it leads out of the working tree")]
     Upwards,
     /// A name holds a slash or a zero byte.
     #[error("it has a name that no file can have")]
     NoName,
     /// A name represents the repository, or a file that git reads, on one file system or another.
-    #[error("it stands for git's own files on some systems")]
+    #[error("it names git's own files on some systems")]
     Git,
     /// Windows takes the name for something else.
     #[error("Windows cannot have a file of that name")]

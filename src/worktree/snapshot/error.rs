@@ -32,7 +32,7 @@ pub enum Error {
         path: RepoPath,
     },
     /// The working tree's own directory cannot be read.
-    #[error("cannot read work tree '{}': {}", path.display(), reason(source))]
+    #[error("cannot read working tree '{}': {}", path.display(), reason(source))]
     WorkTree {
         /// The directory.
         path: PathBuf,

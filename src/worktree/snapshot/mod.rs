@@ -184,7 +184,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
     {
         trace::say(1, || {
             format!(
-                "nothing changed in {} directories since they were looked at",
+                "nothing changed in {} directories since they were scanned",
                 seen.paths().count()
             )
         });

@@ -83,7 +83,7 @@ fn a_session_over_the_limit_compacts_by_itself_and_its_next_request_is_below() {
     world
         .checkpoint(["status"])
         .success()
-        .stdout_has("summary 1 (1 compaction)");
+        .stdout_has("in the others, 1 compaction");
     // Again, on top of the first one.
     say(&world, "user", "and now for something else");
     let chat = world.root().join("more.jsonl");
@@ -142,7 +142,7 @@ fn nothing_compacts_while_messages_are_added_or_without_need() {
     world
         .checkpoint(["compact", "--dry-run"])
         .success()
-        .stdout_has("would summarise");
+        .stdout_has("would summarize");
     assert_eq!(document(&world)["kind"], "start");
     world.git(["config", "checkpoint.compactAt", "0"]).success();
     world.checkpoint(["save"]).success();
@@ -342,7 +342,7 @@ fn what_comes_while_it_summarises_stays_and_it_never_compacts_itself() {
     world
         .checkpoint(["compact", "--force"])
         .code(5)
-        .stderr_has("changed by others");
+        .stderr_has("changed during the compaction");
     assert!(!document(&world).to_string().contains("late"));
 }
 

@@ -35,7 +35,8 @@ fn an_import_survives_what_crashes_leave_and_repeats_nothing() {
     );
     assert_eq!(report["skipped"].as_array().unwrap().len(), 3, "{report}");
     assert_eq!(report["repaired"].as_array().unwrap().len(), 3, "{report}");
-    out.stderr_has("the last line is cut off").stderr_has("lone surrogates");
+    out.stderr_has("the last line is incomplete")
+        .stderr_has("lone surrogates");
     let again = world.checkpoint(["message", "import", "chat.jsonl"]);
     again.success().stdout_has("Imported 0 messages to s, 11 known already");
     world.checkpoint(["save"]).success();

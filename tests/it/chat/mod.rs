@@ -266,6 +266,49 @@ fn a_request_has_its_parts_and_keeps_its_limit() {
 }
 
 #[test]
+fn token_figures_of_one_chat_agree() {
+    let world = session();
+    for n in 0..12 {
+        say(
+            &world,
+            "user",
+            &format!("message {n} with some words to summarize, and names like Größe_{n}"),
+        );
+    }
+    let agree = || {
+        let tokens = world.checkpoint(["tokens", "--json"]).success().stdout_json();
+        let preview = world.checkpoint(["request", "what is next?", "--preview", "--json"]);
+        let request = preview.success().stdout_json();
+        let status = world.checkpoint(["status", "--json"]).success().stdout_json();
+        let user = request["tokens"]["user"].as_u64().unwrap();
+        assert_eq!(
+            tokens["tokens"].as_u64().unwrap() + user,
+            request["tokens"]["total"].as_u64().unwrap(),
+            "{tokens} {request}"
+        );
+        for part in ["agent", "context", "checkpoint", "messages", "headings"] {
+            assert_eq!(tokens["parts"][part], request["tokens"][part], "{part}");
+        }
+        let chat = &status["current"]["chat"];
+        assert_eq!(
+            (&chat["tokens"], &chat["method"]),
+            (&tokens["parts"]["messages"], &json!("exact"))
+        );
+    };
+    agree();
+    world.checkpoint(["save", "-m", "said", "--next", "go on"]).success();
+    agree();
+    say(&world, "assistant", "one that waits");
+    agree();
+    world.checkpoint(["compact", "--force"]).success();
+    agree();
+    let line = world.checkpoint(["status"]);
+    line.success()
+        .stdout_has("summarized")
+        .stdout_has("in the others, 1 compaction");
+}
+
+#[test]
 fn tokens_say_how_they_are_known() {
     let world = session();
     world.file("prompt.md", "The quick brown fox jumps over the lazy dog.\n");

@@ -250,7 +250,7 @@ fn row_15_formats_dates_and_nul() {
         .checkpoint(["log", "--format=%(nope)"])
         .code(129)
         .no_stdout()
-        .stderr_has("unknown atom 'nope'; there are session, ");
+        .stderr_has("unknown field 'nope'; available: session, ");
     world
         .checkpoint(["log", "--date=nope"])
         .code(129)

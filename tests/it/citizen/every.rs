@@ -123,7 +123,7 @@ fn row_08_and_10_pipes_get_no_control_sequences() {
             colored += usize::from(out.stdout().contains("\x1b["));
         },
     );
-    assert!(colored > 15, "{colored} lines of the story are coloured");
+    assert!(colored > 15, "{colored} lines of the story are colored");
     story(
         &World::with_commit(),
         &[],

@@ -93,6 +93,8 @@ repair
 delete tried --dry-run
 delete tried
 pause -n 'go on'
+save --amend -m 'amended' --dry-run
+save --amend -m 'amended'
 $ git commit -qam 'went on'; git switch -qc side
 resume
 resume --list
@@ -274,6 +276,8 @@ save -m 'here' --no-files
 fetch origin
 remote status
 pull origin steps
+delete --remote origin talk --dry-run
+delete --remote origin talk
 status --prompt
 start gone
 delete gone

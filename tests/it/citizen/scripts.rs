@@ -45,7 +45,10 @@ fn row_19_what_libraries_say_is_told_in_our_words() {
             "pathspec ':(bad)x': found invalid keyword in pathspec signature\n",
         ),
         (&["import", "nofile"], "'nofile': no such file or directory\n"),
-        (&["switch", "-"], "no session was current before in this work tree\n"),
+        (
+            &["switch", "-"],
+            "no other session was current in this working tree before\n",
+        ),
     ] {
         let out = world.checkpoint(args);
         assert!(!out.is_success());

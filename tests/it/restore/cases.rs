@@ -60,17 +60,17 @@ fn every_kind_of_change_is_taken_back() {
     assert_eq!(
         shown(&plan.lines),
         [
-            "write README.md (differs)",
+            "write README.md (changed)",
             "delete deep (in the way)",
-            "write deep/er/untracked (not there now)",
+            "write deep/er/untracked (missing)",
             "write empty/inner (empty directory)",
             "delete hollow (empty directory, not in the checkpoint)",
             "delete later/on (not in the checkpoint)",
             "write link (another kind of file now)",
             "delete link/inside (in the way)",
-            "write private (not there now)",
+            "write private (missing)",
             "mode script (0644 to 0755)",
-            "write staged (not there now)",
+            "write staged (missing)",
         ]
     );
     assert_eq!(disk(&world.repo()), before);
@@ -317,14 +317,14 @@ fn overlay_and_pathspecs_narrow_what_is_done() {
         ..exact()
     };
     let plan = planned(&world, &saved, overlay).unwrap();
-    assert_eq!(shown(&plan.lines), ["write a/one (differs)", "write b/two (differs)"]);
+    assert_eq!(shown(&plan.lines), ["write a/one (changed)", "write b/two (changed)"]);
     let plan = planned(&world, &saved, chosen(&world, &["a"])).unwrap();
     assert_eq!(
         shown(&plan.lines),
-        ["delete a/later (not in the checkpoint)", "write a/one (differs)"]
+        ["delete a/later (not in the checkpoint)", "write a/one (changed)"]
     );
     let plan = planned(&world, &saved, chosen(&world, &[":(glob)**/two", ":(exclude)a"])).unwrap();
-    assert_eq!(shown(&plan.lines), ["write b/two (differs)"]);
+    assert_eq!(shown(&plan.lines), ["write b/two (changed)"]);
     assert!(run(&world, &plan).is_complete());
     assert_eq!(world.read("b/later"), b"4");
     assert_eq!(world.read("a/one"), b"edited");
@@ -345,10 +345,7 @@ fn a_file_that_is_in_the_way_of_what_is_meant_goes_too() {
         },
     ] {
         let plan = planned(&world, &saved, options).unwrap();
-        assert_eq!(
-            shown(&plan.lines),
-            ["delete d (in the way)", "write d/x (not there now)"]
-        );
+        assert_eq!(shown(&plan.lines), ["delete d (in the way)", "write d/x (missing)"]);
     }
     let plan = planned(&world, &saved, chosen(&world, &["README.md"])).unwrap();
     assert!(plan.is_done());
@@ -440,10 +437,7 @@ fn a_linked_parent_leads_nowhere() {
     // B50, E-08b: the link is untracked, so it is held and goes; its target is not looked at.
     symlink(&outside, world.path("d")).unwrap();
     let (plan, _) = restore(&world, &saved);
-    assert_eq!(
-        shown(&plan.lines),
-        ["delete d (in the way)", "write d/x (not there now)"]
-    );
+    assert_eq!(shown(&plan.lines), ["delete d (in the way)", "write d/x (missing)"]);
     assert_eq!(fs::read(outside.join("x")).unwrap(), b"precious");
     assert_eq!(world.read("d/x"), b"saved");
 
@@ -549,7 +543,7 @@ fn what_the_sparse_checkout_leaves_out_is_left_out() {
         let plan = planned(&world, &saved, exact()).unwrap();
         assert_eq!(
             shown(&plan.lines),
-            ["write in/a (differs)", "skip out/b (left out by sparse checkout)"],
+            ["write in/a (changed)", "skip out/b (left out by sparse checkout)"],
             "{arguments:?}"
         );
     }

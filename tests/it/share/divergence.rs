@@ -22,7 +22,7 @@ fn what_was_done_in_both_places_stays() {
     world
         .checkpoint(["push"])
         .code(4)
-        .stderr_has("1 checkpoint here, 1 checkpoint on remote 'origin'")
+        .stderr_has("remote 'origin' have diverged: 1 checkpoint ahead, 1 checkpoint behind")
         .stderr_has("git checkpoint pull origin auth");
     assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), theirs);
     no_quarantine(&world);
@@ -81,7 +81,7 @@ fn a_pull_that_parted_a_session_is_taken_back() {
     world.checkpoint(["push"]).success();
     world.enter("repo");
     let ours = save(&world, "ana's");
-    world.checkpoint(["pull"]).success().stdout_has("became session");
+    world.checkpoint(["pull"]).success().stdout_has("moved to session");
     world.checkpoint(["undo"]).success();
     assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), ours);
     world
@@ -183,7 +183,7 @@ fn a_remote_that_went_back_is_told_and_not_followed() {
     world
         .checkpoint(["pull", "origin", "auth", "--follow"])
         .success()
-        .stdout_has("became session");
+        .stdout_has("moved to session");
     assert_eq!(at(&world, "bob", "refs/checkpoints/auth"), other);
     no_quarantine(&world);
     world.checkpoint(["verify", "--all"]).success();

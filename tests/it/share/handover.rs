@@ -330,3 +330,80 @@ fn notes_on_commits_go_along_and_nobodys_are_replaced() {
     world.git(["config", "checkpoint.commitNotes", "off"]).success();
     world.checkpoint(["push"]).success();
 }
+
+#[test]
+fn an_automatic_name_gives_way_to_the_one_on_the_remote() {
+    let world = shared();
+    clone(&world, "bob");
+    let theirs = save(&world, "bob's own");
+    world.checkpoint(["push", "origin", "main"]).success();
+    world.enter("repo");
+    let ours = save(&world, "ana's own");
+    let planned = world.checkpoint(["push", "--dry-run"]);
+    planned.success().stdout_has("Would rename session main to main-");
+    assert_eq!(at(&world, "repo", "refs/checkpoints/main"), ours);
+    let pushed = world.checkpoint(["push"]);
+    pushed
+        .success()
+        .stdout_has("Renamed session main to main-")
+        .stdout_has("another session of that name");
+    let name = world.git_line(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints"]);
+    assert!(name.starts_with("main-") && !name.contains('\n'), "{name}");
+    assert_eq!(at(&world, "hub", &format!("refs/checkpoints/{name}")), ours);
+    assert_eq!(at(&world, "hub", "refs/checkpoints/main"), theirs);
+    // It is still the current session of the branch, and the other one can be pulled next to it.
+    save(&world, "ana continues");
+    assert_eq!(log(&world, &name)[0], "ana continues");
+    world.checkpoint(["push"]).success().stdout_lacks("Renamed");
+    world.checkpoint(["pull", "origin", "main"]).success();
+    assert_eq!(at(&world, "repo", "refs/checkpoints/main"), theirs);
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn a_session_is_deleted_on_a_remote_as_it_was_last_seen() {
+    let world = shared();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    world
+        .checkpoint(["delete", "--remote", "origin", "main"])
+        .code(3)
+        .stderr_has("has no session");
+    world.checkpoint(["fetch"]).success();
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("origin/main, not resumed here");
+    // Somebody pushes meanwhile.
+    world.enter("repo");
+    let two = save(&world, "two");
+    world.checkpoint(["push"]).success();
+    world.enter("bob");
+    world
+        .checkpoint(["delete", "--remote", "origin", "main"])
+        .code(4)
+        .stderr_has("not what was last fetched");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/main"), two);
+    world.checkpoint(["fetch"]).success();
+    let planned = world.checkpoint(["delete", "--remote", "origin", "main", "-n"]);
+    planned.success().stdout_has("Would delete session main on origin");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/main"), two);
+    let deleted = world.checkpoint(["delete", "--remote", "origin", "origin/main"]);
+    deleted
+        .success()
+        .stdout_has("Deleted session main on origin")
+        .stdout_has("in the trash here");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/main"), "");
+    world.checkpoint(["list"]).success().stdout_lacks("origin/main");
+    world.checkpoint(["undelete", "main"]).success();
+    assert_eq!(at(&world, "bob", "refs/checkpoints/main"), two);
+    // The session of the one who pushed it stays, and can be pushed again.
+    world.enter("repo");
+    assert_eq!(at(&world, "repo", "refs/checkpoints/main"), two);
+    world.checkpoint(["push"]).success();
+    world
+        .checkpoint(["delete", "--remote", "origin", "main"])
+        .success()
+        .stdout_has("the one here stays");
+}

@@ -210,7 +210,7 @@ fn crafted_sessions_are_refused_and_good_ones_come() {
                 &[],
                 &parents,
             ),
-            "work tree",
+            "working tree",
         ),
         (
             "newer",

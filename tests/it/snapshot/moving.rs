@@ -98,7 +98,7 @@ fn names_that_come_and_go_and_change_their_kind() {
         .to_vec();
     assert!(
         !all.windows(8).any(|window| window == b"not of t"),
-        "read outside of the work tree"
+        "read outside of the working tree"
     );
     assert_same(&world, &Setting::default(), &sound(&world, &Setting::default()));
 }

@@ -191,11 +191,11 @@ fn each_change_of_the_files_is_seen() {
             });
         }
     }
-    this.settled_after("new beside tracked ones", |world| {
+    this.settled_after("new next to tracked ones", |world| {
         unseen(world, "lib/deep/e", write("1\n"));
     });
     this.settled_after("new at the top", |world| unseen(world, "beside", write("1\n")));
-    this.settled_after("new beside untracked ones", |world| {
+    this.settled_after("new next to untracked ones", |world| {
         unseen(world, "new/more/four", write("1\n"));
     });
     this.settled_after("gone", |world| {
@@ -304,7 +304,7 @@ fn what_can_change_without_a_trace_is_not_remembered() {
         fs::write(&path, "22222\n").unwrap();
         set_time(&path, ahead);
     });
-    this.after("a name beside it", |world| {
+    this.after("a name next to it", |world| {
         world.file("lib/fourth", "1\n");
         set_time(&world.path("lib"), ahead);
     });

@@ -14,7 +14,7 @@ fn listed(world: &World) -> Vec<String> {
         .iter()
         .filter_map(|session| Some(session.tip.as_ref().ok()?.time))
         .collect();
-    assert!(times.is_sorted_by(|a, b| a >= b), "newest first");
+    assert!(times.is_sorted_by(|a, b| a >= b), "latest first");
     let whole = all.iter().take_while(|session| session.tip.is_ok()).count();
     assert_eq!(whole, times.len(), "damaged ones last");
     let mut told: Vec<String> = all

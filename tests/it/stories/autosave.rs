@@ -178,13 +178,13 @@ fn resume_takes_up_an_autosave_that_is_newer() {
     world
         .checkpoint(["resume", "--no-recover"])
         .success()
-        .stderr_has("an autosave of")
+        .stderr_has("an autosave from")
         .stderr_has("resume s --recover");
     // Nobody can be asked here, so it is taken up: that loses nothing.
     let taken = world.checkpoint(["resume"]);
     taken
         .success()
-        .stderr_has("was newer than the newest checkpoint and is now")
+        .stderr_has("as it was newer than the latest checkpoint")
         .stdout_has("No file was changed");
     assert_eq!(world.read("src/main.txt"), b"later, never saved\n");
     assert_eq!(
@@ -343,18 +343,18 @@ fn after_a_kill_resume_finds_the_latest_state_and_says_so() {
     world
         .checkpoint(["status"])
         .success()
-        .stdout_has("was cut off")
+        .stdout_has("was interrupted")
         .stdout_has("interrupted");
     world
         .checkpoint(["resume"])
         .success()
         .stdout_has("interrupted")
-        .stderr_has("is now");
+        .stderr_has("recovered the autosave");
     assert_eq!(world.git_line(["show", "refs/checkpoints/s^2:a"]), "at the end");
     world
         .checkpoint(["status"])
         .success()
-        .stdout_lacks("was cut off")
+        .stdout_lacks("was interrupted")
         .stdout_has("active");
     world.git(["fsck", "--strict"]).success();
 }

@@ -175,7 +175,7 @@ fn settings_and_rules_elsewhere_are_seen() {
     row.settle();
     fs::write(row.world.root().join("rules"), "other\n").unwrap();
     row.world.file(".git/info/exclude", "");
-    assert!(row.turn().0, "a file of rules outside of the work tree");
+    assert!(row.turn().0, "a file of rules outside of the working tree");
 }
 
 #[test]
@@ -330,10 +330,7 @@ fn a_watcher_says_when_it_did_not_look() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(
-        said.contains("not looked at the files, as no change was reported"),
-        "{said}"
-    );
+    assert!(said.contains("files not scanned, as no change was reported"), "{said}");
     assert!(
         said.contains("looked through all files, as it is the first time"),
         "{said}"

@@ -159,7 +159,7 @@ fn json_that_cannot_be_used() {
     let deep_enough = format!("{{\"state\": {}{}}}", "[".repeat(70), "]".repeat(70));
     let cases = [
         ("{", "not valid JSON"),
-        (r#"{"state": 1, "state": 2}"#, "stands twice"),
+        (r#"{"state": 1, "state": 2}"#, "duplicate key"),
         (deep.as_str(), "recursion limit"),
         (deep_enough.as_str(), "nested deeper than 64 levels"),
         ("[]", "a record must be a JSON object"),

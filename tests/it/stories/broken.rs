@@ -477,7 +477,7 @@ fn a_work_tree_that_is_not_there_is_told() {
     for args in [&["save", "-m", "x"][..], &["status"], &["list"]] {
         let out = world.checkpoint(args);
         out.code(128)
-            .stderr_has("work tree '/nonexistent' is missing")
+            .stderr_has("working tree '/nonexistent' is missing")
             .stderr_has("core.worktree");
     }
 }

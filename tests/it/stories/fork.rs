@@ -113,7 +113,7 @@ fn a_fork_in_a_work_tree_of_its_own_has_everything_as_it_was() {
         .success()
         .stdout_json();
     assert_eq!(made["forks"][0]["worktree"]["branch"], "checkpoint/try");
-    assert_eq!(world.read("staged"), b"later", "the present work tree stays");
+    assert_eq!(world.read("staged"), b"later", "the present working tree stays");
     assert_eq!(world.git_line(["rev-parse", "main"]), main);
     world.checkpoint(["status"]).success().stdout_has("auth");
     world.enter("try");
@@ -261,7 +261,7 @@ fn what_was_done_to_sessions_is_taken_back() {
     world.checkpoint(["undo"]).success();
 
     world.checkpoint(["finish", "-m", "done"]).success();
-    world.checkpoint(["status"]).success().stdout_has("none is current");
+    world.checkpoint(["status"]).success().stdout_has("no current session");
     world.checkpoint(["undo"]).success().stdout_has("finished session auth");
     assert_eq!(refs(), before);
     world.checkpoint(["status"]).success().stdout_has("auth");
@@ -331,7 +331,7 @@ fn a_fork_that_has_no_place_leaves_nothing_behind() {
     let fork = |args: &[&str]| world.checkpoint([&["fork", "@", "--name", "try"], args].concat());
     fork(&["--worktree", "../full"])
         .code(128)
-        .stderr_has("full' is there already");
+        .stderr_has("full' exists already");
     fork(&["--worktree", "../new", "--branch", "taken"])
         .code(128)
         .stderr_has("branch 'taken' exists already");
@@ -340,7 +340,7 @@ fn a_fork_that_has_no_place_leaves_nothing_behind() {
         .stderr_has("'a..b' is no name for a branch");
     fork(&["--worktree", "../new", "--name", "more", "--worktree", "../new"])
         .code(128)
-        .stderr_has("new' is there already");
+        .stderr_has("new' exists already");
     fork(&["--name", "try"])
         .code(128)
         .stderr_has("session 'try' exists already");
@@ -361,10 +361,10 @@ fn taking_a_fork_back_tells_of_its_work_tree() {
     let undone = world.checkpoint(["undo", "--advice"]);
     undone
         .success()
-        .stdout_has("the work tree, with branch checkpoint/try")
+        .stdout_has("the working tree, with branch checkpoint/try")
         .stderr_has("git worktree remove");
     assert_eq!(world.read("../try/README.md"), b"edited\n");
-    world.checkpoint(["redo"]).success().stdout_lacks("the work tree");
+    world.checkpoint(["redo"]).success().stdout_lacks("the working tree");
     let there = |args: &[&str]| world.command(PROGRAM, args).within("../try").run();
     there(&["status"]).success().stdout_has("try");
     // Gone, it is not reported any more.

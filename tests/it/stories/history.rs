@@ -171,7 +171,7 @@ fn lists_are_filtered_and_formatted() {
     world
         .checkpoint(["list", "--format", "%(nothing)"])
         .code(129)
-        .stderr_has("unknown atom 'nothing'");
+        .stderr_has("unknown field 'nothing'");
     let line = world.checkpoint([
         "log",
         "s",
@@ -278,7 +278,7 @@ fn without_a_session_named_the_best_one_is_taken_and_said() {
     world.checkpoint(["pause"]).success();
     world.git(["switch", "-q", "main"]).success();
     let taken = |world: &World| world.checkpoint(["resume", "--json"]).success().stdout_json()["session"].clone();
-    assert_eq!(taken(&world), "first", "paused on this branch, though not the newest");
+    assert_eq!(taken(&world), "first", "paused on this branch, though not the latest");
     assert_eq!(taken(&world), "first", "current now");
     world.checkpoint(["switch", "second"]).success();
     assert_eq!(taken(&world), "second");
@@ -362,14 +362,14 @@ fn on_a_terminal_several_candidates_are_a_question() {
     let text = screen.text();
     assert!(
         text.contains("1  newer") && text.contains("2  older"),
-        "newest first: {text}"
+        "latest first: {text}"
     );
     assert!(text.contains("Session older"), "{text}");
     world.checkpoint(["pause"]).success();
     let screen = Terminal::new(80, "dumb")
-        .answer("none]", "\n")
+        .answer("none]", "q\n")
         .run(&world, PROGRAM, ["resume"]);
-    assert_eq!(screen.status.code(), Some(1), "Enter takes none: {}", screen.text());
+    assert_eq!(screen.status.code(), Some(1), "q takes none: {}", screen.text());
     // Nobody to ask: the latest that waits on this branch.
     let taken = world.checkpoint(["resume", "--json"]).success().stdout_json();
     assert_eq!(taken["session"], "older", "paused last");
@@ -384,6 +384,6 @@ fn words_that_changed_are_marked_on_a_terminal_and_escapes_are_not_obeyed() {
         .env("GIT_PAGER", "cat")
         .run(&world, PROGRAM, ["diff"]);
     let text = screen.text();
-    assert!(text.contains("\u{1b}[32m+"), "coloured: {text:?}");
+    assert!(text.contains("\u{1b}[32m+"), "colored: {text:?}");
     assert!(!text.contains("\u{1b}[31m words"), "{text:?}");
 }

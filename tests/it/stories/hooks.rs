@@ -185,7 +185,7 @@ fn linked_work_trees_save_to_their_own_session() {
     assert_eq!(
         world.git_line(["rev-parse", "refs/checkpoints/s"]),
         before,
-        "the other work tree's"
+        "the other working tree's"
     );
     assert_eq!(calls(&world), 2);
 }
@@ -225,7 +225,7 @@ fn a_program_that_is_gone_is_passed_over_without_a_word() {
     world
         .checkpoint(["hooks", "status"])
         .code(1)
-        .stdout_has("not working: the program it names is gone");
+        .stdout_has("not working: the program it names is missing");
 }
 
 #[test]

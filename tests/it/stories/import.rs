@@ -139,7 +139,7 @@ fn a_source_that_grew_adds_what_is_new_unless_work_went_on_here() {
         .checkpoint(["import", ".opencastle"])
         .code(7)
         .stdout_has("Not imported")
-        .stdout_has("was gone on with here");
+        .stdout_has("continued here");
     assert_eq!(world.git_line(["rev-parse", name]), own);
 }
 
@@ -185,7 +185,7 @@ fn a_broken_item_does_not_stop_the_others_and_is_told() {
         .stdout_has("Imported session session-20260404-040407")
         .stderr_has("old/session-20260404-040404.json: not valid JSON")
         .stderr_has("old/session-20260404-040406.yaml")
-        .stderr_has("stands twice");
+        .stderr_has("duplicate key");
     let names = world.git_line(["for-each-ref", "--format=%(refname:short)", "refs/checkpoints"]);
     assert_eq!(names, "checkpoints/session-20260404-040407");
 

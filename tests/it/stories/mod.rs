@@ -2,6 +2,7 @@
 
 mod accidents;
 mod agents;
+mod amend;
 mod apply;
 mod autosave;
 #[cfg(target_os = "linux")]
@@ -15,6 +16,7 @@ mod damage;
 mod documents;
 mod drafts;
 mod everything;
+mod export_to;
 mod feature;
 #[cfg(target_os = "linux")]
 mod file_systems;
@@ -26,6 +28,7 @@ mod history;
 mod hooks;
 mod import;
 mod interrupted;
+mod journeys;
 mod left_out;
 mod merge;
 mod neutral;
@@ -33,6 +36,7 @@ mod newcomer;
 mod operations;
 mod owners;
 mod parts;
+mod prompts;
 mod property;
 mod prune;
 mod purge;

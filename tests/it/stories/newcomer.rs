@@ -55,7 +55,7 @@ fn a_finished_session_is_told_as_finished() {
         .checkpoint(["status"])
         .success()
         .stdout_has("there is 1 session, finished")
-        .stdout_has("makes the newest active again");
+        .stdout_has("resumes the latest");
     world
         .checkpoint(["resume"])
         .success()
@@ -122,7 +122,7 @@ fn what_looks_like_a_password_is_told_and_an_attachment_is_not_the_file() {
         .checkpoint(["save", "-m", "one", "--attach", "sec.txt"])
         .success()
         .stderr_has("1 secret was replaced")
-        .stderr_has("a file of the work tree is also saved as it is");
+        .stderr_has("the file in the working tree is also saved as it is");
     assert_eq!(
         world.git_line(["show", "checkpoints/auth^2:sec.txt"]).len(),
         token.len()
@@ -150,7 +150,7 @@ fn a_fork_says_which_files_it_means() {
         .run()
         .success()
         .stdout_lacks("there is something to save")
-        .stdout_has("the files are saved");
+        .stdout_has("files saved");
     world.checkpoint(["save", "--no-files", "-m", "words"]).success();
     world
         .checkpoint(["compare", "here", "auth"])

@@ -217,7 +217,7 @@ fn whole_sessions_go_to_the_trash_but_not_those_in_use() {
     world
         .checkpoint(["prune", "--trash"])
         .success()
-        .stdout_has("pieces of trash");
+        .stdout_has("trash entries");
     assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints-trash"]), "");
     world.checkpoint(["verify", "--all"]).success();
 }

@@ -377,7 +377,7 @@ fn a_person_is_asked() {
     let world = prepared();
     let answer = |answer: &str| {
         Terminal::new(80, "xterm")
-            .answer("no way back?", answer)
+            .answer("Continue?", answer)
             .run(&world, PROGRAM, ["purge", "--", "conf/secret"])
     };
     let tip = || world.git_line(["rev-parse", "checkpoints/auth"]);
@@ -531,7 +531,7 @@ fn what_later_checkpoints_carry_on_is_told() {
     receipt
         .success()
         .stdout_has("2 other checkpoints still with files")
-        .stdout_has("words go only with the whole session");
+        .stdout_has("words are removed only with the whole session");
     world.checkpoint(["purge", "--yes", "--", "secret"]).success();
     let told = world
         .checkpoint(["purge", "--yes", "auth", "--json"])

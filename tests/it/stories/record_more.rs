@@ -96,7 +96,7 @@ fn phases_iterations_checks_and_delegations() {
     assert_eq!(record["phase"], json!({"n": 3, "of": 5}));
     assert_eq!(record["iteration"], 2);
     let checks = record["checks"].as_array().unwrap();
-    assert_eq!(checks.len(), 2, "the newest of each name");
+    assert_eq!(checks.len(), 2, "the latest of each name");
     assert_eq!((&checks[0]["status"], checks[0].get("text")), (&json!("pass"), None));
     assert_eq!(record["delegations"][0].get("estimated"), None);
 }

@@ -36,7 +36,7 @@ fn notes_are_the_session_log() {
     assert!(out.contains("error") && out.contains("claude") && out.contains("not saved") && !out.contains('\u{1b}'));
     assert!(
         out.find("answer").unwrap() < out.find("first").unwrap(),
-        "newest first: {out}"
+        "latest first: {out}"
     );
     world.checkpoint(["save", "-m", "one"]).success();
     world.checkpoint(["note", "second"]).success();
@@ -192,7 +192,7 @@ fn status_tells_the_draft_and_what_it_changes() {
         .checkpoint(["status"])
         .success()
         .stdout_has("3 changes not saved yet")
-        .stdout_has("- pending     old")
+        .stdout_has("- todo        old")
         .stdout_has("+ done        old")
         .stdout_has("+ decision    keep v1")
         .stdout_has("+ 1 note");
@@ -258,7 +258,7 @@ fn events_save_by_themselves_where_they_are_asked_to() {
     world
         .checkpoint(["status"])
         .success()
-        .stderr_has("nothing saves on 'task-compleet'");
+        .stderr_has("unknown event 'task-compleet'");
 }
 
 #[test]

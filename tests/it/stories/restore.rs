@@ -263,7 +263,7 @@ fn other_work_trees_and_other_sessions_are_respected() {
     world
         .checkpoint(["restore", &first])
         .code(4)
-        .stderr_has("saved in another work tree")
+        .stderr_has("saved in another working tree")
         .stderr_has("--worktree");
     world.checkpoint(["restore", &first, "--force"]).success();
     assert_eq!(world.read("shared"), b"one");
@@ -395,7 +395,7 @@ fn a_checkpoint_of_the_present_is_nothing_to_restore() {
         .checkpoint(["undo"])
         .code(4)
         .stderr_has("the record was changed or saved since")
-        .stderr_has("hint: then take it back all the same: git checkpoint undo --force");
+        .stderr_has("hint: to proceed anyway: git checkpoint undo --force");
     world.checkpoint(["undo", "--force"]).success();
 }
 

@@ -261,6 +261,29 @@ fn every_printed_identity_is_a_selector() {
     world.checkpoint(["todo", "add", "docs", "--session", &id]).success();
     world.checkpoint(["save", "--session", &id]).success().stdout_has("t");
     assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints/"]).lines().count(), 2);
+    let id = id.as_str();
+    for args in [
+        &["log", id][..],
+        &["diff", id],
+        &["verify", id],
+        &["repair", id],
+        &["claim", id],
+        &["release", id],
+        &["export", id, "--format", "handoff"],
+        &["bundle", "../one.bundle", id],
+        &["fork", id, "--name", "f", "--dry-run"],
+        &["rename", id, "u", "--dry-run"],
+        &["purge", id, "--dry-run"],
+        &["restore", id, "--dry-run"],
+        &["tokens", id],
+        &["switch", id],
+        &["delete", id],
+        &["undelete", id],
+    ] {
+        let run = world.command(crate::support::PROGRAM, args).run();
+        assert!(run.is_success(), "{args:?}: {}", run.stderr());
+    }
+    world.checkpoint(["show", id]).success();
 }
 
 #[test]
@@ -331,6 +354,15 @@ fn the_record_comes_though_git_is_unwell() {
         .success()
         .stdout_has("hello")
         .stdout_has("unknown");
+    // A HEAD that says nothing, or nothing that can be.
+    for text in ["", "garbage\n", "ref: refs/heads/a..b\n", "ref: \n"] {
+        fs::write(world.path(".git/HEAD"), text).unwrap();
+        let out = world.checkpoint(["resume", "s"]);
+        out.success()
+            .stdout_has("hello")
+            .stdout_has("unknown")
+            .stderr_has("was not made current");
+    }
     fs::write(world.path(".git/HEAD"), head).unwrap();
     world.checkpoint(["resume", "s"]).success().stdout_lacks("unknown");
 }
@@ -487,6 +519,52 @@ fn items_with_ids_of_their_own_are_created_and_changed() {
 }
 
 #[cfg(unix)]
+#[test]
+fn every_kind_of_item_with_an_id_is_created_from_its_text() {
+    let world = World::with_commit();
+    for (list, text) in [
+        ("tasks", "title"),
+        ("todos", "text"),
+        ("decisions", "text"),
+        ("blockers", "text"),
+        ("questions", "text"),
+        ("approvals", "question"),
+        ("fork_points", "title"),
+        ("delegations", "agent"),
+        ("agent_history", "text"),
+        ("memory_refs", "text"),
+        ("open_files", "path"),
+        ("resume_instructions", "text"),
+        ("next_steps", "text"),
+        ("accomplishments", "text"),
+    ] {
+        let record = serde_json::json!({ list: [{ "id": "X-1", text: "words" }] });
+        for _ in 0..2 {
+            let args = [
+                "save",
+                "--session",
+                list.trim_end_matches('s'),
+                "--record",
+                "-",
+                "--json",
+            ];
+            let args: Vec<String> = args.iter().map(|arg| arg.replace('_', "-")).collect();
+            let run = world
+                .command(crate::support::PROGRAM, args)
+                .input(record.to_string())
+                .run();
+            assert!(run.is_success(), "{list}: {}", run.stderr());
+        }
+        let name = list.trim_end_matches('s').replace('_', "-");
+        let shown = world
+            .checkpoint(["show", name.as_str(), "--json"])
+            .success()
+            .stdout_json();
+        let items = shown["document"]["record"][list].as_array().unwrap().clone();
+        assert_eq!((items.len(), &items[0]["id"]), (1, &"X-1".into()), "{list}: {items:?}");
+    }
+}
+
 #[test]
 fn a_pipe_is_read_like_a_file() {
     let world = World::with_commit();

@@ -268,7 +268,7 @@ fn a_submodule_with_changes_of_its_own_is_told() {
     assert_eq!(clean["git"]["is_clean"], true);
 
     world.file("lib/new", "new");
-    let line = "submodule 'lib' has changes of its own, not saved here";
+    let line = "submodule 'lib' has uncommitted changes, not saved here";
     let before = world.fingerprint();
     world
         .checkpoint(["status"])

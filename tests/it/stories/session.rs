@@ -25,7 +25,7 @@ fn start_save_edit_commit_pause_resume_finish() {
     );
     assert_eq!(paused["record"]["done"], 1);
     assert_eq!(paused["record"]["pending"], 1, "next steps carry over");
-    world.checkpoint(["status"]).success().stdout_has("none is current");
+    world.checkpoint(["status"]).success().stdout_has("no current session");
     world
         .checkpoint(["resume"])
         .success()

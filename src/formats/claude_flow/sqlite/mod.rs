@@ -88,7 +88,7 @@ impl<'a> Database<'a> {
         if !bytes.starts_with(MAGIC) {
             return Err("it is no SQLite database".to_owned());
         }
-        let header = bytes.get(..100).ok_or("the database is cut off in its header")?;
+        let header = bytes.get(..100).ok_or("the database is truncated in its header")?;
         let page_size = match be16(header, 16) {
             Some(1) => 65_536,
             Some(size @ 512..=32_768) if size.is_power_of_two() => size,
@@ -195,7 +195,7 @@ impl TableWalk<'_, '_> {
     }
 
     fn visit(&mut self, number: u32, pending: &mut Vec<u32>) -> Result<(), &'static str> {
-        const CUT: &str = "it is cut off";
+        const CUT: &str = "it is truncated";
         let page = self.database.page(number).ok_or("it is not in the file")?;
         let start = if number == 1 { 100 } else { 0 };
         let cells = be16(page, start + 3).ok_or(CUT)?;
@@ -226,7 +226,7 @@ impl TableWalk<'_, '_> {
     }
 
     fn row(&mut self, page: &[u8], at: usize) -> Result<SqlRow, &'static str> {
-        const CUT: &str = "a row is cut off";
+        const CUT: &str = "a row is truncated";
         let (size, first) = varint(page, at).ok_or(CUT)?;
         let (id, second) = varint(page, at + first).ok_or(CUT)?;
         let start = at + first + second;
@@ -262,8 +262,8 @@ impl TableWalk<'_, '_> {
             let page = self
                 .database
                 .page(next)
-                .ok_or("a row goes on in a page that is not in the file")?;
-            next = be32(page, 0).ok_or("a row is cut off")?;
+                .ok_or("a row continues in a page that is not in the file")?;
+            next = be32(page, 0).ok_or("a row is truncated")?;
             let more = (size - payload.len()).min(self.database.usable - 4);
             payload.extend_from_slice(&page[4..4 + more]);
         }

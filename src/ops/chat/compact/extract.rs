@@ -97,7 +97,7 @@ impl Extract {
         if self.summary.is_empty() {
             self.summary
                 .completed
-                .push("(nothing in the messages was recognised)".to_owned());
+                .push("(nothing in the messages was recognized)".to_owned());
         }
         self.summary
     }

@@ -60,7 +60,7 @@ impl PullAttempt<'_> {
         let swapped = self.swap(Swap {
             more: vec![edit],
             current: Some((before, after)),
-            remedy: format!("go on in your own: git checkpoint switch {tail}"),
+            remedy: format!("continue in your own: git checkpoint switch {tail}"),
             sealed: Some(sealed),
         });
         let mut aftermath = match swapped {
@@ -159,7 +159,7 @@ impl PullAttempt<'_> {
         let aftermath = self.swap(Swap {
             more: vec![edit],
             current: Some((before, after)),
-            remedy: format!("go on in your own: git checkpoint switch {tail}"),
+            remedy: format!("continue in your own: git checkpoint switch {tail}"),
             sealed: None,
         })?;
         follow_elsewhere(scene, id, id, &tail);

@@ -7,6 +7,8 @@
 
 mod answer;
 mod notes;
+mod remove;
+mod rename;
 mod send;
 
 use super::{
@@ -18,6 +20,8 @@ use crate::{
     ops::{Scene, select, session_choice},
     store::{ObjectId, history, refs, scratch::Scratch, session},
 };
+pub use remove::{RemovedSession, remove};
+pub use rename::RenamedForPush;
 use send::Push;
 
 /// How many commits of the user's history are named.
@@ -58,6 +62,8 @@ pub struct PushOutcome {
     pub url: String,
     /// Every session that was to be pushed, in the order given.
     pub sessions: Vec<PushedSession>,
+    /// Sessions that got another name, as the remote has other ones called as they were.
+    pub renamed: Vec<RenamedForPush>,
     /// Commits of the user's own history that went, or would go, as well: how many, and the first of them.
     pub commits: (usize, Vec<CommitInfo>),
     /// Files that were too large to be looked at for secrets.
@@ -148,7 +154,9 @@ impl PushFate {
 /// Pushes.
 pub fn push(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result<PushOutcome, Error> {
     if !request.dry_run {
-        return push_with(scene, request, wire);
+        let mut pushed = push_with(scene, request, wire)?;
+        push_renamed(scene, request, &mut pushed, wire)?;
+        return Ok(pushed);
     }
     // What the remote has may have to be looked at.
     let scratch = Scratch::new(scene.repo)?;
@@ -156,7 +164,44 @@ pub fn push(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result<
         repo: scratch.repo(),
         ..*scene
     };
-    push_with(&scene, request, wire)
+    let mut pushed = push_with(&scene, request, wire)?;
+    push_renamed(&scene, request, &mut pushed, wire)?;
+    Ok(pushed)
+}
+
+/// Gives sessions whose name another one has at the remote another name if nobody chose the one they have, and pushes
+/// them under it.
+fn push_renamed(
+    scene: &Scene<'_>,
+    request: &PushRequest,
+    pushed: &mut PushOutcome,
+    wire: Wire<'_>,
+) -> Result<(), Error> {
+    let remote = find(scene, Some(&pushed.remote), true)?;
+    let mut selectors = Vec::new();
+    for at in (0..pushed.sessions.len()).rev() {
+        if pushed.sessions[at].fate != PushFate::Another {
+            continue;
+        }
+        let Some(renamed) = rename::give_way(scene, &remote, &pushed.sessions[at].name, request.dry_run)? else {
+            continue;
+        };
+        pushed.sessions.remove(at);
+        selectors.push(Selector::parse(renamed.to.as_str()).map_err(crate::ops::Error::from)?);
+        pushed.renamed.push(renamed);
+    }
+    if request.dry_run || selectors.is_empty() {
+        return Ok(());
+    }
+    let again = PushRequest {
+        remote: Some(pushed.remote.clone()),
+        which: PushSelection::Named(selectors),
+        ..request.clone()
+    };
+    let more = push_with(scene, &again, wire)?;
+    pushed.sessions.extend(more.sessions);
+    pushed.autosaves += more.autosaves;
+    Ok(())
 }
 
 /// The same; in a dry run with a repository whose new objects do not stay.
@@ -213,6 +258,7 @@ fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result
         url: remote.push_url.clone().unwrap_or_else(|| remote.url.clone()),
         remote: remote.name.clone(),
         sessions,
+        renamed: Vec::new(),
         commits: (outgoing.commits.len(), first),
         unscanned: outgoing.unscanned,
         allowed: leaks,

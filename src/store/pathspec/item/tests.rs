@@ -96,7 +96,7 @@ fn is_excluded(spec: &str) -> bool {
 }
 
 fn ask(repo: &Repository, directory: &str, specs: &[&str]) -> Option<Vec<String>> {
-    let top = repo.workdir().expect("a work tree");
+    let top = repo.workdir().expect("a working tree");
     let git = crate::store::git(repo).env("GIT_LITERAL_PATHSPECS", "0");
     let git = git.cwd(if specs.is_empty() {
         top.to_owned()
@@ -140,7 +140,7 @@ fn forms_of_everything_and_of_names_with_wildcards() {
     let (_outside, repo) = repository(NAMES);
     let top = repo
         .workdir()
-        .expect("a work tree")
+        .expect("a working tree")
         .to_str()
         .expect("UTF-8")
         .trim_end_matches('/');

@@ -58,7 +58,7 @@ pub(super) fn replace(
 pub(super) fn left_as(temporary: &[u8]) -> StepResult {
     let name = String::from_utf8_lossy(temporary);
     StepResult::Failed(format!(
-        "it changed in the same instant; what it was is left beside it as '{name}'"
+        "it changed at the same moment; the former file is next to it as '{name}'"
     ))
 }
 

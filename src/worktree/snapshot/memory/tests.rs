@@ -160,7 +160,7 @@ fn what_is_as_young_as_the_snapshot_is_not_believed() {
         };
         assert!(
             CachedDirectory::of(&young(&meta), &names, &metas, &next).is_none(),
-            "the folder"
+            "the directory"
         );
         let files: Vec<_> = metas.iter().map(|meta| meta.as_ref().map(young)).collect();
         let directory = CachedDirectory::of(&meta, &names, &files, &next).expect("its names are old");

@@ -424,7 +424,7 @@ fn e19_e24_work_trees_have_their_own_way_back() {
     world
         .checkpoint(["restore", &name])
         .code(4)
-        .stderr_has("another work tree")
+        .stderr_has("another working tree")
         .stderr_has("--worktree");
     there(&["undo"]).success();
     assert_eq!(text(&world, "../side/a"), "now");

@@ -1,0 +1,66 @@
+//! `save --amend`: other notes for the latest checkpoint.
+
+use std::path::PathBuf;
+
+use super::{
+    Context,
+    error::{CommandError, FailureKind},
+    failure,
+    opening::OpenedRepository,
+    save, summary as text,
+};
+use crate::{
+    ops::amend::{self, AmendRequest},
+    render::amend::AmendView,
+    store::checkpoint::oid,
+};
+
+/// The summary that the arguments give. The editor starts with the current one, and opens if nothing else is given.
+pub(super) fn summary(
+    context: &Context,
+    opened: &OpenedRepository,
+    (mut messages, file, edit): (Vec<String>, Option<PathBuf>, bool),
+    is_alone: bool,
+) -> Result<Option<String>, CommandError> {
+    let is_open = messages.is_empty() && file.is_none();
+    if is_open && !edit && is_alone && !context.ui.can_ask() {
+        return Err(CommandError::new(FailureKind::Usage, "nothing to amend with")
+            .hint("give the summary: git checkpoint save --amend -m '...'"));
+    }
+    let edit = edit || (is_open && is_alone);
+    if is_open && edit {
+        messages.extend(amend::current_summary(&opened.scene())?);
+    }
+    text::of(context, opened, &messages, file.as_deref(), edit)
+}
+
+/// Amends and prints the receipt.
+pub(super) fn amend(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    request: AmendRequest,
+) -> Result<(), CommandError> {
+    let dry_run = request.dry_run;
+    let done = amend::amend(&opened.scene(), request)?;
+    save::warn_redactions(context, &done.redactions);
+    failure::warn_aftermath(&context.ui, &done.aftermath);
+    if !dry_run {
+        for trouble in super::export::after_save(&opened.scene(), &done.session) {
+            context.ui.warning(&trouble);
+        }
+    }
+    let view = AmendView {
+        schema: "git-checkpoint.amend/1",
+        session: &done.session,
+        before: oid(done.before),
+        id: done.id.map(oid),
+        digest: &done.digest,
+        subject: done.document.subject(),
+        dry_run,
+    };
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
+    context.ui.receipt(view.line());
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! The operation of git's during which a restored checkpoint was saved.
+
+use crate::{
+    commands::{Context, failure, opening::OpenedRepository},
+    ops::select,
+    store,
+};
+
+/// The files whose commit makes the next commit one of a merge, a cherry-pick or a revert.
+const HEADS: [&str; 3] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
+
+/// Reports that the checkpoint was saved during an operation that is not in progress now, and the command that sets it up:
+/// with the index of a merge alone, `git commit` would record an ordinary commit.
+pub(in crate::commands) fn report_operation(context: &Context, opened: &OpenedRepository, selector: &str) {
+    let scene = opened.scene();
+    let found = failure::selector(selector).map(|selector| select::checkpoint(&scene, &selector));
+    let Ok(Ok(found)) = found else { return };
+    let Some(operation) = found.checkpoint.document.git.operation else {
+        return;
+    };
+    if !matches!(store::operation::unfinished(scene.repo), Ok(None)) {
+        return;
+    }
+    context.ui.warning(&format!(
+        "the checkpoint was saved during a {}, which is not in progress now",
+        operation.kind.word()
+    ));
+    let heads: Vec<_> = operation
+        .heads
+        .iter()
+        .filter(|head| HEADS.contains(&head.name.as_str()))
+        .collect();
+    if let [head] = heads.as_slice() {
+        let hint = format!("to commit it as one: git update-ref {} {}", head.name, head.id);
+        context.ui.hint("Operation", &hint);
+    }
+}

@@ -1,0 +1,59 @@
+//! `delete --remote`: sessions deleted on a remote.
+
+use super::wired;
+use crate::{
+    commands::{
+        Context,
+        error::{CommandError, FailureKind},
+        opening::OpenedRepository,
+    },
+    model::name::ShortName,
+    ops::share::push,
+    render::remove::{RemovalView, RemovedRow},
+    store::checkpoint::oid,
+};
+
+/// Deletes sessions on a remote, and prints the receipt.
+pub(in crate::commands) fn run(
+    remote: &str,
+    names: &[String],
+    dry_run: bool,
+    context: &mut Context,
+    opened: &OpenedRepository,
+) -> Result<(), CommandError> {
+    let own = format!("{remote}/");
+    let names = names
+        .iter()
+        .map(|name| ShortName::new(name.strip_prefix(&own).unwrap_or(name)))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| CommandError::of(FailureKind::Usage, &error))?;
+    let command = format!("git checkpoint delete --remote {remote}");
+    let removed = wired(context, &command, |wire| {
+        push::remove(&opened.scene(), remote, &names, dry_run, wire)
+    })?;
+    let view = RemovalView {
+        schema: "git-checkpoint.remote-delete/1",
+        remote,
+        dry_run,
+        deleted: removed
+            .iter()
+            .map(|one| RemovedRow {
+                session: one.name.as_str(),
+                id: oid(one.tip),
+                is_here: one.is_here,
+                trash: one.trash.as_deref(),
+            })
+            .collect(),
+    };
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
+    if context.ui.options().quiet == 0 {
+        context.ui.data(view.text());
+    }
+    if let Some(kept) = removed.iter().find(|one| one.trash.is_some()) {
+        let hint = format!("bring it back here with: git checkpoint undelete {}", kept.name);
+        context.ui.hint("Trash", &hint);
+    }
+    Ok(())
+}

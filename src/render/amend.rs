@@ -1,0 +1,51 @@
+//! The receipt of `save --amend`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{slot::Slot, text::TextLine};
+use crate::model::{
+    id::{Digest, Oid},
+    name::ShortName,
+};
+
+/// A checkpoint whose notes were amended.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "A checkpoint whose notes were amended")]
+pub struct AmendView<'a> {
+    /// Name of the schema.
+    #[schemars(extend("const" = "git-checkpoint.amend/1"))]
+    pub schema: &'static str,
+    /// The session.
+    pub session: &'a ShortName,
+    /// The checkpoint as it was; the trash has it.
+    pub before: Oid,
+    /// The checkpoint now; null in a dry run.
+    pub id: Option<Oid>,
+    /// Digest of its document.
+    pub digest: &'a Digest,
+    /// Its subject.
+    pub subject: &'a str,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+}
+
+impl AmendView<'_> {
+    /// `Amended 1234abcd as 5678abcd  parser done`.
+    pub fn line(&self) -> TextLine {
+        let word = if self.dry_run { "Would amend" } else { "Amended" };
+        let mut line = TextLine::new().with(Slot::Changed, word);
+        line.push(Slot::Plain, " ");
+        line.push(Slot::Id, self.before.short());
+        if let Some(id) = &self.id {
+            line.push(Slot::Plain, " as ");
+            line.push(Slot::Id, id.short());
+        }
+        let subject = self.subject.lines().next().unwrap_or_default();
+        line.push(Slot::Plain, format!("  {subject}"));
+        line.push(Slot::Plain, "  (");
+        line.push(Slot::Session, self.session.as_str());
+        line.push(Slot::Plain, ")");
+        line
+    }
+}
