@@ -49,11 +49,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "dry_run": args.dry_run,
         }));
     }
-    let word = if args.dry_run {
-        "Would undelete"
-    } else {
-        "UndeleteOutcome"
-    };
+    let word = if args.dry_run { "Would undelete" } else { "Undeleted" };
     let line = TextLine::plain(word)
         .with(Slot::Plain, " session ")
         .with(Slot::Session, undeleted.name.as_str())

@@ -77,7 +77,7 @@ pub fn text(fork: &Fork<'_>) -> Text {
             line.push(Slot::Plain, ", branch ");
             line.push(Slot::Branch, branch);
         }
-        detail("working tree", line);
+        detail("worktree", line);
         if worktree.copied > 0 {
             let files = CountedNoun::new(worktree.copied, "ignored file");
             detail(

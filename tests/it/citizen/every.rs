@@ -216,7 +216,7 @@ fn row_30_no_network_unasked() {
         let calls = fs::read_to_string(&log).unwrap_or_default();
         let _ = fs::remove_file(&log);
         // `unbundle` asks a file, which git treats as a remote.
-        let asked = ["push", "fetch", "pull", "remote", "unbundle"]
+        let asked = ["push", "fetch", "pull", "remote", "unbundle", "delete --remote"]
             .iter()
             .any(|word| line.starts_with(word));
         own.extend(calls.lines().map(|call| (asked, line.to_owned(), call.to_owned())));

@@ -184,7 +184,7 @@ fn json_that_cannot_be_used() {
         .stderr_has("more than the");
     world
         .checkpoint(["save", "--attach", "../absent"])
-        .code(128)
+        .code(3)
         .stderr_has("'../absent'");
     world
         .checkpoint(["save", "--attach", "src"])

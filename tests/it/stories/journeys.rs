@@ -57,7 +57,7 @@ fn an_orchestrator_loses_nothing_to_a_crash() {
     world.git(["commit", "-qm", "limiter"]).success();
     let handoff = String::from_utf8(world.read("HANDOFF.md")).unwrap();
     assert!(handoff.contains("limit by key"), "{handoff}");
-    world.file("limiter.rs", "fn limit() { todo!() }\n");
+    world.file("limiter.rs", "fn limit() { count() }\n");
     world.checkpoint(["watch", "--once"]).success();
     world.file("limiter.rs", "lost in a crash\n");
     journey
@@ -66,7 +66,7 @@ fn an_orchestrator_loses_nothing_to_a_crash() {
         .stdout_has("rate limiter")
         .stdout_has("limit by key");
     journey.run(["restore", "@"]).success();
-    assert_eq!(world.read("limiter.rs"), b"fn limit() { todo!() }\n");
+    assert_eq!(world.read("limiter.rs"), b"fn limit() { count() }\n");
     assert_eq!(journey.count(), 2);
 }
 

@@ -335,63 +335,6 @@ proptest! {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// Work put aside and brought back: files and index are as before, or nothing was changed. Also where `git stash -u`
-    /// and `pop --index` do not bring it back.
-    #[test]
-    fn put_aside_and_brought_back(
-        line_ends in prop::sample::select(vec!["false", "false", "true", "input"]),
-        first in prop::collection::vec(change(), 0..15),
-        second in prop::collection::vec(change(), 0..15),
-    ) {
-        let world = World::with_commit();
-        world.git(["config", "core.autocrlf", line_ends]).success();
-        world.git(["config", "checkpoint.maxFileSize", "2k"]).success();
-        for change in &first {
-            apply(&world, change);
-        }
-        world.git(["commit", "-q", "--allow-empty", "-m", "second"]);
-        for change in &second {
-            apply(&world, change);
-        }
-        let before = state(&world);
-        prop_assume!(!clashes(&before.index));
-        let head = world.git_line(["rev-parse", "HEAD"]);
-        let paused = world.checkpoint(["pause", "--clean", "--json"]);
-        if !paused.is_success() {
-            let after = state(&world);
-            prop_assert_eq!(&after.files, &before.files);
-            prop_assert_eq!(&after.index, &before.index);
-            return Ok(());
-        }
-        let cleaned = state(&world);
-        // What was not saved, or is ignored, is where it was.
-        for path in before.ignored.iter().filter(|path| !path.is_empty()) {
-            if let Some(was) = before.files.get(path) {
-                prop_assert_eq!(cleaned.files.get(path), Some(was));
-            }
-        }
-        let resumed = world.checkpoint(["resume", "--apply", "--json"]);
-        if !resumed.is_success() {
-            // A rule that is committed may have what was saved be in the way of itself; then nothing is changed, and undo
-            // brings it back.
-            let after = state(&world);
-            prop_assert_eq!(&after.files, &cleaned.files);
-            world.checkpoint(["undo"]).success();
-        }
-        let after = state(&world);
-        prop_assert_eq!(&after.files, &before.files);
-        let lacking = resumed.is_success() && !resumed.stdout_json()["files"]["index_lacking"].as_array().is_none_or(Vec::is_empty);
-        if !lacking {
-            prop_assert_eq!(&after.index, &before.index);
-        }
-        prop_assert_eq!(world.git_line(["rev-parse", "HEAD"]), head);
-        world.git(["fsck", "--strict"]).success();
-    }
-}
-
 /// Whether a name of the index is a file and a directory.
 fn clashes(index: &str) -> bool {
     let paths: BTreeSet<&str> = index
