@@ -71,7 +71,7 @@ impl TargetState {
     pub(super) fn present(present: &CurrentSnapshot) -> Result<Self, Error> {
         let Some(snapshot) = &present.snapshot else {
             return Err(Error::NoFiles {
-                subject: "the present".to_owned(),
+                subject: "the current files".to_owned(),
             });
         };
         Ok(Self {

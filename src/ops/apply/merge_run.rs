@@ -152,7 +152,7 @@ impl MergeRun<'_> {
     ) -> Result<(TargetState, Conflicts), Error> {
         let Some(snapshot) = &present.snapshot else {
             return Err(Error::NoFiles {
-                subject: "the present".to_owned(),
+                subject: "the current files".to_owned(),
             });
         };
         if let Some(paths) = self.paths.as_ref().filter(|_| self.before.is_none()) {
