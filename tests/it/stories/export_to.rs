@@ -74,7 +74,7 @@ fn a_turn_rewrites_it_and_the_file_is_no_edit_of_a_person() {
     };
     for n in 1..3 {
         hook("UserPromptSubmit", &format!("do part {n}"), &format!("p{n}"));
-        world.file("work", &format!("part {n}\n"));
+        world.file("work", format!("part {n}\n"));
         hook("Stop", "", &format!("p{n}"));
         assert!(text(&world).contains("work") || n == 2, "{}", text(&world));
     }
