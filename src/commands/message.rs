@@ -493,7 +493,7 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
         String::new()
     } else {
         args.file
-            .file_stem()
+            .file_name()
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default()
     };

@@ -18,6 +18,7 @@ use super::{
     name::ShortName,
     record::{Record, UnknownMembers},
     time::Timestamp,
+    transcript::TranscriptInfo,
 };
 
 /// The schema written by this version.
@@ -74,6 +75,9 @@ pub struct Document {
     /// The chat, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<ChatInfo>,
+    /// Session files of agents that are kept next to the chat.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transcripts: Vec<TranscriptInfo>,
     /// Tokens of the session, as counted when this was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Value>,
@@ -381,6 +385,7 @@ pub(crate) mod tests {
             snapshot: None,
             trees: BTreeMap::new(),
             chat: None,
+            transcripts: Vec::new(),
             tokens: None,
             compaction: None,
             previous: None,

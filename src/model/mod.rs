@@ -31,4 +31,5 @@ pub mod selector;
 pub mod session;
 pub mod step;
 pub mod time;
+pub mod transcript;
 pub mod turn;

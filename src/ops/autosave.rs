@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Error, Scene,
+    Error, Scene, chat,
     compose::{self, CurrentSnapshot, Predecessor},
     draft::{self as notes, DraftChange},
     placement,
@@ -26,7 +26,7 @@ use crate::{
         current::SessionRef,
         draft, lock,
         objects::{self, Writer},
-        refs, session as chains,
+        refs, session as chains, steps,
     },
     worktree::snapshot::Extent,
 };
@@ -188,12 +188,10 @@ fn write(
     document.folded.clone_from(&tip.document.folded);
     document.included = Some(included(&draft, &tip.document.folded)).filter(|included| !included.is_empty());
     document.restored_from = store::restored::read(scene.repo)?.or_else(|| tip.document.restored_from.clone());
-    document.chat.clone_from(&tip.document.chat);
-    document.tokens.clone_from(&tip.document.tokens);
-    document.compaction.clone_from(&tip.document.compaction);
+    chat::take_over(&mut document, &tip.document);
     let (previous, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
     let mut siblings = Siblings::default();
-    for kept in KEPT {
+    for kept in chat::SIBLINGS.into_iter().chain([steps::FOLDER]) {
         siblings.keep(&previous, kept);
     }
     content::attach_log(scene, writer, &subject.log, &previous, &mut siblings)?;
@@ -216,9 +214,6 @@ fn write(
     let written = checkpoint::write(writer, &mut document, partial, &siblings, parents, &people)?;
     Ok((document, written))
 }
-
-/// Tree entries that carry over to the next checkpoint besides the document.
-const KEPT: [&str; 5] = ["chat", "steps", "context.md", "agent.md", "log"];
 
 /// Operations of a draft that are not on the chain yet.
 fn included(draft: &draft::Draft, folded: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
@@ -370,7 +365,7 @@ fn write_recovered(
     document.included = None;
     let mut siblings = Siblings::default();
     let carried = if moved_on { &of_tip } else { &of_found };
-    for kept in KEPT {
+    for kept in chat::SIBLINGS.into_iter().chain([steps::FOLDER]) {
         siblings.keep(carried, kept);
     }
     for of_files in ["lists", "conflicts", "held", "operation"] {
@@ -388,9 +383,7 @@ fn write_recovered(
         }
         document.folded.clone_from(&tip.document.folded);
         document.folded.extend(draft.id.clone().zip(draft.last()));
-        document.chat.clone_from(&tip.document.chat);
-        document.tokens.clone_from(&tip.document.tokens);
-        document.compaction.clone_from(&tip.document.compaction);
+        chat::take_over(&mut document, &tip.document);
         content::attach_log(scene, writer, &subject.log, &of_tip, &mut siblings)?;
     }
     let parents = [Some(tip.entry.id), found.snapshot()].into_iter().flatten().collect();

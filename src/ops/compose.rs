@@ -200,6 +200,7 @@ pub(super) fn document(scene: &Scene<'_>, session: Session, kind: CheckpointKind
         snapshot: None,
         trees: BTreeMap::new(),
         chat: None,
+        transcripts: Vec::new(),
         tokens: None,
         compaction: None,
         previous: None,

@@ -5,7 +5,7 @@
 #![expect(clippy::single_match_else, reason = "both cases are equals here, none is the rest")]
 
 use super::{
-    Error, Scene,
+    Error, Scene, chat,
     compose::{self, CurrentSnapshot, Predecessor},
     ids, placement, session_choice,
 };
@@ -16,7 +16,7 @@ use crate::{
         ObjectId,
         checkpoint::{self, People, Siblings, WrittenCheckpoint},
         objects::{SealedObjects, Writer},
-        undo,
+        steps, undo,
     },
 };
 
@@ -52,12 +52,10 @@ pub(super) fn write(
             document.record = subject.record;
             document.folded.clone_from(&tip.document.folded);
             document.restored_from.clone_from(&tip.document.restored_from);
-            document.chat.clone_from(&tip.document.chat);
-            document.tokens.clone_from(&tip.document.tokens);
-            document.compaction.clone_from(&tip.document.compaction);
+            chat::take_over(&mut document, &tip.document);
             let (previous, _) =
                 checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
-            for kept in ["chat", "steps", "context.md", "agent.md", "log"] {
+            for kept in chat::SIBLINGS.into_iter().chain([steps::FOLDER]) {
                 siblings.keep(&previous, kept);
             }
             (document, Predecessor::from(chosen), Vec::new())

@@ -364,6 +364,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
         let id = checkpoint.entry.id;
         self.tree(name, id, checkpoint.entry.tree, "the checkpoint");
         self.steps(name, checkpoint);
+        self.transcripts(name, checkpoint);
         let document = &checkpoint.document;
         let (Some(commit), Some(snapshot)) = (checkpoint.snapshot(), &document.snapshot) else {
             if document.snapshot.is_some() {
@@ -408,6 +409,15 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
         let new = directory.is_some_and(|directory| self.steps.insert(directory.clone()));
         if new && let Err(fault @ Fault::Step { .. }) = store::steps::read(self.scene.repo, checkpoint) {
             self.fault(name, checkpoint.entry.id, &fault);
+        }
+    }
+
+    /// The session files next to the document; those that many checkpoints share are read once.
+    fn transcripts(&mut self, name: &str, checkpoint: &Checkpoint) {
+        let directory = checkpoint.document.trees.get(store::transcripts::DIRECTORY);
+        let is_new = directory.is_some_and(|directory| self.steps.insert(directory.clone()));
+        if is_new && let Ok(Some(message)) = store::transcripts::check(self.scene.repo, &checkpoint.document) {
+            self.issue(name, checkpoint.entry.id, None, "transcript", message);
         }
     }
 

@@ -20,6 +20,7 @@ mod redact;
 mod rules;
 mod scan;
 mod settings;
+mod splice;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ pub use json::JsonFinding;
 pub use packed::{PackedFinding, PackedReport, UnsearchedData};
 pub use scan::Scanner;
 pub use settings::{Error, OwnRule, RedactionMode, RedactionSettings};
+pub use splice::splice;
 pub use stream::ChunkRedactor;
 
 /// Beginning of every marker.

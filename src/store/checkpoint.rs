@@ -225,6 +225,21 @@ impl Siblings {
         )
     }
 
+    /// Adds a directory of directories of files, with the names given, unless it would be empty.
+    pub fn directories(
+        &mut self,
+        writer: &Writer,
+        name: &str,
+        directories: Vec<(String, Vec<(String, ObjectId)>)>,
+    ) -> Result<(), Error> {
+        let mut entries = Vec::new();
+        for (inner, files) in directories {
+            let files = files.into_iter().map(|(name, id)| (tree::EntryKind::Blob, name, id));
+            entries.push((tree::EntryKind::Tree, inner, write_tree(writer, files)?));
+        }
+        self.directory(writer, name, entries.into_iter())
+    }
+
     /// Takes over an entry of another checkpoint's tree as it is.
     pub fn keep(&mut self, other: &Self, name: &str) {
         if let Some(entry) = other.0.get(name) {

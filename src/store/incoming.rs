@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Error, Kind, ObjectId, Repository, checkpoint, tree, walk};
+use super::{Error, Kind, ObjectId, Repository, checkpoint, transcripts::DIRECTORY, tree, walk};
 
 /// The most bytes of a chunk of chat: no message is added to one of 256 KiB, and none is longer than what is read of one.
 const MAX_CHUNK: u64 = (256 << 10) + crate::model::json::INPUT_LIMIT as u64;
@@ -94,6 +94,7 @@ impl<'r> Checker<'r> {
     /// `of` is the name of a directory next to the document.
     fn record_tree(&self, id: ObjectId, of: Option<&[u8]>, bytes: &mut u64) -> Result<(), TreeRefusal> {
         let top = of.is_none();
+        let is_transcript = of == Some(DIRECTORY.as_bytes());
         let most = if of == Some(b"chat") { MAX_CHUNK } else { u64::MAX };
         let mut seen = HashSet::new();
         let entries = self.entries(id)?;
@@ -116,6 +117,8 @@ impl<'r> Checker<'r> {
             }
             match mode {
                 0o040_000 if top => self.record_tree(id, Some(&name), bytes)?,
+                // One level deeper; the name of a chunk's directory is a number, which no rule above is for.
+                0o040_000 if is_transcript => self.record_tree(id, Some(b"chat"), bytes)?,
                 0o100_644 => {
                     *bytes = bytes.saturating_add(self.sized(id, Kind::Blob, most, "the file")?);
                     if *bytes > self.limits.bytes {

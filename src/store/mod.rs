@@ -48,6 +48,7 @@ pub mod scratch;
 pub mod session;
 pub mod spill;
 pub mod steps;
+pub mod transcripts;
 pub mod tree;
 mod trust;
 pub mod undo;

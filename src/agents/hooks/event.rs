@@ -1,5 +1,7 @@
 //! An agent's hook event, whatever the agent calls it and its members.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 /// The occasions on which something is done. The names of the agents' own events map to these.
@@ -83,11 +85,36 @@ pub fn read(occasion: Occasion, payload: &Value) -> Option<HookEvent> {
         turn: text(&["prompt_id", "turn_id", "parentID", "leaf", "generation_id"]),
         cwd: text(&["cwd", "directory"]).or_else(|| first_root(payload)),
         transcript,
-        conversation: payload.get("export").map(Value::to_string),
+        conversation: payload.get("export").map(by_lines),
         prompt: text(&["prompt", "initialPrompt"]),
         answer: text(&["last_assistant_message", "prompt_response", "response"]),
         model: text(&["model"]),
     })
+}
+
+/// A conversation with a line for each of its messages, so that one that grows is stored again only at its end.
+fn by_lines(export: &Value) -> String {
+    let Value::Object(members) = export else {
+        return export.to_string();
+    };
+    let mut out = String::from("{");
+    for (n, (name, value)) in members.iter().enumerate() {
+        if n > 0 {
+            out.push(',');
+        }
+        let name = Value::from(name.as_str());
+        match value {
+            Value::Array(items) if !items.is_empty() => {
+                let lines: Vec<String> = items.iter().map(Value::to_string).collect();
+                let _ = write!(out, "\n{name}:[\n{}\n]", lines.join(",\n"));
+            }
+            _ => {
+                let _ = write!(out, "\n{name}:{value}");
+            }
+        }
+    }
+    out.push_str("\n}\n");
+    out
 }
 
 /// Copilot reports a sub-agent's events under the sub-agent's id, while the session file stays in the directory that is

@@ -6,7 +6,7 @@ use super::super::{
     Error, Scene,
     chat::import::{self, ChatImport, MessageFile},
 };
-use crate::{agents, agents::hooks::event::HookEvent, model::turn::TokenUsage};
+use crate::{agents, agents::hooks::event::HookEvent, model::turn::TokenUsage, store::config::TranscriptExtent};
 
 /// The facts of the latest turn that only the agent's session file tells.
 #[derive(Debug, Default)]
@@ -22,7 +22,8 @@ pub(super) struct TurnFacts {
 /// Adds what is new to the chat: of the agent's session file, or of the conversation that a plug-in handed over. A file
 /// that is missing or cannot be read adds nothing, and the files are saved even so.
 pub(super) fn import(scene: &Scene<'_>, event: &HookEvent, agent: &str) -> Result<TurnFacts, Error> {
-    let Some(reader) = agents::named(agent) else {
+    let is_off = scene.settings.transcripts == TranscriptExtent::Off;
+    let Some(reader) = agents::named(agent).filter(|_| !is_off) else {
         return Ok(TurnFacts::default());
     };
     let done = match (&event.conversation, &event.transcript) {

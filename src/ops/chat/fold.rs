@@ -12,6 +12,7 @@ use crate::{
         chat::{PendingMessage, SavedMessages},
         checkpoint::{Siblings, object_id},
         objects::Writer,
+        transcripts,
     },
 };
 
@@ -99,6 +100,7 @@ pub(in crate::ops) fn attach(
             length.count = Some(messages().map(tokens).fold(count, u64::saturating_add));
         }
     }
+    transcripts::fold(scene.repo, writer, pending.transcripts.iter(), document, siblings)?.map_err(damaged())?;
     for (name, text) in &pending.texts {
         if text.is_empty() {
             siblings.remove(name);
@@ -131,7 +133,9 @@ pub(in crate::ops) fn attach(
         }
         ChatChange::ClearMessages | ChatChange::ClearAll => {
             siblings.remove("chat");
+            siblings.remove(transcripts::DIRECTORY);
             document.chat = None;
+            document.transcripts.clear();
             length = Length::default();
             let kept = compaction(document).filter(|_| *change == ChatChange::ClearMessages);
             document.compaction = kept.and_then(|kept| {

@@ -22,10 +22,12 @@ use crate::{
         json,
         name::ShortName,
         record::Record,
+        transcript::TranscriptInfo,
     },
     store::{
         chat::{self as stored, PendingChat, PendingMessage, SavedMessages},
         checkpoint::Fault,
+        transcripts::DIRECTORY,
     },
 };
 
@@ -41,6 +43,17 @@ pub const TEXTS: [&str; 2] = [CONTEXT, AGENT];
 pub const CONTEXT: &str = "context.md";
 /// File of the agent's role.
 pub const AGENT: &str = "agent.md";
+
+/// What is next to a document and goes on with the session, besides the steps.
+pub(in crate::ops) const SIBLINGS: [&str; 5] = ["chat", DIRECTORY, CONTEXT, AGENT, "log"];
+
+/// Takes over what a document says of the chat of the one before.
+pub(in crate::ops) fn take_over(document: &mut Document, before: &Document) {
+    document.chat.clone_from(&before.chat);
+    document.transcripts.clone_from(&before.transcripts);
+    document.tokens.clone_from(&before.tokens);
+    document.compaction.clone_from(&before.compaction);
+}
 
 /// Change of the chat by a save, besides folding in pending messages.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,6 +94,8 @@ pub struct SessionChat<'r> {
     pub compaction: Option<Compaction>,
     /// The record with its draft, and the summary of the latest checkpoint.
     pub record: Record,
+    /// Session files of agents that are kept, with what waits.
+    pub transcripts: Vec<TranscriptInfo>,
     texts: Vec<(String, String)>,
 }
 
@@ -122,7 +137,17 @@ impl<'r> SessionChat<'r> {
     fn new(scene: &Scene<'r>, session: ShortName, document: Document, waiting: &PendingChat) -> Result<Self, Error> {
         let saved = SavedMessages::of(scene.repo, &document).map_err(Error::damaged(session.as_str()))?;
         let pending = stored::pending(waiting, &document.folded);
+        let mut transcripts = document.transcripts.clone();
+        for part in pending.transcripts.into_iter().filter(|part| part.info.bytes > 0) {
+            if part.fits(&transcripts) {
+                match part.place(&transcripts) {
+                    Some(at) => transcripts[at] = part.info,
+                    None => transcripts.push(part.info),
+                }
+            }
+        }
         Ok(Self {
+            transcripts,
             compaction: compaction(&document),
             record: document.record.clone(),
             unreadable: waiting.unreadable.clone(),

@@ -59,16 +59,14 @@ impl SaveAttempt<'_> {
         if let Some(tip) = before.checkpoint {
             let restored = restored::read(self.scene.repo)?;
             document.restored_from = restored.or_else(|| tip.document.restored_from.clone());
-            document.chat.clone_from(&tip.document.chat);
-            document.tokens.clone_from(&tip.document.tokens);
-            document.compaction.clone_from(&tip.document.compaction);
+            chat::take_over(&mut document, &tip.document);
         }
         self.summarize(&mut document, before);
         if request.error.is_some() {
             document.record.error.clone_from(&request.error);
         }
         let mut siblings = Siblings::default();
-        for kept in ["chat", "context.md", "agent.md", "log"] {
+        for kept in chat::SIBLINGS {
             siblings.keep(previous, kept);
         }
         chat::attach(self.scene, writer, &mut document, &mut siblings, &request.chat)?;
@@ -221,8 +219,9 @@ impl SaveAttempt<'_> {
             && new.session == old.session
             && new.session.status == stood
             && record == old.record
-            && ["log", "chat", "context.md", "agent.md", steps::FOLDER]
+            && chat::SIBLINGS
                 .iter()
+                .chain([&steps::FOLDER])
                 .all(|name| new.trees.get(*name) == old.trees.get(*name))
             && new.compaction == old.compaction
             && (&new.git.head, &new.git.branch) == (&old.git.head, &old.git.branch)

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::{Error, Repository, private_dir, sharing};
 use super::{SavedMessages, pending::PendingChat};
 use crate::{
-    model::chat::Message,
+    model::{chat::Message, transcript::TranscriptPart},
     os,
     store::{checkpoint::Fault, lock, paths::own_directory},
 };
@@ -210,6 +210,7 @@ pub fn pending(waiting: &PendingChat, folded: &std::collections::BTreeMap<String
                 }
             }
             super::PendingMessage::Text { name, text } => out.texts.push((name.clone(), text.clone())),
+            super::PendingMessage::Transcript(part) => out.transcripts.push(part.clone()),
         }
     }
     out
@@ -224,6 +225,8 @@ pub struct Pending {
     pub updates: std::collections::BTreeMap<String, Message>,
     /// Texts next to the document.
     pub texts: Vec<(String, String)>,
+    /// Lines of agents' session files.
+    pub transcripts: Vec<TranscriptPart>,
 }
 
 #[cfg(test)]

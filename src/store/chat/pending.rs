@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{Error, Repository, lock, paths::own_directory, private_dir, private_path, sharing};
 use crate::{
-    model::{chat::Message, json},
+    model::{chat::Message, json, transcript::TranscriptPart},
     os,
 };
 
@@ -40,6 +40,8 @@ pub enum PendingMessage {
         /// Text; an empty one removes it.
         text: String,
     },
+    /// The next lines of an agent's session file.
+    Transcript(TranscriptPart),
 }
 
 /// Pending changes of a chat.

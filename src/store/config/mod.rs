@@ -56,8 +56,20 @@ pub struct Settings {
     pub save_every: u64,
     pub save_on: Vec<String>,
     pub save_secrets: bool,
+    pub transcripts: TranscriptExtent,
     /// Not one of ours: whether `status.showUntrackedFiles` says that untracked files are none of git's business here.
     pub tracked_only: bool,
+}
+
+/// How much of agents' session files is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TranscriptExtent {
+    /// The chat, and next to it the file itself, without its secrets.
+    Full,
+    /// The chat alone.
+    Chat,
+    /// Nothing.
+    Off,
 }
 
 /// A setting with the value in force.
@@ -108,6 +120,11 @@ impl Settings {
             save_every: found.last("saveEvery", |value, _| size(value))?,
             save_on: found.list("saveOn")?,
             save_secrets: found.last("saveSecrets", word)? == "on",
+            transcripts: match found.last("transcripts", word)?.as_str() {
+                "off" => TranscriptExtent::Off,
+                "chat" => TranscriptExtent::Chat,
+                _ => TranscriptExtent::Full,
+            },
             tracked_only: hides_untracked(repo),
         })
     }

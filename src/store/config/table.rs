@@ -208,4 +208,10 @@ pub const SETTINGS: &[Setting] = &[
         default: "off",
         doc: "save untracked files that are secrets by their content: private keys, credentials, .env with values",
     },
+    Setting {
+        name: "transcripts",
+        kind: SettingKind::Word(&["full", "chat", "off"]),
+        default: "full",
+        doc: "what hooks and 'message import' keep of an agent's session file: chat and file, the chat alone, or nothing",
+    },
 ];

@@ -53,6 +53,7 @@ mod save;
 mod serve;
 mod session;
 mod steps;
+mod transcript_copy;
 mod transcripts;
 mod undo;
 mod way_back;

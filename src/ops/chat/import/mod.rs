@@ -4,21 +4,31 @@
 //! the same id with other content is the later state of the message, or, where it comes from another session, another
 //! message. What cannot be read is reported with its line.
 
+mod copy;
 mod plain;
 mod source;
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::{Error, Scene, SessionChat, append, receiving, redacted};
 use crate::{
     agents::{
-        self, Agent, HelperRun, MessageUpdate, Reader, Reading, SessionFacts, State, TaskItem, Turn, lines::Report,
+        self, Agent, HelperRun, Layout, MessageUpdate, Reader, Reading, SessionFacts, State, TaskItem, Turn,
+        lines::Report,
     },
-    model::{chat::Message, name::ShortName},
+    model::{
+        chat::{Message, hex},
+        name::ShortName,
+    },
     ops::redact::{RedactedSecret, Redactor},
-    store::chat::{Fingerprint, Known, PendingMessage, lock_transcripts},
+    store::{
+        chat::{Fingerprint, Known, PendingMessage, lock_transcripts},
+        config::TranscriptExtent,
+    },
 };
 
+use copy::TranscriptCopy;
 pub use source::import_file;
 
 /// Result of an import of a chat.
@@ -66,7 +76,7 @@ pub struct TranscriptFacts {
 pub struct MessageFile<'a> {
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// Its name without the extension, empty for a stream: it represents the session where the content does not say it.
+    /// Its name, empty for a stream: it represents the session where the content does not say it.
     pub name: &'a str,
     /// The agent whose session file it is; `None` to find out.
     pub agent: Option<&'static dyn Agent>,
@@ -81,7 +91,7 @@ pub fn import(scene: &Scene<'_>, file: &MessageFile<'_>) -> Result<ChatImport, E
     let Some((agent, layout)) = found else {
         return plain::import(scene, file.bytes);
     };
-    let mut reader = Reader::new(agent, layout, State::of_file(file.name), 0, scene.now);
+    let mut reader = Reader::new(agent, layout, State::of_file(stem(file.name)), 0, scene.now);
     reader.feed(file.bytes);
     let reading = reader.end();
     if reading.messages.is_empty() && (reading.records == 0 || file.agent.is_some()) {
@@ -98,15 +108,60 @@ pub fn import(scene: &Scene<'_>, file: &MessageFile<'_>) -> Result<ChatImport, E
         });
     }
     let is_torn = reading.taken < file.bytes.len() as u64;
-    take(scene, agent, reading, is_torn)
+    let copied = copied(scene, file, agent, layout, &reading)?;
+    take(scene, agent, reading, is_torn, copied)
+}
+
+/// What is kept of a file that is in memory.
+fn copied(
+    scene: &Scene<'_>,
+    file: &MessageFile<'_>,
+    agent: &dyn Agent,
+    layout: Layout,
+    reading: &Reading,
+) -> Result<Vec<PendingMessage>, Error> {
+    if scene.settings.transcripts != TranscriptExtent::Full || reading.taken == 0 {
+        return Ok(Vec::new());
+    }
+    receiving(scene)?;
+    let chat = SessionChat::open(scene)?;
+    let facts = &reading.state.facts;
+    let session = facts.id.as_deref().unwrap_or(stem(file.name));
+    let known = chat
+        .transcripts
+        .iter()
+        .find(|info| info.agent == agent.name() && info.agent_session == session);
+    if layout == Layout::Lines {
+        let mut copy = TranscriptCopy::new(scene, known)?;
+        copy.of_file(file.name);
+        copy.feed(file.bytes);
+        let outcome = copy.end(reading.taken, stem(file.name), agent.name(), facts);
+        return outcome.into_entries(scene, &chat);
+    }
+    if known.is_some_and(|known| known.source == hex(&Sha256::digest(file.bytes))) {
+        return Ok(Vec::new());
+    }
+    copy::whole(scene, file.bytes, (file.name, agent.name(), facts))?.into_entries(scene, &chat)
+}
+
+/// The name of a file without its extension.
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// Adds what a reading gave to the chat.
-fn take(scene: &Scene<'_>, agent: &'static dyn Agent, reading: Reading, is_torn: bool) -> Result<ChatImport, Error> {
+fn take(
+    scene: &Scene<'_>,
+    agent: &'static dyn Agent,
+    reading: Reading,
+    is_torn: bool,
+    copied: Vec<PendingMessage>,
+) -> Result<ChatImport, Error> {
     let mut adding = Adding::begin(scene)?;
     for update in latest(reading.messages) {
         adding.update(update);
     }
+    adding.entries.extend(copied);
     let mut out = adding.end(scene)?;
     out.agent = Some(agent.name());
     out.report = reading.report;

@@ -12,13 +12,20 @@ use std::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{ChatImport, Error, MessageFile, Scene, take};
+use super::{
+    ChatImport, Error, MessageFile, Scene,
+    copy::{CopyMark, TranscriptCopy},
+    take,
+};
 use crate::{
     agents::{self, Agent, Layout, Reader, State},
     model::chat::hex,
     ops::chat::{SessionChat, receiving},
     os,
-    store::chat::{lock_reading, read_marks, write_marks},
+    store::{
+        chat::{lock_reading, read_marks, write_marks},
+        config::TranscriptExtent,
+    },
 };
 
 /// The bytes at either end of what was read that identify a file.
@@ -44,6 +51,9 @@ struct ReadingMark {
     messages: u64,
     /// State of the reader.
     state: State,
+    /// State of the copy, where one is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    copy: Option<CopyMark>,
 }
 
 /// Imports a session file of an agent as far as it was not read yet. Costs what is new in it, whatever its length.
@@ -59,21 +69,29 @@ pub fn import_file(scene: &Scene<'_>, path: &Path, agent: &'static dyn Agent) ->
     let sample = read_at(&mut file, 0, (agents::SAMPLE as u64).min(len)).map_err(io("read"))?;
     if agents::layout(agent, &sample) != Layout::Lines {
         let bytes = read_at(&mut file, 0, len).map_err(io("read"))?;
-        let name = stem(path);
         let file = MessageFile {
             bytes: &bytes,
-            name: &name,
+            name: &name(path),
             agent: Some(agent),
         };
         return super::import(scene, &file);
     }
+    let is_copied = scene.settings.transcripts == TranscriptExtent::Full;
     let mut marks: Vec<ReadingMark> = serde_json::from_slice(&read_marks(scene.repo, &session)?).unwrap_or_default();
-    let messages = SessionChat::open(scene)?.len();
+    let chat = SessionChat::open(scene)?;
+    let messages = chat.len();
+    // After an undo, a clear or a change of the setting the copy does not end where the reading did.
+    let fits = |mark: &ReadingMark| match (&mark.copy, is_copied) {
+        (_, false) => true,
+        (None, true) => false,
+        (Some(copy), true) => chat.transcripts.contains(&copy.info),
+    };
     let mut found = None;
     for (at, mark) in marks.iter().enumerate() {
         if mark.agent == agent.name()
             && mark.taken <= len
             && mark.messages <= messages
+            && fits(mark)
             && mark.head == digest(beginning(&head, mark.taken))
             && mark.tail == digest(&tail(&mut file, mark.taken).map_err(io("read"))?)
             && found.is_none_or(|(_, taken)| taken < mark.taken)
@@ -81,12 +99,27 @@ pub fn import_file(scene: &Scene<'_>, path: &Path, agent: &'static dyn Agent) ->
             found = Some((at, mark.taken));
         }
     }
-    let (state, lines, from) = match found {
+    let (state, lines, from, copied) = match found {
         Some((at, taken)) => {
             let mark = marks.remove(at);
-            (mark.state, mark.lines, taken)
+            (mark.state, mark.lines, taken, mark.copy)
         }
-        None => (State::of_file(&stem(path)), 0, 0),
+        None => (State::of_file(&stem(path)), 0, 0, None),
+    };
+    let mut copy = match &copied {
+        _ if !is_copied => None,
+        Some(mark) => TranscriptCopy::resume(scene, mark)?,
+        None => {
+            let name = name(path);
+            // Its session is not known before it is read, its name is.
+            let known = chat
+                .transcripts
+                .iter()
+                .rfind(|info| info.agent == agent.name() && info.file == name);
+            let mut copy = TranscriptCopy::new(scene, known)?;
+            copy.of_file(&name);
+            Some(copy)
+        }
     };
     let mut reader = Reader::new(agent, Layout::Lines, state, lines, scene.now);
     file.seek(SeekFrom::Start(from)).map_err(io("read"))?;
@@ -99,6 +132,9 @@ pub fn import_file(scene: &Scene<'_>, path: &Path, agent: &'static dyn Agent) ->
             break;
         }
         reader.feed(&piece[..read]);
+        if let Some(copy) = &mut copy {
+            copy.feed(&piece[..read]);
+        }
         rest -= read as u64;
     }
     let reading = reader.end();
@@ -111,8 +147,15 @@ pub fn import_file(scene: &Scene<'_>, path: &Path, agent: &'static dyn Agent) ->
         lines: reading.lines,
         messages,
         state: reading.state.clone(),
+        copy: None,
     };
-    let done = take(scene, agent, reading, taken < len)?;
+    let outcome = copy.map(|copy| copy.end(taken, &stem(path), agent.name(), &reading.state.facts));
+    mark.copy = outcome.as_ref().map(|outcome| outcome.mark.clone());
+    let copied = match outcome {
+        Some(outcome) => outcome.into_entries(scene, &chat)?,
+        None => Vec::new(),
+    };
+    let done = take(scene, agent, reading, taken < len, copied)?;
     mark.messages = messages + done.added;
     marks.push(mark);
     let excess = marks.len().saturating_sub(FILES);
@@ -120,6 +163,13 @@ pub fn import_file(scene: &Scene<'_>, path: &Path, agent: &'static dyn Agent) ->
     // Lost in a power cut, all is read again.
     write_marks(scene.repo, &session, &serde_json::to_vec(&marks).unwrap_or_default())?;
     Ok(done)
+}
+
+/// The name of a file.
+fn name(path: &Path) -> String {
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 /// The name of a file without its extension.
