@@ -35,7 +35,7 @@ pub fn image(media: &str, data: &str) -> Value {
     json!({ "type": "image", "source": { "type": "base64", "media_type": media, "data": data } })
 }
 
-/// An image that stands elsewhere.
+/// An image in another file.
 pub fn image_at(url: &str) -> Value {
     // A data URL holds its bytes itself.
     let inline = url

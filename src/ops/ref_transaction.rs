@@ -105,7 +105,7 @@ impl UndoableRefTransaction<'_> {
             aftermath.trouble.push(not_current(&error, &self.remedy));
         }
         settle(true);
-        // For speed alone: the next save tells if it cannot be done.
+        // For speed alone: the next save fails if it cannot be done.
         let _ = store::objects::consolidate(scene.repo);
         Ok(aftermath)
     }

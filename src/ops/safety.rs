@@ -100,7 +100,7 @@ pub(super) fn put(
 ) -> Result<(Safety, Vec<CleanupFailure>), Error> {
     let name = undo::ref_name(scene.repo, n);
     let left = placement::on_ref(scene, &name, None, written, sealed, "checkpoint: safety")?;
-    // For speed alone: the next save tells if it cannot be done.
+    // For speed alone: the next save fails if it cannot be done.
     let _ = crate::store::objects::consolidate(scene.repo);
     Ok((Safety { n, id: written.id }, left))
 }

@@ -170,7 +170,7 @@ fn mode_bits(mode: u32) -> rustix::fs::RawMode {
 #[cfg(target_os = "linux")]
 fn is_unsupported(error: rustix::io::Errno) -> bool {
     use rustix::io::Errno;
-    // A sandbox that does not know the call says that it is not permitted; the simpler call tells whether it is.
+    // A sandbox that does not know the call says that it is not permitted; the simpler call shows whether it is.
     let unknown = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTTY, Errno::PERM];
     unknown.contains(&error)
 }

@@ -1,7 +1,7 @@
 //! Notices about the place that a repository is in: given by layers that do not print, shown at the end of a
 //! command.
 //!
-//! A limit of a file system concerns every command in it, so it is told once for each repository: a file in the directory
+//! A limit of a file system concerns every command in it, so it is reported once for each repository: a file in the directory
 //! that [`keep_in`] names remembers it.
 
 use std::fs::OpenOptions;
@@ -53,7 +53,7 @@ impl Limit {
     }
 }
 
-/// The directory in which it is remembered what was told.
+/// Directory of the notices that were given.
 pub fn keep_in(directory: &Path) {
     let mut notices = held();
     if notices.directory.is_none() {

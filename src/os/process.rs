@@ -33,7 +33,7 @@ impl ProcessHandle {
         Ok(running.then_some(Self { id, started: None }))
     }
 
-    /// When it started, in the words of the system; `None` where that cannot be told.
+    /// When it started, in the words of the system; `None` where that is unknown.
     pub(super) fn started(&self) -> Option<String> {
         self.started.clone()
     }

@@ -1,6 +1,6 @@
 //! Files that another program wrote a short while ago and may not have synced.
 //!
-//! A kernel writes data back within half a minute of its own accord, so only what is younger matters. Age is told by the
+//! A kernel writes data back within half a minute of its own accord, so only what is younger matters. Age is measured by the
 //! file system's own clock and by the time of the last change of a file or directory (`ctime`), which programs cannot
 //! set: files that were unpacked with old dates count as young.
 

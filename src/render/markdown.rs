@@ -2,7 +2,7 @@
 
 use super::escape;
 
-/// One line of running text. Neither what stands in it nor what it begins with makes markup: no list, no heading, no
+/// One line of running text. Neither its characters nor what it begins with makes markup: no list, no heading, no
 /// underline of the line before, no block of code.
 pub fn line(text: &str) -> String {
     let text = escape::line(text);

@@ -254,7 +254,7 @@ pub enum HookFileChange {
     Removed,
 }
 
-/// Makes a hook call this program; in a dry run it is only told what would be done.
+/// Makes a hook call this program; a dry run only reports what would be done.
 pub fn install(repo: &Repository, hook: Hook, dry_run: bool) -> Result<HookFileChange, Error> {
     let directory = directory(repo).path;
     let path = directory.join(hook.name());

@@ -272,7 +272,7 @@ fn entries(repo: &Repository, id: ObjectId) -> Result<Vec<(u32, Vec<u8>, ObjectI
 /// Trees and files that were met.
 pub type VisitedObjects = HashSet<ObjectId>;
 
-/// Calls `each` with the path of every file and directory of a tree that stands in none of `bases` at the same place, and
+/// Calls `each` with the path of every file and directory of a tree that is in none of `bases` at the same place, and
 /// for a file whose content was not met yet with its object.
 ///
 /// Directories that are the same in one of them are not read, those in `seen` not again. A tree nested deeper than git

@@ -1,7 +1,7 @@
 //! Files that git wrote a short while ago and did not sync, brought to the disk before a ref of ours relies on it.
 //!
 //! git syncs no loose object and no ref by default (`core.fsync` is `committed,-loose-object`). So after `git commit` the
-//! commit, its trees and its blobs may be empty files when the power fails, and a checkpoint that stands on them would
+//! commit, its trees and its blobs may be empty files when the power fails, and a checkpoint that relies on them would
 //! be damaged although all that it wrote itself is safe. Which of them a checkpoint reaches is not asked: everything
 //! young is synced, which is complete and costs a look at the directories of objects.
 
@@ -19,7 +19,7 @@ const MARK: &str = "synced";
 /// Syncs the objects, and `HEAD`, its branch, the index, `packed-refs` and `shallow`, that were written since the last
 /// call or in the last two minutes.
 ///
-/// The other way round from trust: whatever cannot be told to be old counts as young.
+/// The other way round from trust: whatever is not known to be old counts as young.
 pub(super) fn sync_young(repo: &Repository) -> Result<(), Error> {
     let mark = paths::private_dir(repo)?.join(MARK);
     let watermark = Watermark::open(&mark, paths::sharing(repo));

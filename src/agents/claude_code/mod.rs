@@ -409,7 +409,7 @@ fn todos(input: &Value, fold: &mut Fold) {
     fold.tasks(|tasks| *tasks = list);
 }
 
-/// A prompt that was typed while the program worked stands in an attachment alone.
+/// A prompt that was typed while the program worked is only in an attachment.
 fn attachment(record: &Value, at: Timestamp, fold: &mut Fold) {
     let Some(given) = record.get("attachment") else {
         return fold.unknown("attachment without content");

@@ -288,7 +288,7 @@ fn answer(id: &str, at: Timestamp, parts: Vec<Value>, fold: &mut Fold) {
     }
 }
 
-/// Whether a text in the user's name is the program's: it stands in one pair of tags, or has a known beginning.
+/// Whether a text in the user's name is the program's: it is within one pair of tags, or has a known beginning.
 fn is_injected(text: &str) -> bool {
     let text = text.trim();
     let tagged = text

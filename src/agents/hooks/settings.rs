@@ -185,7 +185,7 @@ fn with_group(
     Ok(format!("{mark}{edited}"))
 }
 
-/// An object or array of the file: where it stands, and where its children do.
+/// An object or array of the file: its place, and those of its children.
 struct Container {
     range: Range<usize>,
     children: Vec<Range<usize>>,

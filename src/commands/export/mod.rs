@@ -283,7 +283,7 @@ fn refuse_symlinks(context: &Context, path: &Path) -> Result<(), CommandError> {
         .hint("give the path of the file itself, or remove the symlink"))
 }
 
-/// Puts the note into a file; tells whether that changed it, or in a dry run would.
+/// Puts the note into a file; returns whether that changed it, or in a dry run would.
 fn into(context: &Context, path: &Path, note: &[u8], dry_run: bool) -> Result<bool, CommandError> {
     refuse_symlinks(context, path)?;
     let full = context.env.cwd.join(path);

@@ -8,7 +8,7 @@ use super::super::{
 };
 use crate::{agents, agents::hooks::event::HookEvent, model::turn::TokenUsage, store::config::TranscriptExtent};
 
-/// The facts of the latest turn that only the agent's session file tells.
+/// The facts of the latest turn that only the agent's session file has.
 #[derive(Debug, Default)]
 pub(super) struct TurnFacts {
     /// The prompt's first line.

@@ -1,7 +1,7 @@
 //! Checkpoints whose commits another tool rewrote, written again with what the commits have.
 //!
 //! Each document then names the files and HEAD of its own commits, has a digest of its own, and `pruned.jsonl` next to it
-//! tells what it was: so as a purge leaves it.
+//! names what it was: so as a purge leaves it.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -19,7 +19,7 @@ use crate::{
 /// Namespaces of refs that are somebody else's.
 const OTHERS: [&str; 2] = ["refs/checkpoints-remote/", "refs/checkpoints-incoming/"];
 
-/// Anchors every chain of ours, or those of one ref and its autosaves; in a dry run only tells which. Gives for each ref
+/// Anchors every chain of ours, or those of one ref and its autosaves; in a dry run only names them. Gives for each ref
 /// that moves its name, what it was and what it is.
 pub(in crate::ops) fn anchor(
     scene: &Scene<'_>,

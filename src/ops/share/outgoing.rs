@@ -379,7 +379,7 @@ impl UploadScan<'_> {
                     self.scanned += bytes.len() as u64;
                     self.secrets(&bytes, of, |_| name.clone());
                 }
-                // What is not here cannot be sent, and that is told by git-lfs.
+                // What is not here cannot be sent, and git-lfs reports that.
                 Err(_) => {}
             }
         }

@@ -145,7 +145,7 @@ pub(super) fn drop_lines(repo: &Repository, name: &str, drops: &dyn Fn(&ObjectId
     os::replace(&path, &kept, paths::sharing(repo), true).map_err(Error::io("write", path))
 }
 
-/// Opens the log, and tells whether it is new.
+/// Opens the log, and says whether it is new.
 fn open_for_append(repo: &Repository, path: &Path) -> io::Result<(File, bool)> {
     let sharing = paths::sharing(repo);
     let mut options = OpenOptions::new();

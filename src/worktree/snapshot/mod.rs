@@ -139,7 +139,7 @@ pub struct Snapshot {
 
 /// Takes a snapshot of the working tree of `repo`, storing new objects with `writer`.
 ///
-/// With a writer that keeps nothing it only tells what a snapshot would be. Fails if there is no working tree, the index
+/// With a writer that keeps nothing it only computes what a snapshot would be. Fails if there is no working tree, the index
 /// cannot be read or an object cannot be written; what concerns single files is listed. Whether the owner of the
 /// repository is trusted was decided when it was opened.
 pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -> Result<Snapshot, Error> {
