@@ -35,6 +35,7 @@ pub mod link;
 pub mod list;
 pub mod merge;
 pub mod notes;
+pub mod overview;
 pub mod parts;
 pub mod paths;
 mod pathspecs;

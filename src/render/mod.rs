@@ -18,7 +18,11 @@ pub mod fork;
 pub mod format;
 pub mod graph;
 pub mod guide;
+<<<<<<< HEAD
 pub mod import;
+=======
+pub mod html;
+>>>>>>> 6a6d4d3 (export: a page of HTML)
 pub mod items;
 pub mod markdown;
 pub mod merge;

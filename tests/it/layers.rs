@@ -106,6 +106,9 @@ const LAYERS: &[Layer] = &[
         name: "render",
         layers: &["model"],
         crates: &[
+            "base64",
+            "maud",
+            "sha2",
             "similar",
             "unicode_width",
             "schemars",

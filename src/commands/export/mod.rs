@@ -1,5 +1,6 @@
 //! `export`: a checkpoint as a document, in a form of our own or in that of another system.
 
+mod html;
 mod keep;
 mod multi_file;
 mod omissions;
@@ -47,12 +48,14 @@ enum ExportWriter {
     Note(fn(&DocumentSource<'_>) -> String),
     /// Everything, as JSON.
     Json,
+    /// A page, made of more than the checkpoint alone.
+    Page,
     /// The files of another system.
     Foreign(System, ExportExtent),
 }
 
 /// The formats of our own; those of other systems come from their table.
-const OWN: [ExportFormat; 3] = [
+const OWN: [ExportFormat; 4] = [
     ExportFormat {
         name: "markdown",
         about: "the session checkpoint with all its tables",
@@ -62,6 +65,11 @@ const OWN: [ExportFormat; 3] = [
         name: "handoff",
         about: "a one-page note for whoever takes over the work",
         make: ExportWriter::Note(document::handoff),
+    },
+    ExportFormat {
+        name: "html",
+        about: "one page to look at: record, changes, time line, patch, chat",
+        make: ExportWriter::Page,
     },
     ExportFormat {
         name: "json",
@@ -106,7 +114,7 @@ impl clap::ValueEnum for FormatName {
 /// Export a checkpoint
 ///
 /// What is exported is what was saved; changes of the draft are not in it. The same checkpoint always gives the same
-/// bytes.
+/// bytes; a page also has what changed since.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -114,6 +122,8 @@ Examples:
     git checkpoint export --format handoff
   Kept up to date in a file of the project, between two markers:
     git checkpoint export --format handoff --into HANDOFF.md
+  A page to look at or to send, in one file:
+    git checkpoint export --format html -o auth.html
   Everything, for a program:
     git checkpoint export --format json auth -o auth.json
   The session with its files, to hand it over without a server:
@@ -161,7 +171,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             }
         }
         ExportWriter::Json => ExportScope::Files,
-        ExportWriter::Note(_) | ExportWriter::Foreign(..) => ExportScope::Note,
+        ExportWriter::Note(_) | ExportWriter::Page | ExportWriter::Foreign(..) => ExportScope::Note,
     };
     let opened = opening::open(context, &IdentityArgs::default())?;
     if let Some(path) = named(&args)
@@ -172,7 +182,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             CommandError::new(FailureKind::Refused, message).hint("what is in there is git's own: name another place")
         );
     }
-    let exported = export::export(&opened.scene(), &failure::selector(&args.selector)?, scope)?;
+    let selector = failure::selector(&args.selector)?;
+    let (exported, page) = match args.format.0.make {
+        ExportWriter::Page => html::page(&opened.scene(), &selector)?,
+        _ => (export::export(&opened.scene(), &selector, scope)?, Vec::new()),
+    };
     if exported.unsaved > 0 {
         let changes = crate::render::count::CountedNoun::new(exported.unsaved, "change");
         context.ui.warning(&format!(
@@ -181,6 +195,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     let (bytes, left_out) = match args.format.0.make {
         ExportWriter::Note(make) => (with_source(&exported, make).into_bytes(), Vec::new()),
+        ExportWriter::Page => (page, Vec::new()),
         ExportWriter::Json => (everything(&exported), omissions::of_ours(&exported)),
         ExportWriter::Foreign(system, ExportExtent::File) => {
             let (written, left_out) = foreign(&exported, system);
@@ -322,6 +337,8 @@ fn contents_bytes(exported: &ExportedCheckpoint, make: ExportWriter) -> Vec<u8> 
     match make {
         ExportWriter::Note(make) => with_source(exported, make).into_bytes(),
         ExportWriter::Json => everything(exported),
+        // Refused before: it needs more than the checkpoint.
+        ExportWriter::Page => Vec::new(),
         ExportWriter::Foreign(system, _) => {
             let files = foreign(exported, system).0.0.into_iter();
             files.map(|(_, bytes)| bytes).next().unwrap_or_default()

@@ -1,0 +1,501 @@
+//! A checkpoint as one page of HTML: to send, to print, to read without this program.
+//!
+//! The page asks for nothing: no script, no font, no picture from elsewhere, and its content security policy forbids all of
+//! them, so that text of others could load nothing even if it were markup. Every text goes through the template, which
+//! escapes it, after hidden and bidirectional characters became visible.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest as _, Sha256};
+
+use super::{escape, patch, text::Text};
+use crate::model::{
+    chat::{Message, Role},
+    document::{CheckpointKind, Document},
+    outline::{Entry, Outline, Section},
+    record::ForkPoint,
+    time::Timestamp,
+    turn::{self, TurnGroup, TurnGroups},
+};
+
+/// The most bytes of one message that are shown.
+const MESSAGE_LIMIT: usize = 16 << 10;
+/// The most bytes of the chat that are shown: the latest turns. With the rest a page stays below 15 MB.
+const CHAT_LIMIT: usize = 8 << 20;
+/// The most checkpoints in the time line.
+pub const TIMELINE_LIMIT: usize = 500;
+
+const STYLE: &str = include_str!("html.css");
+
+/// What a page is made of.
+#[derive(Debug)]
+pub struct HtmlReport<'a> {
+    /// The name of the session.
+    pub session: &'a str,
+    /// The id of the checkpoint, in hex.
+    pub id: &'a str,
+    /// The digest of its document.
+    pub digest: &'a str,
+    /// Its document.
+    pub document: &'a Document,
+    /// Its sections.
+    pub outline: &'a Outline,
+    /// The whole chat, oldest first.
+    pub messages: &'a [Message],
+    /// The checkpoints of the session, latest first; at most [`TIMELINE_LIMIT`].
+    pub timeline: &'a [TimelineEntry],
+    /// Whether there are older ones.
+    pub has_older: bool,
+    /// What changed since, when the checkpoint is the latest one of its session here.
+    pub changes: Option<&'a Text>,
+    /// Each file that differs from the commit, with its patch.
+    pub files: &'a [FilePatch],
+    /// Files that differ but are not shown, as they would make the page too large.
+    pub more_files: usize,
+}
+
+/// A checkpoint of the time line.
+#[derive(Debug)]
+pub struct TimelineEntry {
+    /// Its short id.
+    pub id: String,
+    /// When it was made.
+    pub at: Timestamp,
+    /// Who made it.
+    pub by: String,
+    /// Why it was made.
+    pub kind: Option<CheckpointKind>,
+    /// Its subject.
+    pub subject: String,
+}
+
+/// The patch of one file.
+#[derive(Debug)]
+pub struct FilePatch {
+    /// The path.
+    pub path: String,
+    /// Lines that came.
+    pub added: usize,
+    /// Lines that went.
+    pub removed: usize,
+    /// The patch, with the slots of its lines.
+    pub text: Text,
+}
+
+impl HtmlReport<'_> {
+    /// The page.
+    pub fn page(&self) -> String {
+        let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
+        let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'");
+        let title = format!("{}: {}", self.session, self.document.subject());
+        let parts = self.parts();
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(policy);
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta name="referrer" content="no-referrer";
+                    title { (shown(&title)) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    a class="skip" href="#main" { "Skip to the content" }
+                    header { (self.head()) }
+                    nav aria-label="Sections" {
+                        ul {
+                            @for (id, title, _) in &parts {
+                                li { a href=(format!("#{id}")) { (title) } }
+                            }
+                        }
+                    }
+                    main id="main" tabindex="-1" {
+                        @for (id, title, body) in &parts {
+                            section id=(id) aria-labelledby=(format!("{id}-title")) {
+                                h2 id=(format!("{id}-title")) { (title) }
+                                (body)
+                            }
+                        }
+                    }
+                    footer {
+                        p {
+                            "Checkpoint " code { (self.id) } ", digest " code { (self.digest) } ". "
+                            "Made by git-checkpoint; everything in it is in " code { "refs/checkpoints/" (shown(self.session)) } "."
+                        }
+                    }
+                }
+            }
+        }
+        .into_string()
+    }
+
+    fn head(&self) -> Markup {
+        let git = &self.document.git;
+        html! {
+            p class="kicker" { "Session " strong { (shown(self.session)) } }
+            h1 { (shown(self.outline.summary.as_deref().unwrap_or_else(|| self.document.subject()))) }
+            p {
+                "Saved " (time(self.document.created_at)) " on " (shown(&self.document.host))
+                ", " (self.document.kind.word()) ", session " (self.document.session.status.word())
+                @if let Some(branch) = &git.branch { ", branch " code { (shown(branch)) } }
+                @if let Some(head) = &git.head { " at " code { (head.short()) } }
+                "."
+            }
+        }
+    }
+
+    /// The parts of the page: id, title and content.
+    fn parts(&self) -> Vec<(String, String, Markup)> {
+        let mut out = Vec::new();
+        let mut part = |id: &str, title: &str, body: Markup| out.push((id.to_owned(), title.to_owned(), body));
+        let graph_of =
+            |section: &Section| (section.member == "fork_points").then_some(&self.document.record.fork_points);
+        let mut sections = self
+            .outline
+            .sections
+            .iter()
+            .filter(|section| section.member != "messages")
+            .peekable();
+        while let Some(section) = sections.next_if(|section| section.member != "session") {
+            part(
+                &format!("s-{}", section.member),
+                &shown(&section.title),
+                one(section, graph_of(section)),
+            );
+        }
+        if let Some(changes) = self.changes {
+            part(
+                "changes",
+                "What changed since",
+                html! { pre class="report" tabindex="0" { (lines(changes)) } },
+            );
+        }
+        for section in sections {
+            part(
+                &format!("s-{}", section.member),
+                &shown(&section.title),
+                one(section, graph_of(section)),
+            );
+        }
+        part("timeline", "Time line", self.timeline());
+        if !self.files.is_empty() {
+            part("files", "Files against the commit", self.files());
+        }
+        if !self.messages.is_empty() {
+            part("chat", "Chat", self.chat());
+        }
+        if !self.outline.left_out.is_empty() {
+            let rows = self.outline.left_out.iter();
+            part(
+                "left-out",
+                "Not shown",
+                html! {
+                    ul { @for row in rows { li { (shown(&row.words)) ": " code { (shown(&row.command)) } } } }
+                },
+            );
+        }
+        out
+    }
+
+    fn timeline(&self) -> Markup {
+        html! {
+            ol class="timeline" {
+                @for entry in self.timeline {
+                    li {
+                        span class="dot" aria-hidden="true" {}
+                        p class="what" { (shown(&entry.subject)) }
+                        p class="who" {
+                            code { (entry.id) } " "
+                            @if let Some(kind) = entry.kind { span class="badge" { (kind.word()) } " " }
+                            (time(entry.at)) " by " (shown(&entry.by))
+                        }
+                    }
+                }
+            }
+            @if self.has_older {
+                p class="more" { "Older checkpoints: " code { "git checkpoint log " (shown(self.session)) } }
+            }
+        }
+    }
+
+    fn files(&self) -> Markup {
+        html! {
+            @for file in self.files {
+                details {
+                    summary {
+                        code { (shown(&file.path)) } " "
+                        span class="t-added" { "+" (file.added) } " " span class="t-removed" { "-" (file.removed) }
+                    }
+                    pre tabindex="0" { (lines(&file.text)) }
+                }
+            }
+            @if self.more_files > 0 {
+                p class="more" {
+                    (self.more_files) " more files: " code { "git checkpoint diff HEAD " (shown(self.session)) }
+                }
+            }
+        }
+    }
+
+    fn chat(&self) -> Markup {
+        let groups = groups(self.messages);
+        let of = |first: u64, last: u64| {
+            let index = |number: u64| usize::try_from(number).unwrap_or(usize::MAX).min(self.messages.len());
+            &self.messages[index(first.saturating_sub(1))..index(last)]
+        };
+        // The latest turns that fit.
+        let (mut size, mut from) = (0, groups.len());
+        while from > 0 {
+            let group = &groups[from - 1];
+            size += of(group.first, group.last)
+                .iter()
+                .map(|m| m.text().len().min(MESSAGE_LIMIT))
+                .sum::<usize>();
+            if size > CHAT_LIMIT && from < groups.len() {
+                break;
+            }
+            from -= 1;
+        }
+        html! {
+            @if from > 0 {
+                p class="more" {
+                    "The first " (from) " of " (groups.len()) " turns are left out: "
+                    code { "git checkpoint message list --session " (shown(self.session)) }
+                }
+            }
+            @for group in &groups[from..] {
+                details open[groups.last().is_some_and(|last| last.first == group.first)] {
+                    summary {
+                        (shown(if group.subject.is_empty() { "(no prompt)" } else { &group.subject })) " "
+                        span class="who" {
+                            (time(group.started_at)) ", " (group.last - group.first + 1) " messages"
+                            @if let Some(model) = &group.model { ", " (shown(model)) }
+                            @if !group.tokens.is_zero() { ", " (group.tokens.input + group.tokens.output) " tokens" }
+                        }
+                    }
+                    @for message in of(group.first, group.last) { (said(message)) }
+                }
+            }
+        }
+    }
+}
+
+/// The turns of a chat. Messages that no agent gave a turn are grouped by the prompts.
+fn groups(messages: &[Message]) -> Vec<TurnGroup> {
+    let mut out = Vec::new();
+    let mut current = TurnGroups::default();
+    for (message, number) in messages.iter().zip(1..) {
+        if message.turn().is_none() && message.role == Role::User && turn::spoken(message).is_some() {
+            out.extend(std::mem::take(&mut current).end());
+        }
+        current.push(number, message);
+    }
+    out.extend(current.end());
+    out
+}
+
+fn said(message: &Message) -> Markup {
+    let text = message.text();
+    let role = message.role.word();
+    let body = || {
+        let (part, rest) = cut(&text, MESSAGE_LIMIT);
+        html! {
+            pre class="said" tabindex="0" { (shown_block(part)) }
+            @if rest > 0 { p class="more" { (rest) " more bytes are left out" } }
+        }
+    };
+    html! {
+        article class=(format!("message {role}")) {
+            @if message.role == Role::Tool {
+                details { summary { span class="badge" { (role) } " " (text.len()) " bytes" } (body()) }
+            } @else {
+                p class="who" {
+                    span class="badge" { (role) } " " (time(message.at))
+                    @if let Some(agent) = &message.agent { " " (shown(agent)) }
+                }
+                (body())
+            }
+        }
+    }
+}
+
+fn one(section: &Section, forks: Option<&Vec<ForkPoint>>) -> Markup {
+    let more = section.total.saturating_sub(section.entries.len() as u64);
+    html! {
+        @if let Some(forks) = forks { (graph(forks)) }
+        @if section.numbered {
+            ol { @for entry in &section.entries { li { (entry_of(entry)) } } }
+        } @else {
+            ul { @for entry in &section.entries { li { (entry_of(entry)) } } }
+        }
+        @if more > 0 { p class="more" { (more) " more: " code { (shown(&section.command)) } } }
+    }
+}
+
+fn entry_of(entry: &Entry) -> Markup {
+    let is_long = |value: &str| value.contains('\n') || value.len() > 160;
+    html! {
+        span class=(if entry.open { "text" } else { "text closed" }) { (shown_lines(&entry.text)) }
+        @if !entry.state.is_empty() {
+            " " span class=(format!("badge state-{}", word(&entry.state))) { (shown(&entry.state.replace('_', " "))) }
+        }
+        @if !entry.details.is_empty() {
+            dl {
+                @for detail in &entry.details {
+                    div {
+                        dt { (shown(if detail.label.is_empty() { &detail.member } else { &detail.label })) }
+                        dd {
+                            @if is_long(&detail.value) { pre tabindex="0" { (shown_block(&detail.value)) } } @else { (shown(&detail.value)) }
+                        }
+                    }
+                }
+            }
+        }
+        @if !entry.parts.is_empty() {
+            ul { @for part in &entry.parts { li { (entry_of(part)) } } }
+        }
+    }
+}
+
+/// The fork points and their options as a drawing: a line a fork point, a branch an option, the chosen one filled. The list
+/// below it says the same in words.
+fn graph(forks: &[ForkPoint]) -> Markup {
+    const ROW: usize = 26;
+    let rows: usize = forks.iter().map(|fork| fork.options.len() + 1).sum();
+    let height = rows * ROW + 8;
+    let mut y = ROW / 2;
+    let mut drawn = Vec::new();
+    for fork in forks {
+        let top = y;
+        let options: Vec<(usize, bool, String)> = fork
+            .options
+            .iter()
+            .zip(1..)
+            .map(|(option, at)| {
+                let is_chosen = fork.chosen.as_deref() == Some(&option.key);
+                (top + at * ROW, is_chosen, format!("{}: {}", option.key, option.title))
+            })
+            .collect();
+        y += (options.len() + 1) * ROW;
+        drawn.push((top, shown(&fork.title), options));
+    }
+    html! {
+        svg class="graph" viewBox=(format!("0 0 760 {height}")) role="img" aria-label="Fork points and their options" {
+            @for (top, title, options) in &drawn {
+                circle cx="12" cy=(top) r="6" class="fork" {}
+                text x="28" y=(top + 5) class="title" { (short(title)) }
+                @for (at, is_chosen, label) in options {
+                    path d=(format!("M12 {top} V{at} H40", at = at)) class=(if *is_chosen { "chosen" } else { "open" }) {}
+                    circle cx="46" cy=(at) r="5" class=(if *is_chosen { "chosen" } else { "open" }) {}
+                    text x="60" y=(at + 5) { (short(&shown(label))) @if *is_chosen { " (chosen)" } }
+                }
+            }
+        }
+    }
+}
+
+fn short(text: &str) -> String {
+    const MOST: usize = 90;
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    text.chars().take(MOST - 2).chain("..".chars()).collect()
+}
+
+fn lines(text: &Text) -> Markup {
+    html! {
+        @for line in text.lines() {
+            @for span in line.spans() { span class=(format!("t-{}", span.slot().key())) { (escape::line(span.text())) } }
+            "\n"
+        }
+    }
+}
+
+fn time(at: Timestamp) -> Markup {
+    let text = at.to_string();
+    let date: String = text.chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect();
+    html! { time datetime=(text) { (date) } }
+}
+
+/// A word as the end of a class name.
+fn word(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).collect()
+}
+
+/// The first bytes of a text, whole characters, and how many bytes are not among them.
+fn cut(text: &str, limit: usize) -> (&str, usize) {
+    let mut end = limit.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    (&text[..end], text.len() - end)
+}
+
+fn shown(text: &str) -> String {
+    escape::line(text).into_owned()
+}
+
+fn shown_block(text: &str) -> String {
+    text.lines()
+        .map(|line| escape::line(line).into_owned())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn shown_lines(text: &str) -> Markup {
+    html! {
+        @for (line, at) in text.lines().zip(0..) {
+            @if at > 0 { br; }
+            (shown(line))
+        }
+    }
+}
+
+/// The files of a patch as git writes it, and how many are left out to keep the page small.
+pub fn files(patch: &[u8]) -> (Vec<FilePatch>, usize) {
+    /// The most bytes of patches that are shown.
+    const LIMIT: usize = 2 << 20;
+    let text = String::from_utf8_lossy(patch);
+    let starts: Vec<usize> = std::iter::once(0)
+        .chain(text.match_indices("\ndiff --git ").map(|(at, _)| at + 1))
+        .filter(|at| text[*at..].starts_with("diff --git "))
+        .collect();
+    let ends = starts.iter().skip(1).copied().chain(std::iter::once(text.len()));
+    let (mut out, mut size, mut more) = (Vec::new(), 0, 0);
+    for part in starts.iter().zip(ends).map(|(start, end)| &text[*start..end]) {
+        size += part.len();
+        if size > LIMIT {
+            more += 1;
+            size -= part.len();
+            continue;
+        }
+        out.push(file(part));
+    }
+    (out, more)
+}
+
+fn file(part: &str) -> FilePatch {
+    let header = part.lines().next().unwrap_or_default();
+    let named = |prefix: &str| {
+        part.lines()
+            .find_map(|line| line.strip_prefix(prefix))
+            .map(str::to_owned)
+    };
+    let path = named("+++ b/")
+        .or_else(|| named("--- a/"))
+        .or_else(|| header.split_once(" b/").map(|(_, path)| path.to_owned()))
+        .unwrap_or_else(|| header.trim_start_matches("diff --git ").to_owned());
+    let body = part.split_once("\n@@").map_or("", |(_, body)| body);
+    let count = |mark: char| body.lines().filter(|line| line.starts_with(mark)).count();
+    FilePatch {
+        path: path.trim_end_matches('\t').to_owned(),
+        added: count('+'),
+        removed: count('-'),
+        text: patch::text(part.as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
