@@ -40,9 +40,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let mut env = context.env.clone();
     if let Some(directory) = args.repo {
         env = env.elsewhere(env.cwd.join(directory));
+        // Whoever names a repository means one. Else the agent may start it anywhere, and would call a server broken that
+        // ends where there is no repository: there each call says so.
+        drop(opening::at(&env, &IdentityArgs::default(), env.now)?);
     }
-    // A server without a repository could only fail: the agent shows why it did not start.
-    drop(opening::at(&env, &IdentityArgs::default(), env.now)?);
     let failed = |what: &str, error: &std::io::Error| {
         CommandError::new(FailureKind::Fatal, format!("{what}: {}", os::reason(error)))
     };

@@ -89,22 +89,21 @@ pub struct ToolCall<'a> {
 }
 
 impl ToolCall<'_> {
-    /// Runs a command and takes the JSON that it prints. A partial checkpoint is a result.
+    /// Runs a command and takes the JSON that it prints. A partial checkpoint is a result, and so is an empty one.
     fn view(&self, line: &CommandLine) -> Result<(Value, Vec<String>), CommandFailure> {
-        /// Saved, but some paths could not be read.
-        const PARTIAL: u8 = 7;
+        /// Nothing was found; or saved, but some paths could not be read.
+        const WITH_RESULT: [u8; 2] = [1, 7];
         let CommandRun {
             exit_code,
             output,
             warnings,
             failure,
         } = self.runner.run(line, self.monitor);
-        match failure {
-            Some(failure) if exit_code != PARTIAL => Err(failure),
-            _ => match serde_json::from_str(&output) {
-                Ok(view) => Ok((view, warnings)),
-                Err(_) => Err(internal("the command printed no JSON")),
-            },
+        match (serde_json::from_str(&output), failure) {
+            (Ok(view), None) => Ok((view, warnings)),
+            (Ok(view), Some(_)) if WITH_RESULT.contains(&exit_code) => Ok((view, warnings)),
+            (_, Some(failure)) => Err(failure),
+            (Err(_), None) => Err(internal("the command printed no JSON")),
         }
     }
 

@@ -77,11 +77,11 @@ enum TextOrItem {
     Item(Map<String, Value>),
 }
 
-impl From<TextOrItem> for Value {
-    fn from(item: TextOrItem) -> Self {
-        match item {
-            TextOrItem::Text(text) => Self::String(text),
-            TextOrItem::Item(members) => Self::Object(members),
+impl TextOrItem {
+    fn value(&self) -> Value {
+        match self {
+            Self::Text(text) => Value::String(text.clone()),
+            Self::Item(members) => Value::Object(members.clone()),
         }
     }
 }
@@ -111,10 +111,7 @@ impl SaveArguments {
         ];
         for (name, list) in lists {
             if let Some(list) = list.as_ref().filter(|list| !list.is_empty()) {
-                let items = list.iter().map(|item| match item {
-                    TextOrItem::Text(text) => Value::String(text.clone()),
-                    TextOrItem::Item(members) => Value::Object(members.clone()),
-                });
+                let items = list.iter().map(TextOrItem::value);
                 change.insert(name.to_owned(), items.collect());
             }
         }

@@ -477,10 +477,18 @@ fn a_batch_costs_one_start_and_answers_in_order() {
 }
 
 #[test]
-fn a_server_without_a_repository_does_not_start() {
+fn without_a_repository_each_call_says_so() {
     let world = World::without_repository();
-    world.checkpoint(["mcp"]).code(128).no_stdout();
     world.checkpoint(["mcp", "--repo", "nowhere"]).code(128).no_stdout();
+    world.checkpoint(["mcp", "--repo", "."]).code(128).no_stdout();
+    let mut client = Client::initialized(&world);
+    let failure = client.failure("checkpoint_list", json!({}));
+    assert!(
+        failure.contains("exit code 128") && failure.contains("not a git repository"),
+        "{failure}"
+    );
+    world.git(["init", "--quiet"]).success();
+    assert_eq!(client.result("checkpoint_list", json!({}))["sessions"], json!([]));
     let other = World::with_commit();
     let repo = other.repo().display().to_string();
     world.checkpoint(["mcp", "--repo", &repo]).success().no_stdout();
