@@ -41,6 +41,7 @@ const KEPT: &[&str] = &[
     "VISUAL",
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
 ];
 
 /// Environment of a command: variables, clock, directory and terminals.

@@ -218,6 +218,19 @@ impl From<Error> for CommandError {
             Error::Restore(ref error) => restore(error),
             Error::NoMatch { .. } => of(FailureKind::NotFound),
             Error::MixedParts { .. } => of(FailureKind::Negative).hint("answer a or d for that file"),
+            Error::RepositoryList { .. } => {
+                of(FailureKind::Fatal).hint("to keep no such list: git config --global checkpoint.repositoryList off")
+            }
+            Error::Bisecting => of(FailureKind::Fatal)
+                .hint("continue it: git checkpoint bisect good, bad or skip")
+                .hint("or end it: git checkpoint bisect reset"),
+            Error::NotBisecting => of(FailureKind::Fatal).hint("begin one: git checkpoint bisect start"),
+            Error::NothingToTest => of(FailureKind::NotFound).hint("see the checkpoints: git checkpoint log"),
+            Error::NotInLine { .. } => of(FailureKind::NotFound).hint("see the checkpoints: git checkpoint log"),
+            Error::GoodAfterBad => of(FailureKind::Invalid)
+                .hint("the verdicts that were given: git checkpoint bisect log")
+                .hint("begin anew: git checkpoint bisect reset"),
+            Error::LineRange { .. } => of(FailureKind::Invalid).hint("use a form such as 10,20 or 10,+5"),
             Error::NotInTrash { ref names, .. } if names.is_empty() => {
                 of(FailureKind::NotFound).hint("the trash is empty")
             }

@@ -9,6 +9,7 @@ macro_rules! page_lines {
     () => {
         "  tutorial         from the first save to two approaches at once
   record           everything that a record can hold, in one JSON
+  finding          search, file history, blame, bisect, statistics
   sharing          hand a session over through a remote
   scripting        scripts, agents, JSON, the shell prompt
   safety           promises, tests, limits, removing everything
@@ -120,6 +121,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Time travel",
         &["restore", "apply", "undo", "redo", "fork", "merge", "compare"],
     ),
+    ("Find", &["search", "blame", "why", "bisect", "stats"]),
     (
         "Record",
         &[

@@ -77,6 +77,12 @@ pub(super) const GUIDES: &[Guide] = &[
         source: include_str!("guides/record.md"),
     },
     Guide {
+        name: "finding",
+        about: "search, file history, blame, bisect, statistics",
+        section: 7,
+        source: include_str!("guides/finding.md"),
+    },
+    Guide {
         name: "sharing",
         about: "hand a session over through a remote",
         section: 7,
@@ -325,6 +331,7 @@ fn settings(env: &Environment) -> String {
         env: env.clone(),
         ui,
         is_last: false,
+        visited: None,
     };
     let current = opening::open(&mut quiet, &IdentityArgs::default())
         .ok()

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::{
     Context,
+    all_repos::VisitedRepository,
     environment::Environment,
     error::CommandError,
     export,
@@ -84,6 +85,7 @@ fn handle(args: &Args, context: &mut Context) -> Result<(), CommandError> {
     };
     let env = surroundings(&context.env, &event);
     let opened = opening::at(&env, &IdentityArgs::default(), env.now)?;
+    context.visited = Some(VisitedRepository::of(&opened));
     if !opened.scene().settings.agents {
         return Ok(());
     }

@@ -1,25 +1,30 @@
 //! `list`: the sessions of a repository.
 
 use super::{
-    Context,
+    Context, all_repos,
     error::{CommandError, FailureKind},
+    log::state_ref,
     opening::{self, IdentityArgs, OpenedRepository},
 };
 use crate::{
     model::{id::Oid, time::Timestamp},
     ops::{
-        Scene,
+        Scene, autosave_list,
         list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
-        undelete,
+        stats, undelete,
     },
     render::{
         age::DateStyle,
+        file_log::{AutosaveRow, AutosaveTable},
         format::Template,
         sessions::{SessionRow, SessionTable},
         slot::Slot,
         text::TextLine,
     },
-    store::{self, checkpoint::oid},
+    store::{
+        self,
+        checkpoint::{object_id, oid},
+    },
 };
 
 /// List sessions, latest first
@@ -33,6 +38,10 @@ use crate::{
 Examples:
   What can be resumed on this branch:
     git checkpoint list --branch main --status paused
+  The sessions of all your repositories:
+    git checkpoint list --all-repos
+  Autosaves, which hold what no checkpoint has:
+    git checkpoint list --autosaves
   For a script:
     git checkpoint list --json"
 )]
@@ -73,6 +82,15 @@ pub(super) struct Args {
     /// List deleted sessions, which 'undelete' brings back
     #[arg(long, conflicts_with_all = ["remotes", "all", "format"])]
     trash: bool,
+    /// Show how much each session takes in the object store, which takes time
+    #[arg(long)]
+    size: bool,
+    /// List the sessions of all repositories in which you saved some
+    #[arg(long, conflicts_with_all = ["trash"])]
+    all_repos: bool,
+    /// List autosaves; 'resume' and 'restore' take their ids
+    #[arg(long, conflicts_with_all = ["remotes", "all", "format", "trash", "size", "all_repos"])]
+    autosaves: bool,
     #[command(flatten)]
     form: FormatArg,
     #[command(flatten)]
@@ -102,6 +120,11 @@ impl FormatArg {
             Template::parse(text, atoms).map_err(|e| CommandError::of(FailureKind::Usage, &e))
         };
         self.format.as_ref().map(parse).transpose()
+    }
+
+    /// Whether a format was asked for.
+    pub(super) fn is_given(&self) -> bool {
+        self.format.is_some()
     }
 
     /// Writes one row.
@@ -149,30 +172,27 @@ impl DateArg {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    if args.all_repos {
+        return everywhere(args, context);
+    }
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let dates = args.date.style(context)?;
     if args.trash {
         return trash(context, &opened, &dates);
     }
-    let filter = SessionFilter {
-        agent: args.agent,
-        status: args.status.and_then(|s| s.parse::<SessionStanding>().ok()),
-        task: args.task,
-        state: args.state,
-        feature: args.feature,
-        issue: args.issue,
-        branch: args.branch,
-        grep: args.grep,
-        since: args.since,
-        remote: args.remotes,
-        all: args.all,
-    };
+    if args.autosaves {
+        return autosaves(context, &opened, &dates);
+    }
+    let filter = args.filter();
     let rows = list::sessions(&scene, &filter)?;
-    let view = SessionTable {
+    let mut view = SessionTable {
         schema: "git-checkpoint.list/1",
         sessions: rows.into_iter().map(row).collect(),
     };
+    if args.size {
+        weigh(context, &scene, &mut view.sessions)?;
+    }
     if context.ui.options().json {
         return context.ui.json(&view);
     }
@@ -208,6 +228,85 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     Ok(())
 }
 
+impl Args {
+    /// The sessions that are wanted.
+    fn filter(&self) -> SessionFilter {
+        SessionFilter {
+            agent: self.agent.clone(),
+            status: self.status.as_deref().and_then(|s| s.parse::<SessionStanding>().ok()),
+            task: self.task.clone(),
+            state: self.state.clone(),
+            feature: self.feature.clone(),
+            issue: self.issue.clone(),
+            branch: self.branch.clone(),
+            grep: self.grep.clone(),
+            since: self.since.clone(),
+            remote: self.remotes,
+            all: self.all,
+        }
+    }
+}
+
+/// Asks git how much each session takes.
+fn weigh(context: &Context, scene: &Scene<'_>, rows: &mut [SessionRow]) -> Result<(), CommandError> {
+    let progress = context.ui.progress("Measuring sessions", Some(rows.len() as u64));
+    for (done, row) in (1..).zip(rows) {
+        if let Some(id) = &row.id {
+            row.size = stats::size(scene, object_id(id))?;
+        }
+        progress.update(done);
+    }
+    Ok(())
+}
+
+/// The sessions of all repositories of the user, the latest first.
+fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let dates = args.date.style(context)?;
+    let filter = args.filter();
+    let template = args.form.template(&ATOMS, &NAMED)?;
+    let mut view = SessionTable {
+        schema: "git-checkpoint.list/1",
+        sessions: Vec::new(),
+    };
+    all_repos::each(context, |context, directory, opened| {
+        let scene = opened.scene();
+        let mut rows: Vec<SessionRow> = list::sessions(&scene, &filter)?.into_iter().map(row).collect();
+        if args.size {
+            weigh(context, &scene, &mut rows)?;
+        }
+        for mut row in rows {
+            row.repository = Some(directory.display().to_string());
+            row.current = false;
+            view.sessions.push(row);
+        }
+        Ok(true)
+    })?;
+    view.sessions.sort_by(|a, b| b.at.cmp(&a.at));
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
+    let now = context.env.now;
+    if let Some(template) = template {
+        for row in &view.sessions {
+            let line = template.fill(|name, form| atom(row, name, form, &dates, now));
+            args.form.write(context, &line);
+        }
+        return Ok(());
+    }
+    if view.sessions.is_empty() {
+        context
+            .ui
+            .status(TextLine::plain("No repository with such a session is known."));
+        return Ok(());
+    }
+    context.ui.page();
+    let ui = &context.ui;
+    view.each_line(ui.table_width(), &dates, now, &crate::os::host_name(), |line| {
+        ui.data_line(&line)
+    });
+    Ok(())
+}
+
 /// Says which sessions were fetched and are none of this repository yet.
 fn fetched_only(context: &Context, scene: &Scene<'_>, filter: &SessionFilter) -> Result<(), CommandError> {
     if filter.remote || filter.all {
@@ -220,6 +319,38 @@ fn fetched_only(context: &Context, scene: &Scene<'_>, filter: &SessionFilter) ->
         more => format!("Fetched, not resumed here: {first} and {more} more; see: git checkpoint list -r"),
     };
     context.ui.status(TextLine::plain(what));
+    Ok(())
+}
+
+/// Lists the autosaves.
+fn autosaves(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) -> Result<(), CommandError> {
+    let scene = opened.scene();
+    let rows = autosave_list::autosaves(&scene)?
+        .into_iter()
+        .map(|autosave| AutosaveRow {
+            state: state_ref(&autosave.entry),
+            worktree: autosave.worktree,
+            after: autosave.entry.parents.first().copied().map(oid),
+            latest: autosave.is_latest,
+        });
+    let view = AutosaveTable {
+        schema: "git-checkpoint.autosaves/1",
+        autosaves: rows.collect(),
+    };
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
+    if view.autosaves.is_empty() {
+        context.ui.status(TextLine::plain("No autosaves found."));
+        return Ok(());
+    }
+    context.ui.page();
+    let ui = &context.ui;
+    view.each_line(ui.table_width(), dates, scene.now, |line| ui.data_line(&line));
+    ui.hint(
+        "Autosaves",
+        "see what one has: git checkpoint show <id>; write its files back: git checkpoint restore <id>",
+    );
     Ok(())
 }
 
@@ -277,8 +408,18 @@ const NAMED: [(&str, &str); 3] = [
 ];
 
 /// The atoms of `--format`.
-const ATOMS: [&str; 10] = [
-    "session", "status", "id", "date", "summary", "author", "agent", "task", "branch", "host",
+const ATOMS: [&str; 11] = [
+    "session",
+    "status",
+    "id",
+    "date",
+    "summary",
+    "author",
+    "agent",
+    "task",
+    "branch",
+    "host",
+    "repository",
 ];
 
 fn atom(row: &SessionRow, name: &str, form: Option<&str>, dates: &DateStyle, now: Timestamp) -> String {
@@ -293,6 +434,7 @@ fn atom(row: &SessionRow, name: &str, form: Option<&str>, dates: &DateStyle, now
         "agent" => text(&row.agent),
         "task" => text(&row.task),
         "branch" => text(&row.branch),
+        "repository" => text(&row.repository),
         _ => text(&row.host),
     }
 }
@@ -314,6 +456,8 @@ pub(super) fn row(row: SessionSummaryRow) -> SessionRow {
         branch: None,
         host: None,
         verified: false,
+        repository: None,
+        size: None,
     };
     match row.tip {
         Err(broken) => view.damage = Some(broken.to_string()),

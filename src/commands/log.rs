@@ -4,27 +4,40 @@ use serde_json::json;
 
 use super::{
     Context,
-    error::CommandError,
+    error::{CommandError, FailureKind},
     failure,
     list::{DateArg, FormatArg, date_atom, id_atom},
     opening::{self, IdentityArgs, OpenedRepository},
+    pathspecs::Pathspecs,
 };
 use crate::{
-    model::{operation::LogLine, selector::Selector, time::Timestamp},
-    ops::{self, list},
+    model::{operation::LogLine, path::RepoPath, selector::Selector, time::Timestamp},
+    ops::{
+        self,
+        file_history::{self, FileHistoryRequest, PatchLog},
+        list,
+        timeline::FileState,
+    },
     render::{
         age::DateStyle,
         count::CountedNoun,
-        graph,
+        file_log::{self, FileLog, FileVersionRow, StateRef},
+        graph, patch,
         sessions::{CheckpointLog, LogRow, LogTable},
         slot::Slot,
         table::{TableColumn, TextTable},
         text::TextLine,
     },
-    store::checkpoint::{CheckpointCommit, oid},
+    store::{
+        checkpoint::{CheckpointCommit, oid},
+        patch::PatchFormat,
+    },
 };
 
 /// List the checkpoints of a session, latest first
+///
+/// With pathspecs, the versions of these files: each distinct one once, with the checkpoints and autosaves that have it,
+/// renames followed, also into the session that this one was forked from.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -32,6 +45,10 @@ Examples:
     git checkpoint log
   The last five of another one, one per line:
     git checkpoint log auth-refactor -n 5 --oneline
+  The versions of a file, autosaves included:
+    git checkpoint log -- src/parser.rs
+  What each checkpoint changed in one directory:
+    git checkpoint log -p -- src
   What people and agents noted in the last hour:
     git checkpoint log --notes --since '1 hour ago'")]
 pub(super) struct Args {
@@ -52,10 +69,29 @@ pub(super) struct Args {
     /// Draw the history as a graph, with the session's forks and its source
     #[arg(long, conflicts_with_all = ["format", "since"])]
     graph: bool,
+    /// Show the files that each checkpoint changed as a patch
+    #[arg(short, long, conflicts_with_all = ["graph", "format", "oneline", "notes"])]
+    patch: bool,
+    /// Show how much each checkpoint changed the files
+    #[arg(long, conflicts_with_all = ["graph", "format", "oneline", "notes", "patch"])]
+    stat: bool,
+    #[command(flatten)]
+    pathspecs: Pathspecs,
     #[command(flatten)]
     form: FormatArg,
     #[command(flatten)]
     date: DateArg,
+}
+
+impl Args {
+    /// The format of the changes to show, if any.
+    fn patch_format(&self) -> Option<PatchFormat> {
+        match (self.patch, self.stat) {
+            (true, _) => Some(PatchFormat::Patch),
+            (_, true) => Some(PatchFormat::Stat),
+            _ => None,
+        }
+    }
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -65,6 +101,16 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let selector = args.session.as_deref().map(failure::selector).transpose()?;
     if args.notes {
         return notes(context, &opened, selector.as_ref(), &args, &dates);
+    }
+    if !args.pathspecs.is_empty() {
+        if args.graph || args.oneline || args.form.is_given() {
+            let message = "the versions of files have no --graph, --oneline and --format";
+            return Err(CommandError::new(FailureKind::Usage, message).hint("for programs: --json"));
+        }
+        return files(context, &opened, selector, &args, &dates);
+    }
+    if let Some(format) = args.patch_format() {
+        return patches(context, &opened, selector.as_ref(), &args, format, &dates);
     }
     if args.graph && !context.ui.options().json {
         return draw(context, &opened, selector.as_ref(), args.limit, &dates);
@@ -111,6 +157,164 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         view.each_line(&table, ui.table_width(), |line| ui.data_line(&line));
     }
     Ok(())
+}
+
+/// The checkpoints, each with what it changed in the files.
+fn patches(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    selector: Option<&Selector>,
+    args: &Args,
+    format: PatchFormat,
+    dates: &DateStyle,
+) -> Result<(), CommandError> {
+    let scene = opened.scene();
+    let mut entries = Vec::new();
+    let log = list::log(&scene, selector, args.limit, args.since.as_deref(), |entry| {
+        entries.push(entry)
+    })?;
+    let width = (format == PatchFormat::Stat).then(|| context.ui.width());
+    let mut changes = PatchLog::new(&scene, format, width);
+    let mut view = CheckpointLog {
+        schema: "git-checkpoint.log/1",
+        session: log.session,
+        checkpoints: Vec::new(),
+        forked_from: log.source.map(oid),
+        damage: log.damage.map(|fault| fault.to_string()),
+        more: log.more,
+    };
+    context.ui.page();
+    for (at, entry) in entries.into_iter().enumerate() {
+        let patch = changes.checkpoint(&entry)?;
+        if context.ui.options().json {
+            let patch = patch.map(|patch| String::from_utf8_lossy(&patch).into_owned());
+            view.checkpoints.push(LogRow { patch, ..row(entry) });
+            continue;
+        }
+        if context.ui.is_closed() {
+            return Ok(());
+        }
+        heading(context, at, &state_ref(&entry), dates, scene.now);
+        write_patch(context, &patch.unwrap_or_default(), format);
+    }
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
+    Ok(())
+}
+
+/// The heading of a patch, with an empty line before all but the first.
+fn heading(context: &Context, at: usize, state: &StateRef, dates: &DateStyle, now: Timestamp) {
+    if at > 0 {
+        context.ui.data_line(&TextLine::new());
+    }
+    for line in file_log::heading(state, dates, now) {
+        context.ui.data_line(&line);
+    }
+}
+
+/// A patch, colored for people; in a pipe its bytes are git's own.
+pub(super) fn write_patch(context: &Context, patch: &[u8], format: PatchFormat) {
+    if format == PatchFormat::Patch && context.ui.for_people() {
+        context.ui.verbatim(&patch::text(patch));
+    } else {
+        context.ui.bytes(patch);
+    }
+}
+
+/// The versions of files.
+fn files(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    selector: Option<Selector>,
+    args: &Args,
+    dates: &DateStyle,
+) -> Result<(), CommandError> {
+    let scene = opened.scene();
+    let request = FileHistoryRequest {
+        selector,
+        specs: args.pathspecs.bytes(context)?.into_iter().map(RepoPath::new).collect(),
+        directory: super::restore::directory(context, opened)?,
+        since: args.since.clone(),
+        limit: args.limit,
+    };
+    let history = file_history::history(&scene, &request)?;
+    let format = args.patch_format();
+    let width = (format == Some(PatchFormat::Stat)).then(|| context.ui.width());
+    let changes = PatchLog::new(&scene, format.unwrap_or_default(), width);
+    let is_json = context.ui.options().json;
+    let mut rows = Vec::new();
+    for version in &history.versions {
+        let (Some(introduced), Some(latest)) = (history.introduced(version), history.latest(version)) else {
+            continue;
+        };
+        let held: Vec<&FileState> = version
+            .holders
+            .iter()
+            .filter_map(|at| history.states.get(*at))
+            .collect();
+        let row = FileVersionRow {
+            path: version.path.clone(),
+            from: version.from.clone(),
+            change: version.origin.word(),
+            object: version.entry.as_ref().map(|entry| entry.id.clone()),
+            mode: version.entry.as_ref().map(|entry| format!("{:06o}", entry.mode)),
+            lines: version.lines,
+            introduced: state_ref(&introduced.entry),
+            latest: state_ref(&latest.entry),
+            checkpoints: held.iter().map(|state| oid(state.entry.id)).collect(),
+            autosaves: held.iter().filter(|state| state.is_autosave).count(),
+            patch: None,
+        };
+        rows.push((version, row));
+    }
+    if let (Some(format), false) = (format, is_json) {
+        context.ui.page();
+        for (at, (version, row)) in rows.iter().enumerate() {
+            if context.ui.is_closed() {
+                return Ok(());
+            }
+            heading(context, at, &row.introduced, dates, scene.now);
+            write_patch(context, &changes.version(version)?, format);
+        }
+        return Ok(());
+    }
+    let mut view = FileLog {
+        schema: "git-checkpoint.file-log/1",
+        session: history.session.clone(),
+        versions: Vec::new(),
+        more: history.more,
+    };
+    for (version, mut row) in rows {
+        if format.is_some() {
+            row.patch = Some(String::from_utf8_lossy(&changes.version(version)?).into_owned());
+        }
+        view.versions.push(row);
+    }
+    if is_json {
+        return context.ui.json(&view);
+    }
+    context.ui.page();
+    let ui = &context.ui;
+    view.each_line(ui.table_width(), dates, scene.now, |line| ui.data_line(&line));
+    ui.hint(
+        "FileVersion",
+        "see a version: git checkpoint show <id>:<path>; write it back: git checkpoint restore <id> -- <path>",
+    );
+    Ok(())
+}
+
+/// A checkpoint as views name it.
+pub(super) fn state_ref(entry: &CheckpointCommit) -> StateRef {
+    StateRef {
+        id: oid(entry.id),
+        session: file_history::session_name(entry).to_owned(),
+        at: entry.time,
+        kind: entry.trailers.kind.map(crate::model::document::CheckpointKind::word),
+        author: entry.author.clone(),
+        agent: entry.trailers.agent.clone(),
+        subject: entry.subject.clone(),
+    }
 }
 
 fn draw(
@@ -259,5 +463,6 @@ fn row(entry: CheckpointCommit) -> LogRow {
         digest: trailers.digest.map(Into::into),
         merged,
         verified: false,
+        patch: None,
     }
 }

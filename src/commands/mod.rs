@@ -12,6 +12,9 @@ mod agent_servers;
 mod agents;
 mod amend;
 mod batch;
+mod all_repos;
+mod bisect;
+mod blame;
 mod claim;
 mod compact;
 mod context;
@@ -51,11 +54,13 @@ mod resident;
 mod restore;
 mod resume;
 mod save;
+mod search;
 mod setup;
 mod share;
 mod shorthand;
 mod show;
 mod start;
+mod stats;
 mod status;
 mod step;
 mod summary;
@@ -204,6 +209,11 @@ commands! {
     "merge" Merge(merge::Args) => merge::run,
     "fork" Fork(fork::Args) => fork::run,
     "compare" Compare(fork::CompareArgs) => fork::compare,
+    "search" Search(search::Args) => search::run,
+    "blame" Blame(blame::Args) => blame::run,
+    "why" Why(blame::WhyArgs) => blame::why,
+    "bisect" Bisect(bisect::Args) => bisect::run,
+    "stats" Stats(stats::Args) => stats::run,
     "step" Step(step::Args) => step::run,
     "replay" Replay(replay::Args) => replay::run,
     "export" Export(export::Args) => export::run,
@@ -265,6 +275,8 @@ struct Context {
     ui: Ui,
     /// Whether the process ends with the command, so that the system frees what it used.
     is_last: bool,
+    /// The repository that the command opened.
+    visited: Option<all_repos::VisitedRepository>,
 }
 
 /// Runs the program with these arguments, the first of which is its name, and gives its exit code.
@@ -314,6 +326,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         ui: Ui::new(&env, options(&cli.globals), Streams::standard()),
         env,
         is_last: true,
+        visited: None,
     };
     let begun = Instant::now();
     if cli.globals.verbose > 0 {
@@ -321,6 +334,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let command = cli.command.unwrap_or(Command::Status(status::Args::default()));
     let result = command.run(&mut context);
+    if os::trace::has_changed() {
+        all_repos::note(&context);
+    }
     let took = begun.elapsed().as_millis();
     for said in os::trace::taken() {
         let line = format!("{:>6} ms  {}", said.after.as_millis(), said.text);

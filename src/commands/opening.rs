@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::{
     Context,
+    all_repos::VisitedRepository,
     environment::Environment,
     error::{CommandError, FailureKind},
 };
@@ -83,6 +84,7 @@ impl OpenedRepository {
 pub(super) fn open(context: &mut Context, whom: &IdentityArgs) -> Result<OpenedRepository, CommandError> {
     let mut opened = at(&context.env, whom, context.env.now)?;
     opened.is_last = context.is_last;
+    context.visited = Some(VisitedRepository::of(&opened));
     let lookup = store::config::lookup(opened.repo());
     context.ui.remember_hints(store::hints::Hints::of(opened.repo()));
     for problem in context.ui.configure(lookup) {

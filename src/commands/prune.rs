@@ -40,6 +40,8 @@ Examples:
   See what would be removed, then do it:
     git checkpoint prune --keep-last 20 --older-than 30d --dry-run
     git checkpoint prune --keep-last 20 --older-than 30d
+  One an hour for a day, one a day for a week, one a week for a year:
+    git checkpoint prune --keep-hourly 24 --keep-daily 7 --keep-weekly 52
   Completed sessions after three months, and what earlier prunes took:
     git checkpoint prune --drop-completed --older-than 90d --trash
   By itself after each save:
@@ -49,6 +51,15 @@ pub(super) struct Args {
     /// Keep this many latest checkpoints of each session
     #[arg(long, value_name = "N")]
     keep_last: Option<usize>,
+    /// Keep the latest checkpoint of each of this many hours
+    #[arg(long, value_name = "N")]
+    keep_hourly: Option<usize>,
+    /// Keep the latest checkpoint of each of this many days
+    #[arg(long, value_name = "N")]
+    keep_daily: Option<usize>,
+    /// Keep the latest checkpoint of each of this many weeks
+    #[arg(long, value_name = "N")]
+    keep_weekly: Option<usize>,
     /// Keep this many latest sessions; active and current ones stay in any case
     #[arg(long, value_name = "N")]
     max_sessions: Option<usize>,
@@ -87,6 +98,9 @@ fn of_settings(scene: &Scene<'_>) -> RetentionRules {
     let number = |n: u64| usize::try_from(n).ok().filter(|n| *n > 0);
     RetentionRules {
         keep_last: number(settings.keep_last),
+        keep_hourly: number(settings.keep_hourly),
+        keep_daily: number(settings.keep_daily),
+        keep_weekly: number(settings.keep_weekly),
         max_sessions: number(settings.keep_sessions),
         older_than: Some(settings.keep_for).filter(|age| !age.is_zero()),
         completed: settings.keep_completed,
@@ -121,6 +135,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     };
     let rules = RetentionRules {
         keep_last: args.keep_last.or(set.keep_last),
+        keep_hourly: args.keep_hourly.or(set.keep_hourly),
+        keep_daily: args.keep_daily.or(set.keep_daily),
+        keep_weekly: args.keep_weekly.or(set.keep_weekly),
         max_sessions: args.max_sessions.or(set.max_sessions),
         older_than: args.older_than.or(set.older_than),
         completed: either(args.keep_completed, args.drop_completed).or(set.completed),
@@ -177,9 +194,9 @@ pub(super) fn by_itself(context: &Context, scene: &Scene<'_>) {
     }
     let rules = of_settings(scene);
     if rules.is_empty() {
-        context
-            .ui
-            .warning("checkpoint.autoPrune is set, but no rule is: see checkpoint.keepLast, keepFor, keepSessions");
+        context.ui.warning(
+            "checkpoint.autoPrune is set, but no rule is: see checkpoint.keepLast, keepDaily, keepFor, keepSessions",
+        );
         return;
     }
     match prune::prune(scene, &rules, false) {

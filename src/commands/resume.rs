@@ -1,7 +1,7 @@
 //! `resume`: a session with everything that was saved and what changed since, as text, Markdown, JSON or a prompt.
 
 use super::{
-    Context,
+    Context, all_repos,
     error::{CommandError, FailureKind},
     failure,
     list::{self, DateArg},
@@ -110,6 +110,25 @@ fn most(text: &str) -> Result<usize, String> {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let named = args.selector.clone().or_else(|| args.session_id.clone());
+    let is_known = context.env.text("CHECKPOINT_SESSION").is_some();
+    let result = here(args, context);
+    match result {
+        // What is not in this repository, or in none, may be in another one.
+        Err(error) if matches!(error.kind(), FailureKind::NotFound | FailureKind::Fatal) && !is_known => {
+            if error.kind() == FailureKind::Fatal && context.visited.is_some() {
+                return Err(error);
+            }
+            let proposals = all_repos::proposals(context, named.as_deref());
+            Err(proposals.into_iter().fold(error, |error, command| {
+                error.hint(format!("in another repository: {command}"))
+            }))
+        }
+        result => result,
+    }
+}
+
+fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let dates = args.date.style(context)?;
     if args.list {

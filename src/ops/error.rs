@@ -123,6 +123,42 @@ pub enum Error {
         /// The file.
         path: RepoPath,
     },
+    /// A file has no such lines.
+    #[error("'{}' means no lines of the file, which has {total}", range.escape_debug())]
+    LineRange {
+        /// As it was given.
+        range: String,
+        /// How many lines there are.
+        total: u32,
+    },
+    /// The user's list of repositories cannot be read or written.
+    #[error("cannot {action} '{path}': {}", crate::os::reason(source))]
+    RepositoryList {
+        /// `read`, `write` or the like.
+        action: &'static str,
+        /// The file.
+        path: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A bisection was begun and not ended.
+    #[error("a bisection is in progress")]
+    Bisecting,
+    /// No bisection was begun.
+    #[error("no bisection is in progress")]
+    NotBisecting,
+    /// There is no state with files that a bisection could test.
+    #[error("there is no checkpoint to test")]
+    NothingToTest,
+    /// A checkpoint is none of those that are bisected.
+    #[error("checkpoint {id} is not one of those that are bisected, or has no files")]
+    NotInLine {
+        /// Its first digits.
+        id: String,
+    },
+    /// A good checkpoint is not older than a bad one.
+    #[error("a good checkpoint is not older than a bad one")]
+    GoodAfterBad,
     /// No fork point of the checkpoint has that option.
     #[error("checkpoint '{subject}' has no fork point with option '{}'", option.escape_debug())]
     NoOption {

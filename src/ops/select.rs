@@ -489,7 +489,7 @@ pub fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
 /// Key under which a date is handed to git; no setting has it.
 const DATE_KEY: &str = "checkpoint-date.value";
 
-fn short(id: ObjectId) -> String {
+pub(super) fn short(id: ObjectId) -> String {
     id.to_hex_with_len(8).to_string()
 }
 

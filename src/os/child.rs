@@ -45,6 +45,10 @@ pub struct ChildJob<'a> {
     pub timeout: Option<Duration>,
     /// Whether it is to stay in our process group, because the terminal is its input.
     pub foreground: bool,
+    /// Variables of ours that it does not get.
+    pub without: &'a [&'a str],
+    /// Whether it is asked to end when we are killed.
+    pub is_guarded: bool,
 }
 
 /// How it ended.
@@ -82,6 +86,8 @@ pub fn run(job: &ChildJob<'_>, each: &mut dyn FnMut(Stream, &[u8]) -> bool) -> i
             return Ok((end, started.elapsed()));
         }
     };
+    // Without a guard it may outlive us, which is no reason not to run it.
+    let _guard = job.is_guarded.then(|| super::Guard::over(&child).ok());
     let (sender, pieces) = sync_channel(16);
     let stops = [Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false))];
     if let Some(pipe) = child.stdout.take() {
@@ -114,6 +120,9 @@ fn start(job: &ChildJob<'_>) -> io::Result<Child> {
     };
     let mut command = Command::new(program);
     command.args(arguments).current_dir(job.directory);
+    for name in job.without {
+        command.env_remove(name);
+    }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     if !job.foreground {
@@ -313,6 +322,8 @@ mod tests {
             directory: Path::new("/"),
             timeout,
             foreground: false,
+            without: &[],
+            is_guarded: false,
         };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let (end, _) = run(&job, &mut |stream, piece| {
@@ -341,6 +352,8 @@ mod tests {
             directory: Path::new("/"),
             timeout: None,
             foreground: false,
+            without: &[],
+            is_guarded: false,
         };
         let none = &mut |_: Stream, _: &[u8]| true;
         assert_eq!(run(&job, none).expect("an answer").0, ChildEnd::NotFound);
@@ -376,6 +389,8 @@ mod tests {
             directory: Path::new("/"),
             timeout: Some(Duration::from_secs(30)),
             foreground: false,
+            without: &[],
+            is_guarded: false,
         };
         let (end, _) = run(&job, &mut |_, _| false).expect("it runs");
         assert_ne!(end, ChildEnd::TimedOut);

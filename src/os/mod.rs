@@ -56,7 +56,7 @@ pub use input::input_within;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};
 pub use machine::{host_name, ignored_signals, is_running, random_token, umask};
 pub use manual::{has_manual, show_manual};
-pub use parallel::parallel_map;
+pub use parallel::{parallel_map, parallel_runs};
 pub use process::{ProcessHandle, own_process, processor_time};
 pub use program::Program;
 pub use protocol::ProtocolStreams;

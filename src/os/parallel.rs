@@ -1,6 +1,8 @@
 //! Work on many small things by two threads, where there are many and two processors: no more, since others want to work
 //! as well, and to start a thread takes as long as some twenty of these things.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 /// Fewer are not worth a thread.
 const MANY: usize = 200;
 
@@ -20,6 +22,45 @@ pub fn parallel_map<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> Vec<R>
     })
 }
 
+/// Maps runs of `size` items in their order with at most two threads, each of which takes the next run when it is done with
+/// one: for items that differ much in how long they take. `begin` makes what a thread keeps between its runs.
+pub fn parallel_runs<T: Sync, R: Send, S>(
+    items: &[T],
+    size: usize,
+    begin: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &[T]) -> Vec<R> + Sync,
+) -> Vec<R> {
+    let size = size.max(1);
+    if items.len() <= size || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return work(&mut begin(), items);
+    }
+    let next = AtomicUsize::new(0);
+    let runs = || {
+        let mut kept = begin();
+        let mut made = Vec::new();
+        loop {
+            let run = next.fetch_add(1, Ordering::Relaxed);
+            let Some(rest) = items.get(run.saturating_mul(size)..).filter(|rest| !rest.is_empty()) else {
+                return made;
+            };
+            made.push((run, work(&mut kept, &rest[..rest.len().min(size)])));
+        }
+    };
+    let mut made = std::thread::scope(|scope| {
+        let beside = super::spawn_worker(scope, runs);
+        let mut made = runs();
+        // A thread that panicked has taken runs with it; nothing here panics on purpose, so the panic is passed on.
+        match beside.map(std::thread::ScopedJoinHandle::join) {
+            None => {}
+            Some(Ok(others)) => made.extend(others),
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+        }
+        made
+    });
+    made.sort_by_key(|(run, _)| *run);
+    made.into_iter().flat_map(|(_, made)| made).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,6 +71,23 @@ mod tests {
             let items: Vec<usize> = (0..count).collect();
             let made = parallel_map(&items, |part| part.iter().map(|n| n * 2).collect());
             assert!(made.into_iter().eq((0..count).map(|n| n * 2)), "{count}");
+        }
+    }
+
+    #[test]
+    fn runs_come_back_in_their_order() {
+        for (count, size) in [(0, 3), (1, 3), (3, 3), (4, 3), (100, 7), (5, 0)] {
+            let items: Vec<usize> = (0..count).collect();
+            let made = parallel_runs(
+                &items,
+                size,
+                || 0_usize,
+                |kept, part| {
+                    *kept += part.len();
+                    part.iter().map(|n| n * 2).collect()
+                },
+            );
+            assert!(made.into_iter().eq((0..count).map(|n| n * 2)), "{count} {size}");
         }
     }
 }

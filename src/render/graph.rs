@@ -122,6 +122,7 @@ mod tests {
             digest: None,
             merged: None,
             verified: false,
+            patch: None,
         }
     }
 

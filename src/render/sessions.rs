@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{
     age::DateStyle,
+    count::ByteSize,
     slot::Slot,
     table::{TableColumn, TextTable},
     text::TextLine,
@@ -58,6 +59,12 @@ pub struct SessionRow {
     pub host: Option<String>,
     /// Whether the document was checked against its digest: not by this command.
     pub verified: bool,
+    /// The directory of the repository, with `--all-repos`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+    /// Bytes on disk of what only sessions have, with `--size`; objects that sessions share count for each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
 }
 
 impl SessionTable {
@@ -78,6 +85,8 @@ impl SessionTable {
             TableColumn::left("WHEN"),
             TableColumn::left("BY"),
             TableColumn::left("BRANCH").flexible(6),
+            TableColumn::right("SIZE"),
+            TableColumn::left("REPOSITORY").flexible(10),
             TableColumn::left("SUMMARY").flexible(10),
         ]);
         for row in &self.sessions {
@@ -114,6 +123,8 @@ impl SessionTable {
                 TextLine::new().with(Slot::Date, when),
                 TextLine::new().with(Slot::Person, by),
                 TextLine::new().with(Slot::Branch, row.branch.as_deref().unwrap_or("-")),
+                TextLine::plain(row.size.map(|size| ByteSize(size).to_string()).unwrap_or_default()),
+                TextLine::new().with(Slot::Path, row.repository.as_deref().unwrap_or_default()),
                 TextLine::plain(summary),
             ]);
         }
@@ -172,6 +183,9 @@ pub struct LogRow {
     pub merged: Option<Oid>,
     /// Whether the document was checked against it: not by this command.
     pub verified: bool,
+    /// The files that it changed as a patch, with `--patch`; null where it has no files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
 }
 
 /// The table of a log. Takes rows one by one, so that a long log is not held in memory twice.

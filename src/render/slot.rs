@@ -32,6 +32,8 @@ pub enum Slot {
     RemovedWord,
     /// The place of a patch's hunk.
     Hunk,
+    /// Text that a search looked for.
+    Match,
     /// Good state.
     Good,
     /// State that needs attention.
@@ -54,7 +56,7 @@ pub enum Slot {
 
 impl Slot {
     /// Every slot that can be given a color.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Heading,
         Self::Id,
         Self::Session,
@@ -68,6 +70,7 @@ impl Slot {
         Self::AddedWord,
         Self::RemovedWord,
         Self::Hunk,
+        Self::Match,
         Self::Good,
         Self::Caution,
         Self::Bad,
@@ -96,6 +99,7 @@ impl Slot {
             Self::AddedWord => "addedword",
             Self::RemovedWord => "removedword",
             Self::Hunk => "hunk",
+            Self::Match => "match",
             Self::Good => "good",
             Self::Caution => "caution",
             Self::Bad => "bad",

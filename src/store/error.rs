@@ -338,6 +338,8 @@ pub enum OwnFile {
     Journal,
     /// Such a journal of a newer version.
     NewerJournal,
+    /// State of a bisection.
+    Bisect,
 }
 
 impl OwnFile {
@@ -356,6 +358,7 @@ impl OwnFile {
                 "see which files differ, then move the file away; the safety checkpoint has the files from before:\n\
                  git status\n{moved}"
             ),
+            Self::Bisect => "end the bisection, which removes the file: git checkpoint bisect reset".to_owned(),
             Self::NewerJournal => "continue with the git-checkpoint that wrote it, or update this one".to_owned(),
         }
     }

@@ -63,3 +63,127 @@ fn text_of(repo: &Repository, id: ObjectId) -> Result<Option<Vec<u8>>, Error> {
 pub(crate) fn is_binary(bytes: &[u8]) -> bool {
     bytes[..bytes.len().min(BINARY_PREFIX)].contains(&0)
 }
+
+/// A run of lines that two texts have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineRun {
+    /// Its first line in the older text, from 0.
+    pub old: u32,
+    /// Its first line in the newer text, from 0.
+    pub new: u32,
+    /// How many lines it has.
+    pub count: u32,
+}
+
+/// The lines that two texts have in common, in order.
+pub fn common_runs(old: &[u8], new: &[u8]) -> Vec<LineRun> {
+    let (start, end) = common_ends(old, new);
+    let mut runs = Vec::new();
+    let before = count_lines(&old[..start]);
+    push_run(&mut runs, 0, 0, before);
+    let middle = (&old[start..old.len() - end], &new[start..new.len() - end]);
+    let input = InternedInput::new(byte_lines(middle.0), byte_lines(middle.1));
+    // Histogram starts from lines that are unique, which are those that people recognize.
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    let (mut old_at, mut new_at) = (before, before);
+    for hunk in diff.hunks() {
+        push_run(&mut runs, old_at, new_at, before + hunk.before.start - old_at);
+        (old_at, new_at) = (before + hunk.before.end, before + hunk.after.end);
+    }
+    let left = before + u32::try_from(input.before.len()).unwrap_or(u32::MAX) - old_at;
+    push_run(&mut runs, old_at, new_at, left + count_lines(&old[old.len() - end..]));
+    runs
+}
+
+fn push_run(runs: &mut Vec<LineRun>, old: u32, new: u32, count: u32) {
+    if count > 0 {
+        runs.push(LineRun { old, new, count });
+    }
+}
+
+/// How many bytes two texts have in common at their beginning and at their end, in whole lines.
+fn common_ends(old: &[u8], new: &[u8]) -> (usize, usize) {
+    let most = old.len().min(new.len());
+    let mut start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    if start < old.len() || start < new.len() {
+        start = old[..start]
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
+    }
+    let rest = most - start;
+    let same = old
+        .iter()
+        .rev()
+        .zip(new.iter().rev())
+        .take(rest)
+        .take_while(|(a, b)| a == b)
+        .count();
+    let end = if same == rest && old[start..].len() == new[start..].len() {
+        same
+    } else {
+        // The first line of the common end may begin before it in one of the texts.
+        let tail = &old[old.len() - same..];
+        let begins = |text: &[u8]| text.len() == same + start || text[..text.len() - same].ends_with(b"\n");
+        if begins(old) && begins(new) {
+            same
+        } else {
+            tail.iter()
+                .position(|byte| *byte == b'\n')
+                .map_or(0, |at| same - at - 1)
+        }
+    };
+    (start, end)
+}
+
+/// How many lines a text has; one without a line end at the end of the text counts.
+pub fn count_lines(text: &[u8]) -> u32 {
+    let ends = text.iter().filter(|byte| **byte == b'\n').count();
+    let open = usize::from(!text.is_empty() && !text.ends_with(b"\n"));
+    u32::try_from(ends + open).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lines(text: &[u8]) -> Vec<&[u8]> {
+        text.split_inclusive(|byte| *byte == b'\n').collect()
+    }
+
+    proptest! {
+        #[test]
+        fn runs_are_common_ordered_and_cover_what_is_at_both_ends(
+            old in "([a-c]{0,2}\n){0,12}[a-c]{0,2}",
+            new in "([a-c]{0,2}\n){0,12}[a-c]{0,2}",
+        ) {
+            let (one, other) = (lines(old.as_bytes()), lines(new.as_bytes()));
+            let (mut old_end, mut new_end, mut count) = (0, 0, 0);
+            for run in common_runs(old.as_bytes(), new.as_bytes()) {
+                prop_assert!(run.old >= old_end && run.new >= new_end && run.count > 0);
+                for n in 0..run.count {
+                    prop_assert_eq!(one[(run.old + n) as usize], other[(run.new + n) as usize]);
+                }
+                (old_end, new_end) = (run.old + run.count, run.new + run.count);
+                count += run.count as usize;
+            }
+            let both = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+            prop_assert!(count >= both);
+            prop_assert_eq!(count_lines(old.as_bytes()) as usize, one.len());
+            if old == new {
+                prop_assert_eq!(count, one.len());
+            }
+        }
+    }
+
+    #[test]
+    fn only_changed_lines_are_not_common() {
+        let old = b"a\nb\nc\nd\n";
+        let runs = common_runs(old, b"a\nB\nc\nnew\nd\n");
+        let shape: Vec<_> = runs.iter().map(|run| (run.old, run.new, run.count)).collect();
+        assert_eq!(shape, [(0, 0, 1), (2, 2, 1), (3, 4, 1)]);
+    }
+}

@@ -7,6 +7,8 @@
 pub mod agents;
 pub mod ancestry;
 pub mod autosave;
+pub mod bisect;
+pub mod blame;
 mod branching;
 pub mod change_stamp;
 pub mod chat;
@@ -44,6 +46,7 @@ pub mod refs;
 pub mod remote;
 pub mod restored;
 pub mod rewrite;
+pub mod scan;
 pub mod scratch;
 pub mod session;
 pub mod spill;

@@ -125,7 +125,15 @@ const LAYERS: &[Layer] = &[
         layers: &[
             "agents", "model", "store", "worktree", "formats", "secrets", "tokens", "git", "os",
         ],
-        crates: &["serde", "serde_json", "chrono", "sha2", "getrandom", "thiserror"],
+        crates: &[
+            "regex",
+            "serde",
+            "serde_json",
+            "chrono",
+            "sha2",
+            "getrandom",
+            "thiserror",
+        ],
         system: false,
     },
     Layer {

@@ -43,6 +43,7 @@ pub(super) fn live(env: &Environment) -> ValueSource {
             env: env.clone(),
             ui,
             is_last: false,
+            visited: None,
         };
         let Ok(opened) = opening::open(&mut context, &IdentityArgs::default()) else {
             return Vec::new();

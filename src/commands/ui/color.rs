@@ -66,7 +66,7 @@ pub(super) const RESET: &str = "\x1b[m";
 
 /// The colors without any setting, in git's words and as sequences: those git uses for the like. Red and green never
 /// carry a meaning alone.
-const DEFAULTS: [(Slot, &str, &str); 18] = [
+const DEFAULTS: [(Slot, &str, &str); 19] = [
     (Slot::Heading, "bold", "\x1b[1m"),
     (Slot::Id, "yellow", "\x1b[33m"),
     (Slot::Session, "bold cyan", "\x1b[1;36m"),
@@ -77,6 +77,7 @@ const DEFAULTS: [(Slot, &str, &str); 18] = [
     (Slot::AddedWord, "green reverse", "\x1b[7;32m"),
     (Slot::RemovedWord, "red reverse", "\x1b[7;31m"),
     (Slot::Hunk, "cyan", "\x1b[36m"),
+    (Slot::Match, "bold red", "\x1b[1;31m"),
     (Slot::Good, "green", "\x1b[32m"),
     (Slot::Caution, "yellow", "\x1b[33m"),
     (Slot::Bad, "bold red", "\x1b[1;31m"),

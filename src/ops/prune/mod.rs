@@ -4,6 +4,7 @@
 //! the same documents, the old tips move to the trash, and forks of what moved move along. So `undo` works until the
 //! trash is emptied, and nothing leaves the disk before git collects garbage, which is never started from here.
 
+mod periods;
 mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +39,12 @@ const TRASH: &str = "refs/checkpoints-trash/";
 pub struct RetentionRules {
     /// Of each session, only this many latest checkpoints, next to those that always stay.
     pub keep_last: Option<usize>,
+    /// Of each session, the latest checkpoint of each of this many latest hours that have one.
+    pub keep_hourly: Option<usize>,
+    /// The same of days.
+    pub keep_daily: Option<usize>,
+    /// The same of weeks, which begin on Monday.
+    pub keep_weekly: Option<usize>,
     /// Only this many latest sessions.
     pub max_sessions: Option<usize>,
     /// Only what is younger.
@@ -58,8 +65,14 @@ impl RetentionRules {
     /// Whether there is any.
     pub fn is_empty(&self) -> bool {
         let dropped = [self.completed, self.failed].contains(&Some(false));
-        let by_rule = self.keep_last.is_some() || self.max_sessions.is_some() || self.older_than.is_some();
+        let by_rule = self.max_sessions.is_some() || self.chooses_checkpoints();
         !(dropped || by_rule || self.autosaves || self.trash)
+    }
+
+    /// Whether a rule chooses among the checkpoints of a session.
+    fn chooses_checkpoints(&self) -> bool {
+        let numbers = [self.keep_last, self.keep_hourly, self.keep_daily, self.keep_weekly];
+        self.older_than.is_some() || numbers.iter().any(Option::is_some)
     }
 }
 

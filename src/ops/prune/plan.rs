@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{PruneOutcome, PrunedRef, RetentionRules, TRASH};
+use super::{PruneOutcome, PrunedRef, RetentionRules, TRASH, periods};
 use crate::{
     model::{
         document::{CheckpointKind, SessionStatus},
@@ -232,7 +232,7 @@ impl PrunePlan {
 
     /// Checkpoints inside of chains: never the latest, never the first.
     fn checkpoints(&mut self, scene: &Scene<'_>, rules: &RetentionRules, protected: &ProtectedCheckpoints) {
-        if rules.keep_last.is_none() && rules.older_than.is_none() {
+        if !rules.chooses_checkpoints() {
             return;
         }
         let kept = rules.keep_last.unwrap_or(1).max(1);
@@ -246,7 +246,11 @@ impl PrunePlan {
                 continue;
             }
             let inner = chain.entries.len().saturating_sub(1);
+            let of_periods = periods::kept(rules, &chain.entries);
             for entry in chain.entries.iter().take(inner).skip(kept) {
+                if of_periods.contains(&entry.id) {
+                    continue;
+                }
                 if rules.older_than.is_some_and(|age| !is_older(scene, entry, age)) {
                     continue;
                 }

@@ -106,6 +106,8 @@ pub fn run(
         directory: request.directory,
         timeout: request.timeout,
         foreground: request.foreground,
+        without: &[],
+        is_guarded: false,
     };
     let mut cutter = Cutter::default();
     let mut clean = Vec::new();

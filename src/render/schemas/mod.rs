@@ -26,6 +26,14 @@ use super::{
     retry::RetryView,
     sessions::{CheckpointLog, SessionTable},
     step::{StepList, StepView},
+    bisect::BisectView,
+    blame::{BlameView, WhyView},
+    checkpoint::CheckpointView,
+    file_log::{AutosaveTable, FileLog},
+    resume::Resume,
+    search::SearchView,
+    sessions::{CheckpointLog, SessionTable},
+    stats::StatsView,
 };
 use crate::model::document::Document;
 use made::made;
@@ -50,6 +58,9 @@ const SOURCES: &[(&str, Source)] = &[
     ("agents", Type(made::<AgentsView>)),
     ("amend", Type(made::<AmendView<'_>>)),
     ("batch", Type(made::<BatchAnswer>)),
+    ("autosaves", Type(made::<AutosaveTable>)),
+    ("bisect", Type(made::<BisectView>)),
+    ("blame", Type(made::<BlameView>)),
     ("bundle", File(include_str!("bundle.json"))),
     ("clear", File(include_str!("clear.json"))),
     ("compact", File(include_str!("compact.json"))),
@@ -62,6 +73,7 @@ const SOURCES: &[(&str, Source)] = &[
     ("export", File(include_str!("export.json"))),
     ("exported", File(include_str!("exported.json"))),
     ("fetch", File(include_str!("fetch.json"))),
+    ("file-log", Type(made::<FileLog>)),
     ("fork", File(include_str!("fork.json"))),
     ("help", File(include_str!("help.json"))),
     ("hooks", File(include_str!("hooks.json"))),
@@ -95,9 +107,11 @@ const SOURCES: &[(&str, Source)] = &[
     ("restore", Type(made::<RestoreReceipt<'_>>)),
     ("resume", Type(made::<Resume<'_>>)),
     ("resume-prompt", Type(made::<ResumePromptView<'_>>)),
+    ("search", Type(made::<SearchView>)),
     ("setup", File(include_str!("setup.json"))),
     ("show", Type(made::<CheckpointView<'_>>)),
     ("state", File(include_str!("state.json"))),
+    ("stats", Type(made::<StatsView>)),
     ("status", File(include_str!("status.json"))),
     ("step", Type(made::<StepView<'_>>)),
     ("steps", Type(made::<StepList<'_>>)),
@@ -110,6 +124,7 @@ const SOURCES: &[(&str, Source)] = &[
     ("verify", File(include_str!("verify.json"))),
     ("warning", File(include_str!("warning.json"))),
     ("watch", File(include_str!("watch.json"))),
+    ("why", Type(made::<WhyView>)),
 ];
 
 /// The names of all schemas, sorted.

@@ -119,6 +119,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "whether a prune leaves completed sessions alone (on), removes them (off), or treats them as any other",
     },
     Setting {
+        name: "keepDaily",
+        kind: SettingKind::Count,
+        default: "0",
+        doc: "a prune keeps the latest checkpoint of each of this many days; 0 keeps none for its day",
+    },
+    Setting {
         name: "keepFailed",
         kind: SettingKind::Word(&["auto", "on", "off"]),
         default: "auto",
@@ -131,6 +137,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "a prune drops checkpoints older than this; 0 drops none for their age",
     },
     Setting {
+        name: "keepHourly",
+        kind: SettingKind::Count,
+        default: "0",
+        doc: "a prune keeps the latest checkpoint of each of this many hours; 0 keeps none for its hour",
+    },
+    Setting {
         name: "keepLast",
         kind: SettingKind::Count,
         default: "0",
@@ -141,6 +153,12 @@ pub const SETTINGS: &[Setting] = &[
         kind: SettingKind::Count,
         default: "0",
         doc: "a prune removes all but this many sessions, the latest; 0 removes none for their number",
+    },
+    Setting {
+        name: "keepWeekly",
+        kind: SettingKind::Count,
+        default: "0",
+        doc: "a prune keeps the latest checkpoint of each of this many weeks; 0 keeps none for its week",
     },
     Setting {
         name: "lockTimeout",
@@ -189,6 +207,12 @@ pub const SETTINGS: &[Setting] = &[
         kind: SettingKind::List,
         default: "",
         doc: "further secrets, each as NAME=REGEX",
+    },
+    Setting {
+        name: "repositoryList",
+        kind: SettingKind::Word(&["off", "on"]),
+        default: "on",
+        doc: "note this repository's directory in your own list of repositories with sessions, for --all-repos",
     },
     Setting {
         name: "saveEvery",

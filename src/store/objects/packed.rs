@@ -29,6 +29,9 @@ const LARGE: u64 = 1 << 20;
 /// How much of what was made is kept, at least; twice as much at most.
 const KEPT: usize = 1 << 20;
 
+/// Blobs that a thread reads before it takes the next ones: the first may have to be made from what another thread has made.
+const RUN: usize = 512;
+
 /// As long as this much room is left, zlib makes many bytes at a time.
 const ROOM: usize = 512;
 
@@ -160,6 +163,46 @@ impl PackReader {
             };
             ids.iter().map(&mut one).collect()
         })
+    }
+
+    /// Maps the bytes of these blobs with `make`, which also gets the place of each among `ids`; gives the results in the
+    /// order of `ids`, and `None` for what the repository has to be asked for.
+    ///
+    /// They are read in the order in which they are stored, where what they are made of comes right before them: each costs
+    /// one inflation. Two threads share the work.
+    pub(in crate::store) fn each_blob<T: Send>(
+        &mut self,
+        ids: &[ObjectId],
+        make: impl Fn(usize, &[u8]) -> T + Sync,
+    ) -> Vec<Option<T>> {
+        let offsets = self.look_for(ids);
+        let mut order: Vec<(usize, u64, usize)> = Vec::with_capacity(ids.len());
+        for (at, id) in ids.iter().enumerate() {
+            if let Some((number, offset)) = offsets.get(id) {
+                order.push((*number, *offset, at));
+            }
+        }
+        drop(offsets);
+        order.sort_unstable();
+        let mut packs = self.packs.clone();
+        packs.sort_by_key(|pack| pack.number);
+        let made = os::parallel_runs(
+            &order,
+            RUN,
+            || Self::of(self.hash, packs.clone()),
+            |packed, run| {
+                let mut one = |(number, offset, at): &(usize, u64, usize)| {
+                    let (kind, data) = packed.entry(*number, *offset)?;
+                    (kind == Kind::Blob).then(|| (*at, make(*at, &data)))
+                };
+                run.iter().map(&mut one).collect()
+            },
+        );
+        let mut out: Vec<Option<T>> = ids.iter().map(|_| None).collect();
+        for (at, made) in made.into_iter().flatten() {
+            out[at] = Some(made);
+        }
+        out
     }
 
     /// The index of a pack that has this object.

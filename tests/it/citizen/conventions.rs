@@ -57,7 +57,7 @@ fn row_04_options_revisions_dashes_pathspecs() {
     for args in [
         &["log", "--oneline", "--end-of-options", "auth"][..],
         &["--no-pager", "log", "--onel", "auth"],
-        &["log", "--oneline", "--", "auth"],
+        &["log", "--oneline", "auth", "--"],
     ] {
         world.checkpoint(args).success().stdout_is(&plain);
     }

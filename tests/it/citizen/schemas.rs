@@ -25,6 +25,25 @@ save -m 'a token {token}' --no-files
 list
 log
 log -n 1
+search 'parser done' --all
+log -p
+log -- README.md
+log -p -- README.md
+blame README.md
+blame -L 1,1 auth README.md
+why README.md:1
+? bisect log
+bisect start
+bisect skip
+bisect log
+bisect good
+bisect reset
+bisect start auth auth~2
+bisect bad
+? bisect run -- true
+bisect reset
+bisect run -- sh -c 'test ! -e new.txt'
+? search nowhere
 show
 show auth@before-merge
 diff
@@ -282,6 +301,11 @@ status --prompt
 start gone
 delete gone
 list --trash
+list --autosaves
+list --all-repos --size
+search 'parser done' --all-repos
+stats
+stats --by day
 undelete gone --dry-run
 undelete gone
 help

@@ -20,6 +20,7 @@ mod export_to;
 mod feature;
 #[cfg(target_os = "linux")]
 mod file_systems;
+mod find;
 mod fork;
 mod fork_ready;
 mod formats;

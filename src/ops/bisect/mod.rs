@@ -1,0 +1,201 @@
+//! `bisect`: the first checkpoint at which something is bad.
+//!
+//! The states of a session are one line, so the search needs no more than halving it. States with the same files are
+//! tested once. Unless it is said otherwise the latest state is bad, and what was there before the session is good.
+
+mod search;
+
+use std::path::PathBuf;
+
+pub use search::BisectStep;
+use search::StateLine;
+
+use super::{
+    Error, Scene,
+    file_history::session_of,
+    select,
+    timeline::{self, FileState},
+};
+use crate::{
+    model::{id::Oid, selector::Selector},
+    store::{
+        ObjectId,
+        bisect::{self, BisectState},
+        checkpoint::{object_id, oid},
+        lock::HeldLock,
+    },
+};
+
+pub use crate::store::bisect::BisectVerdict;
+
+/// How far a bisection is.
+#[derive(Debug)]
+pub struct BisectProgress {
+    /// The session.
+    pub session: String,
+    /// The directory to test in.
+    pub directory: PathBuf,
+    /// The next step.
+    pub step: BisectStep,
+    /// The states, latest first.
+    pub states: Vec<FileState>,
+    /// Verdicts in the order in which they were given.
+    pub verdicts: Vec<(Oid, BisectVerdict)>,
+}
+
+impl BisectProgress {
+    /// A state by its place.
+    pub fn state(&self, place: usize) -> Option<&FileState> {
+        self.states.get(place)
+    }
+}
+
+/// A bisection that this process may change.
+#[derive(Debug)]
+pub struct HeldBisection {
+    _lock: HeldLock,
+    state: BisectState,
+}
+
+impl HeldBisection {
+    /// Whether `run` began it.
+    pub fn is_automatic(&self) -> bool {
+        self.state.is_automatic
+    }
+}
+
+/// Removes what an interrupted `run` left. Gives whether there was something.
+pub fn sweep(scene: &Scene<'_>) -> Result<bool, Error> {
+    let is_automatic = |state: Option<BisectState>| state.is_some_and(|state| state.is_automatic);
+    if !is_automatic(read(scene)?) {
+        return Ok(false);
+    }
+    let _lock = bisect::lock(scene.repo, scene.wait)?;
+    // The one that was seen may have ended meanwhile.
+    if !is_automatic(read(scene)?) {
+        return Ok(false);
+    }
+    bisect::remove(scene.repo)?;
+    Ok(true)
+}
+
+fn read(scene: &Scene<'_>) -> Result<Option<BisectState>, Error> {
+    Ok(bisect::read(scene.repo)?)
+}
+
+/// Begins a bisection, of a checkpoint that is bad and one that is good, if they are named.
+pub fn start(
+    scene: &Scene<'_>,
+    bad: Option<&Selector>,
+    good: Option<&Selector>,
+    is_automatic: bool,
+) -> Result<HeldBisection, Error> {
+    let lock = bisect::lock(scene.repo, scene.wait)?;
+    if read(scene)?.is_some_and(|state| !state.is_automatic) {
+        return Err(Error::Bisecting);
+    }
+    bisect::remove(scene.repo)?;
+    let current = Selector::current();
+    let (session, from) = session_of(scene, bad.unwrap_or(&current))?;
+    let mut state = BisectState {
+        session,
+        from: oid(from),
+        verdicts: Vec::new(),
+        current: None,
+        is_automatic,
+    };
+    if bad.is_some() {
+        state.verdicts.push((oid(from), BisectVerdict::Bad));
+    }
+    if let Some(good) = good {
+        let (_, good) = select::commit(scene, good)?;
+        state.verdicts.push((oid(good), BisectVerdict::Good));
+    }
+    // A mistake is found before anything is written.
+    StateLine::new(&timeline::states(scene, from, false)?, &state.verdicts)?;
+    bisect::write(scene.repo, &state)?;
+    Ok(HeldBisection { _lock: lock, state })
+}
+
+/// The bisection that was begun.
+pub fn open(scene: &Scene<'_>) -> Result<Option<HeldBisection>, Error> {
+    let lock = bisect::lock(scene.repo, scene.wait)?;
+    Ok(read(scene)?.map(|state| HeldBisection { _lock: lock, state }))
+}
+
+/// How far it is; the working tree is brought to what is to be tested next.
+pub fn proceed(scene: &Scene<'_>, held: &mut HeldBisection) -> Result<BisectProgress, Error> {
+    let progress = look(scene, held)?;
+    if let BisectStep::Test { place, .. } = progress.step {
+        let state = &progress.states[place];
+        held.state.current = Some(oid(state.entry.id));
+        bisect::write(scene.repo, &held.state)?;
+        bisect::check_out(scene.repo, state.snapshot)?;
+    }
+    Ok(progress)
+}
+
+/// How far it is.
+pub fn look(scene: &Scene<'_>, held: &HeldBisection) -> Result<BisectProgress, Error> {
+    let states = timeline::states(scene, object_id(&held.state.from), false)?;
+    let line = StateLine::new(&states, &held.state.verdicts)?;
+    Ok(BisectProgress {
+        session: held.state.session.clone(),
+        directory: bisect::work_tree(scene.repo),
+        step: line.step(),
+        states,
+        verdicts: held.state.verdicts.clone(),
+    })
+}
+
+/// Brings the working tree to the oldest state that is known to be good, or to the oldest of all, for a command that
+/// could not be run.
+pub fn check_out_good(scene: &Scene<'_>, progress: &BisectProgress) -> Result<(), Error> {
+    let is_good = |state: &&FileState| {
+        let id = oid(state.entry.id);
+        progress
+            .verdicts
+            .iter()
+            .any(|(other, verdict)| *other == id && *verdict == BisectVerdict::Good)
+    };
+    let state = progress.states.iter().find(is_good).or(progress.states.last());
+    if let Some(state) = state {
+        bisect::check_out(scene.repo, state.snapshot)?;
+    }
+    Ok(())
+}
+
+/// Notes a verdict about a checkpoint, or about the one that is being tested.
+pub fn judge(
+    scene: &Scene<'_>,
+    held: &mut HeldBisection,
+    selector: Option<&Selector>,
+    verdict: BisectVerdict,
+) -> Result<(), Error> {
+    let id: Oid = match selector {
+        Some(selector) => oid(select::commit(scene, selector)?.1),
+        None => held.state.current.clone().ok_or(Error::NothingToTest)?,
+    };
+    let mut verdicts = held.state.verdicts.clone();
+    verdicts.push((id, verdict));
+    let from: ObjectId = object_id(&held.state.from);
+    StateLine::new(&timeline::states(scene, from, false)?, &verdicts)?;
+    held.state.verdicts = verdicts;
+    held.state.current = None;
+    Ok(bisect::write(scene.repo, &held.state)?)
+}
+
+/// Ends a bisection and removes its working tree. Gives whether there was one.
+pub fn reset(scene: &Scene<'_>) -> Result<bool, Error> {
+    let _lock = bisect::lock(scene.repo, scene.wait)?;
+    let was_there = read(scene).map_or(true, |state| state.is_some());
+    bisect::remove(scene.repo)?;
+    Ok(was_there)
+}
+
+/// Ends a bisection that is held.
+pub fn end(scene: &Scene<'_>, held: HeldBisection) -> Result<(), Error> {
+    bisect::remove(scene.repo)?;
+    drop(held);
+    Ok(())
+}

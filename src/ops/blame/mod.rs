@@ -1,0 +1,479 @@
+//! `blame`: for each line of a file the checkpoint that brought it in.
+//!
+//! As in git, lines are passed on from a state to the one before while they are the same there, also under another name;
+//! what cannot be passed on was brought in. A state has up to three states before it: the previous checkpoint, the one
+//! that was restored meanwhile, and HEAD, from which a merge, a pull or a checkout brings lines. What was in HEAD before
+//! the session is `git blame`'s.
+
+mod origin;
+mod why;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+    rc::Rc,
+};
+
+pub use origin::{LineAuthor, LineOrigin, OriginKind};
+pub use why::{LineReason, NamedDecision, why};
+
+use super::{
+    Error, Scene, compose,
+    file_history::{changes_with_renames, session_of},
+    timeline::{self, FileState},
+};
+use crate::{
+    model::{id::Digest, path::RepoPath, selector::Selector},
+    store::{
+        self, Kind, ObjectId, Repository,
+        blame::{self, BlamedCommit},
+        checkpoint::{self, Checkpoint},
+        lines::{self, LineRun},
+        objects::Writer,
+        refs,
+        tree::{self, TreeReader},
+    },
+};
+
+/// Request of a blame.
+#[derive(Debug)]
+pub struct BlameRequest {
+    /// The checkpoint; the current files without one.
+    pub selector: Option<Selector>,
+    /// The file, from the root of the working tree.
+    pub path: RepoPath,
+    /// Ranges of lines as git's `-L` takes them; all lines when empty.
+    pub ranges: Vec<String>,
+}
+
+/// A file with the origin of its lines.
+#[derive(Debug)]
+pub struct BlamedFile {
+    /// The session, one that was fetched as `<remote>/<session>`.
+    pub session: String,
+    /// The checkpoint; `None` for the current files.
+    pub checkpoint: Option<ObjectId>,
+    /// The path.
+    pub path: RepoPath,
+    /// The lines that were asked for, in order.
+    pub lines: Vec<BlamedText>,
+    /// The origins.
+    pub origins: Vec<LineOrigin>,
+}
+
+/// A line and its origin.
+#[derive(Clone, Debug)]
+pub struct BlamedText {
+    /// The number, from 1.
+    pub number: u32,
+    /// The bytes, without the line end.
+    pub text: Vec<u8>,
+    /// The place among the origins.
+    pub origin: usize,
+}
+
+/// Where a line comes from, before it is known who wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Source {
+    /// It is in the current files only.
+    Unsaved,
+    /// A state brought it in.
+    State(usize),
+    /// A commit that the user made before the session, or that a merge or checkout brought in with a state.
+    Commit(ObjectId, Option<usize>),
+}
+
+/// A line of the file that is asked about, and its place in the file of a state, both from 0.
+#[derive(Clone, Copy, Debug)]
+struct LinePlace {
+    asked: u32,
+    here: u32,
+}
+
+type Text = Rc<Vec<u8>>;
+
+struct BlameRun<'a> {
+    repo: &'a Repository,
+    scene: &'a Scene<'a>,
+    reader: TreeReader<'a>,
+    states: Vec<FileState>,
+    /// Lines that wait at a state under a path.
+    waiting: BTreeMap<usize, HashMap<RepoPath, Vec<LinePlace>>>,
+    /// Lines that HEAD at a state has, with the place of the state.
+    committed: BTreeMap<usize, HashMap<RepoPath, Vec<LinePlace>>>,
+    sources: HashMap<u32, Source>,
+    commits: HashMap<ObjectId, BlamedCommit>,
+    /// The commit that a line is in now, of a line that a state brought in.
+    later: HashMap<u32, ObjectId>,
+    /// The files that were read last.
+    texts: Vec<(ObjectId, Text)>,
+    documents: HashMap<usize, Rc<Checkpoint>>,
+}
+
+/// Finds the origin of the lines of a file.
+pub fn blame(scene: &Scene<'_>, request: &BlameRequest) -> Result<BlamedFile, Error> {
+    let current = Selector::current();
+    let (session, from) = session_of(scene, request.selector.as_ref().unwrap_or(&current))?;
+    let (mut states, beginning) = timeline::states_since_start(scene, from, false)?;
+    // The last state is what was committed before the session.
+    states.extend(beginning);
+    let writer = Writer::memory(scene.repo);
+    let present = if request.selector.is_none() && store::has_work_tree(scene.repo) {
+        Some(compose::snapshot(scene, &writer, &[])?.tree)
+    } else {
+        None
+    };
+    let overlay = writer.overlay(scene.repo);
+    let mut run = BlameRun {
+        repo: &overlay,
+        scene,
+        reader: TreeReader::new(&overlay),
+        states,
+        waiting: BTreeMap::new(),
+        committed: BTreeMap::new(),
+        sources: HashMap::new(),
+        commits: HashMap::new(),
+        later: HashMap::new(),
+        texts: Vec::new(),
+        documents: HashMap::new(),
+    };
+    let absent = || Error::NoMatch {
+        spec: request.path.clone(),
+        what: "file of the checkpoint",
+    };
+    let top = present
+        .or_else(|| run.states.first().map(|state| state.tree))
+        .ok_or_else(absent)?;
+    let text = run.text_at(top, &request.path)?.ok_or_else(absent)?;
+    let wanted = origin::ranges(&text, &request.ranges)?;
+    let asked: Vec<LinePlace> = wanted
+        .iter()
+        .flat_map(|range| range.clone())
+        .map(|line| LinePlace {
+            asked: line,
+            here: line,
+        })
+        .collect();
+    match present {
+        Some(present) if run.states.first().is_none_or(|state| state.tree != present) => {
+            run.unsaved(present, &request.path, asked.clone())?;
+        }
+        _ => run.wait(0, request.path.clone(), asked.clone()),
+    }
+    run.pass_on()?;
+    run.blame_commits()?;
+    run.find_later_commits(top, &request.path, &text)?;
+    let (lines, origins) = run.results(&text, &asked)?;
+    Ok(BlamedFile {
+        session,
+        checkpoint: request.selector.is_some().then_some(from),
+        path: request.path.clone(),
+        lines,
+        origins,
+    })
+}
+
+impl BlameRun<'_> {
+    fn wait(&mut self, state: usize, path: RepoPath, places: Vec<LinePlace>) {
+        if !places.is_empty() {
+            let waiting = self.waiting.entry(state).or_default();
+            waiting.entry(path).or_default().extend(places);
+        }
+    }
+
+    /// The file at a path of a tree; `None` where there is none, or something else.
+    fn text_at(&mut self, tree: ObjectId, path: &RepoPath) -> Result<Option<Text>, Error> {
+        match self.blob_at(tree, path)? {
+            Some(id) => self.text(id).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn blob_at(&self, tree: ObjectId, path: &RepoPath) -> Result<Option<ObjectId>, Error> {
+        let entry = tree::entry(self.repo, tree, path)?;
+        let file = entry.filter(|entry| entry.mode != 0o160_000);
+        Ok(file.map(|entry| checkpoint::object_id(&entry.id)))
+    }
+
+    fn text(&mut self, id: ObjectId) -> Result<Text, Error> {
+        if let Some((_, text)) = self.texts.iter().find(|(known, _)| *known == id) {
+            return Ok(Rc::clone(text));
+        }
+        let data = checkpoint::read(self.repo, id, Kind::Blob, "file").map_err(Error::damaged(id.to_string()))?;
+        let text = Rc::new(data);
+        if self.texts.len() == 4 {
+            self.texts.remove(0);
+        }
+        self.texts.push((id, Rc::clone(&text)));
+        Ok(text)
+    }
+
+    /// The path that a file had in an older tree.
+    fn path_before(&self, old: ObjectId, new: ObjectId, path: &RepoPath) -> Result<Option<RepoPath>, Error> {
+        if self.blob_at(old, path)?.is_some() {
+            return Ok(Some(path.clone()));
+        }
+        let changes = changes_with_renames(self.repo, &self.reader, old, new, |other| other == path)?;
+        let renamed = changes.into_iter().find(|change| change.path == *path);
+        Ok(renamed.and_then(|change| change.from))
+    }
+
+    /// Splits lines into those that an older tree has, by their places there and with the path, and the others.
+    fn split(
+        &mut self,
+        text: &Text,
+        old: ObjectId,
+        path: &RepoPath,
+        places: Vec<LinePlace>,
+    ) -> Result<(Vec<LinePlace>, Vec<LinePlace>), Error> {
+        let Some(before) = self.text_at(old, path)? else {
+            return Ok((Vec::new(), places));
+        };
+        Ok(passed(&lines::common_runs(&before, text), places))
+    }
+
+    /// Passes on the lines of the current files.
+    fn unsaved(&mut self, present: ObjectId, path: &RepoPath, mut places: Vec<LinePlace>) -> Result<(), Error> {
+        if let (Some(text), Some(state)) = (self.text_at(present, path)?, self.states.first().cloned())
+            && let Some(before) = self.path_before(state.tree, present, path)?
+        {
+            let (passed, rest) = self.split(&text, state.tree, &before, places)?;
+            self.wait(0, before, passed);
+            places = rest;
+        }
+        for place in places {
+            self.sources.insert(place.asked, Source::Unsaved);
+        }
+        Ok(())
+    }
+
+    fn pass_on(&mut self) -> Result<(), Error> {
+        while let Some((at, files)) = self.waiting.pop_first() {
+            for (path, places) in files {
+                self.pass_on_from(at, path, places)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pass_on_from(&mut self, at: usize, path: RepoPath, places: Vec<LinePlace>) -> Result<(), Error> {
+        let (tree, head) = (self.states[at].tree, self.states[at].head);
+        let previous = self.states.get(at + 1).map(|state| (state.tree, state.head));
+        let blob = self.blob_at(tree, &path)?;
+        if let (Some((old, _)), Some(blob)) = (previous, blob)
+            && (old == tree || self.blob_at(old, &path)? == Some(blob))
+        {
+            self.wait(at + 1, path, places);
+            return Ok(());
+        }
+        let Some(blob) = blob else { return Ok(()) };
+        let text = self.text(blob)?;
+        let mut rest = places;
+        if let Some((old, _)) = previous
+            && let Some(before) = self.path_before(old, tree, &path)?
+        {
+            let (passed, left) = self.split(&text, old, &before, rest)?;
+            self.wait(at + 1, before, passed);
+            rest = left;
+        }
+        if !rest.is_empty()
+            && let Some(restored) = self.restored(at)?
+        {
+            let (passed, left) = self.split(&text, self.states[restored].tree, &path, rest)?;
+            self.wait(restored, path.clone(), passed);
+            rest = left;
+        }
+        // A HEAD that did not move brings nothing in that the state before does not have.
+        if !rest.is_empty() && previous.is_none_or(|(_, before)| before != head) {
+            let committed = tree::tree_of(self.repo, Some(head))?;
+            if let Some(before) = self.path_before(committed, tree, &path)? {
+                let (passed, left) = self.split(&text, committed, &before, rest)?;
+                let files = self.committed.entry(at).or_default();
+                files.entry(before).or_default().extend(passed);
+                rest = left;
+            }
+        }
+        for place in rest {
+            self.sources.insert(place.asked, Source::State(at));
+        }
+        Ok(())
+    }
+
+    /// The state that was restored between a state and the one before it.
+    fn restored(&mut self, at: usize) -> Result<Option<usize>, Error> {
+        let Some(digest) = self.document(at)?.document.restored_from.clone() else {
+            return Ok(None);
+        };
+        let before = match self.states.get(at + 1) {
+            Some(_) => self.document(at + 1)?.document.restored_from.clone(),
+            None => None,
+        };
+        if before.as_ref() == Some(&digest) {
+            return Ok(None);
+        }
+        let has = |state: &FileState| -> bool { state.entry.trailers.digest.as_ref() == Some::<&Digest>(&digest) };
+        Ok((at + 1..self.states.len()).find(|place| has(&self.states[*place])))
+    }
+
+    fn document(&mut self, at: usize) -> Result<Rc<Checkpoint>, Error> {
+        if let Some(known) = self.documents.get(&at) {
+            return Ok(Rc::clone(known));
+        }
+        let id = self.states[at].entry.id;
+        let loaded = checkpoint::load(self.repo, id).map_err(Error::damaged(id.to_string()))?;
+        let loaded = Rc::new(loaded);
+        self.documents.insert(at, Rc::clone(&loaded));
+        Ok(loaded)
+    }
+
+    /// Asks git for the commits of the lines that HEAD had.
+    fn blame_commits(&mut self) -> Result<(), Error> {
+        for (at, files) in std::mem::take(&mut self.committed) {
+            let head = self.states[at].head;
+            for (path, places) in files {
+                if places.is_empty() {
+                    continue;
+                }
+                let found = blame::blame(self.repo, head, None, &path, Some(&joined(&places)))?;
+                self.commits.extend(found.commits);
+                for place in places {
+                    let Some(line) = found.lines.get(&place.here) else {
+                        continue;
+                    };
+                    let is_own = at + 1 < self.states.len() && self.was_made_before(at, line.commit)?;
+                    let source = if is_own {
+                        self.later.insert(place.asked, line.commit);
+                        Source::State(at)
+                    } else {
+                        let with = (at + 1 < self.states.len()).then_some(at);
+                        Source::Commit(line.commit, with)
+                    };
+                    self.sources.insert(place.asked, source);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a commit was made here between a state and the one before: on the line of first parents from one HEAD to the
+    /// other, in that time. A commit that a merge, pull or checkout brought was not.
+    fn was_made_before(&self, at: usize, commit: ObjectId) -> Result<bool, Error> {
+        let (newer, older) = (&self.states[at], &self.states[at + 1]);
+        let since = older.entry.time.unix();
+        let known = self.commits.get(&commit);
+        if known.is_none_or(|commit| commit.committed_at < since || commit.committed_at > newer.entry.time.unix()) {
+            return Ok(false);
+        }
+        let mut next = newer.head;
+        for _ in 0..COMMITS {
+            if next == commit {
+                return Ok(true);
+            }
+            if next == older.head {
+                return Ok(false);
+            }
+            let (_, parents) = checkpoint::commit_parts(self.repo, next).map_err(Error::damaged(next.to_string()))?;
+            match parents.first() {
+                Some(first) => next = *first,
+                None => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Finds the commits that have lines which states brought in.
+    fn find_later_commits(&mut self, top: ObjectId, path: &RepoPath, text: &Text) -> Result<(), Error> {
+        let is_open =
+            |line: &u32, source: &Source| matches!(source, Source::State(_)) && !self.later.contains_key(line);
+        let mut open: Vec<u32> = self
+            .sources
+            .iter()
+            .filter(|(line, source)| is_open(line, source))
+            .map(|(line, _)| *line)
+            .collect();
+        open.sort_unstable();
+        let (Some(first), Some(oldest)) = (self.states.first(), self.states.last()) else {
+            return Ok(());
+        };
+        let (latest_head, oldest_head) = (first.head, oldest.head);
+        if open.is_empty() {
+            return Ok(());
+        }
+        let mut heads: Vec<ObjectId> = refs::head(self.scene.repo)?.id.into_iter().collect();
+        if !heads.contains(&latest_head) {
+            heads.push(latest_head);
+        }
+        for head in heads.into_iter().filter(|head| *head != oldest_head) {
+            let committed = tree::tree_of(self.repo, Some(head))?;
+            let Some(before) = self.path_before(committed, top, path)? else {
+                continue;
+            };
+            let Some(there) = self.text_at(committed, &before)? else {
+                continue;
+            };
+            let places = open
+                .iter()
+                .map(|line| LinePlace {
+                    asked: *line,
+                    here: *line,
+                })
+                .collect();
+            let (passed, rest) = passed(&lines::common_runs(&there, text), places);
+            if passed.is_empty() {
+                continue;
+            }
+            let found = blame::blame(self.repo, head, Some(oldest_head), &before, Some(&joined(&passed)))?;
+            for place in passed {
+                let Some(line) = found.lines.get(&place.here) else {
+                    continue;
+                };
+                if found
+                    .commits
+                    .get(&line.commit)
+                    .is_some_and(|commit| !commit.is_boundary)
+                {
+                    self.later.insert(place.asked, line.commit);
+                }
+            }
+            self.commits.extend(found.commits);
+            open = rest.iter().map(|place| place.asked).collect();
+        }
+        Ok(())
+    }
+}
+
+/// First parents that are looked at to find a commit between two checkpoints.
+const COMMITS: usize = 10_000;
+
+/// Splits lines by the runs that the older text has in common with theirs.
+fn passed(runs: &[LineRun], mut places: Vec<LinePlace>) -> (Vec<LinePlace>, Vec<LinePlace>) {
+    places.sort_unstable_by_key(|place| place.here);
+    let (mut passed, mut rest) = (Vec::new(), Vec::new());
+    let mut runs = runs.iter().peekable();
+    for place in places {
+        while runs.next_if(|run| run.new + run.count <= place.here).is_some() {}
+        match runs.peek().filter(|run| run.new <= place.here) {
+            Some(run) => passed.push(LinePlace {
+                here: run.old + (place.here - run.new),
+                ..place
+            }),
+            None => rest.push(place),
+        }
+    }
+    (passed, rest)
+}
+
+/// The places as ranges of lines in a row.
+fn joined(places: &[LinePlace]) -> Vec<Range<u32>> {
+    let mut lines: Vec<u32> = places.iter().map(|place| place.here).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let mut ranges: Vec<Range<u32>> = Vec::new();
+    for line in lines {
+        match ranges.last_mut() {
+            Some(last) if last.end == line => last.end += 1,
+            _ => ranges.push(line..line + 1),
+        }
+    }
+    ranges
+}

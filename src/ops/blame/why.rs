@@ -1,0 +1,130 @@
+//! `why`: the reason for one line.
+
+use super::{BlameRequest, BlamedFile, LineOrigin, blame};
+use crate::{
+    model::{chat::Role, path::RepoPath, selector::Selector},
+    ops::{Error, Scene},
+    store::{
+        chat::SavedMessages,
+        checkpoint::{self, Fault},
+    },
+};
+
+/// Messages at the end of a chat among which the prompt of a turn is looked for.
+const MESSAGES: u64 = 4000;
+
+/// A decision that names a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedDecision {
+    /// Its id.
+    pub id: String,
+    /// Text of the decision.
+    pub text: String,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// The reason for a line.
+#[derive(Debug)]
+pub struct LineReason {
+    /// The file.
+    pub file: BlamedFile,
+    /// The number of the line, from 1.
+    pub line: u32,
+    /// Its bytes.
+    pub text: Vec<u8>,
+    /// Its origin.
+    pub origin: LineOrigin,
+    /// The whole prompt, where the chat has it.
+    pub prompt: Option<String>,
+    /// The decisions of the session that name the file.
+    pub decisions: Vec<NamedDecision>,
+}
+
+/// Finds the reason for a line of a file, from 1.
+pub fn why(scene: &Scene<'_>, selector: Option<Selector>, path: RepoPath, line: u32) -> Result<LineReason, Error> {
+    let request = BlameRequest {
+        selector,
+        path,
+        ranges: vec![format!("{line},{line}")],
+    };
+    let file = blame(scene, &request)?;
+    let found = file.lines.first().cloned().ok_or_else(|| Error::LineRange {
+        range: line.to_string(),
+        total: 0,
+    })?;
+    let origin = file.origins[found.origin].clone();
+    let mut prompt = None;
+    let mut decisions = Vec::new();
+    if let Some(entry) = &origin.checkpoint {
+        let subject = || entry.id.to_string();
+        let loaded = checkpoint::load(scene.repo, entry.id).map_err(Error::damaged(subject()))?;
+        let path = file.path.to_string();
+        for decision in &loaded.document.record.decisions {
+            let texts = [Some(&decision.text), decision.reason.as_ref()];
+            if texts.into_iter().flatten().any(|text| names(text, &path)) {
+                decisions.push(NamedDecision {
+                    id: decision.id.clone(),
+                    text: decision.text.clone(),
+                    reason: decision.reason.clone(),
+                });
+            }
+        }
+        if let Some(turn) = &origin.turn {
+            let saved = SavedMessages::of(scene.repo, &loaded.document).map_err(Error::damaged(subject()))?;
+            let from = saved.messages.saturating_sub(MESSAGES);
+            saved
+                .each(from, |_, message| {
+                    let is_prompt = message.role == Role::User && message.turn() == Some(turn.as_str());
+                    let text = message.text();
+                    if prompt.is_none() && is_prompt && !text.trim().is_empty() {
+                        prompt = Some(text.trim().to_owned());
+                    }
+                    Ok::<(), Fault>(())
+                })
+                .map_err(Error::damaged(subject()))?;
+        }
+    }
+    Ok(LineReason {
+        line: found.number,
+        text: found.text,
+        origin,
+        prompt,
+        decisions,
+        file,
+    })
+}
+
+/// Whether a text names a file: its path, or its name as a word of its own.
+fn names(text: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_word = |letter: Option<char>| letter.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    [path, name]
+        .into_iter()
+        .filter(|wanted| !wanted.is_empty())
+        .any(|wanted| {
+            text.match_indices(wanted).any(|(at, _)| {
+                let before = text[..at].chars().next_back();
+                let after = text[at + wanted.len()..].chars().next();
+                !is_word(before) && !is_word(after)
+            })
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn a_file_is_named_by_its_path_or_its_name() {
+        for (text, path, expected) in [
+            ("keep src/lexer.rs small", "src/lexer.rs", true),
+            ("lexer.rs: no macros", "src/lexer.rs", true),
+            ("mylexer.rs is another", "src/lexer.rs", false),
+            ("see lexer.rst", "src/lexer.rs", false),
+            ("nothing here", "src/lexer.rs", false),
+        ] {
+            assert_eq!(names(text, path), expected, "{text}");
+        }
+    }
+}

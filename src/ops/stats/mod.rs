@@ -1,0 +1,322 @@
+//! `stats`: turns, tokens, cost and changed lines of sessions, by session, day, agent or model.
+//!
+//! Every figure is counted from what checkpoints hold: turns and their tokens as agents reported them, lines by comparing
+//! the files of a checkpoint with those of the one before. Who changed them is decided as by `blame`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Error, Scene, select};
+use crate::{
+    model::{document::CheckpointKind, report::Lines, selector::Selector, time::Timestamp, turn::TokenUsage},
+    store::{
+        ObjectId,
+        checkpoint::{self, CheckpointCommit},
+        lines,
+        scan::ObjectReader,
+        session,
+        tree::{self, Renames, TreeReader},
+        usage,
+    },
+};
+
+/// Grouping of the figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatsGroup {
+    /// By session.
+    #[default]
+    Session,
+    /// By the day on which a checkpoint was saved, in its own time zone.
+    Day,
+    /// By agent.
+    Agent,
+    /// By model.
+    Model,
+}
+
+/// Request of statistics.
+#[derive(Debug, Default)]
+pub struct StatsRequest {
+    /// Only these sessions; all when empty.
+    pub sessions: Vec<Selector>,
+    /// Only checkpoints saved at or after this date, in any form git reads.
+    pub since: Option<String>,
+    /// Grouping of the figures.
+    pub group: StatsGroup,
+    /// Whether lines are counted, for which the files have to be compared.
+    pub lines: bool,
+}
+
+/// Figures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Sessions with a checkpoint that counts here.
+    pub sessions: BTreeSet<String>,
+    /// Checkpoints.
+    pub checkpoints: u64,
+    /// Turns of agents.
+    pub turns: u64,
+    /// Turns whose tokens were recorded.
+    pub counted_turns: u64,
+    /// Their tokens, as the provider counted them.
+    pub tokens: TokenUsage,
+    /// Tokens of the chat, counted or estimated here, where no turn has recorded any.
+    pub estimated: Option<u64>,
+    /// Cost, where it was recorded.
+    pub cost: Option<f64>,
+    /// Lines that agents changed.
+    pub by_agents: Lines,
+    /// Lines that people changed.
+    pub by_people: Lines,
+    /// Bytes on disk of what only this session's checkpoints have; `None` where it was not asked for.
+    pub size: Option<u64>,
+}
+
+impl Figures {
+    fn add(&mut self, other: &Self) {
+        self.sessions.extend(other.sessions.iter().cloned());
+        self.checkpoints += other.checkpoints;
+        self.turns += other.turns;
+        self.counted_turns += other.counted_turns;
+        self.tokens = self.tokens.plus(other.tokens);
+        self.cost = sum(self.cost, other.cost, |a, b| a + b);
+        self.estimated = sum(self.estimated, other.estimated, u64::saturating_add);
+        self.size = sum(self.size, other.size, u64::saturating_add);
+        add_lines(&mut self.by_agents, other.by_agents);
+        add_lines(&mut self.by_people, other.by_people);
+    }
+}
+
+fn sum<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(add(a, b)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn add_lines(to: &mut Lines, more: Lines) {
+    to.added = to.added.saturating_add(more.added);
+    to.removed = to.removed.saturating_add(more.removed);
+}
+
+/// The figures of all groups, and their sum.
+#[derive(Debug, Default)]
+pub struct Statistics {
+    /// By the name of the group; sessions latest first, everything else by name.
+    pub groups: Vec<(String, Figures)>,
+    /// The sum.
+    pub total: Figures,
+    /// Sessions that are damaged and were left out.
+    pub damaged: Vec<String>,
+}
+
+/// The name of a group for what has no agent or no model.
+const NONE: &str = "(none)";
+
+/// Counts.
+pub fn stats(scene: &Scene<'_>, request: &StatsRequest) -> Result<Statistics, Error> {
+    let since = request
+        .since
+        .as_deref()
+        .map(|date| select::unix_time(scene, date))
+        .transpose()?;
+    let mut out = Statistics::default();
+    let mut tips: Vec<(String, ObjectId)> = Vec::new();
+    if request.sessions.is_empty() {
+        for session in session::all(scene.repo)? {
+            match session.tip {
+                Ok(tip) => tips.push((session.name, tip.id)),
+                Err(_) => out.damaged.push(session.name),
+            }
+        }
+    } else {
+        for selector in &request.sessions {
+            let (name, tip) = super::file_history::session_of(scene, selector)?;
+            tips.push((name, tip));
+        }
+    }
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for (name, tip) in tips {
+        let mut count = SessionCount {
+            scene,
+            request,
+            name: &name,
+            reader: ObjectReader::of(scene.repo),
+            trees: TreeReader::new(scene.repo),
+            groups: BTreeMap::new(),
+        };
+        if let Err(error) = count.run(tip, since) {
+            match error {
+                Error::Damaged { .. } => out.damaged.push(name.clone()),
+                error => return Err(error),
+            }
+        }
+        for (key, figures) in count.groups {
+            let place = *places.entry(key.clone()).or_insert_with(|| {
+                out.groups.push((key, Figures::default()));
+                out.groups.len() - 1
+            });
+            out.groups[place].1.add(&figures);
+        }
+    }
+    if request.group != StatsGroup::Session {
+        out.groups.sort_by(|a, b| a.0.cmp(&b.0));
+    }
+    let mut total = Figures::default();
+    for (_, figures) in &out.groups {
+        total.add(figures);
+    }
+    out.total = total;
+    Ok(out)
+}
+
+/// The bytes on disk of what a session has and nothing outside of sessions; `None` where git cannot tell.
+pub fn size(scene: &Scene<'_>, tip: ObjectId) -> Result<Option<u64>, Error> {
+    Ok(usage::only(scene.repo, &[tip], &[])?)
+}
+
+/// The count of one session.
+struct SessionCount<'a> {
+    scene: &'a Scene<'a>,
+    request: &'a StatsRequest,
+    name: &'a str,
+    reader: ObjectReader,
+    trees: TreeReader<'a>,
+    groups: BTreeMap<String, Figures>,
+}
+
+/// Who worked at a checkpoint.
+#[derive(Clone, Debug, Default)]
+struct Worker {
+    agent: Option<String>,
+    model: Option<String>,
+    /// When the turn began; the checkpoints since then are of the same worker.
+    since: Option<Timestamp>,
+}
+
+impl SessionCount<'_> {
+    fn run(&mut self, tip: ObjectId, since: Option<i64>) -> Result<(), Error> {
+        let mut entries: Vec<CheckpointCommit> = Vec::new();
+        for entry in session::chain(self.scene.repo, tip) {
+            let entry = entry.map_err(Error::damaged(self.name))?;
+            // One more, for its files.
+            let is_older = since.is_some_and(|since| entry.time.unix() < since);
+            entries.push(entry);
+            if is_older {
+                break;
+            }
+        }
+        let has_turns = entries
+            .iter()
+            .any(|entry| entry.trailers.kind == Some(CheckpointKind::Turn));
+        let mut turn = Worker::default();
+        for at in 0..entries.len() {
+            let entry = &entries[at];
+            if since.is_some_and(|since| entry.time.unix() < since) {
+                break;
+            }
+            let mut figures = Figures {
+                checkpoints: 1,
+                ..Figures::default()
+            };
+            figures.sessions.insert(self.name.to_owned());
+            let worker = self.worker(entry, has_turns, &mut turn, &mut figures)?;
+            if self.request.lines {
+                let changed = self.lines(entry, entries.get(at + 1))?;
+                if worker.agent.is_some() {
+                    figures.by_agents = changed;
+                } else {
+                    figures.by_people = changed;
+                }
+            }
+            let key = match self.request.group {
+                StatsGroup::Session => self.name.to_owned(),
+                StatsGroup::Day => entry.time.to_chrono().format("%Y-%m-%d").to_string(),
+                StatsGroup::Agent => worker.agent.unwrap_or_else(|| NONE.to_owned()),
+                StatsGroup::Model => worker.model.unwrap_or_else(|| NONE.to_owned()),
+            };
+            self.groups.entry(key).or_default().add(&figures);
+        }
+        if self.request.group == StatsGroup::Session {
+            let size = size(self.scene, tip)?;
+            let estimated = self.estimated(tip)?;
+            let figures = self.groups.entry(self.name.to_owned()).or_default();
+            figures.size = size;
+            if figures.counted_turns == 0 {
+                figures.estimated = estimated;
+            }
+        }
+        Ok(())
+    }
+
+    /// Who worked at a checkpoint; counts the turn that it was saved for.
+    fn worker(
+        &self,
+        entry: &CheckpointCommit,
+        has_turns: bool,
+        turn: &mut Worker,
+        figures: &mut Figures,
+    ) -> Result<Worker, Error> {
+        if entry.trailers.kind == Some(CheckpointKind::Turn) {
+            let loaded = checkpoint::load(self.scene.repo, entry.id).map_err(Error::damaged(self.name))?;
+            if let Some(found) = loaded.document.turn {
+                figures.turns = 1;
+                if let Some(tokens) = found.tokens {
+                    figures.counted_turns = 1;
+                    figures.tokens = tokens;
+                }
+                figures.cost = found.unknown.get("cost").and_then(serde_json::Value::as_f64);
+                *turn = Worker {
+                    agent: Some(found.agent),
+                    model: found.model,
+                    since: found.started_at.or(Some(entry.time)),
+                };
+                return Ok(turn.clone());
+            }
+        }
+        let is_edit = entry.trailers.kind == Some(CheckpointKind::Edit);
+        let is_within = turn.since.is_some_and(|since| since <= entry.time);
+        if is_within && !is_edit {
+            return Ok(turn.clone());
+        }
+        let agent = entry.trailers.agent.clone().filter(|_| !has_turns && !is_edit);
+        Ok(Worker {
+            agent,
+            ..Worker::default()
+        })
+    }
+
+    /// Lines that a checkpoint changed against the one before, or against HEAD where that has no files.
+    fn lines(&mut self, entry: &CheckpointCommit, before: Option<&CheckpointCommit>) -> Result<Lines, Error> {
+        let mut total = Lines::default();
+        let Some(snapshot) = entry.parents.get(1).copied() else {
+            return Ok(total);
+        };
+        let older = before.and_then(|before| before.parents.get(1).copied());
+        if older == Some(snapshot) || entry.trailers.kind == Some(CheckpointKind::Fork) {
+            return Ok(total);
+        }
+        let damaged = || Error::damaged(self.name);
+        let (new, parents) = self.reader.commit_parts(snapshot).map_err(damaged())?;
+        let old = match older {
+            Some(older) => self.reader.commit_parts(older).map_err(damaged())?.0,
+            None => tree::tree_of(self.scene.repo, parents.first().copied())?,
+        };
+        for change in self.trees.diff(Some(old), Some(new), Renames::Exact)? {
+            if let Some(lines) = lines::count(self.scene.repo, &change)? {
+                add_lines(&mut total, lines);
+            }
+        }
+        Ok(total)
+    }
+
+    /// Tokens of the chat at its latest checkpoint, counted or estimated.
+    fn estimated(&self, tip: ObjectId) -> Result<Option<u64>, Error> {
+        let loaded = checkpoint::load(self.scene.repo, tip).map_err(Error::damaged(self.name))?;
+        let document = &loaded.document;
+        let counted = document.tokens.as_ref().and_then(|tokens| tokens["count"].as_u64());
+        let chat = document.chat.as_ref().and_then(|chat| chat.tokens);
+        let bytes = document.tokens.as_ref().and_then(|tokens| tokens["bytes"].as_u64());
+        // Four bytes a token is the usual estimate.
+        Ok(counted.or(chat).or(bytes.map(|bytes| bytes.div_ceil(4))))
+    }
+}
