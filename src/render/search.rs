@@ -163,10 +163,25 @@ fn content(row: &SearchRow) -> TextLine {
     let (text, marks) = if row.part == "files" || matches!(row.name.as_str(), "context.md" | "agent.md") {
         (row.text.clone(), marks)
     } else {
-        readable(&row.text, &marks)
+        let start = if row.message.is_some() {
+            content_start(&row.text, &marks)
+        } else {
+            0
+        };
+        let marks: Vec<_> = marks.iter().map(|(from, to)| (from - start, to - start)).collect();
+        readable(&row.text[start..], &marks)
     };
     marked(&mut line, &text, &marks, Slot::Plain);
     line
+}
+
+/// Where the text of a message begins in its line; 0 where a match comes before it.
+fn content_start(text: &str, marks: &[(usize, usize)]) -> usize {
+    const CONTENT: &str = "\"content\":";
+    let first = marks.first().map_or(0, |mark| mark.0);
+    let start = text.find(CONTENT).map_or(0, |at| at + CONTENT.len());
+    let start = start + usize::from(text[start..].starts_with('"') && start > 0);
+    if start <= first { start } else { 0 }
 }
 
 fn marked(line: &mut TextLine, text: &str, marks: &[(usize, usize)], slot: Slot) {

@@ -9,7 +9,7 @@ mod origin;
 mod why;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     ops::Range,
     rc::Rc,
 };
@@ -53,8 +53,12 @@ pub struct BlamedFile {
     pub session: String,
     /// The checkpoint; `None` for the current files.
     pub checkpoint: Option<ObjectId>,
+    /// The latest checkpoint that was looked at.
+    pub latest: ObjectId,
     /// The path.
     pub path: RepoPath,
+    /// All paths under which states had the file, as far as its lines were followed.
+    pub paths: BTreeSet<RepoPath>,
     /// The lines that were asked for, in order.
     pub lines: Vec<BlamedText>,
     /// The origins.
@@ -108,6 +112,7 @@ struct BlameRun<'a> {
     /// The files that were read last.
     texts: Vec<(ObjectId, Text)>,
     documents: HashMap<usize, Rc<Checkpoint>>,
+    paths: BTreeSet<RepoPath>,
 }
 
 /// Finds the origin of the lines of a file.
@@ -136,6 +141,7 @@ pub fn blame(scene: &Scene<'_>, request: &BlameRequest) -> Result<BlamedFile, Er
         later: HashMap::new(),
         texts: Vec::new(),
         documents: HashMap::new(),
+        paths: BTreeSet::from([request.path.clone()]),
     };
     let absent = || Error::NoMatch {
         spec: request.path.clone(),
@@ -167,7 +173,9 @@ pub fn blame(scene: &Scene<'_>, request: &BlameRequest) -> Result<BlamedFile, Er
     Ok(BlamedFile {
         session,
         checkpoint: request.selector.is_some().then_some(from),
+        latest: from,
         path: request.path.clone(),
+        paths: run.paths,
         lines,
         origins,
     })
@@ -176,6 +184,7 @@ pub fn blame(scene: &Scene<'_>, request: &BlameRequest) -> Result<BlamedFile, Er
 impl BlameRun<'_> {
     fn wait(&mut self, state: usize, path: RepoPath, places: Vec<LinePlace>) {
         if !places.is_empty() {
+            self.paths.insert(path.clone());
             let waiting = self.waiting.entry(state).or_default();
             waiting.entry(path).or_default().extend(places);
         }

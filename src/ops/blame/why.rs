@@ -5,6 +5,7 @@ use crate::{
     model::{chat::Role, path::RepoPath, selector::Selector},
     ops::{Error, Scene},
     store::{
+        ObjectId,
         chat::SavedMessages,
         checkpoint::{self, Fault},
     },
@@ -54,22 +55,33 @@ pub fn why(scene: &Scene<'_>, selector: Option<Selector>, path: RepoPath, line: 
         total: 0,
     })?;
     let origin = file.origins[found.origin].clone();
+    let load = |id: ObjectId| checkpoint::load(scene.repo, id).map_err(Error::damaged(id.to_string()));
     let mut prompt = None;
-    let mut decisions = Vec::new();
-    if let Some(entry) = &origin.checkpoint {
-        let subject = || entry.id.to_string();
-        let loaded = checkpoint::load(scene.repo, entry.id).map_err(Error::damaged(subject()))?;
-        let path = file.path.to_string();
-        for decision in &loaded.document.record.decisions {
-            let texts = [Some(&decision.text), decision.reason.as_ref()];
-            if texts.into_iter().flatten().any(|text| names(text, &path)) {
-                decisions.push(NamedDecision {
-                    id: decision.id.clone(),
-                    text: decision.text.clone(),
-                    reason: decision.reason.clone(),
-                });
-            }
+    let mut decisions: Vec<NamedDecision> = Vec::new();
+    let paths: Vec<String> = file.paths.iter().map(ToString::to_string).collect();
+    let brought_in = origin.checkpoint.as_ref().map(|entry| load(entry.id)).transpose()?;
+    let latest = load(file.latest)?;
+    // Decisions carry forward, but the latest checkpoint may be one of before.
+    for decision in brought_in
+        .iter()
+        .chain([&latest])
+        .flat_map(|loaded| &loaded.document.record.decisions)
+    {
+        let texts = [Some(&decision.text), decision.reason.as_ref()];
+        let is_named = texts
+            .into_iter()
+            .flatten()
+            .any(|text| paths.iter().any(|path| names(text, path)));
+        if is_named && !decisions.iter().any(|known| known.id == decision.id) {
+            decisions.push(NamedDecision {
+                id: decision.id.clone(),
+                text: decision.text.clone(),
+                reason: decision.reason.clone(),
+            });
         }
+    }
+    if let Some(loaded) = &brought_in {
+        let subject = || loaded.entry.id.to_string();
         if let Some(turn) = &origin.turn {
             let saved = SavedMessages::of(scene.repo, &loaded.document).map_err(Error::damaged(subject()))?;
             let from = saved.messages.saturating_sub(MESSAGES);

@@ -346,9 +346,9 @@ impl HistoryWalk<'_> {
         Ok(())
     }
 
-    /// The distinct versions: the runs of a file with the same content are one.
+    /// The distinct versions: the runs of a file with the same content and path are one.
     fn versions(self, states: &[FileState]) -> Result<Vec<FileVersion>, Error> {
-        let mut places: HashMap<(usize, TreeEntryInfo), usize> = HashMap::new();
+        let mut places: HashMap<(usize, RepoPath, TreeEntryInfo), usize> = HashMap::new();
         let mut out: Vec<FileVersion> = Vec::new();
         let mut runs = self.runs;
         // The latest runs first, so that the oldest one decides how a version came to be.
@@ -356,13 +356,13 @@ impl HistoryWalk<'_> {
         for run in runs {
             let holders = (run.states.0..=run.states.1).filter(|at| *at < states.len());
             let known = run.entry.clone().and_then(|entry| {
-                let place = *places.entry((run.name, entry)).or_insert(out.len());
+                let place = *places.entry((run.name, run.path.clone(), entry)).or_insert(out.len());
                 (place < out.len()).then_some(place)
             });
             if let Some(place) = known {
                 let version = &mut out[place];
                 version.holders.extend(holders);
-                (version.path, version.from) = (run.path, run.from);
+                version.from = run.from;
                 (version.origin, version.trees) = (run.origin, run.trees);
                 continue;
             }

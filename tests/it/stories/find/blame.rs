@@ -299,6 +299,7 @@ fn turns_are_the_agents_and_what_is_between_them_the_persons() {
         .stdout_has("by the agent claude-code")
         .stdout_has("now the parser")
         .stdout_has("the lexer (Ana Author)")
+        .stdout_has("main.txt stays flat: easy to read")
         .stdout_has("git checkpoint show ");
     let at_tip = world
         .checkpoint(["why", "src/main.txt:2", "--json"])

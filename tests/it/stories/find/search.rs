@@ -90,6 +90,10 @@ fn every_part_is_searched_where_it_is_asked_for() {
     // Quotes and tabs are escaped in the stored form, and found as they were written.
     assert_eq!(matches(&world, &["-F", "\"quoted\"", "--in", "chat"]).len(), 2);
     assert_eq!(matches(&world, &["ÜBER\tALL", "-i", "--in", "chat"]).len(), 2);
+    world
+        .checkpoint(["search", "needle-chat"])
+        .success()
+        .stdout_has("user: find the needle-chat, \"quoted\" text");
     let chat = &matches(&world, &["needle-chat"])[0];
     assert_eq!(chat["message"]["role"], "user");
     let (start, end) = (&chat["marks"][0]["start"], &chat["marks"][0]["end"]);
