@@ -56,6 +56,10 @@ pub(super) fn note(context: &Context) {
     let (Some(visited), Some(list)) = (&context.visited, of_user(&context.env)) else {
         return;
     };
+    // Files of ours in a repository of the home directory would be the user's changes.
+    if list.is_below(&visited.directory) {
+        return;
+    }
     let noted = if visited.is_listed {
         list.note(&visited.directory)
     } else {

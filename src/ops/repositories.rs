@@ -4,7 +4,7 @@
 //! any more is forgotten when it is next looked for.
 
 use std::{
-    fs, io,
+    io,
     io::{Seek as _, Write as _},
     path::{Path, PathBuf},
 };
@@ -85,13 +85,26 @@ impl RepositoryList {
         })
     }
 
+    /// Creates the directory with those above it. They belong to whom the first one that exists belongs to: root in a
+    /// user's repository leaves nothing that the user cannot use.
+    fn create_directory(&self) -> io::Result<()> {
+        let missing: Vec<&Path> = self.directory.ancestors().take_while(|path| !path.exists()).collect();
+        for path in missing.into_iter().rev() {
+            let sharing = path.parent().map(Sharing::as_in).unwrap_or_default();
+            os::private_dir(path, sharing)?;
+        }
+        os::private_dir(&self.directory, Sharing::as_in(&self.directory))
+    }
+
+    /// Whether the list lies below a directory.
+    pub fn is_below(&self, directory: &Path) -> bool {
+        self.directory.starts_with(directory)
+    }
+
     /// Changes the list while no other process does.
     fn change(&self, change: impl FnOnce(String) -> String) -> Result<(), Error> {
-        let sharing = self.directory.parent().map(Sharing::as_in).unwrap_or_default();
-        if let Some(parent) = self.directory.parent() {
-            fs::create_dir_all(parent).map_err(self.failed("create"))?;
-        }
-        os::private_dir(&self.directory, sharing).map_err(self.failed("create"))?;
+        self.create_directory().map_err(self.failed("create"))?;
+        let sharing = Sharing::as_in(&self.directory);
         let mut file = os::private_file(&self.path(), sharing).map_err(self.failed("open"))?;
         os::lock(&file).map_err(self.failed("lock"))?;
         let bytes = os::read_regular(&self.path()).map_err(self.failed("read"))?;
@@ -128,6 +141,8 @@ pub fn directory_of(repo: &Repository) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
