@@ -1,11 +1,12 @@
 //! `blame`: for each line of a file the checkpoint that brought it in.
 //!
 //! As in git, lines are passed on from a state to the one before while they are the same there, also under another name;
-//! what cannot be passed on was brought in. A state has up to three states before it: the previous checkpoint, the one
-//! that was restored meanwhile, and HEAD, from which a merge, a pull or a checkout brings lines. What was in HEAD before
-//! the session is `git blame`'s.
+//! what cannot be passed on was brought in. A state has up to four states before it: the previous checkpoint, the one
+//! that was restored meanwhile, the latest of a session that was merged, and HEAD, from which a merge, a pull or a checkout
+//! of git brings lines. What was in HEAD before the session is `git blame`'s.
 
 mod origin;
+mod segments;
 mod why;
 
 use std::{
@@ -15,12 +16,13 @@ use std::{
 };
 
 pub use origin::{LineAuthor, LineOrigin, OriginKind};
+use segments::Segments;
 pub use why::{LineReason, NamedDecision, why};
 
 use super::{
     Error, Scene, compose,
     file_history::{changes_with_renames, session_of},
-    timeline::{self, FileState},
+    timeline::FileState,
 };
 use crate::{
     model::{id::Digest, path::RepoPath, selector::Selector},
@@ -101,6 +103,7 @@ struct BlameRun<'a> {
     scene: &'a Scene<'a>,
     reader: TreeReader<'a>,
     states: Vec<FileState>,
+    segments: Segments,
     /// Lines that wait at a state under a path.
     waiting: BTreeMap<usize, HashMap<RepoPath, Vec<LinePlace>>>,
     /// Lines that HEAD at a state has, with the place of the state.
@@ -119,9 +122,7 @@ struct BlameRun<'a> {
 pub fn blame(scene: &Scene<'_>, request: &BlameRequest) -> Result<BlamedFile, Error> {
     let current = Selector::current();
     let (session, from) = session_of(scene, request.selector.as_ref().unwrap_or(&current))?;
-    let (mut states, beginning) = timeline::states_since_start(scene, from, false)?;
-    // The last state is what was committed before the session.
-    states.extend(beginning);
+    let (states, segments) = segments::load(scene, from)?;
     let writer = Writer::memory(scene.repo);
     let present = if request.selector.is_none() && store::has_work_tree(scene.repo) {
         Some(compose::snapshot(scene, &writer, &[])?.tree)
@@ -134,6 +135,7 @@ pub fn blame(scene: &Scene<'_>, request: &BlameRequest) -> Result<BlamedFile, Er
         scene,
         reader: TreeReader::new(&overlay),
         states,
+        segments,
         waiting: BTreeMap::new(),
         committed: BTreeMap::new(),
         sources: HashMap::new(),
@@ -267,12 +269,13 @@ impl BlameRun<'_> {
 
     fn pass_on_from(&mut self, at: usize, path: RepoPath, places: Vec<LinePlace>) -> Result<(), Error> {
         let (tree, head) = (self.states[at].tree, self.states[at].head);
-        let previous = self.states.get(at + 1).map(|state| (state.tree, state.head));
+        let older = self.segments.older(at);
+        let previous = older.map(|older| (self.states[older].tree, self.states[older].head));
         let blob = self.blob_at(tree, &path)?;
         if let (Some((old, _)), Some(blob)) = (previous, blob)
             && (old == tree || self.blob_at(old, &path)? == Some(blob))
         {
-            self.wait(at + 1, path, places);
+            self.wait(older.unwrap_or(at + 1), path, places);
             return Ok(());
         }
         let Some(blob) = blob else { return Ok(()) };
@@ -282,7 +285,15 @@ impl BlameRun<'_> {
             && let Some(before) = self.path_before(old, tree, &path)?
         {
             let (passed, left) = self.split(&text, old, &before, rest)?;
-            self.wait(at + 1, before, passed);
+            self.wait(older.unwrap_or(at + 1), before, passed);
+            rest = left;
+        }
+        if !rest.is_empty()
+            && let Some(merged) = self.segments.merged(at)
+            && let Some(before) = self.path_before(self.states[merged].tree, tree, &path)?
+        {
+            let (passed, left) = self.split(&text, self.states[merged].tree, &before, rest)?;
+            self.wait(merged, before, passed);
             rest = left;
         }
         if !rest.is_empty()
@@ -313,8 +324,8 @@ impl BlameRun<'_> {
         let Some(digest) = self.document(at)?.document.restored_from.clone() else {
             return Ok(None);
         };
-        let before = match self.states.get(at + 1) {
-            Some(_) => self.document(at + 1)?.document.restored_from.clone(),
+        let before = match self.segments.older(at) {
+            Some(older) => self.document(older)?.document.restored_from.clone(),
             None => None,
         };
         if before.as_ref() == Some(&digest) {
@@ -349,13 +360,12 @@ impl BlameRun<'_> {
                     let Some(line) = found.lines.get(&place.here) else {
                         continue;
                     };
-                    let is_own = at + 1 < self.states.len() && self.was_made_before(at, line.commit)?;
+                    let is_own = self.was_made_before(at, line.commit)?;
                     let source = if is_own {
                         self.later.insert(place.asked, line.commit);
                         Source::State(at)
                     } else {
-                        let with = (at + 1 < self.states.len()).then_some(at);
-                        Source::Commit(line.commit, with)
+                        Source::Commit(line.commit, self.segments.older(at).map(|_| at))
                     };
                     self.sources.insert(place.asked, source);
                 }
@@ -367,7 +377,10 @@ impl BlameRun<'_> {
     /// Whether a commit was made here between a state and the one before: on the line of first parents from one HEAD to the
     /// other, in that time. A commit that a merge, pull or checkout brought was not.
     fn was_made_before(&self, at: usize, commit: ObjectId) -> Result<bool, Error> {
-        let (newer, older) = (&self.states[at], &self.states[at + 1]);
+        let Some(older) = self.segments.older(at).map(|older| &self.states[older]) else {
+            return Ok(false);
+        };
+        let newer = &self.states[at];
         let since = older.entry.time.unix();
         let known = self.commits.get(&commit);
         if known.is_none_or(|commit| commit.committed_at < since || commit.committed_at > newer.entry.time.unix()) {
@@ -401,10 +414,10 @@ impl BlameRun<'_> {
             .map(|(line, _)| *line)
             .collect();
         open.sort_unstable();
-        let (Some(first), Some(oldest)) = (self.states.first(), self.states.last()) else {
+        let (Some(first), Some(oldest)) = (self.states.first(), self.segments.oldest()) else {
             return Ok(());
         };
-        let (latest_head, oldest_head) = (first.head, oldest.head);
+        let (latest_head, oldest_head) = (first.head, self.states[oldest].head);
         if open.is_empty() {
             return Ok(());
         }

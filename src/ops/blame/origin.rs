@@ -162,11 +162,12 @@ impl BlameRun<'_> {
             return Ok((person, None, None));
         }
         let is_turn = |place: &usize| self.states[*place].entry.trailers.kind == Some(CheckpointKind::Turn);
-        let has_older_turn = (at..self.states.len()).any(|place| is_turn(&place));
+        let segment = self.segments.of(at);
+        let has_older_turn = (at..segment.end).any(|place| is_turn(&place));
         let next = if kind == Some(CheckpointKind::Turn) {
             Some(at)
         } else {
-            (0..at).rev().find(is_turn)
+            (segment.start..at).rev().find(is_turn)
         };
         if let Some(next) = next {
             let document = self.document(next)?;
