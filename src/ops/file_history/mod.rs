@@ -120,7 +120,7 @@ pub fn history(scene: &Scene<'_>, request: &FileHistoryRequest) -> Result<FileHi
         .map(|date| select::unix_time(scene, date))
         .transpose()?;
     let (mut states, beginning) = timeline::states_since_start(scene, from, true)?;
-    let count = states.len();
+    let total = states.len();
     states.retain(|state| since.is_none_or(|since| state.entry.time.unix() >= since));
     let directory = PathBuf::from(os_string(request.directory.as_bytes()));
     let specs: Vec<&[u8]> = request.specs.iter().map(RepoPath::as_bytes).collect();
@@ -145,7 +145,7 @@ pub fn history(scene: &Scene<'_>, request: &FileHistoryRequest) -> Result<FileHi
             }
         }
     }
-    let is_whole = states.len() == count;
+    let is_whole = states.len() == total;
     walk.run(&states, beginning.filter(|_| is_whole).map(|state| state.tree))?;
     let mut versions = walk.versions(&states)?;
     if versions.is_empty() {
