@@ -124,6 +124,11 @@ pub fn check_out(repo: &Repository, commit: ObjectId) -> Result<PathBuf, Error> 
     Ok(path)
 }
 
+/// Whether a kill left something without a state: an empty directory, or one that was about to be written.
+pub fn is_left(repo: &Repository) -> bool {
+    work_tree(repo).exists() || super::worktree_private_path(repo).join(DIRECTORY).exists()
+}
+
 /// Removes the working tree and the state, whatever of them there is.
 pub fn remove(repo: &Repository) -> Result<(), Error> {
     remove_work_tree(repo)?;

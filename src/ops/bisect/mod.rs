@@ -66,13 +66,18 @@ impl HeldBisection {
 
 /// Removes what an interrupted `run` left. Gives whether there was something.
 pub fn sweep(scene: &Scene<'_>) -> Result<bool, Error> {
-    let is_automatic = |state: Option<BisectState>| state.is_some_and(|state| state.is_automatic);
-    if !is_automatic(read(scene)?) {
+    let is_left = || -> Result<bool, Error> {
+        Ok(match read(scene)? {
+            Some(state) => state.is_automatic,
+            None => bisect::is_left(scene.repo),
+        })
+    };
+    if !is_left()? {
         return Ok(false);
     }
     let _lock = bisect::lock(scene.repo, scene.wait)?;
     // The one that was seen may have ended meanwhile.
-    if !is_automatic(read(scene)?) {
+    if !is_left()? {
         return Ok(false);
     }
     bisect::remove(scene.repo)?;
