@@ -34,13 +34,10 @@ blame -L 1,1 auth README.md
 why README.md:1
 ? bisect log
 bisect start
-bisect skip
+? bisect skip
 bisect log
-bisect good
-bisect reset
-bisect start auth auth~2
-bisect bad
-? bisect run -- true
+? bisect good
+? bisect bad
 bisect reset
 bisect run -- sh -c 'test ! -e new.txt'
 ? search nowhere
