@@ -10,9 +10,9 @@
 
 mod agent_servers;
 mod agents;
+mod all_repos;
 mod amend;
 mod batch;
-mod all_repos;
 mod bisect;
 mod blame;
 mod claim;

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use serde_json::Value;
 
 use super::{
-    Context,
+    Context, all_repos,
     environment::Environment,
     error::{CommandError, FailureKind},
     options, parse, program,
@@ -66,6 +66,7 @@ fn run(env: &Environment, line: &CommandLine, monitor: &CallMonitor) -> CommandR
                 env: env.clone(),
                 ui,
                 is_last: false,
+                visited: None,
             };
             let command = cli
                 .command
@@ -80,6 +81,9 @@ fn run(env: &Environment, line: &CommandLine, monitor: &CallMonitor) -> CommandR
                 )),
                 None => command.run(&mut context),
             };
+            if os::trace::has_changed() {
+                all_repos::note(&context);
+            }
             for notice in os::notices::taken() {
                 context.ui.warning(&notice);
             }

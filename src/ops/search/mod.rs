@@ -34,7 +34,7 @@ use crate::{
 const FIRST: usize = 64;
 
 /// Checkpoints of a part at most: a bound for what is kept of them.
-const MOST: usize = 1 << 18;
+const MOST: usize = 1 << 14;
 
 /// Bytes of matches that are kept until their turn comes.
 const KEPT: usize = 8 << 20;
