@@ -34,7 +34,7 @@ Examples:
   In every repository of yours:
     git checkpoint search 'connection pool' --all-repos
   For a script, a match a line as it is found:
-    git checkpoint search -E 'TODO|FIXME' --files --json=lines")]
+    git checkpoint search -E 'timeout|retries' --files --json=lines")]
 pub(super) struct Args {
     /// The pattern; one that begins with a dash comes behind '--'
     pattern: String,
