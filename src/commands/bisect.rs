@@ -15,7 +15,7 @@ use crate::{
     model::selector::Selector,
     ops::{
         Error, Scene,
-        bisect::{self, BisectProgress, BisectStep, BisectVerdict, HeldBisection},
+        bisect::{self, BisectError, BisectProgress, BisectStep, BisectVerdict, HeldBisection},
         file_history::PatchLog,
     },
     os::{
@@ -160,7 +160,7 @@ fn parsed(text: Option<&str>) -> Result<Option<Selector>, CommandError> {
 }
 
 fn held(scene: &Scene<'_>) -> Result<HeldBisection, CommandError> {
-    Ok(bisect::open(scene)?.ok_or(Error::NotBisecting)?)
+    Ok(bisect::open(scene)?.ok_or(Error::from(BisectError::NotBisecting))?)
 }
 
 /// Brings the working tree to the next checkpoint and says which, or shows the result.
@@ -265,7 +265,7 @@ fn automatic(context: &mut Context, opened: &OpenedRepository, args: RunArgs) ->
     let (bad, good) = (parsed(args.bad.as_deref())?, parsed(args.good.as_deref())?);
     let mut held = match bisect::open(&scene)? {
         Some(held) if bad.is_none() && good.is_none() => held,
-        Some(_) => return Err(Error::Bisecting.into()),
+        Some(_) => return Err(Error::from(BisectError::Bisecting).into()),
         None => bisect::start(&scene, bad.as_ref(), good.as_ref(), true)?,
     };
     let is_automatic = held.is_automatic();
@@ -373,7 +373,7 @@ fn log(context: &Context, scene: &Scene<'_>) -> Result<(), CommandError> {
         if context.ui.options().json {
             return context.ui.json(&BisectView::none());
         }
-        return Err(Error::NotBisecting.into());
+        return Err(Error::from(BisectError::NotBisecting).into());
     };
     let view = view(scene, &bisect::look(scene, &held)?, true)?;
     if context.ui.options().json {

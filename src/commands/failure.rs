@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     model::selector::{InvalidSelector, Selector},
-    ops::{Error, SelectorCandidate, ref_transaction::Aftermath},
+    ops::{Error, SelectorCandidate, bisect::BisectError, ref_transaction::Aftermath},
     os::CleanupFailure,
     store,
 };
@@ -221,13 +221,19 @@ impl From<Error> for CommandError {
             Error::RepositoryList { .. } => {
                 of(FailureKind::Fatal).hint("to keep no such list: git config --global checkpoint.repositoryList off")
             }
-            Error::Bisecting => of(FailureKind::Fatal)
+            Error::Bisect(BisectError::Bisecting) => of(FailureKind::Fatal)
                 .hint("continue it: git checkpoint bisect good, bad or skip")
                 .hint("or end it: git checkpoint bisect reset"),
-            Error::NotBisecting => of(FailureKind::Fatal).hint("begin one: git checkpoint bisect start"),
-            Error::NothingToTest => of(FailureKind::NotFound).hint("see the checkpoints: git checkpoint log"),
-            Error::NotInLine { .. } => of(FailureKind::NotFound).hint("see the checkpoints: git checkpoint log"),
-            Error::GoodAfterBad => of(FailureKind::Invalid)
+            Error::Bisect(BisectError::NotBisecting) => {
+                of(FailureKind::Fatal).hint("begin one: git checkpoint bisect start")
+            }
+            Error::Bisect(BisectError::NothingToTest) => {
+                of(FailureKind::NotFound).hint("see the checkpoints: git checkpoint log")
+            }
+            Error::Bisect(BisectError::NotInLine { .. }) => {
+                of(FailureKind::NotFound).hint("see the checkpoints: git checkpoint log")
+            }
+            Error::Bisect(BisectError::GoodAfterBad) => of(FailureKind::Invalid)
                 .hint("the verdicts that were given: git checkpoint bisect log")
                 .hint("begin anew: git checkpoint bisect reset"),
             Error::LineRange { .. } => of(FailureKind::Invalid).hint("use a form such as 10,20 or 10,+5"),

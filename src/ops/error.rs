@@ -141,24 +141,9 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
-    /// A bisection was begun and not ended.
-    #[error("a bisection is in progress")]
-    Bisecting,
-    /// No bisection was begun.
-    #[error("no bisection is in progress")]
-    NotBisecting,
-    /// There is no state with files that a bisection could test.
-    #[error("there is no checkpoint to test")]
-    NothingToTest,
-    /// A checkpoint is none of those that are bisected.
-    #[error("checkpoint {id} is not one of those that are bisected, or has no files")]
-    NotInLine {
-        /// Its first digits.
-        id: String,
-    },
-    /// A good checkpoint is not older than a bad one.
-    #[error("a good checkpoint is not older than a bad one")]
-    GoodAfterBad,
+    /// A bisection cannot go on.
+    #[error(transparent)]
+    Bisect(#[from] super::bisect::BisectError),
     /// No fork point of the checkpoint has that option.
     #[error("checkpoint '{subject}' has no fork point with option '{}'", option.escape_debug())]
     NoOption {

@@ -28,6 +28,29 @@ use crate::{
 
 pub use crate::store::bisect::BisectVerdict;
 
+/// Why a bisection cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum BisectError {
+    /// One was begun and not ended.
+    #[error("a bisection is in progress")]
+    Bisecting,
+    /// None was begun.
+    #[error("no bisection is in progress")]
+    NotBisecting,
+    /// There is no state with files that could be tested.
+    #[error("there is no checkpoint to test")]
+    NothingToTest,
+    /// A checkpoint is none of those that are bisected.
+    #[error("checkpoint {id} is not one of those that are bisected, or has no files")]
+    NotInLine {
+        /// Its first digits.
+        id: String,
+    },
+    /// A good checkpoint is not older than a bad one.
+    #[error("a good checkpoint is not older than a bad one")]
+    GoodAfterBad,
+}
+
 /// How far a bisection is.
 #[derive(Debug)]
 pub struct BisectProgress {
@@ -97,7 +120,7 @@ pub fn start(
 ) -> Result<HeldBisection, Error> {
     let lock = bisect::lock(scene.repo, scene.wait)?;
     if read(scene)?.is_some_and(|state| !state.is_automatic) {
-        return Err(Error::Bisecting);
+        return Err(BisectError::Bisecting.into());
     }
     bisect::remove(scene.repo)?;
     let current = Selector::current();
@@ -179,7 +202,7 @@ pub fn judge(
 ) -> Result<(), Error> {
     let id: Oid = match selector {
         Some(selector) => oid(select::commit(scene, selector)?.1),
-        None => held.state.current.clone().ok_or(Error::NothingToTest)?,
+        None => held.state.current.clone().ok_or(BisectError::NothingToTest)?,
     };
     let mut verdicts = held.state.verdicts.clone();
     verdicts.push((id, verdict));

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::BisectError;
 use crate::{
     model::id::Oid,
     ops::{Error, timeline::FileState},
@@ -57,13 +58,13 @@ impl StateLine {
             group_of[place] = groups.len() - 1;
         }
         if groups.is_empty() {
-            return Err(Error::NothingToTest);
+            return Err(BisectError::NothingToTest.into());
         }
         let mut skipped = vec![false; groups.len()];
         let (mut good, mut bad) = (None, groups.len() - 1);
         for (id, verdict) in verdicts {
             let place = states.iter().position(|state| oid(state.entry.id) == *id);
-            let group = group_of[place.ok_or_else(|| Error::NotInLine {
+            let group = group_of[place.ok_or_else(|| BisectError::NotInLine {
                 id: id.short().to_owned(),
             })?];
             match verdict {
@@ -74,7 +75,7 @@ impl StateLine {
         }
         let first = good.map_or(0, |good| good + 1);
         if first > bad {
-            return Err(Error::GoodAfterBad);
+            return Err(BisectError::GoodAfterBad.into());
         }
         Ok(Self {
             groups,
