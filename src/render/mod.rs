@@ -21,11 +21,8 @@ pub mod fork;
 pub mod format;
 pub mod graph;
 pub mod guide;
-<<<<<<< HEAD
-pub mod import;
-=======
 pub mod html;
->>>>>>> 6a6d4d3 (export: a page of HTML)
+pub mod import;
 pub mod items;
 pub mod markdown;
 pub mod merge;
