@@ -157,6 +157,6 @@ pub(super) fn proposals(context: &mut Context, name: Option<&str>) -> Vec<String
             }
         }
     }
-    found.sort_by(|a, b| b.0.time.cmp(&a.0.time));
+    found.sort_by_key(|row| std::cmp::Reverse(row.0.time));
     found.into_iter().take(SHOWN).map(|(_, command)| command).collect()
 }

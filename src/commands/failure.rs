@@ -227,10 +227,7 @@ impl From<Error> for CommandError {
             Error::Bisect(BisectError::NotBisecting) => {
                 of(FailureKind::Fatal).hint("begin one: git checkpoint bisect start")
             }
-            Error::Bisect(BisectError::NothingToTest) => {
-                of(FailureKind::NotFound).hint("see the checkpoints: git checkpoint log")
-            }
-            Error::Bisect(BisectError::NotInLine { .. }) => {
+            Error::Bisect(BisectError::NothingToTest | BisectError::NotInLine { .. }) => {
                 of(FailureKind::NotFound).hint("see the checkpoints: git checkpoint log")
             }
             Error::Bisect(BisectError::GoodAfterBad) => of(FailureKind::Invalid)

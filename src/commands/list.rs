@@ -281,7 +281,7 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
         }
         Ok(true)
     })?;
-    view.sessions.sort_by(|a, b| b.at.cmp(&a.at));
+    view.sessions.sort_by_key(|row| std::cmp::Reverse(row.at));
     if context.ui.options().json {
         return context.ui.json(&view);
     }
@@ -302,7 +302,7 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     context.ui.page();
     let ui = &context.ui;
     view.each_line(ui.table_width(), &dates, now, &crate::os::host_name(), |line| {
-        ui.data_line(&line)
+        ui.data_line(&line);
     });
     Ok(())
 }

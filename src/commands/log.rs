@@ -171,7 +171,7 @@ fn patches(
     let scene = opened.scene();
     let mut entries = Vec::new();
     let log = list::log(&scene, selector, args.limit, args.since.as_deref(), |entry| {
-        entries.push(entry)
+        entries.push(entry);
     })?;
     let width = (format == PatchFormat::Stat).then(|| context.ui.width());
     let mut changes = PatchLog::new(&scene, format, width);

@@ -51,8 +51,7 @@ const GROUPS: [(&str, StatsGroup); 4] = [
 ];
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let sessions: Result<Vec<_>, CommandError> =
-        args.sessions.iter().map(|text| Ok(failure::selector(text)?)).collect();
+    let sessions: Result<Vec<_>, CommandError> = args.sessions.iter().map(|text| failure::selector(text)).collect();
     let (by, group) = GROUPS
         .into_iter()
         .find(|(word, _)| *word == args.by)

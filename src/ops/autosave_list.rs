@@ -37,6 +37,6 @@ pub fn autosaves(scene: &Scene<'_>) -> Result<Vec<ListedAutosave>, Error> {
             }
         }
     }
-    out.sort_by(|a, b| b.entry.time.cmp(&a.entry.time));
+    out.sort_by_key(|row| std::cmp::Reverse(row.entry.time));
     Ok(out)
 }

@@ -81,7 +81,7 @@ impl RepositoryList {
         let gone: Vec<String> = directories.iter().map(|directory| quoted(directory)).collect();
         self.change(|lines| {
             let stays = |line: &&str| !gone.iter().any(|gone| gone == line);
-            lines.lines().filter(stays).map(|line| format!("{line}\n")).collect()
+            lines.lines().filter(stays).flat_map(|line| [line, "\n"]).collect()
         })
     }
 

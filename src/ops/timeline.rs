@@ -120,6 +120,6 @@ fn autosaves_of(scene: &Scene<'_>, reader: &mut ObjectReader, of: ObjectId) -> R
             states.push(state);
         }
     }
-    states.sort_by(|a, b| b.entry.time.cmp(&a.entry.time));
+    states.sort_by_key(|state| std::cmp::Reverse(state.entry.time));
     Ok(states)
 }

@@ -169,19 +169,16 @@ fn is_of(directory: &Path, path: &Path) -> bool {
             .unwrap_or_default()
     };
     let name = path.file_name().unwrap_or_default();
-    match fs::read_to_string(directory.join("gitdir")) {
-        Ok(text) => {
-            let noted = Path::new(text.trim_end())
-                .parent()
-                .map(Path::to_owned)
-                .unwrap_or_default();
-            noted.file_name() == Some(name) && (noted == path || real(&noted) == real(path))
-        }
-        Err(_) => {
-            let stem = directory.file_name().unwrap_or_default().as_encoded_bytes();
-            let rest = stem.strip_prefix(name.as_encoded_bytes());
-            rest.is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))
-        }
+    if let Ok(text) = fs::read_to_string(directory.join("gitdir")) {
+        let noted = Path::new(text.trim_end())
+            .parent()
+            .map(Path::to_owned)
+            .unwrap_or_default();
+        noted.file_name() == Some(name) && (noted == path || real(&noted) == real(path))
+    } else {
+        let stem = directory.file_name().unwrap_or_default().as_encoded_bytes();
+        let rest = stem.strip_prefix(name.as_encoded_bytes());
+        rest.is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))
     }
 }
 

@@ -103,7 +103,7 @@ fn parse(output: &[u8]) -> Blame {
         let details = blame.commits.entry(commit).or_default();
         match key {
             b"author" => details.author = text(),
-            b"author-mail" => details.email = text().trim_matches(['<', '>']).to_owned(),
+            b"author-mail" => text().trim_matches(['<', '>']).clone_into(&mut details.email),
             b"author-time" => details.authored_at = text().parse().ok().map(|at| Timestamp::from_unix(at, 0)),
             b"author-tz" => {
                 let offset = offset(value);

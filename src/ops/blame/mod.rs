@@ -156,7 +156,7 @@ pub fn blame(scene: &Scene<'_>, request: &BlameRequest) -> Result<BlamedFile, Er
     let wanted = origin::ranges(&text, &request.ranges)?;
     let asked: Vec<LinePlace> = wanted
         .iter()
-        .flat_map(|range| range.clone())
+        .flat_map(Clone::clone)
         .map(|line| LinePlace {
             asked: line,
             here: line,

@@ -85,13 +85,12 @@ impl BlameRun<'_> {
             let source = self.sources.get(&place.asked).cloned().unwrap_or(Source::Unsaved);
             let later = self.later.get(&place.asked).copied();
             let key = (source.clone(), later);
-            let origin = match places.get(&key) {
-                Some(origin) => *origin,
-                None => {
-                    origins.push(self.origin(&source, later)?);
-                    places.insert(key, origins.len() - 1);
-                    origins.len() - 1
-                }
+            let origin = if let Some(origin) = places.get(&key) {
+                *origin
+            } else {
+                origins.push(self.origin(&source, later)?);
+                places.insert(key, origins.len() - 1);
+                origins.len() - 1
             };
             let line = all.get(place.asked as usize).copied().unwrap_or_default();
             lines.push(BlamedText {
@@ -296,6 +295,6 @@ mod tests {
             }
         }
         let several = ranges(text, &["4,5".to_owned(), "1,2".to_owned(), "2,3".to_owned()]).expect("ranges");
-        assert_eq!(several, [0..5]);
+        assert!(several.len() == 1 && several[0] == (0..5));
     }
 }

@@ -147,7 +147,7 @@ pub fn history(scene: &Scene<'_>, request: &FileHistoryRequest) -> Result<FileHi
     }
     let is_whole = states.len() == total;
     walk.run(&states, beginning.filter(|_| is_whole).map(|state| state.tree))?;
-    let mut versions = walk.versions(&states)?;
+    let mut versions = walk.versions(&states);
     if versions.is_empty() {
         return Err(Error::NoMatch {
             spec: request.specs.first().cloned().unwrap_or_default(),
@@ -296,13 +296,12 @@ impl HistoryWalk<'_> {
         if !self.is_wanted(&change.path) {
             return;
         }
-        let track = match self.tracks.remove(&change.path) {
-            Some(track) => track,
-            None => {
-                let track = self.track(change.path.clone(), 0);
-                self.tracks.remove(&change.path);
-                track
-            }
+        let track = if let Some(track) = self.tracks.remove(&change.path) {
+            track
+        } else {
+            let track = self.track(change.path.clone(), 0);
+            self.tracks.remove(&change.path);
+            track
         };
         let is_deletion = change.new.is_none();
         self.runs.push(VersionRun {
@@ -347,7 +346,7 @@ impl HistoryWalk<'_> {
     }
 
     /// The distinct versions: the runs of a file with the same content and path are one.
-    fn versions(self, states: &[FileState]) -> Result<Vec<FileVersion>, Error> {
+    fn versions(self, states: &[FileState]) -> Vec<FileVersion> {
         let mut places: HashMap<(usize, RepoPath, TreeEntryInfo), usize> = HashMap::new();
         let mut out: Vec<FileVersion> = Vec::new();
         let mut runs = self.runs;
@@ -382,7 +381,7 @@ impl HistoryWalk<'_> {
         }
         out.retain(|version| !version.holders.is_empty());
         out.sort_by(|a, b| (a.holders[0], &a.path).cmp(&(b.holders[0], &b.path)));
-        Ok(out)
+        out
     }
 }
 

@@ -8,11 +8,14 @@ use crate::{
     store::{ObjectId, checkpoint::CheckpointCommit},
 };
 
+/// The number of the period that a time is in.
+type Period = fn(Timestamp) -> i64;
+
 /// The checkpoints that the rules for hours, days and weeks keep, of a session's, latest first. As in other tools for
 /// backups, the latest one of a period is kept, and periods without one do not count.
 pub(super) fn kept(rules: &RetentionRules, entries: &[CheckpointCommit]) -> BTreeSet<ObjectId> {
     let mut kept = BTreeSet::new();
-    let periods: [(Option<usize>, fn(Timestamp) -> i64); 3] = [
+    let periods: [(Option<usize>, Period); 3] = [
         (rules.keep_hourly, hour),
         (rules.keep_daily, day),
         (rules.keep_weekly, week),
