@@ -221,7 +221,7 @@ fn history(seed: u64) {
 }
 
 /// Reports an event of the agent Claude Code.
-fn hook(world: &World, event: &str, more: Value) {
+fn hook(world: &World, event: &str, more: &Value) {
     let mut payload = json!({"session_id": "a1", "hook_event_name": event, "cwd": world.repo()});
     payload
         .as_object_mut()
@@ -237,22 +237,22 @@ fn hook(world: &World, event: &str, more: Value) {
 }
 
 fn turn(world: &World, prompt: &str, work: impl FnOnce()) {
-    hook(world, "UserPromptSubmit", json!({"prompt": prompt}));
+    hook(world, "UserPromptSubmit", &json!({"prompt": prompt}));
     work();
-    hook(world, "Stop", json!({}));
+    hook(world, "Stop", &json!({}));
 }
 
 #[test]
 fn turns_are_the_agents_and_what_is_between_them_the_persons() {
     let world = World::with_commit();
     world.git(["config", "checkpoint.agents", "on"]).success();
-    hook(&world, "SessionStart", json!({"source": "startup"}));
+    hook(&world, "SessionStart", &json!({"source": "startup"}));
     turn(&world, "write the lexer\nand nothing else", || {
-        world.file("src/main.txt", "one\nlexer\nthree\n")
+        world.file("src/main.txt", "one\nlexer\nthree\n");
     });
     world.file("src/main.txt", "one\nlexer\nby hand\nthree\n");
     turn(&world, "now the parser", || {
-        world.file("src/main.txt", "one\nlexer\nby hand\nparser\nthree\n")
+        world.file("src/main.txt", "one\nlexer\nby hand\nparser\nthree\n");
     });
     world
         .checkpoint(["decision", "add", "main.txt stays flat", "--reason", "easy to read"])
