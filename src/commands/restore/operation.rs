@@ -25,13 +25,18 @@ pub(in crate::commands) fn report_operation(context: &Context, opened: &OpenedRe
         "the checkpoint was saved during a {}, which is not in progress now",
         operation.kind.word()
     ));
-    let heads: Vec<_> = operation
+    let heads = operation
         .heads
         .iter()
-        .filter(|head| HEADS.contains(&head.name.as_str()))
-        .collect();
-    if let [head] = heads.as_slice() {
-        let hint = format!("to commit it as one: git update-ref {} {}", head.name, head.id);
+        .filter(|head| HEADS.contains(&head.name.as_str()));
+    let ids: Vec<String> = heads.clone().map(|head| head.id.to_string()).collect();
+    if let Some(head) = heads.into_iter().next() {
+        // git refuses to write these files as refs.
+        let hint = format!(
+            "to commit it as one: printf '%s\\n' {} >\"$(git rev-parse --git-path {})\"",
+            ids.join(" "),
+            head.name
+        );
         context.ui.hint("Operation", &hint);
     }
 }

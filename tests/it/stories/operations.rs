@@ -278,3 +278,30 @@ fn a_purge_keeps_the_commits_of_the_operation() {
     assert_eq!(world.git_line(["ls-tree", "checkpoints/s^2", "secret"]), "");
     world.checkpoint(["verify", "--all"]).success();
 }
+
+#[test]
+fn a_restored_index_of_a_merge_comes_with_the_way_to_commit_it_as_one() {
+    let world = branches(false);
+    let side = world.git_line(["rev-parse", "side"]);
+    world.git(["merge", "side"]).code(1);
+    world.checkpoint(["save", "-m", "during the merge"]).success();
+    world.git(["merge", "--abort"]).success();
+    let restored = world.checkpoint(["restore", "@", "--index", "--advice"]);
+    restored
+        .success()
+        .stderr_has("was saved during a merge, which is not in progress now");
+    let text = restored.stderr().replace("\nhint:   ", " ");
+    let line = text.lines().find(|line| line.contains("--git-path MERGE_HEAD"));
+    let command = &line.expect("a hint")[line.unwrap().find("printf").unwrap()..];
+    world.command("sh", ["-e", "-c", command]).run().success();
+    world.file("f", "both\n");
+    world.git(["commit", "-qam", "merged"]).success();
+    let parents = world.git_line(["log", "-1", "--format=%P"]);
+    assert!(parents.contains(&side) && parents.contains(' '), "{parents}");
+    // With the merge in progress there is nothing to report.
+    world.checkpoint(["save", "-m", "after it"]).success();
+    world
+        .checkpoint(["restore", "@", "--index"])
+        .success()
+        .stderr_lacks("in progress");
+}
