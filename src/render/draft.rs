@@ -23,7 +23,7 @@ pub struct DraftView<'a> {
     /// The change, in one word.
     #[schemars(extend("enum" = [
         "added", "answered", "blocked", "changed", "checked", "cleared", "closed", "decided", "done", "dropped", "noted",
-        "opened", "patched", "removed", "reopened", "set", "started",
+        "opened", "patched", "removed", "reopened", "resolved", "set", "started",
     ]))]
     pub outcome: &'static str,
     /// The name of the session.

@@ -29,11 +29,11 @@ pub(in crate::commands) fn report_operation(context: &Context, opened: &OpenedRe
         .heads
         .iter()
         .filter(|head| HEADS.contains(&head.name.as_str()));
-    let ids: Vec<String> = heads.clone().map(|head| head.id.to_string()).collect();
+    let ids: Vec<&str> = heads.clone().map(|head| head.id.short()).collect();
     if let Some(head) = heads.into_iter().next() {
         // git refuses to write these files as refs.
         let hint = format!(
-            "to commit it as one: printf '%s\\n' {} >\"$(git rev-parse --git-path {})\"",
+            "to commit it as one: git rev-parse {} >\"$(git rev-parse --git-path {})\"",
             ids.join(" "),
             head.name
         );

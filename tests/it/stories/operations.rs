@@ -290,9 +290,11 @@ fn a_restored_index_of_a_merge_comes_with_the_way_to_commit_it_as_one() {
     restored
         .success()
         .stderr_has("was saved during a merge, which is not in progress now");
-    let text = restored.stderr().replace("\nhint:   ", " ");
-    let line = text.lines().find(|line| line.contains("--git-path MERGE_HEAD"));
-    let command = &line.expect("a hint")[line.unwrap().find("printf").unwrap()..];
+    let mut lines = restored.stderr().lines();
+    let line = lines
+        .find(|line| line.contains("--git-path MERGE_HEAD"))
+        .expect("a hint");
+    let command = &line[line.find("git rev-parse").expect("a command on one line")..];
     world.command("sh", ["-e", "-c", command]).run().success();
     world.file("f", "both\n");
     world.git(["commit", "-qam", "merged"]).success();
