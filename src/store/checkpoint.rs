@@ -202,7 +202,7 @@ impl Siblings {
     }
 
     /// Adds a directory, unless it would be empty.
-    fn directory(
+    pub(super) fn directory(
         &mut self,
         writer: &Writer,
         name: &str,
@@ -223,21 +223,6 @@ impl Siblings {
             name,
             files.into_iter().map(|(name, id)| (tree::EntryKind::Blob, name, id)),
         )
-    }
-
-    /// Adds a directory of directories of files, with the names given, unless it would be empty.
-    pub fn directories(
-        &mut self,
-        writer: &Writer,
-        name: &str,
-        directories: Vec<(String, Vec<(String, ObjectId)>)>,
-    ) -> Result<(), Error> {
-        let mut entries = Vec::new();
-        for (inner, files) in directories {
-            let files = files.into_iter().map(|(name, id)| (tree::EntryKind::Blob, name, id));
-            entries.push((tree::EntryKind::Tree, inner, write_tree(writer, files)?));
-        }
-        self.directory(writer, name, entries.into_iter())
     }
 
     /// Takes over an entry of another checkpoint's tree as it is.
@@ -383,7 +368,7 @@ fn write_commit(
     writer.write(Kind::Commit, &encoded(&commit))
 }
 
-fn write_tree(
+pub(super) fn write_tree(
     writer: &Writer,
     entries: impl Iterator<Item = (tree::EntryKind, String, ObjectId)>,
 ) -> Result<ObjectId, Error> {

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
+use gix::objs::tree::EntryKind;
+
 use super::{
     Error, Kind, ObjectId, Repository,
     checkpoint::{self, Fault, Siblings, object_id},
@@ -84,7 +86,12 @@ pub fn fold<'p>(
         all[at] = file.chunks;
     }
     let directories = all.into_iter().enumerate().map(|(n, chunks)| (n.to_string(), chunks));
-    siblings.directories(writer, DIRECTORY, directories.collect())?;
+    let mut entries = Vec::new();
+    for (name, chunks) in directories {
+        let chunks = chunks.into_iter().map(|(name, id)| (EntryKind::Blob, name, id));
+        entries.push((EntryKind::Tree, name, checkpoint::write_tree(writer, chunks)?));
+    }
+    siblings.directory(writer, DIRECTORY, entries.into_iter())?;
     Ok(Ok(()))
 }
 
