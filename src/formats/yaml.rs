@@ -200,7 +200,7 @@ mod tests {
             (&"[".repeat(100_000), "valid YAML"),
             (&"[".repeat(100), "nested deeper"),
             (&"- ".repeat(100), "nested deeper"),
-            ("a: 1\na: 2", "stands twice"),
+            ("a: 1\na: 2", "duplicate key"),
             ("a: *b", "valid YAML"),
             ("? [1]\n: 2", "not a text"),
             ("a: 1\n---\nb: 2", "several documents"),

@@ -237,8 +237,8 @@ mod tests {
     fn bad_input_is_refused_with_its_reason() {
         let deep = "[".repeat(10_000);
         let cases = [
-            (r#"{"a":1,"a":2}"#, "stands twice"),
-            (r#"{"x":{"a":1,"b":2,"a":3}}"#, "stands twice"),
+            (r#"{"a":1,"a":2}"#, "duplicate key"),
+            (r#"{"x":{"a":1,"b":2,"a":3}}"#, "duplicate key"),
             (deep.as_str(), "recursion limit"),
             ("{", "it ends within an object"),
             ("1 2", "trailing"),

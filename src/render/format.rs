@@ -84,7 +84,7 @@ mod tests {
             Template::parse("%(nonsense)", &["id"])
                 .expect_err("unknown")
                 .to_string(),
-            "unknown atom 'nonsense'; there are id"
+            "unknown field 'nonsense'; available: id"
         );
         assert_eq!(Template::parse("%(id", &["id"]), Err(InvalidFormat::Open));
         assert_eq!(Template::parse("%z", &["id"]), Err(InvalidFormat::Stray));

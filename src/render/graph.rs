@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_fork_is_drawn_beside_its_source() {
         let rows = [
-            row(4, "newest"),
+            row(4, "latest"),
             row(3, "on the fork"),
             row(2, "middle"),
             row(1, "first"),

@@ -1,3 +1,5 @@
+//! The page: nothing of others is markup, nothing is fetched, and long chats are cut with a word.
+
 use super::*;
 use crate::model::{document::tests::sample, outline::Contents, record::ForkOption};
 
