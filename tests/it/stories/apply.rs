@@ -211,9 +211,9 @@ fn added_on_both_sides() {
         &[
             ("bytes", "not text"),
             ("differ", "added on both sides"),
-            ("kind", "renamed, or a file against a folder"),
+            ("kind", "renamed, or a file against a directory"),
             ("link", "not text"),
-            ("place", "renamed, or a file against a folder"),
+            ("place", "renamed, or a file against a directory"),
         ],
     );
     assert!(text(&world, "differ").starts_with("<<<<<<< present\nnow\n=======\nthen\n>>>>>>> checkpoint "));
@@ -269,7 +269,7 @@ fn modes_links_and_renames() {
             world.file("private", private.replace('7', "secret"));
         },
     );
-    apply(&world, &[("now-name", "renamed, or a file against a folder")]);
+    apply(&world, &[("now-name", "renamed, or a file against a directory")]);
     assert_eq!(text(&world, "run"), LINES.replace('1', "then").replace('7', "now"));
     assert_eq!(bits(&world, "run"), 0o700, "it may be run now, and by nobody else");
     // Changes follow a file to its new name, whichever side gave it.

@@ -113,7 +113,7 @@ fn what_was_done_before_the_kill_is_taken_back_as_well() {
     world
         .checkpoint(["restore", "--abort", "-n"])
         .success()
-        .stdout_has("differs")
+        .stdout_has("changed")
         .stdout_lacks("Went back");
     world.checkpoint(["status"]).success().stdout_has("interrupted");
     world.checkpoint(["restore", "--continue"]).success();

@@ -43,7 +43,7 @@ fn committed_work_is_not_taken_back_unasked() {
         let refused = world.checkpoint(["restore", "s"]);
         refused
             .code(4)
-            .stderr_has("it would take back what was committed since")
+            .stderr_has("it would revert what was committed since")
             .stderr_has(&by)
             .stderr_has("keep what was committed since: git checkpoint apply");
         assert_eq!(
