@@ -58,7 +58,7 @@ pub(super) struct Args {
     /// Search the contents and the names of the files in snapshots; alone, or with what --in names
     #[arg(long)]
     files: bool,
-    /// Only this session, or <remote>/<session>; may be given several times
+    /// Only this session, or one of a remote, such as origin/auth; may be given several times
     #[arg(long = "session", value_name = "NAME")]
     sessions: Vec<String>,
     /// Only checkpoints saved at or after this date, such as '2 days ago'

@@ -1,6 +1,6 @@
 //! The directory `transcript/` next to a document: for each session file of an agent a directory of chunks, in order.
 //!
-//! Chunks end at the ends of lines. One that has [`SMALL`] bytes never changes; a shorter one, if it is the last, is
+//! Chunks end at the ends of lines. One that has `SMALL` bytes never changes; a shorter one, if it is the last, is
 //! written again with what is added, so that short turns do not leave thousands of files, and a save still writes
 //! little more than what is new.
 
