@@ -25,7 +25,7 @@ pub struct FileState {
     pub tree: ObjectId,
     /// HEAD at save time; on an unborn branch the empty commit that stands for it.
     pub head: ObjectId,
-    /// Whether it is an autosave, beside the chain.
+    /// Whether it is an autosave, next to the chain.
     pub is_autosave: bool,
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// The name of the server in the agents' configurations.
 pub const SERVER: &str = "git-checkpoint";
 
-/// How an agent is told of the server.
+/// How an agent registers the server.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerCommands {
     /// The agent's name on the command line.

@@ -34,7 +34,7 @@ impl OriginKind {
 /// Who wrote a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineAuthor {
-    /// Nobody knows yet.
+    /// Not known yet.
     Unknown,
     /// A person.
     Person {

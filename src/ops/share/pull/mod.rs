@@ -101,7 +101,7 @@ pub enum PullOutcome {
         /// How many came.
         theirs: usize,
     },
-    /// Both went on, and were merged.
+    /// Both continued, and were merged.
     Merged {
         /// How many checkpoints were only here.
         ours: usize,
