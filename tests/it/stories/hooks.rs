@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::time::{Duration, Instant};
 
-use crate::support::{PROGRAM, World};
+use crate::support::{PROGRAM, World, copy_program};
 
 /// A world with hooks installed, a session, and the user's own post-commit hook, which fails.
 fn hooked() -> World {
@@ -206,7 +206,7 @@ fn a_program_that_is_gone_is_passed_over_without_a_word() {
     let copy = world.root().join("it's here");
     fs::create_dir(&copy).unwrap();
     let copy = copy.join("git-checkpoint");
-    fs::copy(PROGRAM, &copy).unwrap();
+    copy_program(&world, &copy);
     world.command(&copy, ["start", "s"]).run().success();
     world.command(&copy, ["hooks", "install"]).run().success();
     world.file("a", "1");

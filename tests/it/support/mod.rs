@@ -23,7 +23,7 @@ pub use output::Output;
 pub use spawned::Spawned;
 #[cfg(unix)]
 pub use terminal::Terminal;
-pub use world::{PROGRAM, World, as_nobody};
+pub use world::{PROGRAM, World, as_nobody, copy_program};
 
 mod self_test;
 

@@ -153,7 +153,6 @@ impl World {
             ("PATH", path),
             ("HOME", self.home().into()),
             ("XDG_CONFIG_HOME", self.home().join(".config").into()),
-            ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
             ("GIT_CONFIG_NOSYSTEM", "1".into()),
             ("GIT_CEILING_DIRECTORIES", self.root().into()),
             ("GIT_AUTHOR_NAME", "Ana Author".into()),
@@ -188,6 +187,17 @@ pub struct Run<'w> {
     limit: Duration,
 }
 
+/// A copy of the built program at `to`.
+///
+/// A process of its own writes it: a descriptor that this process had open for writing could be inherited by a child
+/// that another thread starts at that moment, and the copy would be "busy" until that child has called `exec`.
+pub fn copy_program(world: &World, to: &Path) {
+    world
+        .command("cp", [OsStr::new(PROGRAM), to.as_os_str()])
+        .run()
+        .success();
+}
+
 /// Runs the built program as an unprivileged user, for whom permissions count; `None`, and a line that says so, where
 /// the tests do not run as root or there is no `setpriv`.
 pub fn as_nobody<A: AsRef<OsStr>>(world: &World, args: impl IntoIterator<Item = A>) -> Option<Output> {
@@ -200,7 +210,7 @@ pub fn as_nobody<A: AsRef<OsStr>>(world: &World, args: impl IntoIterator<Item = 
     }
     // The program itself may lie where nobody may look.
     let program = world.root().join("git-checkpoint");
-    fs::copy(PROGRAM, &program).unwrap();
+    copy_program(world, &program);
     let mut all: Vec<OsString> = ["--reuid=65534", "--regid=65534", "--clear-groups"]
         .map(Into::into)
         .to_vec();
