@@ -235,7 +235,18 @@ impl Fold {
             ending: Ending::Open,
             model: None,
             tokens: TokenUsage::default(),
+            cost_micros: None,
         });
+    }
+
+    /// Counts a cost in US dollars that the agent recorded for a response of the latest turn.
+    pub(super) fn cost(&mut self, dollars: Option<f64>) {
+        let own = self.turn.as_deref();
+        if let (Some(micros), Some(turn)) = (dollars.and_then(micros), &mut self.state.turn)
+            && own.is_none_or(|key| key == turn.key)
+        {
+            turn.cost_micros = Some(turn.cost_micros.unwrap_or(0).saturating_add(micros));
+        }
     }
 
     /// Gives a turn that began without a prompt its subject.
@@ -407,6 +418,16 @@ impl Fold {
         change(&mut self.state.tasks);
         self.tasks_changed = true;
     }
+}
+
+/// Millionths of a dollar; `None` for what is no price.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the range is checked"
+)]
+fn micros(dollars: f64) -> Option<u64> {
+    (0.0..1e9).contains(&dollars).then(|| (dollars * 1e6).round() as u64)
 }
 
 /// The first line of a prompt that has visible text, short enough for a list.

@@ -21,12 +21,15 @@ mod opencode;
 mod pi;
 mod qwen;
 mod reader;
+pub mod session_file;
 mod transcript;
 
 #[cfg(test)]
 mod tests;
 
 use serde_json::Value;
+
+use session_file::{SessionCopy, SessionFile};
 
 pub use fold::{Fold, MessageUpdate, State};
 pub use reader::{Reader, Reading, read};
@@ -78,6 +81,18 @@ pub trait Agent: Sync + std::fmt::Debug {
 
     /// Takes one record: a line, or the whole document or text.
     fn take(&self, record: &Value, fold: &mut Fold);
+
+    /// A session file of this agent, written back for another directory or under another id; the error is why not.
+    fn session_file(&self, copy: &SessionCopy<'_>) -> Result<SessionFile, String> {
+        let _ = copy;
+        Err(format!("{} resumes no files", self.title()))
+    }
+
+    /// The command by which the agent resumes the session of this id; empty where it cannot.
+    fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
+        let _ = id;
+        Vec::new()
+    }
 }
 
 /// Every agent, in the order in which a file is offered to them.

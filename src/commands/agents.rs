@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Context, agent_servers,
+    Context, agent_servers, agent_texts,
     error::{CommandError, FailureKind},
+    hooks,
     opening::{self, IdentityArgs},
 };
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
         setup::{self, HooksEdit, HooksState},
     },
     render::{
-        agents::{AgentEventRow, AgentHooksRow, AgentHooksView, AgentRow, AgentsView, diff},
+        agents::{AgentEventRow, AgentHooksRow, AgentHooksView, AgentRow, AgentTextRow, AgentsView, diff},
         text::TextLine,
     },
     store::agents::Binding,
@@ -50,6 +51,15 @@ pub(super) struct EnableArgs {
     /// Only register the tool server with the agents, by their own commands; see 'git checkpoint mcp'
     #[arg(long, conflicts_with = "all_repos")]
     mcp: bool,
+    /// Give the agents a skill as well: when to save, go back, fork and resume
+    #[arg(long)]
+    skill: bool,
+    /// Put a paragraph about it between two markers of AGENTS.md, and of CLAUDE.md if there is one
+    #[arg(long)]
+    agents_md: bool,
+    /// Leave git's own hooks alone, which save a checkpoint for each commit
+    #[arg(long)]
+    no_git_hooks: bool,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -123,9 +133,16 @@ pub(super) fn enable(args: EnableArgs, context: &mut Context) -> Result<(), Comm
         return agent_servers::enable(context, &chosen, &program, args.dry_run);
     }
     let mut edits = Vec::new();
-    for adapter in chosen {
+    let mut texts = Vec::new();
+    for adapter in &chosen {
         let path = path(context, adapter)?;
-        edits.push((adapter, setup::enable(adapter, &path, &program, args.dry_run)?));
+        edits.push((*adapter, setup::enable(adapter, &path, &program, args.dry_run)?));
+    }
+    if args.skill {
+        texts.extend(agent_texts::skills(context, &chosen, args.dry_run)?);
+    }
+    if args.agents_md {
+        texts.extend(agent_texts::paragraphs(&opened, args.dry_run)?);
     }
     let extent = if args.all_repos {
         Extent::User
@@ -135,7 +152,28 @@ pub(super) fn enable(args: EnableArgs, context: &mut Context) -> Result<(), Comm
     if !args.dry_run {
         enrollment::set(&opened.scene(), extent, true)?;
     }
-    report(context, "enable", &edits, args.dry_run, Some(extent))
+    let git_hooks = if args.no_git_hooks {
+        None
+    } else {
+        let done = hooks::add_default(&opened, context, args.dry_run);
+        if let Err(error) = &done {
+            context
+                .ui
+                .warning(&format!("git's own hooks were left as they are: {}", error.message()));
+        }
+        done.ok()
+    };
+    report(
+        context,
+        "enable",
+        Report {
+            edits: &edits,
+            texts,
+            git_hooks,
+            extent: Some(extent),
+            dry_run: args.dry_run,
+        },
+    )
 }
 
 pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), CommandError> {
@@ -162,7 +200,19 @@ pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), Co
     if let (Some(extent), false) = (extent, args.dry_run) {
         enrollment::set(&opened.scene(), extent, false)?;
     }
-    report(context, "disable", &edits, args.dry_run, extent)?;
+    let texts = if args.all {
+        agent_texts::remove(context, &opened, args.dry_run)?
+    } else {
+        Vec::new()
+    };
+    let parts = Report {
+        edits: &edits,
+        texts,
+        git_hooks: None,
+        extent,
+        dry_run: args.dry_run,
+    };
+    report(context, "disable", parts)?;
     if edits.is_empty() && !args.dry_run {
         context
             .ui
@@ -171,13 +221,25 @@ pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), Co
     Ok(())
 }
 
-fn report(
-    context: &Context,
-    action: &'static str,
-    edits: &[(&Adapter, HooksEdit)],
-    dry_run: bool,
+/// What `enable` and `disable` did.
+struct Report<'a> {
+    edits: &'a [(&'a Adapter, HooksEdit)],
+    /// Skills and paragraphs.
+    texts: Vec<HooksEdit>,
+    /// Hooks of git that call this program now.
+    git_hooks: Option<Vec<&'static str>>,
     extent: Option<Extent>,
-) -> Result<(), CommandError> {
+    dry_run: bool,
+}
+
+fn report(context: &Context, action: &'static str, parts: Report<'_>) -> Result<(), CommandError> {
+    let Report {
+        edits,
+        texts,
+        git_hooks,
+        extent,
+        dry_run,
+    } = parts;
     let row = |(adapter, edit): &(&Adapter, HooksEdit)| {
         let file = edit.path.display().to_string();
         let shown = dry_run && edit.changes();
@@ -199,6 +261,19 @@ fn report(
             Extent::User => "user",
         }),
         agents: edits.iter().map(row).collect(),
+        texts: texts
+            .iter()
+            .map(|edit| {
+                let file = edit.path.display().to_string();
+                AgentTextRow {
+                    changed: edit.changes(),
+                    diff: (dry_run && edit.changes())
+                        .then(|| diff(&file, edit.before.as_deref(), edit.after.as_deref())),
+                    file,
+                }
+            })
+            .collect(),
+        git_hooks,
     };
     if context.ui.options().json {
         return context.ui.json(&view);

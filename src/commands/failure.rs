@@ -212,6 +212,8 @@ impl From<Error> for CommandError {
             Error::NoCommits { .. } | Error::Unrelated { .. } => {
                 of(FailureKind::NotFound).hint("compare the checkpoints themselves: git checkpoint compare")
             }
+            Error::AgentSession { .. } => of(FailureKind::Refused)
+                .hint("start with the saved context instead: git checkpoint resume --format prompt"),
             Error::PathTaken { .. } | Error::AgentFile { .. } | Error::Random(_) | Error::Journal { .. } => {
                 of(FailureKind::Fatal)
             }

@@ -8,13 +8,16 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
     failure,
-    opening::{self, IdentityArgs},
+    opening::{self, IdentityArgs, OpenedRepository},
     pathspecs::Pathspecs,
     restore::with_progress,
+    resume_agent::agent_name,
+    turns::{self, AgentPlace},
 };
 use crate::{
-    model::{document::Document, name::ShortName},
+    model::{document::Document, name::ShortName, step::quoted},
     ops::{
+        agent::resumption,
         compare::{self, Comparison, SideChanges},
         fork::{self, ForkOutcome, ForkPlan, ForkTarget},
     },
@@ -22,6 +25,7 @@ use crate::{
         diff, fork as render, patch,
         slot::Slot,
         text::{Text, TextLine},
+        turns::AgentSessionView,
     },
     store::{
         self,
@@ -42,6 +46,8 @@ Examples:
     git checkpoint switch -
   Next to your current work, in its own directory:
     git checkpoint fork auth~2 --name try-winnow --worktree ../try
+  With a copy of the coding agent's session, which goes on there:
+    git checkpoint fork @ --name try-winnow --worktree ../try --agent-session
   One session for each option of a fork point, each in its directory:
     git checkpoint fork @ --option nom --worktree ../nom --option winnow --worktree ../winnow")]
 pub(super) struct Args {
@@ -60,6 +66,10 @@ pub(super) struct Args {
     /// The new branch in that working tree; 'checkpoint/' and the session's name, unless given
     #[arg(long = "branch", value_name = "BRANCH", requires = "worktrees")]
     branches: Vec<String>,
+    /// Give each fork a copy of the coding agent's session, its latest or that of this agent, under an id of its own
+    #[arg(long, value_name = "AGENT", num_args = 0..=1, value_parser = agent_name)]
+    #[expect(clippy::option_option, reason = "clap's form of an option with an optional value")]
+    agent_session: Option<Option<String>>,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -133,17 +143,26 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let forks = with_progress(context, |progress| Ok(fork::fork(&opened.scene(), &request, progress)?))?;
     failure::warn_aftermath(&context.ui, &forks.aftermath);
     let made = forks.made;
+    let mut sessions = Vec::new();
+    if let Some(agent) = &args.agent_session {
+        for forked in &made {
+            sessions.push(agent_session(context, &opened, forked, agent.as_deref())?);
+        }
+    }
     if context.ui.options().json {
         context.ui.json(&json!({
             "schema": "git-checkpoint.fork/1",
             "dry_run": false,
-            "forks": made.iter().map(json_of).collect::<Vec<_>>(),
+            "forks": made.iter().zip(sessions.iter().map(Some).chain(std::iter::repeat(None))).map(json_of).collect::<Vec<_>>(),
         }))?;
     } else if context.ui.options().quiet == 0 {
         let current = store::current::read(opened.scene().repo).ok();
         let current = current.and_then(|current| current.session).map(|session| session.name);
         for forked in &made {
             context.ui.data(text_of(forked, current.as_ref() == Some(&forked.name)));
+        }
+        for view in &sessions {
+            context.ui.data(view.text(false));
         }
     }
     let incomplete = made
@@ -287,8 +306,47 @@ fn text_of(forked: &ForkOutcome, is_current: bool) -> Text {
     })
 }
 
-fn json_of(forked: &ForkOutcome) -> serde_json::Value {
+/// Gives a fork its own session of the coding agent.
+fn agent_session(
+    context: &Context,
+    opened: &OpenedRepository,
+    forked: &ForkOutcome,
+    agent: Option<&str>,
+) -> Result<AgentSessionView, CommandError> {
+    let Some(kept) = resumption::kept(&forked.document, agent) else {
+        let message = format!("'{}' was forked, but it keeps no such session of an agent", forked.name);
+        return Err(
+            CommandError::new(FailureKind::NotFound, message).hint("see which turns there are: git checkpoint turns")
+        );
+    };
+    let root = match &forked.worktree {
+        Some(made) => made.path.clone(),
+        None => store::work_tree(opened.scene().repo)?.to_owned(),
+    };
+    let place = AgentPlace {
+        root: &root,
+        is_copy: true,
+        dry_run: false,
+    };
+    let session = turns::session_ref(&forked.document, &forked.name);
+    let mut view = turns::view_of(&turns::in_place(
+        context,
+        opened,
+        session,
+        &forked.document,
+        &kept,
+        &place,
+    )?);
+    if forked.worktree.is_some() {
+        let directory = quoted(&root.display().to_string());
+        view.command = format!("cd {directory} && {}", view.command);
+    }
+    Ok(view)
+}
+
+fn json_of((forked, agent): (&ForkOutcome, Option<&AgentSessionView>)) -> serde_json::Value {
     json!({
+        "agent": agent,
         "id": oid(forked.id),
         "digest": forked.digest,
         "session": forked.name,

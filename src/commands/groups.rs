@@ -12,6 +12,7 @@ macro_rules! page_lines {
   finding          search, file history, blame, bisect, statistics
   sharing          hand a session over through a remote
   scripting        scripts, agents, JSON, the shell prompt
+  skill            for agents: when to save, go back, fork and resume
   safety           promises, tests, limits, removing everything
   plain-git        the same with git alone
   install          manual pages, completion, static binaries
@@ -119,7 +120,9 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Time travel",
-        &["restore", "apply", "undo", "redo", "fork", "merge", "compare"],
+        &[
+            "restore", "apply", "undo", "redo", "turns", "rewind", "fork", "merge", "compare",
+        ],
     ),
     ("Find", &["search", "blame", "why", "bisect", "stats"]),
     (

@@ -20,7 +20,10 @@ use super::{
 };
 use crate::{
     os,
-    render::{guide, schemas, text::Text},
+    render::{
+        guide, schemas,
+        text::{Text, TextLine},
+    },
     store::config::{self, SETTINGS},
 };
 
@@ -62,6 +65,9 @@ pub(super) struct Guide {
     pub(super) source: &'static str,
 }
 
+/// The page for coding agents, which is also what a skill of theirs says.
+pub(super) const SKILL: &str = "skill";
+
 /// All of them, in the order in which they are listed.
 pub(super) const GUIDES: &[Guide] = &[
     Guide {
@@ -93,6 +99,12 @@ pub(super) const GUIDES: &[Guide] = &[
         about: "scripts, agents, JSON, the shell prompt",
         section: 7,
         source: include_str!("guides/scripting.md"),
+    },
+    Guide {
+        name: SKILL,
+        about: "for agents: when to save, go back, fork and resume",
+        section: 7,
+        source: include_str!("guides/skill.md"),
     },
     Guide {
         name: "safety",
@@ -166,7 +178,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             .copied()
             .collect::<Vec<_>>();
         let text = layout::page(found, &words, true, context.ui.width().clamp(40, 80));
-        return show(context, &words, Text::block(&text), Some(found), &page.join("-"));
+        let mut text = Text::block(&text);
+        // An agent that asks for help as an agent means itself.
+        if let (["agent"], Some(skill)) = (&*words, GUIDES.iter().find(|guide| guide.name == SKILL)) {
+            text.push(TextLine::new());
+            text.append(guide::text(skill.source, context.ui.width()));
+        }
+        return show(context, &words, text, Some(found), &page.join("-"));
     }
     let guide = GUIDES.iter().find(|guide| [guide.name] == *words);
     let columns = context.ui.width();

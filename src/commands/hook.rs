@@ -38,8 +38,6 @@ const WAIT: Duration = Duration::from_secs(20);
 const INPUT_TIME: Duration = Duration::from_secs(3);
 /// The largest payload that is read. A plug-in hands over a whole conversation.
 const INPUT_SIZE: u64 = 256 << 20;
-/// The longest context that is injected, in characters.
-const CONTEXT_SIZE: usize = 6_000;
 /// The variable that shows the worker that it is one.
 const GUARD: &str = "CHECKPOINT_AGENT_HOOK";
 
@@ -134,7 +132,7 @@ fn inject(
     let Some(name) = agent::session_of(&scene, adapter, event)? else {
         return Ok(());
     };
-    let Some((text, state)) = resume::prompt_of(&scene, &name, CONTEXT_SIZE)? else {
+    let Some((text, state)) = resume::prompt_of(&scene, &name, resume::PROMPT_SIZE)? else {
         return Ok(());
     };
     if agent::is_news(&scene, adapter, event, &state)?

@@ -9,6 +9,7 @@
 )]
 
 mod agent_servers;
+mod agent_texts;
 mod agents;
 mod all_repos;
 mod amend;
@@ -53,6 +54,7 @@ mod request;
 mod resident;
 mod restore;
 mod resume;
+mod resume_agent;
 mod save;
 mod search;
 mod setup;
@@ -66,6 +68,7 @@ mod step;
 mod summary;
 mod switch;
 mod tokens;
+mod turns;
 pub mod ui;
 mod undelete;
 mod usage;
@@ -206,6 +209,8 @@ commands! {
     "apply" Apply(restore::ApplyArgs) => restore::apply,
     "undo" Undo(restore::UndoArgs) => restore::undo,
     "redo" Redo(restore::RedoArgs) => restore::redo,
+    "turns" Turns(turns::Args) => turns::run,
+    "rewind" Rewind(turns::RewindArgs) => turns::rewind,
     "merge" Merge(merge::Args) => merge::run,
     "fork" Fork(fork::Args) => fork::run,
     "compare" Compare(fork::CompareArgs) => fork::compare,

@@ -6,7 +6,7 @@ use super::{
     failure,
     list::{self, DateArg},
     opening::{self, IdentityArgs, OpenedRepository},
-    picker, put_aside, share,
+    picker, put_aside, resume_agent, share,
 };
 use crate::{
     model::{
@@ -53,6 +53,8 @@ Examples:
     git checkpoint resume --apply
   An older state, by name:
     git checkpoint resume auth-refactor@before-merge
+  Go on in the agent, on this or another machine:
+    git checkpoint resume --agent
   A session that was fetched from a remote:
     git checkpoint resume origin/auth
   See what could be resumed:
@@ -90,6 +92,11 @@ pub(super) struct Args {
     /// Leave an autosave that is newer alone
     #[arg(long, overrides_with = "recover")]
     no_recover: bool,
+    /// Put the session of the coding agent into place, its latest or that of this agent, and print the command that
+    /// resumes it; an agent without one starts with the saved context
+    #[arg(long, value_name = "AGENT", num_args = 0..=1, value_parser = resume_agent::agent_name)]
+    #[expect(clippy::option_option, reason = "clap's form of an option with an optional value")]
+    agent: Option<Option<String>>,
     /// Exit with 6 when the project is not as the checkpoint left it
     #[arg(long)]
     fail_on_drift: bool,
@@ -157,6 +164,11 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
         resume::resume(&opened.scene(), selector.as_ref(), args.max_age)?
     };
     let resumed = recover(context, &opened, &args, resumed)?;
+    if let Some(agent) = &args.agent {
+        let document = &resumed.checkpoint.document;
+        let (name, is_tip) = (&resumed.session, resumed.is_tip);
+        return resume_agent::resume(context, &opened, name, document, is_tip, agent.as_deref());
+    }
     let selector = oid(resumed.checkpoint.entry.id);
     if args.way.is_any() && (context.ui.options().json || args.format == "json") {
         let within = serde_json::to_value(view(&resumed, opened.scene().now)).unwrap_or_default();
@@ -442,6 +454,9 @@ pub(super) fn prompt_of(
         format!("{} {} {report}", checkpoint.digest, resumed.draft),
     )))
 }
+
+/// The longest context that an agent's hook injects, in characters.
+pub(super) const PROMPT_SIZE: usize = 6_000;
 
 fn candidates(context: &mut Context, opened: &OpenedRepository, dates: &age::DateStyle) -> Result<(), CommandError> {
     let scene = opened.scene();

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     model::time::Timestamp,
     ops::{
-        Error,
+        Error, agent,
         chat::ChatLength,
         events::TRIGGERS,
         status::{self, CurrentSession, StatusReport},
@@ -130,6 +130,18 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 "unreadable lines ({}) of the draft are passed over",
                 lines.join(", ")
             ));
+        }
+        for failed in agent::take_errors(&scene)? {
+            if let Some(error) = &failed.error {
+                context.ui.warning(&format!(
+                    "the hook of {} failed at a {} {}: {}",
+                    failed.agent,
+                    error.occasion,
+                    age::age(error.at, scene.now),
+                    error.detail
+                ));
+                context.ui.hint("Agents", "see all agents: git checkpoint agents");
+            }
         }
         for (key, place) in &unknown {
             context

@@ -29,6 +29,7 @@ pub mod report;
 mod schema;
 pub mod selector;
 pub mod session;
+pub mod splice;
 pub mod step;
 pub mod time;
 pub mod transcript;

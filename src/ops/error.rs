@@ -50,6 +50,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A session of an agent cannot be written back.
+    #[error("cannot write the session back for {agent}: {reason}")]
+    AgentSession {
+        /// The agent's name for people.
+        agent: &'static str,
+        /// Reason, in words.
+        reason: String,
+    },
     /// An agent's file of hooks cannot be read or written.
     #[error("cannot {action} '{path}': {}", crate::os::reason(source))]
     AgentFile {

@@ -1,4 +1,4 @@
-//! The user's editor, on the user's terminal.
+//! Programs of the user's own on the user's terminal: the editor, a coding agent.
 
 use std::io;
 use std::path::Path;
@@ -15,4 +15,16 @@ pub fn open_editor(editor: &str, file: &Path) -> io::Result<bool> {
     // The file is an argument of its own, so that no name is taken for a command.
     shell.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(file);
     Ok(shell.status()?.success())
+}
+
+/// Runs a program on the user's terminal and waits for its end. Gives whether it succeeded.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program takes the terminal over, as a child of a shell does"
+)]
+pub fn run_attached(words: &[String]) -> io::Result<bool> {
+    let Some((program, rest)) = words.split_first() else {
+        return Ok(true);
+    };
+    Ok(Command::new(program).args(rest).status()?.success())
 }

@@ -47,7 +47,7 @@ pub use cleanup::CleanupFailure;
 #[cfg(not(unix))]
 pub use dir::set_mode;
 pub use directory::{Room, fill, publish_directory, room, shallow};
-pub use editor::open_editor;
+pub use editor::{open_editor, run_attached};
 pub use file::{
     Owner, Sharing, age, create_dir_durable, file_id, links, open_regular, open_regular_sized, private_dir,
     private_file, read_exact_at, read_regular, regular, same_file, sync_dir, temporary_dir, touch, without_waiting,

@@ -146,6 +146,22 @@ pub struct AgentHooksView {
     pub extent: Option<&'static str>,
     /// Each agent.
     pub agents: Vec<AgentHooksRow>,
+    /// Skills, and paragraphs for agents in files of the project.
+    pub texts: Vec<AgentTextRow>,
+    /// Hooks of git that call this program; null where they were not asked for or could not be added.
+    pub git_hooks: Option<Vec<&'static str>>,
+}
+
+/// A file with a text for agents.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AgentTextRow {
+    /// The file.
+    pub file: String,
+    /// Whether it changes.
+    pub changed: bool,
+    /// The change as a unified diff, in a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
 }
 
 /// One agent's file.
@@ -191,6 +207,27 @@ impl AgentHooksView {
             if let Some(trust) = row.trust {
                 text.push(TextLine::plain(format!("  to do: {trust}")));
             }
+        }
+        for row in &self.texts {
+            let word = match (self.action, row.changed, self.dry_run) {
+                ("enable", true, false) => "text written to ",
+                ("enable", true, true) => "text would be written to ",
+                ("enable", false, _) => "text is in ",
+                (_, true, false) => "text removed from ",
+                (_, true, true) => "text would be removed from ",
+                (_, false, _) => continue,
+            };
+            text.push(TextLine::plain(word).with(Slot::Path, row.file.clone()));
+            if let Some(diff) = &row.diff {
+                text.append(super::patch::text(diff.as_bytes()));
+            }
+        }
+        if let Some(hooks) = self.git_hooks.as_ref().filter(|hooks| !hooks.is_empty()) {
+            let word = if self.dry_run { "would call" } else { "call" };
+            text.push(TextLine::plain(format!(
+                "git hooks     {} {word} git-checkpoint",
+                hooks.join(", ")
+            )));
         }
         let extent = match (self.action, self.extent) {
             ("enable", Some("user")) => "in all your repositories",

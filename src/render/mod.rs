@@ -44,3 +44,4 @@ pub mod stats;
 pub mod step;
 pub mod table;
 pub mod text;
+pub mod turns;

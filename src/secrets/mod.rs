@@ -20,7 +20,6 @@ mod redact;
 mod rules;
 mod scan;
 mod settings;
-mod splice;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -33,7 +32,6 @@ pub use json::JsonFinding;
 pub use packed::{PackedFinding, PackedReport, UnsearchedData};
 pub use scan::Scanner;
 pub use settings::{Error, OwnRule, RedactionMode, RedactionSettings};
-pub use splice::splice;
 pub use stream::ChunkRedactor;
 
 /// Beginning of every marker.

@@ -50,6 +50,9 @@ pub struct Binding {
     /// Its last event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<LastEvent>,
+    /// The last event that failed, until somebody was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<LastEvent>,
     /// Whether the agent reported the end of its session.
     #[serde(default)]
     pub ended: bool,
@@ -135,6 +138,31 @@ pub fn write(repo: &Repository, binding: &Binding) -> Result<(), Error> {
     os::private_dir(&directory, sharing(repo)).map_err(failed)?;
     let path = directory.join(file_name(&binding.agent, &binding.agent_session));
     os::replace(&path, &json::to_bytes(binding), sharing(repo), false).map_err(Error::io("write", path))
+}
+
+/// Forgets that an event failed, once it was said.
+pub fn forget_error(repo: &Repository, binding: &Binding, wait: std::time::Duration) -> Result<(), Error> {
+    let _lock = lock(repo, &binding.agent, &binding.agent_session, wait)?;
+    let mut now = read(repo, &binding.agent, &binding.agent_session);
+    if now.error == binding.error {
+        now.error = None;
+        write(repo, &now)?;
+    }
+    Ok(())
+}
+
+/// Removes bindings whose last event is older than this. An agent that resumes such a session is bound anew.
+pub fn clean(repo: &Repository, before: Timestamp) -> Result<(), Error> {
+    for binding in all(repo)? {
+        if binding.last.as_ref().is_some_and(|last| last.at < before) {
+            let path = path(repo, &binding.agent, &binding.agent_session);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", path)(error)),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
 }
 
 /// All bindings, the latest event first. Damaged files are left out.

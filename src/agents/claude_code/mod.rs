@@ -4,11 +4,14 @@
 //! line is its `uuid`. Lines form a tree by `parentUuid`, but their order in the file is the order in which they were
 //! said, also where a parent is missing or a chain goes in a circle; so the order counts, and the tree does not.
 
+mod write;
+
 use serde_json::{Value, json};
 
 use super::{
     Agent, Fold, Sample, blocks,
     fold::details,
+    session_file::{SessionCopy, SessionFile},
     transcript::{Ending, HelperRun, TaskItem, TokenUsage, task_status},
 };
 use crate::model::{chat::Role, record::TaskStatus, time::Timestamp};
@@ -113,6 +116,14 @@ impl Agent for ClaudeCode {
             known if SILENT.contains(&known) => {}
             other => fold.unknown(other),
         }
+    }
+
+    fn session_file(&self, copy: &SessionCopy<'_>) -> Result<SessionFile, String> {
+        write::session_file(copy)
+    }
+
+    fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
+        vec!["claude", "--resume", id]
     }
 }
 

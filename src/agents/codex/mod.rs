@@ -6,11 +6,14 @@
 //! the same. The old ones have no ids: theirs are a chain of digests, so that the copy of a parent's history at the
 //! beginning of a fork gives the parent's ids, however often it was copied.
 
+mod write;
+
 use serde_json::{Value, json};
 
 use super::{
     Agent, Fold, Sample, blocks,
     fold::details,
+    session_file::{SessionCopy, SessionFile},
     transcript::{Ending, HelperRun, TaskItem, TokenUsage, task_status},
 };
 use crate::model::{chat::Role, time::Timestamp};
@@ -102,6 +105,14 @@ impl Agent for Codex {
             "world_state" | "session_state" | "ghost_snapshot" | "inter_agent_communication" => {}
             other => fold.unknown(other),
         }
+    }
+
+    fn session_file(&self, copy: &SessionCopy<'_>) -> Result<SessionFile, String> {
+        write::session_file(copy)
+    }
+
+    fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
+        vec!["codex", "resume", id]
     }
 }
 

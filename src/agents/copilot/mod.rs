@@ -3,11 +3,14 @@
 //! The identity of a message is that of its event. Events of a helper carry its `agentId`. Tokens come in an event of
 //! their own right before the answer that they were used for.
 
+mod write;
+
 use serde_json::{Value, json};
 
 use super::{
     Agent, Fold, Sample, blocks,
     fold::details,
+    session_file::{SessionCopy, SessionFile},
     transcript::{Ending, HelperRun, TokenUsage, task_status},
 };
 use crate::model::{chat::Role, time::Timestamp};
@@ -141,6 +144,14 @@ impl Agent for Copilot {
             known if SILENT.iter().any(|beginning| known.starts_with(beginning)) => {}
             other => fold.unknown(other),
         }
+    }
+
+    fn session_file(&self, copy: &SessionCopy<'_>) -> Result<SessionFile, String> {
+        write::session_file(copy)
+    }
+
+    fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
+        vec!["copilot", "--resume", id]
     }
 }
 

@@ -4,10 +4,13 @@
 //! resume brings all messages again with new times and less in them, and `$rewindTo`. The same id may stand for a
 //! message of the model and for the answers of its tools, so an answer goes by the id of its call.
 
+mod write;
+
 use serde_json::{Value, json};
 
 use super::{
     Agent, Fold, Layout, Sample, blocks,
+    session_file::{SessionCopy, SessionFile},
     transcript::{Ending, HelperRun, TaskItem, TokenUsage, task_status},
 };
 use crate::model::{chat::Role, time::Timestamp};
@@ -61,6 +64,14 @@ impl Agent for Gemini {
             return;
         }
         message(record, false, fold);
+    }
+
+    fn session_file(&self, copy: &SessionCopy<'_>) -> Result<SessionFile, String> {
+        write::session_file(copy)
+    }
+
+    fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
+        vec!["gemini", "--resume", id]
     }
 }
 

@@ -225,10 +225,14 @@ pub fn named(name: &str) -> Option<&'static Adapter> {
 impl Adapter {
     /// The file of hooks, for a home directory and the value of [`Self::variable`].
     pub fn path(&self, home: &Path, moved: Option<&str>) -> PathBuf {
+        self.directory(home, moved).join(self.file)
+    }
+
+    /// The agent's directory, for a home directory and the value of [`Self::variable`].
+    pub fn directory(&self, home: &Path, moved: Option<&str>) -> PathBuf {
         moved
             .filter(|path| !path.is_empty())
             .map_or_else(|| home.join(self.directory), PathBuf::from)
-            .join(self.file)
     }
 
     /// Occasion of an event of this agent; `None` for one that is not registered.

@@ -82,7 +82,9 @@ pub fn read(occasion: Occasion, payload: &Value) -> Option<HookEvent> {
         occasion,
         session,
         source: text(&["source"]),
-        turn: text(&["prompt_id", "turn_id", "parentID", "leaf", "generation_id"]),
+        // Pi's leaf before the answer is that of the turn before.
+        turn: text(&["prompt_id", "turn_id", "parentID", "generation_id"])
+            .or_else(|| text(&["leaf"]).filter(|_| occasion != Occasion::Prompt)),
         cwd: text(&["cwd", "directory"]).or_else(|| first_root(payload)),
         transcript,
         conversation: payload.get("export").map(by_lines),
@@ -157,6 +159,14 @@ mod tests {
         let cline = json!({ "taskId": "t", "workspaceRoots": ["/p"], "agent_id": "agent_1" });
         let event = read(Occasion::TurnEnd, &cline).expect("a session");
         assert_eq!((event.cwd.as_deref(), event.helper), (Some("/p"), None));
+    }
+
+    #[test]
+    fn the_leaf_is_a_turn_only_where_the_turn_ends() {
+        let pi = json!({ "session_id": "s", "leaf": "0a1b2c3d" });
+        let of = |occasion| read(occasion, &pi).and_then(|event| event.turn);
+        assert_eq!(of(Occasion::Prompt), None);
+        assert_eq!(of(Occasion::TurnEnd).as_deref(), Some("0a1b2c3d"));
     }
 
     #[test]

@@ -29,7 +29,11 @@ export const GitCheckpoint = async ({ client, directory }) => {
   const turn = async (event, id) => {
     const all = await messages(id)
     const user = all.filter((message) => message.info?.role === "user").pop()
-    call(event, { sessionID: id, directory, parentID: user?.info?.id, export: { info: { id }, messages: all } })
+    let info = { id, directory }
+    try {
+      info = (await client.session.get({ path: { id } })).data || info
+    } catch {}
+    call(event, { sessionID: id, directory, parentID: user?.info?.id, export: { info, messages: all } })
   }
   return {
     "chat.message": async (input, output) => {

@@ -1,9 +1,12 @@
 //! OpenCode: what `opencode export` writes, one document with the session, its messages and their parts.
 
+mod write;
+
 use serde_json::Value;
 
 use super::{
     Agent, Fold, Layout, Sample, blocks,
+    session_file::{SessionCopy, SessionFile},
     transcript::{Ending, HelperRun, TaskItem, TokenUsage, task_status},
 };
 use crate::model::{chat::Role, time::Timestamp};
@@ -58,6 +61,14 @@ impl Agent for OpenCode {
             fold.release_turn();
             self::message(message, fold);
         }
+    }
+
+    fn session_file(&self, copy: &SessionCopy<'_>) -> Result<SessionFile, String> {
+        write::session_file(copy)
+    }
+
+    fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
+        vec!["opencode", "--session", id]
     }
 }
 
@@ -145,6 +156,7 @@ fn assistant(info: &Value, id: &str, parts: &[Value], at: Timestamp, fold: &mut 
     let used = info.get("tokens").map(tokens);
     if let Some(used) = used {
         fold.usage(Some(id), used);
+        fold.cost(info.get("cost").and_then(Value::as_f64));
     }
     if let Some(message) = fold.say(id, at, Role::Assistant, said) {
         if !model.is_empty() {

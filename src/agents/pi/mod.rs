@@ -2,10 +2,13 @@
 //!
 //! An entry that does not hang on the latest one begins another branch: the person went back in the conversation.
 
+mod write;
+
 use serde_json::{Value, json};
 
 use super::{
     Agent, Fold, Sample, blocks,
+    session_file::{SessionCopy, SessionFile},
     transcript::{Ending, TokenUsage},
 };
 use crate::model::{chat::Role, time::Timestamp};
@@ -68,6 +71,14 @@ impl Agent for Pi {
             "custom" | "custom_message" | "label" | "thinking_level_change" => {}
             other => fold.unknown(other),
         }
+    }
+
+    fn session_file(&self, copy: &SessionCopy<'_>) -> Result<SessionFile, String> {
+        write::session_file(copy)
+    }
+
+    fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
+        vec!["pi", "--session", id]
     }
 }
 
@@ -136,6 +147,7 @@ fn assistant(given: &Value, id: &str, at: Timestamp, fold: &mut Fold) {
     fold.model(&model);
     let used = given.get("usage").map(tokens);
     let new = used.map(|used| fold.usage(Some(id), used));
+    fold.cost(given.pointer("/usage/cost/total").and_then(Value::as_f64));
     if let Some(said) = fold.say(id, at, Role::Assistant, parts(given.get("content"))) {
         if !model.is_empty() {
             said.message.meta.insert("model".into(), model.into());

@@ -1,9 +1,12 @@
 //! Qwen Code: `~/.qwen/projects/<slug>/chats/<session>.jsonl`, parts as of Gemini in lines as of Claude Code.
 
+mod write;
+
 use serde_json::{Value, json};
 
 use super::{
     Agent, Fold, Sample, blocks, gemini,
+    session_file::{SessionCopy, SessionFile},
     transcript::{Ending, TaskItem, TokenUsage, task_status},
 };
 use crate::model::{chat::Role, time::Timestamp};
@@ -86,6 +89,14 @@ impl Agent for Qwen {
             "system" => system(record, &id, at, fold),
             other => fold.unknown(other),
         }
+    }
+
+    fn session_file(&self, copy: &SessionCopy<'_>) -> Result<SessionFile, String> {
+        write::session_file(copy)
+    }
+
+    fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
+        vec!["qwen", "--resume", id]
     }
 }
 

@@ -44,6 +44,9 @@ fn one(scene: &Scene<'_>, selector: &str, entry: &str) -> Result<(), String> {
     if matches!(format.make, ExportWriter::Page) {
         return Err("this format differs after each save, so that there would always be something to save".to_owned());
     }
+    if matches!(format.make, ExportWriter::Agent(_)) {
+        return Err("a session file of an agent is made by 'export' alone".to_owned());
+    }
     let top = store::work_tree(scene.repo).map_err(|error| error.to_string())?;
     let full = place(top, Path::new(path))?;
     if export::is_in_git_dir(scene, &full) {

@@ -19,18 +19,24 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
     failure,
-    opening::{self, IdentityArgs},
+    opening::{self, IdentityArgs, OpenedRepository},
+    turns,
 };
 use crate::{
+    agents::{self, Agent},
     formats::{self, Attachment, ExportExtent, ExportFiles, ExportInput, OmittedContent, System, UnexportedCounts},
     model::{binary_text, json as stored, outline::Contents},
-    ops::export::{self, ExportScope, ExportedCheckpoint},
+    ops::{
+        agent::resumption,
+        export::{self, ExportScope, ExportedCheckpoint},
+        select,
+    },
     os,
     render::{
         document::{self, DocumentSource, block},
         receipt::SkippedPath,
     },
-    store::checkpoint::oid,
+    store::{self, checkpoint::oid},
 };
 
 /// A format: a name on the command line with a line of help.
@@ -52,6 +58,8 @@ enum ExportWriter {
     Page,
     /// The files of another system.
     Foreign(System, ExportExtent),
+    /// The session file of a coding agent, for this working tree.
+    Agent(&'static dyn Agent),
 }
 
 /// The formats of our own; those of other systems come from their table.
@@ -88,7 +96,15 @@ static FORMATS: LazyLock<Vec<FormatName>> = LazyLock::new(|| {
             make: ExportWriter::Foreign(*system, writer.extent()),
         })
     });
-    OWN.into_iter().chain(foreign).map(FormatName).collect()
+    let agents = agents::ALL
+        .iter()
+        .filter(|agent| !agent.resume_command("id").is_empty());
+    let agents = agents.map(|agent| ExportFormat {
+        name: agent.name(),
+        about: "the agent's own session file, to be resumed in this directory",
+        make: ExportWriter::Agent(*agent),
+    });
+    OWN.into_iter().chain(foreign).chain(agents).map(FormatName).collect()
 });
 
 /// The value of `--format`, completed and checked by the list.
@@ -171,7 +187,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             }
         }
         ExportWriter::Json => ExportScope::Files,
-        ExportWriter::Note(_) | ExportWriter::Page | ExportWriter::Foreign(..) => ExportScope::Note,
+        ExportWriter::Note(_) | ExportWriter::Page | ExportWriter::Foreign(..) | ExportWriter::Agent(_) => {
+            ExportScope::Note
+        }
     };
     let opened = opening::open(context, &IdentityArgs::default())?;
     if let Some(path) = named(&args)
@@ -197,6 +215,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         ExportWriter::Note(make) => (with_source(&exported, make).into_bytes(), Vec::new()),
         ExportWriter::Page => (page, Vec::new()),
         ExportWriter::Json => (everything(&exported), omissions::of_ours(&exported)),
+        ExportWriter::Agent(agent) => (agent_session(&args, agent, &opened, context)?, Vec::new()),
         ExportWriter::Foreign(system, ExportExtent::File) => {
             let (written, left_out) = foreign(&exported, system);
             let (name, bytes) = written.0.into_iter().next().unwrap_or_default();
@@ -332,6 +351,30 @@ fn into(context: &Context, path: &Path, note: &[u8], dry_run: bool) -> Result<bo
     Ok(true)
 }
 
+/// The session file of a coding agent, with the paths of this working tree.
+fn agent_session(
+    args: &Args,
+    agent: &'static dyn Agent,
+    opened: &OpenedRepository,
+    context: &Context,
+) -> Result<Vec<u8>, CommandError> {
+    let scene = opened.scene();
+    let found = select::checkpoint(&scene, &failure::selector(&args.selector)?)?;
+    let document = &found.checkpoint.document;
+    let Some(kept) = resumption::kept(document, Some(agent.name())) else {
+        let message = format!("the checkpoint keeps no session of {}", agent.title());
+        return Err(CommandError::new(FailureKind::NotFound, message).hint(format!(
+            "start {} with the saved context: git checkpoint resume --agent {}",
+            agent.title(),
+            agent.name()
+        )));
+    };
+    let directory = turns::directory_of(context, agent.name())?;
+    let read = |path: &Path| os::read_regular(&directory.join(path)).ok();
+    let root = store::work_tree(scene.repo)?;
+    Ok(resumption::file(&scene, document, &kept, root, None, &read)?.bytes)
+}
+
 /// The bytes of a format that is one file.
 fn contents_bytes(exported: &ExportedCheckpoint, make: ExportWriter) -> Vec<u8> {
     match make {
@@ -339,6 +382,8 @@ fn contents_bytes(exported: &ExportedCheckpoint, make: ExportWriter) -> Vec<u8> 
         ExportWriter::Json => everything(exported),
         // Refused before: it needs more than the checkpoint.
         ExportWriter::Page => Vec::new(),
+        // It is made for a place, which only the command knows.
+        ExportWriter::Agent(_) => Vec::new(),
         ExportWriter::Foreign(system, _) => {
             let files = foreign(exported, system).0.0.into_iter();
             files.map(|(_, bytes)| bytes).next().unwrap_or_default()

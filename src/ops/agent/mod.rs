@@ -6,8 +6,10 @@
 //! and a turn has a key, so that a second report of it saves nothing.
 
 pub mod enrollment;
+pub mod resumption;
 pub mod setup;
 mod transcript;
+pub mod turns;
 
 use sha2::{Digest as _, Sha256};
 
@@ -29,6 +31,7 @@ use crate::{
         chat::hex,
         document::CheckpointKind,
         name::ShortName,
+        time::Timestamp,
         turn::Ending,
     },
     store::{
@@ -38,6 +41,9 @@ use crate::{
         worktree_id,
     },
 };
+
+/// How long a session of an agent without events stays bound.
+const KEPT_DAYS: i64 = 90;
 
 /// The result of an event.
 #[derive(Debug)]
@@ -90,15 +96,35 @@ pub fn handle(
         binding.transcript.clone_from(&event.transcript);
     }
     binding.ended = event.occasion == Occasion::SessionEnd;
-    binding.last = Some(LastEvent {
+    let last = LastEvent {
         occasion: event.occasion.word().to_owned(),
         at: scene.now,
         outcome: outcome.to_owned(),
         detail,
         took: took(),
-    });
+    };
+    if result.is_err() {
+        binding.error = Some(last.clone());
+    }
+    binding.last = Some(last);
     bindings::write(scene.repo, &binding)?;
+    if event.occasion == Occasion::SessionStart {
+        let before = scene.now.to_chrono() - chrono::TimeDelta::days(KEPT_DAYS);
+        if let Some(before) = Timestamp::from_unix_millis(before.timestamp_millis()) {
+            bindings::clean(scene.repo, before)?;
+        }
+    }
     result
+}
+
+/// The failures of hooks that nobody was told of yet; they count as told then.
+pub fn take_errors(scene: &Scene<'_>) -> Result<Vec<Binding>, Error> {
+    let mut failed = bindings::all(scene.repo)?;
+    failed.retain(|binding| binding.error.is_some());
+    for binding in &failed {
+        bindings::forget_error(scene.repo, binding, scene.wait)?;
+    }
+    Ok(failed)
 }
 
 fn act(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding) -> Result<EventOutcome, Error> {
@@ -221,8 +247,12 @@ fn save_turn(
     from: Option<(&HookEvent, transcript::TurnFacts)>,
 ) -> Result<CheckpointOutcome, Error> {
     let mut request = request(CheckpointKind::Turn, &open.subject);
-    let (model, tokens) = from.map_or((None, None), |(event, facts)| {
-        (facts.model.or_else(|| event.model.clone()), facts.tokens)
+    let (model, tokens, cost_micros) = from.map_or((None, None, None), |(event, facts)| {
+        (
+            facts.model.or_else(|| event.model.clone()),
+            facts.tokens,
+            facts.cost_micros,
+        )
     });
     request.turn = Some(AgentTurn {
         agent: binding.agent.clone(),
@@ -234,6 +264,7 @@ fn save_turn(
         outcome,
         model,
         tokens,
+        cost_micros,
         ..AgentTurn::default()
     });
     save::save(scene, request)
@@ -331,6 +362,14 @@ pub fn session_of(scene: &Scene<'_>, adapter: &Adapter, event: &HookEvent) -> Re
         return Ok(None);
     };
     Ok(session_choice::by_identity(scene, session)?.map(|chosen| chosen.name))
+}
+
+/// Notes that an agent's session has this context: what it was given back is all that it is to know.
+pub fn mark_known(scene: &Scene<'_>, agent: &str, agent_session: &str, context: &str) -> Result<(), Error> {
+    let _ordered = bindings::lock(scene.repo, agent, agent_session, scene.wait)?;
+    let mut binding = bindings::read(scene.repo, agent, agent_session);
+    binding.injected = Some(hex(&Sha256::digest(context)));
+    Ok(bindings::write(scene.repo, &binding)?)
 }
 
 /// Whether this context differs from the one that the agent's session got last; it counts as injected then. Agents keep

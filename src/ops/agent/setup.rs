@@ -115,6 +115,17 @@ pub fn state(adapter: &Adapter, path: &Path, program: &str) -> HooksState {
     }
 }
 
+/// Edits a text file of the user: `change` gives its new content, or `None` where the file goes.
+pub fn edit_text(
+    path: &Path,
+    dry_run: bool,
+    change: impl FnOnce(Option<&str>) -> Option<String>,
+) -> Result<HooksEdit, Error> {
+    let before = read(path)?;
+    let after = change(before.as_deref());
+    write(path, before, after, dry_run)
+}
+
 fn refused(path: &Path, error: &settings::SettingsError) -> Error {
     Error::AgentSettings {
         path: path.display().to_string(),

@@ -31,6 +31,7 @@ use super::{
     sessions::{CheckpointLog, SessionTable},
     stats::StatsView,
     step::{StepList, StepView},
+    turns::{AgentSessionReport, RewindView, TurnsView},
 };
 use crate::model::document::Document;
 use made::made;
@@ -52,6 +53,7 @@ use Source::{File, Type};
 const SOURCES: &[(&str, Source)] = &[
     ("agent-hooks", Type(made::<AgentHooksView>)),
     ("agent-servers", Type(made::<AgentServersView>)),
+    ("agent-session", Type(made::<AgentSessionReport>)),
     ("agents", Type(made::<AgentsView>)),
     ("amend", Type(made::<AmendView<'_>>)),
     ("autosaves", Type(made::<AutosaveTable>)),
@@ -104,6 +106,7 @@ const SOURCES: &[(&str, Source)] = &[
     ("restore", Type(made::<RestoreReceipt<'_>>)),
     ("resume", Type(made::<Resume<'_>>)),
     ("resume-prompt", Type(made::<ResumePromptView<'_>>)),
+    ("rewind", Type(made::<RewindView>)),
     ("search", Type(made::<SearchView>)),
     ("setup", File(include_str!("setup.json"))),
     ("show", Type(made::<CheckpointView<'_>>)),
@@ -116,6 +119,7 @@ const SOURCES: &[(&str, Source)] = &[
     ("text", File(include_str!("text.json"))),
     ("tokens", File(include_str!("tokens.json"))),
     ("trash", File(include_str!("trash.json"))),
+    ("turns", Type(made::<TurnsView>)),
     ("unbundle", File(include_str!("unbundle.json"))),
     ("undelete", File(include_str!("undelete.json"))),
     ("verify", File(include_str!("verify.json"))),

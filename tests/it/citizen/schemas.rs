@@ -268,6 +268,7 @@ enable claude-code pi --mcp --dry-run
 disable --mcp --dry-run
 enable claude-code codex
 ? agents
+turns
 disable --all
 hooks install
 hooks status

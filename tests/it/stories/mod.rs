@@ -56,5 +56,6 @@ mod session;
 mod steps;
 mod transcript_copy;
 mod transcripts;
+mod turns;
 mod undo;
 mod way_back;

@@ -16,10 +16,10 @@ use crate::{
     agents::{SessionFacts, lines},
     model::{
         chat::hex,
+        splice,
         transcript::{TranscriptInfo, TranscriptPart},
     },
     ops::{Error, Scene, chat::SessionChat, redact::Redactor},
-    secrets,
     store::{chat::PendingMessage, transcripts},
 };
 
@@ -221,7 +221,7 @@ impl TranscriptCopy {
             if after == value {
                 text
             } else {
-                secrets::splice(&text, &value, &after)
+                splice::splice(&text, &value, &after)
                     .unwrap_or_else(|| after.to_string() + if text.ends_with('\n') { "\n" } else { "" })
             }
         } else {

@@ -1,0 +1,117 @@
+//! `resume --agent`: the agent's own session goes on here; another agent starts with the saved context.
+
+use super::{
+    Context,
+    error::{CommandError, FailureKind},
+    opening::OpenedRepository,
+    turns::{self, AgentPlace},
+};
+use crate::{
+    agents::hooks::adapter::ADAPTERS,
+    model::{document::Document, name::ShortName},
+    ops::agent::resumption::{self, KeptSession},
+    os,
+    render::turns::{AgentSessionReport, AgentSessionView},
+    store,
+};
+
+/// The names that `--agent` takes.
+pub(super) fn agent_name(name: &str) -> Result<String, String> {
+    if ADAPTERS.iter().any(|adapter| adapter.name == name) {
+        return Ok(name.to_owned());
+    }
+    let names: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.name).collect();
+    Err(format!("agents: {}", names.join(", ")))
+}
+
+/// Puts the agent's session of a checkpoint into place, prints the command that goes on with it, and at a terminal offers
+/// to run it. `is_tip` says that the checkpoint is the session's latest: an earlier one gives a copy that ends there.
+pub(super) fn resume(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    session: &ShortName,
+    document: &Document,
+    is_tip: bool,
+    agent: Option<&str>,
+) -> Result<(), CommandError> {
+    let Some(kept) = resumption::kept(document, agent) else {
+        return with_context(context, session, document, agent);
+    };
+    let root = store::work_tree(opened.scene().repo)?.to_owned();
+    let place = AgentPlace {
+        root: &root,
+        is_copy: !is_tip,
+        dry_run: false,
+    };
+    let target = turns::session_ref(document, session);
+    let resumed = turns::in_place(context, opened, target, document, &kept, &place)?;
+    let view = turns::view_of(&resumed);
+    print(context, session, view)?;
+    offer(context, &kept, &[resumed.import, resumed.command])
+}
+
+/// An agent that has no session here starts one with the saved context.
+fn with_context(
+    context: &mut Context,
+    session: &ShortName,
+    document: &Document,
+    agent: Option<&str>,
+) -> Result<(), CommandError> {
+    let Some((name, words)) = agent.and_then(|name| Some((name, resumption::prompt_command(name)?))) else {
+        let message = format!("session '{session}' keeps no session of an agent");
+        return Err(CommandError::new(FailureKind::NotFound, message)
+            .hint("name the agent that is to start with the saved context: --agent claude-code")
+            .hint("let agents save their sessions: git checkpoint enable"));
+    };
+    let title = crate::agents::named(name).map_or(name, |agent| agent.title());
+    let command = format!(
+        "{} \"$(git checkpoint resume {} --format prompt)\"",
+        words.join(" "),
+        session
+    );
+    let _ = document;
+    let view = AgentSessionView {
+        agent: name.to_owned(),
+        title: title.to_owned(),
+        id: None,
+        file: None,
+        written: false,
+        import: None,
+        command,
+    };
+    print(context, session, view)
+}
+
+fn print(context: &mut Context, session: &ShortName, view: AgentSessionView) -> Result<(), CommandError> {
+    if context.ui.options().json {
+        return context.ui.json(&AgentSessionReport {
+            schema: "git-checkpoint.agent-session/1",
+            dry_run: false,
+            session: session.to_string(),
+            agent: view,
+        });
+    }
+    context.ui.data(view.text(false));
+    Ok(())
+}
+
+/// Runs the commands if a person at the terminal says so.
+fn offer(context: &Context, kept: &KeptSession, commands: &[Vec<String>]) -> Result<(), CommandError> {
+    if !context.ui.can_ask() {
+        return Ok(());
+    }
+    let title = kept.agent.title();
+    if !context.ui.confirm(&format!("start {title} now?"), "--agent")? {
+        return Ok(());
+    }
+    for words in commands.iter().filter(|words| !words.is_empty()) {
+        let done = os::run_attached(words).map_err(|error| {
+            let message = format!("cannot start '{}': {}", words[0], os::reason(&error));
+            CommandError::new(FailureKind::Fatal, message)
+        })?;
+        if !done {
+            return Err(CommandError::new(FailureKind::Fatal, format!("'{}' failed", words[0])));
+        }
+    }
+    Ok(())
+}

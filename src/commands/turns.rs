@@ -1,0 +1,322 @@
+//! `turns` and `rewind`: the turns of coding agents, and going back to one of them.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    Context,
+    error::{CommandError, FailureKind},
+    failure,
+    list::DateArg,
+    opening::{self, IdentityArgs, OpenedRepository},
+    restore::{self, RestoreView},
+    resume,
+};
+use crate::{
+    agents::hooks::adapter,
+    model::{document::Document, path::RepoPath, turn::TokenUsage},
+    ops::{
+        agent::{
+            self,
+            resumption::{self, KeptSession, ResumePlace, ResumedSession},
+            turns::{self, RewindTarget, SavedTurn},
+        },
+        restore as op,
+    },
+    render::turns::{AgentSessionView, RewindView, TurnRow, TurnsView},
+    store::{self, checkpoint::oid, current::SessionRef},
+};
+
+/// How many turns are listed.
+const LISTED: usize = 30;
+
+/// List the turns of a coding agent, with their prompts and files
+///
+/// A turn is a prompt and all that the agent did for it, saved as one checkpoint by the hooks that 'git checkpoint enable'
+/// sets up. The latest turn is the last line.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  The turns of the current session:
+    git checkpoint turns
+  With the files that each one changed:
+    git checkpoint turns --files
+  Go back to the state after turn 4, or to before the latest one:
+    git checkpoint rewind 4
+    git checkpoint rewind")]
+pub(super) struct Args {
+    /// The session, or a checkpoint up to which turns are listed
+    #[arg(value_name = "SESSION")]
+    selector: Option<String>,
+    /// List the files that each turn changed
+    #[arg(long)]
+    files: bool,
+    /// List all turns, not the last 30 alone
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    date: DateArg,
+}
+
+/// Go back to the state after an earlier turn of an agent
+///
+/// The files come back as the turn left them, and the agent gets a copy of its session that ends there, under an id of
+/// its own, with the command that resumes it. Without a number, the latest turn is taken back: the files are as they
+/// were before its prompt. The present is saved first, and 'git checkpoint undo' brings it back.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  See what would happen, then take back the latest turn:
+    git checkpoint rewind --dry-run
+    git checkpoint rewind
+  The state after turn 4:
+    git checkpoint rewind 4
+  The state before turn 4, edits by hand included:
+    git checkpoint rewind 4 --before
+  Not what you wanted:
+    git checkpoint undo")]
+pub(super) struct RewindArgs {
+    /// The number of the turn, as 'git checkpoint turns' lists it
+    #[arg(value_name = "TURN")]
+    turn: Option<usize>,
+    /// Go back to before the turn
+    #[arg(long, requires = "turn")]
+    before: bool,
+    /// The session; the current one by default
+    #[arg(long = "of", value_name = "SESSION")]
+    of: Option<String>,
+    /// Leave the files as they are, and give the agent its session alone
+    #[arg(long)]
+    conversation_only: bool,
+    /// Show what would be done
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Override the safety checks; what is in the way is saved first
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    whom: IdentityArgs,
+}
+
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let dates = args.date.style(context)?;
+    let selector = args.selector.as_deref().map(failure::selector).transpose()?;
+    let found = turns::turns(&opened.scene(), selector.as_ref())?;
+    let sum = |total: TokenUsage, turn: &SavedTurn| total.plus(turn.turn.tokens.unwrap_or_default());
+    let costs: Vec<f64> = found
+        .turns
+        .iter()
+        .filter_map(|turn| dollars(turn.turn.cost_micros))
+        .collect();
+    let omitted = if args.all {
+        0
+    } else {
+        found.turns.len().saturating_sub(LISTED)
+    };
+    let view = TurnsView {
+        schema: "git-checkpoint.turns/1",
+        session: found.session.to_string(),
+        tokens: found.turns.iter().fold(TokenUsage::default(), sum),
+        cost: (!costs.is_empty()).then(|| costs.iter().sum()),
+        turns: found.turns.iter().skip(omitted).map(row).collect(),
+        omitted,
+    };
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
+    if view.turns.is_empty() {
+        context
+            .ui
+            .hint("Turns", "save each turn of your agents: git checkpoint enable");
+    } else if context.ui.options().quiet == 0 {
+        let columns = context.ui.table_width();
+        context.ui.data(if args.files {
+            view.files_text()
+        } else {
+            view.text(opened.scene().now, &dates, columns)
+        });
+    }
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no sum of money is that large")]
+fn dollars(micros: Option<u64>) -> Option<f64> {
+    micros.filter(|micros| *micros > 0).map(|micros| micros as f64 / 1e6)
+}
+
+fn row(turn: &SavedTurn) -> TurnRow {
+    let about = turn.turn.clone();
+    TurnRow {
+        n: turn.n,
+        id: oid(turn.id),
+        before: turn.before.map(oid),
+        agent: about.agent,
+        agent_session: about.agent_session,
+        key: about.key,
+        subject: about.subject,
+        started_at: about.started_at,
+        ended_at: about.ended_at,
+        outcome: about.outcome.word(),
+        model: about.model,
+        tokens: about.tokens,
+        cost: dollars(about.cost_micros),
+        files: about.files,
+        files_omitted: about.files_omitted,
+        follows_edits: turn.follows_edits,
+    }
+}
+
+pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &args.whom)?;
+    let selector = args.of.as_deref().map(failure::selector).transpose()?;
+    let target = turns::rewind_target(&opened.scene(), args.turn, args.before, selector.as_ref())?;
+    let restored = restore::bringing(context, &opened, |progress| {
+        let request = op::RestoreRequest {
+            selector: turns::selector_of(target.to),
+            pathspecs: Vec::new(),
+            directory: RepoPath::new(""),
+            dry_run: args.dry_run,
+            index: false,
+            files: !args.conversation_only,
+            record: false,
+            overlay: false,
+            force: args.force,
+            reverts: false,
+        };
+        Ok(op::restore(&opened.scene(), &request, progress)?)
+    })?;
+    let is_refused = !restored.refusals().is_empty();
+    let kept = resumption::kept(&target.document, Some(&target.turn.turn.agent));
+    let resumed = match &kept {
+        Some(kept) if !is_refused => {
+            let session = session_ref(&target.document, &target.session);
+            let root = store::work_tree(opened.scene().repo)?.to_owned();
+            Some(in_place(
+                context,
+                &opened,
+                session,
+                &target.document,
+                kept,
+                &AgentPlace {
+                    root: &root,
+                    is_copy: true,
+                    dry_run: args.dry_run,
+                },
+            )?)
+        }
+        _ => None,
+    };
+    // What was taken back is not to be told to the agent again as what is missing.
+    if let Some(resumed) = resumed.as_ref().filter(|_| !args.dry_run)
+        && let Some((_, state)) = resume::prompt_of(&opened.scene(), &target.session, resume::PROMPT_SIZE)?
+    {
+        agent::mark_known(&opened.scene(), resumed.agent, &resumed.id, &state)?;
+    }
+    let agent = resumed.as_ref().map(view_of);
+    let force = force_line(&args);
+    let report = RestoreView {
+        restored: Some(&restored),
+        force: &force,
+        within: context
+            .ui
+            .options()
+            .json
+            .then(|| rewind_view(&args, &target, agent.as_ref())),
+        ..RestoreView::default()
+    };
+    restore::report(context, &opened, &report)?;
+    if !context.ui.options().json && context.ui.options().quiet == 0 {
+        if let Some(agent) = &agent {
+            context.ui.data(agent.text(args.dry_run));
+        } else if kept.is_none() {
+            context.ui.hint(
+                "Rewind",
+                "the agent's conversation of then is not kept: checkpoint.transcripts is not 'full', or nothing was said",
+            );
+        }
+    }
+    Ok(())
+}
+
+fn force_line(args: &RewindArgs) -> String {
+    let turn = args.turn.map(|turn| format!(" {turn}")).unwrap_or_default();
+    let before = if args.before { " --before" } else { "" };
+    format!("git checkpoint rewind{turn}{before} --force")
+}
+
+fn rewind_view(args: &RewindArgs, target: &RewindTarget, agent: Option<&AgentSessionView>) -> serde_json::Value {
+    let view = RewindView {
+        schema: "git-checkpoint.rewind/1",
+        dry_run: args.dry_run,
+        session: target.session.to_string(),
+        turn: target.turn.n,
+        subject: target.turn.turn.subject.clone(),
+        before: args.before || args.turn.is_none(),
+        to: oid(target.to),
+        files: serde_json::Value::Null,
+        agent: None,
+    };
+    let mut view = serde_json::to_value(view).unwrap_or_default();
+    view["agent"] = serde_json::to_value(agent).unwrap_or_default();
+    view
+}
+
+/// The session of a document, by the name it has now.
+pub(super) fn session_ref(document: &Document, name: &crate::model::name::ShortName) -> SessionRef {
+    SessionRef {
+        id: document.session.id.clone(),
+        name: name.clone(),
+    }
+}
+
+/// Where an agent's session goes, without the agent's own directory.
+pub(super) struct AgentPlace<'a> {
+    pub(super) root: &'a Path,
+    pub(super) is_copy: bool,
+    pub(super) dry_run: bool,
+}
+
+/// Puts the session of an agent into place.
+pub(super) fn in_place(
+    context: &Context,
+    opened: &OpenedRepository,
+    session: SessionRef,
+    document: &Document,
+    kept: &KeptSession,
+    place: &AgentPlace<'_>,
+) -> Result<ResumedSession, CommandError> {
+    let directory = directory_of(context, kept.agent.name())?;
+    let place = ResumePlace {
+        directory: &directory,
+        root: place.root,
+        is_copy: place.is_copy,
+        dry_run: place.dry_run,
+    };
+    Ok(resumption::resume(&opened.scene(), session, document, kept, &place)?)
+}
+
+/// The directory in which an agent keeps its settings and sessions.
+pub(super) fn directory_of(context: &Context, agent: &str) -> Result<PathBuf, CommandError> {
+    let home = context.env.home();
+    let (Some(home), Some(adapter)) = (home, adapter::named(agent)) else {
+        return Err(CommandError::new(
+            FailureKind::Fatal,
+            format!("the sessions of '{agent}' cannot be found: HOME is not set, or the agent has none"),
+        ));
+    };
+    let moved = adapter.variable.and_then(|name| context.env.text(name));
+    Ok(adapter.directory(home, moved.as_deref()))
+}
+
+/// An agent's session for the reader.
+pub(super) fn view_of(resumed: &ResumedSession) -> AgentSessionView {
+    AgentSessionView {
+        agent: resumed.agent.to_owned(),
+        title: resumed.title.to_owned(),
+        id: Some(resumed.id.clone()),
+        file: Some(resumed.path.display().to_string()),
+        written: resumed.written,
+        import: (!resumed.import.is_empty()).then(|| resumption::shell_line(&resumed.import)),
+        command: resumption::shell_line(&resumed.command),
+    }
+}

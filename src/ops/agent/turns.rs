@@ -1,0 +1,137 @@
+//! The turns of a session: its checkpoints of kind `turn`, in their order.
+
+use super::super::{Error, Scene, select, session_choice};
+use crate::{
+    model::{
+        agent_turn::AgentTurn,
+        document::{CheckpointKind, Document},
+        name::ShortName,
+        selector::{Base, Selector},
+    },
+    store::{
+        ObjectId,
+        checkpoint::{self, oid},
+        session,
+    },
+};
+
+/// A turn that was saved.
+#[derive(Clone, Debug)]
+pub struct SavedTurn {
+    /// Its number in the session, from 1.
+    pub n: usize,
+    /// The checkpoint.
+    pub id: ObjectId,
+    /// The checkpoint before: the exact state when the turn began.
+    pub before: Option<ObjectId>,
+    /// The turn.
+    pub turn: AgentTurn,
+    /// Whether somebody edited files between the turn before and this one.
+    pub follows_edits: bool,
+}
+
+/// The turns of a session.
+#[derive(Clone, Debug)]
+pub struct SessionTurns {
+    /// The session.
+    pub session: ShortName,
+    /// Its turns, the oldest first.
+    pub turns: Vec<SavedTurn>,
+}
+
+/// Lists the turns of the session that a selector means, up to its checkpoint; without one those of the current session.
+pub fn turns(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<SessionTurns, Error> {
+    let (name, from) = if let Some(selector) = selector {
+        let found = select::checkpoint(scene, selector)?;
+        let name = found.session.unwrap_or(found.checkpoint.document.session.name);
+        (name, found.checkpoint.entry.id)
+    } else {
+        let chosen = session_choice::session_for_command(scene)?;
+        let chosen = chosen.ok_or_else(|| session_choice::none_current(scene))?;
+        (chosen.name, chosen.tip.entry.id)
+    };
+    let mut turns = Vec::new();
+    let mut later: Option<SavedTurn> = None;
+    for entry in session::chain(scene.repo, from) {
+        let entry = entry.map_err(Error::damaged(name.as_str()))?;
+        if let Some(turn) = &mut later {
+            turn.follows_edits |= entry.trailers.kind == Some(CheckpointKind::Edit);
+        }
+        if entry.trailers.kind != Some(CheckpointKind::Turn) {
+            continue;
+        }
+        let document = checkpoint::load(scene.repo, entry.id)
+            .map_err(Error::damaged(name.as_str()))?
+            .document;
+        let Some(turn) = document.turn else { continue };
+        turns.extend(later.replace(SavedTurn {
+            n: 0,
+            id: entry.id,
+            before: entry.parents.first().copied(),
+            turn,
+            follows_edits: false,
+        }));
+    }
+    turns.extend(later);
+    turns.reverse();
+    for (n, turn) in turns.iter_mut().enumerate() {
+        turn.n = n + 1;
+    }
+    Ok(SessionTurns { session: name, turns })
+}
+
+/// A state to go back to.
+#[derive(Clone, Debug)]
+pub struct RewindTarget {
+    /// The session.
+    pub session: ShortName,
+    /// The turn that was named, or the latest.
+    pub turn: SavedTurn,
+    /// The checkpoint whose files come back.
+    pub to: ObjectId,
+    /// The checkpoint that has the agent's conversation as it was then.
+    pub document: Box<Document>,
+}
+
+/// Finds the state after a turn, or before it. Without a number it is the one before the latest turn.
+pub fn rewind_target(
+    scene: &Scene<'_>,
+    number: Option<usize>,
+    before: bool,
+    selector: Option<&Selector>,
+) -> Result<RewindTarget, Error> {
+    let found = turns(scene, selector)?;
+    let not_found = |text: String| Error::NotFound {
+        text,
+        candidates: Vec::new(),
+    };
+    let turn = match number {
+        Some(n) => found.turns.iter().find(|turn| turn.n == n),
+        None => found.turns.last(),
+    };
+    let turn = turn.cloned().ok_or_else(|| match number {
+        Some(n) => not_found(format!("turn {n}")),
+        None => not_found(format!("a turn in session '{}'", found.session)),
+    })?;
+    let to = if before || number.is_none() {
+        turn.before
+            .ok_or_else(|| not_found(format!("what was before turn {}", turn.n)))?
+    } else {
+        turn.id
+    };
+    let document = session_choice::load(scene, found.session.as_str(), to)?.document;
+    Ok(RewindTarget {
+        session: found.session,
+        turn,
+        to,
+        document: Box::new(document),
+    })
+}
+
+/// The selector of a commit.
+pub fn selector_of(id: ObjectId) -> Selector {
+    Selector {
+        base: Base::Word(oid(id).as_str().to_owned()),
+        steps: Vec::new(),
+    }
+}
