@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     agents::lines::Report,
+    formats::opencode_database,
     model::{
         binary_text,
         chat::{Message, Role},
@@ -502,7 +503,16 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
         name: &name,
         agent: args.from.as_deref().and_then(crate::agents::named),
     };
-    let done = import::import(&drafting(&opened), &file).map_err(|error| {
+    let done = if opencode_database::is_database(&bytes) {
+        // What the program has not moved into the file yet.
+        let mut log = context.env.cwd.join(&args.file).into_os_string();
+        log.push("-wal");
+        let log = crate::os::read_regular(std::path::Path::new(&log)).ok();
+        import::import_database(&drafting(&opened), &bytes, log.as_deref())
+    } else {
+        import::import(&drafting(&opened), &file)
+    };
+    let done = done.map_err(|error| {
         let is_document = matches!(error, Error::NoMessages { is_document: true, .. });
         let error = CommandError::from(error);
         if is_document {

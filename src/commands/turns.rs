@@ -182,6 +182,7 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
             overlay: false,
             force: args.force,
             reverts: false,
+            expected: None,
         };
         Ok(op::restore(&opened.scene(), &request, progress)?)
     })?;

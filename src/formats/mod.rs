@@ -23,6 +23,7 @@ mod markdown;
 mod notes;
 mod omissions;
 mod opencastle;
+pub mod opencode_database;
 mod outcome;
 pub mod receipt;
 mod system;

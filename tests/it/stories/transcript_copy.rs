@@ -149,3 +149,215 @@ fn a_copy_goes_with_forks_and_pushes() {
     world.checkpoint(["verify", "--all"]).success();
     assert_eq!(world.git_line(["rev-parse", "checkpoints/s:transcript"]), here);
 }
+
+/// A token of its own for each number, in the form of GitHub's.
+fn token(n: u64) -> String {
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let mut state = n
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .wrapping_add(0x1234_5678_9abc_def1);
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        char::from(letters[usize::try_from(state % 62).unwrap()])
+    };
+    format!("ghp_{}", (0..36).map(|_| next()).collect::<String>())
+}
+
+fn base64(bytes: &[u8]) -> String {
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for three in bytes.chunks(3) {
+        let word = (0..3).fold(0_u32, |word, at| {
+            word << 8 | u32::from(three.get(at).copied().unwrap_or(0))
+        });
+        for at in 0..4 {
+            let letter = letters[usize::try_from(word >> (18 - 6 * at) & 63).unwrap()];
+            out.push(if at <= three.len() { char::from(letter) } else { '=' });
+        }
+    }
+    out
+}
+
+/// The forms in which people and tools leave a token.
+fn planted(token: &str, form: usize) -> String {
+    match form % 5 {
+        0 => format!("use {token} for it"),
+        1 => format!("HOME=/root\nGITHUB_TOKEN={token}\nPATH=/bin:/usr/bin"),
+        2 => format!(
+            "data: {}",
+            base64(format!("machine github.com login me password {token}").as_bytes())
+        ),
+        3 => json!({ "auth": { "token": token } }).to_string(),
+        _ => format!("git clone https://me:{token}@github.com/me/it"),
+    }
+}
+
+/// Records of each agent, with `@` where something can be planted.
+fn templates() -> Vec<(&'static str, Vec<Value>)> {
+    let claude = |kind: &str, n: usize, content: Value| {
+        json!({"type": kind, "uuid": format!("u{n}"), "sessionId": "s", "isSidechain": false,
+            "timestamp": "2026-11-28T10:00:00Z", "message": {"role": kind, "id": format!("m{n}"), "content": content}})
+    };
+    vec![
+        (
+            "claude-code",
+            vec![
+                claude("user", 1, json!("@")),
+                claude(
+                    "assistant",
+                    2,
+                    json!([{"type": "thinking", "thinking": "@"}, {"type": "text", "text": "@"},
+                {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "@", "env": {"A": "@"}}}]),
+                ),
+                claude(
+                    "user",
+                    3,
+                    json!([{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "@"}]}]),
+                ),
+                json!({"type": "attachment", "uuid": "x", "sessionId": "s", "attachment": {"type": "file", "content": "@"}}),
+                json!({"type": "unknown-kind", "sessionId": "s", "deep": [[{"a": {"b": "@"}}]]}),
+            ],
+        ),
+        (
+            "codex",
+            vec![
+                json!({"timestamp": "2026-11-28T10:00:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/p",
+                "cli_version": "0.171.0", "instructions": "@"}}),
+                json!({"timestamp": "2026-11-28T10:00:01Z", "type": "event_msg", "payload": {"type": "item_completed",
+                "turn_id": "t1", "item": {"type": "UserMessage", "id": "i1", "content": [{"type": "text", "text": "@"}]}}}),
+                json!({"timestamp": "2026-11-28T10:00:02Z", "type": "response_item", "payload": {"type": "function_call",
+                "call_id": "c", "name": "shell", "arguments": "{\"command\":\"@\"}"}}),
+                json!({"timestamp": "2026-11-28T10:00:03Z", "type": "response_item", "payload": {"type": "function_call_output",
+                "call_id": "c", "output": "@"}}),
+                json!({"timestamp": "2026-11-28T10:00:04Z", "type": "event_msg", "payload": {"type": "item_completed",
+                "turn_id": "t1", "item": {"type": "AgentMessage", "id": "i2", "content": [{"type": "Text", "text": "@"}]}}}),
+            ],
+        ),
+        (
+            "gemini",
+            vec![
+                json!({"sessionId": "s", "projectHash": "x", "startTime": "2026-11-28T10:00:00Z", "kind": "main"}),
+                json!({"id": "g1", "timestamp": "2026-11-28T10:00:01Z", "type": "user", "content": [{"text": "@"}]}),
+                json!({"id": "g2", "timestamp": "2026-11-28T10:00:02Z", "type": "gemini", "content": "@",
+                "thoughts": [{"subject": "@", "description": "@"}], "toolCalls": [{"id": "c", "name": "run", "args": {"command": "@"},
+                "status": "success", "result": [{"functionResponse": {"id": "c", "response": {"output": "@"}}}]}]}),
+            ],
+        ),
+        (
+            "copilot",
+            vec![
+                json!({"type": "session.start", "id": "e0", "timestamp": "2026-11-28T10:00:00Z", "data": {"sessionId": "s",
+                "producer": "copilot-agent", "context": {"cwd": "/p"}}}),
+                json!({"type": "user.message", "id": "e1", "timestamp": "2026-11-28T10:00:01Z", "data": {"content": "@",
+                "transformedContent": "@"}}),
+                json!({"type": "assistant.message", "id": "e2", "timestamp": "2026-11-28T10:00:02Z", "data": {"messageId": "m",
+                "content": "@", "toolRequests": [{"toolCallId": "c", "name": "bash", "arguments": {"command": "@"}}]}}),
+                json!({"type": "tool.execution_complete", "id": "e3", "timestamp": "2026-11-28T10:00:03Z",
+                "data": {"toolCallId": "c", "success": true, "result": {"content": "@"}}}),
+            ],
+        ),
+        (
+            "pi",
+            vec![
+                json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-28T10:00:00Z", "cwd": "/p"}),
+                json!({"type": "message", "id": "a", "parentId": null, "timestamp": "2026-11-28T10:00:01Z",
+                "message": {"role": "user", "content": [{"type": "text", "text": "@"}]}}),
+                json!({"type": "message", "id": "b", "parentId": "a", "timestamp": "2026-11-28T10:00:02Z", "message": {"role":
+                "assistant", "content": [{"type": "text", "text": "@"}, {"type": "toolCall", "id": "c", "name": "bash",
+                "arguments": {"command": "@"}}]}}),
+                json!({"type": "message", "id": "d", "parentId": "b", "timestamp": "2026-11-28T10:00:03Z", "message": {"role":
+                "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "@"}]}}),
+            ],
+        ),
+        (
+            "qwen",
+            vec![
+                json!({"uuid": "a", "parentUuid": null, "sessionId": "s", "timestamp": "2026-11-28T10:00:00Z", "type": "user",
+                "message": {"role": "user", "parts": [{"text": "@"}]}}),
+                json!({"uuid": "b", "parentUuid": "a", "sessionId": "s", "timestamp": "2026-11-28T10:00:01Z", "type": "assistant",
+                "message": {"role": "model", "parts": [{"text": "@", "thought": true}, {"functionCall": {"id": "c", "name": "run",
+                "args": {"command": "@"}}}]}}),
+                json!({"uuid": "d", "parentUuid": "b", "sessionId": "s", "timestamp": "2026-11-28T10:00:02Z", "type": "tool_result",
+                "message": {"role": "user", "parts": [{"functionResponse": {"id": "c", "name": "run", "response": {"output": "@"}}}]}}),
+            ],
+        ),
+        (
+            "opencode",
+            vec![
+                json!({"info": {"id": "s", "directory": "/p", "title": "@"}, "messages": [
+            {"info": {"id": "m1", "role": "user", "time": {"created": 1}}, "parts": [{"id": "p1", "type": "text", "text": "@"}]},
+            {"info": {"id": "m2", "role": "assistant", "parentID": "m1", "time": {"created": 2}}, "parts": [
+                {"id": "p2", "type": "reasoning", "text": "@"}, {"id": "p3", "type": "tool", "tool": "bash", "callID": "c",
+                "state": {"status": "completed", "input": {"command": "@"}, "output": "@"}}]}]}),
+            ],
+        ),
+    ]
+}
+
+/// Puts the next token wherever there is room for one.
+fn plant(value: &mut Value, next: &mut dyn FnMut() -> String) {
+    match value {
+        Value::String(text) if text == "@" => *text = next(),
+        Value::String(text) if text.contains('@') && text.starts_with('{') => {
+            let quoted = Value::from(next()).to_string();
+            *text = text.replace("\"@\"", &quoted);
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| plant(item, next)),
+        Value::Object(members) => members.values_mut().for_each(|value| plant(value, next)),
+        _ => {}
+    }
+}
+
+#[test]
+fn no_secret_of_hundreds_reaches_an_object() {
+    let world = started();
+    let mut tokens = Vec::new();
+    for (agent, records) in templates() {
+        // Every form in every place.
+        for round in 0..10 {
+            let mut text = String::new();
+            for record in &records {
+                let mut record = record.clone();
+                plant(&mut record, &mut || {
+                    let token = token(tokens.len() as u64 + 1);
+                    let text = planted(&token, tokens.len() + round);
+                    tokens.push(token);
+                    text
+                });
+                let session = format!("\"{agent}-{round}\"");
+                text += &(record.to_string().replace("\"s\"", &session) + "\n");
+            }
+            let file = format!("../{agent}-{round}.jsonl");
+            world.file(&file, &text);
+            let done = world
+                .checkpoint(["message", "import", &file, "--json"])
+                .success()
+                .stdout_json();
+            assert_eq!(done["agent"], agent, "{done}");
+        }
+    }
+    assert!(tokens.len() >= 300, "{}", tokens.len());
+    world.checkpoint(["save", "-m", "kept"]).success();
+    let objects = world.git(["cat-file", "--batch-all-objects", "--batch"]);
+    let objects = String::from_utf8_lossy(objects.success().stdout_bytes()).into_owned();
+    let in_base64 = |token: &String| {
+        let packed = base64(format!("machine github.com login me password {token}").as_bytes());
+        packed[44..80].to_owned()
+    };
+    let found: Vec<_> = tokens
+        .iter()
+        .filter(|token| objects.contains(token.as_str()) || objects.contains(&in_base64(token)))
+        .collect();
+    assert!(found.is_empty(), "{} of {}: {found:?}", found.len(), tokens.len());
+    let info = info(&world);
+    assert_eq!(info.as_array().unwrap().len(), 70);
+    assert!(
+        info.as_array()
+            .unwrap()
+            .iter()
+            .all(|info| info["redactions"].as_u64() > Some(2)),
+        "{info}"
+    );
+}

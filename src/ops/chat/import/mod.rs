@@ -17,6 +17,7 @@ use crate::{
         self, Agent, HelperRun, Layout, MessageUpdate, Reader, Reading, SessionFacts, State, TaskItem, Turn,
         lines::Report,
     },
+    formats::opencode_database,
     model::{
         chat::{Message, hex},
         name::ShortName,
@@ -110,6 +111,39 @@ pub fn import(scene: &Scene<'_>, file: &MessageFile<'_>) -> Result<ChatImport, E
     let is_torn = reading.taken < file.bytes.len() as u64;
     let copied = copied(scene, file, agent, layout, &reading)?;
     take(scene, agent, reading, is_torn, copied)
+}
+
+/// Imports the sessions of OpenCode that work in this working tree, from its database and the log next to it.
+pub fn import_database(scene: &Scene<'_>, bytes: &[u8], log: Option<&[u8]>) -> Result<ChatImport, Error> {
+    let refused = |why: String| Error::NoMessages {
+        line: 1,
+        why,
+        is_document: false,
+    };
+    let root = crate::store::work_tree(scene.repo)?;
+    let mut sessions = opencode_database::sessions(bytes, log).map_err(refused)?;
+    sessions.retain(|session| std::path::Path::new(&session.directory).starts_with(root));
+    let mut sum: Option<ChatImport> = None;
+    for session in sessions {
+        let document = session.document.to_string();
+        let file = MessageFile {
+            bytes: document.as_bytes(),
+            name: "",
+            agent: agents::named("opencode"),
+        };
+        let mut done = match import(scene, &file) {
+            Err(Error::NoMessages { .. }) => continue,
+            done => done?,
+        };
+        if let Some(before) = sum {
+            done.added += before.added;
+            done.updated += before.updated;
+            done.known += before.known;
+            done.redactions.splice(0..0, before.redactions);
+        }
+        sum = Some(done);
+    }
+    sum.ok_or_else(|| refused("the database has no session of this working tree".to_owned()))
 }
 
 /// What is kept of a file that is in memory.

@@ -1,0 +1,170 @@
+//! The database of OpenCode, `opencode.db`: its sessions in the form of `opencode export`.
+//!
+//! Nothing is written, and the program may be at work: the write-ahead log is read with the file.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::sqlite::{Database, MAGIC, SqlValue};
+
+/// A session of the database.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatabaseSession {
+    /// The directory it works in.
+    pub directory: String,
+    /// When it changed last, in milliseconds since 1970.
+    pub updated: i64,
+    /// The session as a document: `info`, and `messages` with `info` and `parts`.
+    pub document: Value,
+}
+
+/// Whether these bytes begin a database.
+pub fn is_database(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
+/// The sessions of people, the latest last; those of helpers are left out. `log` is the write-ahead log.
+pub fn sessions(bytes: &[u8], log: Option<&[u8]>) -> Result<Vec<DatabaseSession>, String> {
+    let database = Database::open(bytes, log)?;
+    let tables = database.tables()?;
+    let rows = |name: &str| -> Result<Vec<BTreeMap<String, SqlValue>>, String> {
+        let table = tables.iter().find(|table| table.name == name);
+        let table = table.ok_or_else(|| format!("it has no table '{name}', so it is none of OpenCode"))?;
+        let named = |cells: Vec<SqlValue>| {
+            let names = table.columns.iter().map(|column| column.name.clone());
+            names.zip(cells).collect()
+        };
+        Ok(database
+            .rows(table)
+            .rows
+            .into_iter()
+            .map(|row| named(row.cells))
+            .collect())
+    };
+    let mut parts = BTreeMap::<String, Vec<(String, Value)>>::new();
+    for row in rows("part")? {
+        let id = text(&row, "id");
+        let mut part = object(&row, "data");
+        part.insert("id".to_owned(), id.as_str().into());
+        part.insert("messageID".to_owned(), text(&row, "message_id").into());
+        part.insert("sessionID".to_owned(), text(&row, "session_id").into());
+        parts
+            .entry(text(&row, "message_id"))
+            .or_default()
+            .push((id, part.into()));
+    }
+    let mut messages = BTreeMap::<String, Vec<(i64, String, Value)>>::new();
+    for row in rows("message")? {
+        let id = text(&row, "id");
+        let mut info = object(&row, "data");
+        info.insert("id".to_owned(), id.as_str().into());
+        info.insert("sessionID".to_owned(), text(&row, "session_id").into());
+        let mut own = parts.remove(&id).unwrap_or_default();
+        own.sort_by(|one, other| one.0.cmp(&other.0));
+        let own: Vec<Value> = own.into_iter().map(|(_, part)| part).collect();
+        let message = json!({ "info": info, "parts": own });
+        let of = messages.entry(text(&row, "session_id")).or_default();
+        of.push((integer(&row, "time_created"), id, message));
+    }
+    let mut sessions = Vec::new();
+    for row in rows("session")? {
+        if !text(&row, "parent_id").is_empty() {
+            continue;
+        }
+        let id = text(&row, "id");
+        let mut own = messages.remove(&id).unwrap_or_default();
+        own.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
+        let own: Vec<Value> = own.into_iter().map(|(_, _, message)| message).collect();
+        let mut info = Map::new();
+        for (name, column) in [
+            ("id", "id"),
+            ("slug", "slug"),
+            ("projectID", "project_id"),
+            ("directory", "directory"),
+            ("title", "title"),
+            ("version", "version"),
+        ] {
+            info.insert(name.to_owned(), text(&row, column).into());
+        }
+        let updated = integer(&row, "time_updated");
+        let time = json!({ "created": integer(&row, "time_created"), "updated": updated });
+        info.insert("time".to_owned(), time);
+        sessions.push(DatabaseSession {
+            directory: text(&row, "directory"),
+            updated,
+            document: json!({ "info": info, "messages": own }),
+        });
+    }
+    sessions.sort_by_key(|session| session.updated);
+    Ok(sessions)
+}
+
+fn text(row: &BTreeMap<String, SqlValue>, column: &str) -> String {
+    match row.get(column) {
+        Some(SqlValue::Text(text)) => text.clone(),
+        _ => String::new(),
+    }
+}
+
+fn integer(row: &BTreeMap<String, SqlValue>, column: &str) -> i64 {
+    match row.get(column) {
+        Some(SqlValue::Integer(number)) => *number,
+        _ => 0,
+    }
+}
+
+fn object(row: &BTreeMap<String, SqlValue>, column: &str) -> Map<String, Value> {
+    match serde_json::from_str(&text(row, column)) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        agents,
+        model::{time::Timestamp, turn::spoken},
+    };
+
+    #[test]
+    fn a_session_of_the_database_reads_as_an_export() {
+        let bytes = include_bytes!("../../fixtures/agents/opencode.db");
+        assert!(is_database(bytes));
+        let sessions = sessions(bytes, None).expect("a database");
+        assert_eq!(sessions.len(), 1, "helpers are left out");
+        assert_eq!(sessions[0].directory, "/home/dev/project");
+        let document = sessions[0].document.to_string();
+        let (agent, layout) = agents::detect(document.as_bytes()).expect("an agent");
+        assert_eq!(agent.name(), "opencode");
+        let reading = agents::read(agent, layout, document.as_bytes(), Timestamp::from_unix(0, 0));
+        let texts: Vec<String> = reading
+            .messages
+            .iter()
+            .filter_map(|said| spoken(&said.message))
+            .collect();
+        assert_eq!(texts[0], "Create hello.txt");
+        assert!(texts[1].starts_with("Done: long answer") && texts[1].len() > 3000);
+        let turn = reading.turns.last().expect("a turn");
+        assert_eq!(
+            (turn.tokens.input, turn.tokens.output, turn.cost_micros),
+            (1200, 30, Some(500_000))
+        );
+    }
+
+    #[test]
+    fn other_databases_and_damage_are_errors() {
+        let bytes = include_bytes!("../../fixtures/agents/opencode.db").to_vec();
+        for len in [0, 16, 100, 1024, bytes.len() / 2] {
+            let _ = sessions(&bytes[..len], None);
+        }
+        for at in (0..bytes.len()).step_by(37) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0xff;
+            let _ = sessions(&damaged, None);
+        }
+        assert!(sessions(b"SQLite format 3\0", None).is_err());
+    }
+}
