@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Context, agent_servers, agent_texts,
+    Context, agent_git_hooks, agent_servers, agent_texts,
     error::{CommandError, FailureKind},
-    hooks,
     opening::{self, IdentityArgs},
 };
 use crate::{
@@ -155,7 +154,7 @@ pub(super) fn enable(args: EnableArgs, context: &mut Context) -> Result<(), Comm
     let git_hooks = if args.no_git_hooks {
         None
     } else {
-        let done = hooks::add_default(&opened, context, args.dry_run);
+        let done = agent_git_hooks::add_default(&opened, context, args.dry_run);
         if let Err(error) = &done {
             context
                 .ui

@@ -8,6 +8,7 @@
     reason = "a command uses its arguments up: each runs once"
 )]
 
+mod agent_git_hooks;
 mod agent_servers;
 mod agent_texts;
 mod agents;
