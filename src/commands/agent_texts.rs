@@ -43,7 +43,8 @@ fn skill() -> String {
     let mut is_after_note = false;
     for line in source.split_inclusive('\n') {
         let is_note = line.starts_with("<!-- run:");
-        if !is_note && !(is_after_note && line.trim().is_empty()) {
+        let is_gap = is_after_note && line.trim().is_empty();
+        if !is_note && !is_gap {
             text.push_str(line);
         }
         is_after_note = is_note;
@@ -114,7 +115,7 @@ pub(super) fn remove(
         let file = root.join(name);
         if file.symlink_metadata().is_ok_and(|found| found.is_file()) {
             edits.push(setup::edit_text(&file, dry_run, |before| {
-                before.and_then(|text| without_paragraph(text))
+                before.and_then(without_paragraph)
             })?);
         }
     }
@@ -150,9 +151,10 @@ fn without_paragraph(text: &str) -> Option<String> {
     };
     let before = &text[..place.start];
     // The empty line is ours where the paragraph is the end of the file.
-    let before = match text[place.end..].is_empty() {
-        true => before.strip_suffix('\n').unwrap_or(before),
-        false => before,
+    let before = if text[place.end..].is_empty() {
+        before.strip_suffix('\n').unwrap_or(before)
+    } else {
+        before
     };
     let left = format!("{before}{}", &text[place.end..]);
     (!left.is_empty()).then_some(left)

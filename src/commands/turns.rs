@@ -183,6 +183,7 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
             force: args.force,
             reverts: false,
             expected: None,
+            parts: None,
         };
         Ok(op::restore(&opened.scene(), &request, progress)?)
     })?;
