@@ -269,6 +269,7 @@ disable --mcp --dry-run
 enable claude-code codex
 ? agents
 turns
+? rewind
 disable --all
 hooks install
 hooks status
