@@ -313,7 +313,14 @@ fn fetched_only(context: &Context, scene: &Scene<'_>, filter: &SessionFilter) ->
         return Ok(());
     }
     let fetched = list::fetched_only(scene)?;
-    let Some(first) = fetched.first() else { return Ok(()) };
+    let Some(first) = fetched.first() else {
+        let none_here = || list::sessions(scene, &SessionFilter::default()).map(|rows| rows.is_empty());
+        if !crate::store::remote::all(scene.repo).is_empty() && none_here()? {
+            let what = "Sessions of a remote: git checkpoint fetch, or one of them: git checkpoint pull <session>";
+            context.ui.status(TextLine::plain(what));
+        }
+        return Ok(());
+    };
     let what = match fetched.len() - 1 {
         0 => format!("Fetched, not resumed here: {first}"),
         more => format!("Fetched, not resumed here: {first} and {more} more; see: git checkpoint list -r"),

@@ -27,7 +27,7 @@ const LIMIT: u64 = 64 << 20;
 /// The pathspecs of a command.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Pathspecs {
-    /// Only these files, as pathspecs
+    /// Only these files, as pathspecs; ':(attr:...)' is not supported
     #[arg(id = "pathspecs", last = true, value_name = "PATHSPEC")]
     given: Vec<OsString>,
     /// Read the pathspecs from this file, one a line; '-' is standard input

@@ -103,6 +103,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         for line in views::submodule_lines(&status.facts) {
             context.ui.warning(&line);
         }
+        for lock in crate::store::refs::left_locks(scene.repo) {
+            context.ui.warning(&format!(
+                "'{}' is there: a command of git is at work, or was killed; then remove it",
+                lock.display()
+            ));
+        }
         for remote in &status.mirrors {
             context.ui.warning(&format!(
                 "remote '{remote}' mirrors every ref: a push there publishes the checkpoints"
@@ -300,7 +306,11 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &
         ),
         None if status.sessions == 0 => row(
             "session",
-            TextLine::plain("none yet; 'git checkpoint save' makes the first"),
+            TextLine::plain(if status.is_bare {
+                "none yet; a bare repository has no files to save, sessions begin in a clone or working tree"
+            } else {
+                "none yet; 'git checkpoint save' makes the first"
+            }),
         ),
         None if status.sessions == status.finished => {
             let others = receipt_count(status.sessions);
@@ -375,6 +385,15 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &
     }
     for (at, line) in hooks.iter().enumerate() {
         row(if at == 0 { "hooks" } else { "" }, line.clone());
+    }
+    if let Some(store) = &status.store {
+        row(
+            "store",
+            TextLine::plain(format!(
+                "{}: the repository's own directory cannot be written",
+                store.display()
+            )),
+        );
     }
     row("code", receipt::code(&status.facts));
     if let Some(current) = &status.session {

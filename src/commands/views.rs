@@ -181,7 +181,9 @@ pub(super) fn skipped_lines(skipped: &[SkippedEntry]) -> Vec<String> {
             R::Name => "a name that git does not store",
             R::Unreadable => "could not be read; check its permissions",
             R::Unstable => "changed while it was read; save again when it is quiet",
-            R::FilterFailed => "the repository's filter for it failed; run 'git add' on it to see why",
+            R::FilterFailed => {
+                "the repository's filter for it failed, and bytes that a filter may have to hide are not saved without it"
+            }
             R::PathTooLong => "its path is longer than the system can open",
             R::Purged => "removed from this checkpoint by a purge",
         };

@@ -26,6 +26,7 @@ use super::{
     select::{self, SelectedCheckpoint},
     session_choice,
     target_state::{self, TargetState, UnstagedChanges},
+    unfinished::{self, OperationFate},
 };
 use crate::{
     model::{id::Oid, name::ShortName, path::RepoPath, report::MergeVerdict, selector::Selector},
@@ -92,6 +93,9 @@ pub(super) struct ApplyJournal {
 /// Applies a checkpoint's changes to the present.
 pub fn apply(scene: &Scene<'_>, request: &ApplyRequest, progress: ProgressCallback<'_>) -> Result<ApplyOutcome, Error> {
     save::guard(scene)?;
+    if request.index {
+        crate::store::require_own_directory(scene.repo, "the index stays as it is: leave '--index' out")?;
+    }
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     restore::begin(scene, request.dry_run)?;
     let SelectedCheckpoint {
@@ -274,6 +278,13 @@ fn run(
     let job = PlanJob { goal: &goal, ..job };
     let brought = plan_runner::apply_plan(scene, &job)?;
     let whole = brought.is_complete() && brought.refusals.is_empty();
+    let mut in_progress = OperationFate::NotMeant;
+    let mut effects = Vec::new();
+    if whole && note.index && !note.reverse && note.pathspecs.is_empty() {
+        let (fate, effect) = unfinished::set_up(scene, checkpoint, brought.safety, dry_run)?;
+        in_progress = fate;
+        effects.extend(effect);
+    }
     if whole && !dry_run {
         let word = if note.reverse {
             "took back the changes of"
@@ -281,7 +292,7 @@ fn run(
             "applied"
         };
         let what = format!("{word} {}", short(checkpoint.entry.id));
-        restore::note_done(scene, "apply", what, Some(&brought), Vec::new())?;
+        restore::note_done(scene, "apply", what, Some(&brought), effects)?;
         journal::remove(scene.repo)?;
     }
     Ok(ApplyOutcome {
@@ -295,6 +306,7 @@ fn run(
             brought: Some(brought),
             unstaged: unstaged.get(),
             record: RecordFate::NotMeant,
+            in_progress,
             dry_run,
             aborted: false,
         },

@@ -40,6 +40,7 @@ struct Note {
 
 /// Reasons not to clean the working tree, looked for before anything is saved.
 pub fn refusals(scene: &Scene<'_>) -> Result<Vec<Refusal>, Error> {
+    crate::store::require_own_directory(scene.repo, "the index cannot be cleaned")?;
     let facts: GitFacts = facts::git_facts(scene.repo, None)?;
     if facts.head.is_none() {
         return Err(Error::NoCommit);
@@ -158,6 +159,7 @@ fn run(
         brought: Some(brought),
         unstaged: super::target_state::UnstagedChanges::default(),
         record: RecordFate::NotMeant,
+        in_progress: super::unfinished::OperationFate::NotMeant,
         dry_run,
         aborted: false,
     })

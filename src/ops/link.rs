@@ -26,7 +26,7 @@ pub(super) fn note(scene: &Scene<'_>, commit: &Oid, checkpoint: ObjectId, sessio
     let text = format!("{TRAILER}: {checkpoint}\nCheckpoint-Session: {session}");
     let git = store::git(scene.repo).args(["notes", "--ref", NOTES, "add", "--force", "--message", &text]);
     git.arg(commit.as_str()).run().map_err(store::Error::from)?;
-    Ok(())
+    sync_names(scene)
 }
 
 /// Copies the notes of commits that others replaced; the lines are `old SP new`.
@@ -50,6 +50,17 @@ pub(super) fn follow(scene: &Scene<'_>, pairs: &[Vec<u8>]) -> Result<(), Error> 
     }
     let git = store::git(scene.repo).args(["notes", "--ref", NOTES, "copy", "--force", "--stdin"]);
     git.input(input).run().map_err(store::Error::from)?;
+    sync_names(scene)
+}
+
+/// Makes the name of the notes' ref durable: git syncs the file of a ref before it has its name, and not the directory.
+fn sync_names(scene: &Scene<'_>) -> Result<(), Error> {
+    let common = scene.repo.common_dir();
+    for directory in ["refs/notes", "refs"].map(|name| common.join(name)) {
+        if directory.is_dir() {
+            crate::os::sync_dir(&directory).map_err(store::Error::io("sync", &directory))?;
+        }
+    }
     Ok(())
 }
 

@@ -35,6 +35,7 @@ mod ids;
 pub mod import;
 mod interrupted;
 pub mod items;
+mod kept_content;
 pub mod link;
 pub mod list;
 pub mod merge;
@@ -77,6 +78,7 @@ mod target_state;
 pub mod timeline;
 pub mod undelete;
 pub mod undo;
+pub mod unfinished;
 pub mod verify;
 
 use std::{

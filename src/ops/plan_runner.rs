@@ -464,7 +464,9 @@ impl<'a> PlanRunner<'a> {
     }
 
     fn index(&self, repo: &Repository, present: &CurrentSnapshot, goal: &TargetState) -> Result<IndexChange, Error> {
-        let (true, Some(snapshot)) = (self.job.scope.index, &present.snapshot) else {
+        // Where the index cannot be written, conflicts are in the files alone.
+        let is_meant = self.job.scope.index && store::read_only_directory(self.scene.repo).is_none();
+        let (true, Some(snapshot)) = (is_meant, &present.snapshot) else {
             return Ok(IndexChange::default());
         };
         let mut paths = self.job.scope.paths.clone();

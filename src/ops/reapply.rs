@@ -35,12 +35,13 @@ pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<
     let checkpoint = select::checkpoint(scene, &request.selector)?.checkpoint;
     let is_clean = clean::is_clean_at(scene, &checkpoint)?;
     let head = crate::store::facts::git_facts(scene.repo, None)?.head;
+    let has_index = crate::store::read_only_directory(scene.repo).is_none();
     let restore = restore::RestoreRequest {
         selector: request.selector.clone(),
         pathspecs: Vec::new(),
         directory: request.directory.clone(),
         dry_run: true,
-        index: head == checkpoint.document.git.head,
+        index: head == checkpoint.document.git.head && has_index,
         files: true,
         record: false,
         // A clean working tree has nothing that came later, and what the checkpoint deleted is deleted again.
@@ -72,7 +73,7 @@ pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<
         pathspecs: Vec::new(),
         directory: request.directory.clone(),
         dry_run: false,
-        index: true,
+        index: has_index,
         force: false,
         reverse: false,
         parts: None,

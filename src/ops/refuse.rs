@@ -196,8 +196,14 @@ pub(super) fn by_place(
     present: &CurrentSnapshot,
 ) -> Result<Vec<Refusal>, Error> {
     let mut refusals = Vec::new();
-    refusals.extend(in_progress(present));
     let document = &checkpoint.document;
+    // Whoever saves in the middle of a merge wants to come back to it there.
+    let (now, saved) = (&present.facts.operation, &document.git.operation);
+    let is_same = now
+        .as_ref()
+        .zip(saved.as_ref())
+        .is_some_and(|(now, saved)| now.is_same(saved));
+    refusals.extend(in_progress(present).filter(|_| !is_same));
     if let Some(saved) = &document.git.head
         && !comes_after(scene, saved, present.facts.head.as_ref())?
     {

@@ -17,6 +17,7 @@ use super::{
     session_choice,
     target_state::{self, TargetState, UnstagedChanges},
     undo as taking_back,
+    unfinished::{self, OperationFate},
 };
 use crate::{
     model::{
@@ -77,6 +78,8 @@ pub struct RestoreOutcome {
     pub unstaged: UnstagedChanges,
     /// Result for the record.
     pub record: RecordFate,
+    /// Result for the operation of git that was in progress.
+    pub in_progress: OperationFate,
     /// Whether nothing was changed because that was asked for.
     pub dry_run: bool,
     /// Whether it went back instead of forth.
@@ -143,6 +146,9 @@ pub fn restore(
     progress: ProgressCallback<'_>,
 ) -> Result<RestoreOutcome, Error> {
     save::guard(scene)?;
+    if request.index {
+        store::require_own_directory(scene.repo, "the index stays as it is: leave '--index' out")?;
+    }
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     begin(scene, request.dry_run)?;
     let SelectedCheckpoint {
@@ -309,6 +315,9 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> 
     let brought = plan_runner::apply_plan(scene, &job)?;
     let mut record = RecordFate::NotMeant;
     if brought.is_complete() && brought.refusals.is_empty() && !how.dry_run {
+        if matches!(noted.operation.as_str(), "restore" | "apply") {
+            unfinished::take_back(scene, &noted)?;
+        }
         let last = match &noted.record {
             Some(change) => change.take_back(scene)?,
             None => None,
@@ -328,6 +337,7 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> 
         brought: Some(brought),
         unstaged: UnstagedChanges::default(),
         record,
+        in_progress: OperationFate::NotMeant,
         dry_run: how.dry_run,
         aborted: true,
     })
@@ -487,6 +497,7 @@ impl RestoreRun<'_> {
             brought,
             unstaged: unstaged.get(),
             record: RecordFate::NotMeant,
+            in_progress: OperationFate::NotMeant,
             dry_run: *dry_run,
             aborted: false,
         };
@@ -533,6 +544,13 @@ impl RestoreRun<'_> {
     fn finish(&self, restored: &mut RestoreOutcome, begun: Option<record::RecordReset>) -> Result<(), Error> {
         let scene = self.scene;
         let mut change = None;
+        let mut effects = Vec::new();
+        if self.note.index && self.note.pathspecs.is_empty() {
+            let safety = restored.brought.as_ref().and_then(|brought| brought.safety);
+            let (fate, effect) = unfinished::set_up(scene, &self.checkpoint, safety, self.dry_run)?;
+            restored.in_progress = fate;
+            effects.extend(effect);
+        }
         if self.note.record {
             (restored.record, change) = record::plan(scene, &self.checkpoint)?;
         }
@@ -560,13 +578,8 @@ impl RestoreRun<'_> {
             }
             (made, _) => made,
         };
-        note_done(
-            scene,
-            "restore",
-            what,
-            restored.brought.as_ref(),
-            made.into_iter().collect(),
-        )?;
+        effects.extend(made);
+        note_done(scene, "restore", what, restored.brought.as_ref(), effects)?;
         self.note_restored()?;
         Ok(journal::remove(scene.repo)?)
     }

@@ -45,6 +45,10 @@ pub struct StatusReport {
     pub is_bare: bool,
     /// How many sessions there are.
     pub sessions: usize,
+    /// The store that sessions are kept in where the repository's own directory cannot be written.
+    pub store: Option<std::path::PathBuf>,
+    /// Whether the repository has no working tree.
+    pub is_bare: bool,
     /// How many of them are completed or failed; looked for only when none is current.
     pub finished: usize,
     /// Paths on disk that would not be in a checkpoint, sorted.
@@ -155,6 +159,8 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         interrupted: super::restore::interrupted(scene)?,
         watcher: watch::here(scene.repo)?.filter(|watcher| is_news(scene, watcher)),
         sessions: store::session::all(scene.repo)?.len(),
+        store: store::read_only_directory(scene.repo).map(|_| scene.repo.common_dir().to_owned()),
+        is_bare: bare,
         mirrors: store::change_stamp::mirrors(scene.repo),
     })
 }

@@ -147,7 +147,12 @@ pub(super) fn unstaged(
 }
 
 /// The blobs of a directory whose names are numbers, by their numbers.
-fn numbered(repo: &Repository, checkpoint: &Checkpoint, name: &str, subject: &str) -> Result<Vec<ObjectId>, Error> {
+pub(super) fn numbered(
+    repo: &Repository,
+    checkpoint: &Checkpoint,
+    name: &str,
+    subject: &str,
+) -> Result<Vec<ObjectId>, Error> {
     let Some(id) = checkpoint.document.trees.get(name) else {
         return Ok(Vec::new());
     };

@@ -306,6 +306,7 @@ impl UndoRun<'_> {
             brought: Some(brought),
             unstaged: super::target_state::UnstagedChanges::default(),
             record: RecordFate::NotMeant,
+            in_progress: super::unfinished::OperationFate::NotMeant,
             dry_run: self.request.dry_run,
             aborted: false,
         });
@@ -351,6 +352,7 @@ impl UndoRun<'_> {
         }
         let last = record.map(|change| self.put_record(&change)).transpose()?;
         *begun |= last.is_some();
+        super::unfinished::turn(scene, &self.entry.effects, self.is_undo())?;
         self.current()?;
         let n = self.entry.n;
         // A redo that was done before a kill needs no second line; an undo neither, and its line has the right checkpoint.

@@ -154,6 +154,19 @@ pub fn create_dir_durable(path: &Path, sharing: Sharing) -> io::Result<()> {
     path.parent().map_or(Ok(()), sync_dir)
 }
 
+/// Whether this process may make files in a directory; where that cannot be asked, whether it is not marked read-only.
+pub fn is_writable(directory: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::fs::Access;
+        rustix::fs::access(directory, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+    }
+    #[cfg(not(unix))]
+    {
+        fs::metadata(directory).is_ok_and(|found| !found.permissions().readonly())
+    }
+}
+
 /// Opens the regular file at `path` for reading. Never waits: a FIFO that somebody put there is an error, as is
 /// everything else that is no file ([`io::ErrorKind::IsADirectory`] for a directory).
 pub fn open_regular(path: &Path) -> io::Result<File> {

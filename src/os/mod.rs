@@ -49,8 +49,9 @@ pub use dir::set_mode;
 pub use directory::{Room, fill, publish_directory, room, shallow};
 pub use editor::{open_editor, run_attached};
 pub use file::{
-    Owner, Sharing, age, create_dir_durable, file_id, links, open_regular, open_regular_sized, private_dir,
-    private_file, read_exact_at, read_regular, regular, same_file, sync_dir, temporary_dir, touch, without_waiting,
+    Owner, Sharing, age, create_dir_durable, file_id, is_writable, links, open_regular, open_regular_sized,
+    private_dir, private_file, read_exact_at, read_regular, regular, same_file, sync_dir, temporary_dir, touch,
+    without_waiting,
 };
 pub use input::input_within;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};

@@ -54,6 +54,8 @@ pub struct RestoreReceipt<'a> {
     /// `not-meant`, `restored`, `same` or `of-another-session`.
     #[schemars(extend("enum" = ["not-meant", "restored", "same", "of-another-session"]))]
     pub record: &'static str,
+    /// The operation of git that was in progress when the checkpoint was saved.
+    pub in_progress: Option<OperationRow>,
     /// Refs that moved.
     pub refs: Vec<MovedRef>,
     /// Working trees that stay although the fork they were made for was undone.
@@ -109,6 +111,21 @@ pub struct RefusalRow {
     pub paths: Vec<(String, Option<String>)>,
     /// Whether `--force` gets past it.
     pub yields_to_force: bool,
+}
+
+/// An operation of git, and whether it is in progress again.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "operation_row")]
+pub struct OperationRow {
+    /// `set-up`, `same` or `left`.
+    #[schemars(extend("enum" = ["set-up", "same", "left"]))]
+    pub state: &'static str,
+    /// The operation in words, as `status` has it.
+    pub text: String,
+    /// Why it was left.
+    pub why: Option<String>,
+    /// The command that begins it again.
+    pub remedy: Option<String>,
 }
 
 /// A ref that moved.
@@ -195,6 +212,7 @@ impl RestoreReceipt<'_> {
             ("planned" | "refused", "redo") => ("Would redo", Slot::Plain),
             ("planned" | "refused", _) => ("Would undo", Slot::Plain),
             ("nothing", _) if !self.conflicts.is_empty() => ("Changed nothing:", Slot::Bad),
+            ("nothing", _) if self.from.is_none() && self.what.is_none() => ("Nothing to do", Slot::Plain),
             ("nothing", _) => ("Nothing to do:", Slot::Plain),
             ("aborted", _) => ("Went back to before the", Slot::Good),
             ("incomplete", _) => ("Did not finish the", Slot::Bad),
@@ -305,6 +323,22 @@ impl RestoreReceipt<'_> {
         }
         if let Some(unstaged) = &self.unstaged {
             text.push(TextLine::plain(format!("  index    {unstaged}")));
+        }
+        if let Some(operation) = &self.in_progress {
+            let said = match (operation.state, &operation.why) {
+                ("set-up", _) if self.outcome == "planned" => format!("{} would be in progress again", operation.text),
+                ("set-up", _) => format!("{} is in progress again", operation.text),
+                (_, Some(why)) => format!("{} is not in progress again: {why}", operation.text),
+                _ => format!("{} is in progress as before", operation.text),
+            };
+            let remedy = operation
+                .remedy
+                .iter()
+                .map(|remedy| format!("; begin it again: {remedy}"));
+            text.push(TextLine::plain(format!(
+                "  git      {said}{}",
+                remedy.collect::<String>()
+            )));
         }
         if self.record == "of-another-session" {
             text.push(TextLine::plain(

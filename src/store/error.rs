@@ -212,6 +212,14 @@ pub enum Error {
         /// Reason, in words.
         why: String,
     },
+    /// The repository's own directory cannot be written; sessions are kept in a store elsewhere.
+    #[error("'{}' cannot be written, so {what}", path.display())]
+    ReadOnly {
+        /// The directory.
+        path: PathBuf,
+        /// Consequence: `the index stays as it is`.
+        what: &'static str,
+    },
     /// Objects that a ref now needs are gone, by a `git gc --prune=now` at the same moment.
     #[error("{} of the saved objects are missing, the first is '{}'", ids.len(), ids[0])]
     Vanished {
@@ -235,6 +243,7 @@ impl Error {
     /// Hint for the user, if any; printed after `hint: `, line by line.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::ReadOnly { .. } => "run it where the repository can be written".to_owned(),
             Self::Unsafe { path } => format!(
                 "to add an exception for this directory, call:\ngit config --global --add safe.directory {}",
                 quoted(path)

@@ -256,6 +256,7 @@ pub enum HookFileChange {
 
 /// Makes a hook call this program; a dry run only reports what would be done.
 pub fn install(repo: &Repository, hook: Hook, dry_run: bool) -> Result<HookFileChange, Error> {
+    super::require_own_directory(repo, "its hooks stay as they are")?;
     let directory = directory(repo).path;
     let path = directory.join(hook.name());
     if !dry_run {
@@ -308,6 +309,7 @@ pub fn install(repo: &Repository, hook: Hook, dry_run: bool) -> Result<HookFileC
 /// Takes a hook's call of this program away, wherever it was put: also where `core.hooksPath` no longer leads. A dry
 /// run only reports what would be done.
 pub fn uninstall(repo: &Repository, hook: Hook, dry_run: bool) -> Result<HookFileChange, Error> {
+    super::require_own_directory(repo, "its hooks stay as they are")?;
     let own = repo.common_dir().join("hooks");
     let mut done = HookFileChange::Unchanged;
     for directory in [directory(repo).path, own] {

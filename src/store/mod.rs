@@ -17,6 +17,7 @@ pub mod commands;
 pub mod config;
 pub mod current;
 pub mod draft;
+mod elsewhere;
 mod env_config;
 mod error;
 pub mod facts;
@@ -67,7 +68,7 @@ pub use gix::date::Time;
 pub use gix::objs::Kind;
 pub use gix::{ObjectId, Repository};
 pub use ident::{author, who};
-pub use open::{OpenEnvironment, open, open_beside, with_memory};
+pub use open::{OpenEnvironment, open, open_beside, read_only_directory, require_own_directory, with_memory};
 pub(crate) use paths::objects_dir;
 pub use paths::{
     foreign_variables, git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, private_paths, sharing,

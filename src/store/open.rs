@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use gix::bstr::{BString, ByteSlice};
 use gix::odb::store::init::Slots;
 
-use super::{Error, Repository, env_config, paths, trust};
+use super::{Error, Repository, elsewhere, env_config, paths, trust};
 
 /// Room for decoded objects: the trees of two snapshots of some thousand directories, compared twice.
 const OBJECT_CACHE: usize = 8 * 1024 * 1024;
@@ -84,6 +84,7 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
     }
     let settings = settings(environment)?;
     let options = gix::open::Options::default().cli_overrides(settings.clone());
+    let options_elsewhere = options.clone();
     let at = |found: &RepositoryLocation, options: gix::open::Options| {
         let options = options.object_store_slots(slots(&found.path));
         options.open(&found.path).map(|repo| repo.to_thread_local())
@@ -123,6 +124,9 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
         repo.set_workdir(None).map_err(Error::gix("leave the working tree"))?;
     }
     set_objects(&mut repo, environment)?;
+    if let Some(store) = elsewhere::wanted(&repo)? {
+        repo = open_elsewhere(&repo, &store, &options_elsewhere)?;
+    }
     let private = paths::private_path(&repo);
     if private.is_dir() {
         crate::os::notices::keep_in(&private);
@@ -131,6 +135,49 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
     repo.refs.namespace = None;
     repo.object_cache_size(OBJECT_CACHE);
     Ok(repo)
+}
+
+/// The mark of a store elsewhere, with the directory that cannot be written; only our own counts.
+const ELSEWHERE: &str = "gitcheckpoint.elsewhere";
+
+/// Opens the store that stands for a repository whose own directory cannot be written.
+fn open_elsewhere(project: &Repository, store: &Path, options: &gix::open::Options) -> Result<Repository, Error> {
+    let git_dir = elsewhere::refresh(project, store)?;
+    let mark = [
+        ELSEWHERE.as_bytes(),
+        b"=",
+        project.common_dir().as_os_str().as_encoded_bytes(),
+    ];
+    let opened = options
+        .clone()
+        .config_overrides([BString::from(mark.concat())])
+        .object_store_slots(SLOTS)
+        .open(&git_dir)
+        .map_err(|source| explain(&git_dir, source))?;
+    let mut opened = opened.to_thread_local();
+    if opened.git_dir_trust() != gix::sec::Trust::Full {
+        return Err(Error::Unsafe { path: git_dir });
+    }
+    if let Some(root) = project.workdir() {
+        use_work_tree(&mut opened, root)?;
+    }
+    Ok(opened)
+}
+
+/// The repository's own directory, which cannot be written, if its sessions are in a store elsewhere.
+pub fn read_only_directory(repo: &Repository) -> Option<PathBuf> {
+    let config = repo.config_snapshot();
+    let by_us = |meta: &gix::config::file::Metadata| meta.source == gix::config::Source::Api;
+    let value = config.plumbing().string_filter(ELSEWHERE, by_us)?;
+    gix::path::from_bstr(value.as_bstr()).ok().map(Into::into)
+}
+
+/// Fails where the repository's own directory cannot be written and `what` would have to be.
+pub fn require_own_directory(repo: &Repository, what: &'static str) -> Result<(), Error> {
+    match read_only_directory(repo) {
+        Some(path) => Err(Error::ReadOnly { path, what }),
+        None => Ok(()),
+    }
 }
 
 /// The mark of a repository that [`open_beside`] opened; only a section that was given by ourselves counts.

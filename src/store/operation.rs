@@ -4,6 +4,8 @@
 //! The commits are recorded because nothing else names them: the other side of a merge may be on no branch any more.
 //! The files are kept as they are, bounded, so that the operation can be set up again by hand or by a restore.
 
+mod setup;
+
 use std::path::{Path, PathBuf};
 
 use gix::bstr::{BStr, ByteSlice};
@@ -13,6 +15,8 @@ use super::facts::short;
 use super::{Error, Kind, ObjectId, Repository, git, uses_reftable};
 use crate::model::facts::{GitOperation, OperationHead, OperationKind};
 use crate::os;
+
+pub use setup::{clear, missing, set_up};
 
 /// A file of an operation that is larger is not kept, such as a mail of `git am`.
 const MAX_FILE: u64 = 64 << 10;

@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use super::current::CurrentPointer;
 use super::{Error, OwnFile, Repository, refs, sharing, worktree_id, worktree_private_dir, worktree_private_path};
+use crate::model::facts::GitOperation;
 use crate::model::id::Oid;
 use crate::model::json;
 use crate::model::time::Timestamp;
@@ -99,6 +100,13 @@ pub enum Effect {
         path: String,
         /// Its branch.
         branch: String,
+    },
+    /// An operation of git that a checkpoint recorded is in progress again.
+    Operation {
+        /// The checkpoint that recorded it.
+        from: Oid,
+        /// The operation.
+        operation: Box<GitOperation>,
     },
     /// The record of a session became another one, in its draft.
     Record {

@@ -238,6 +238,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let file = named(&args).filter(|_| args.into.is_none());
     let (path, changed) = match (file, args.into.as_deref()) {
         (Some(path), _) => {
+            refuse_symlinks(context, path)?;
             if !args.force {
                 vacant(context, path, &bytes)?;
             }
@@ -298,14 +299,15 @@ fn write(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandErro
     })
 }
 
-/// Refuses a path that leads through a symlink of the working tree: one that came with a checkpoint may lead out of it.
-fn refuse_symlinks(context: &Context, path: &Path) -> Result<(), CommandError> {
+/// Refuses a path that is a symlink, or that leads through one of the working tree: one that came with a checkpoint may
+/// lead out of it. A directory elsewhere is the user's own to link.
+pub(in crate::commands) fn refuse_symlinks(context: &Context, path: &Path) -> Result<(), CommandError> {
     let full = context.env.cwd.join(path);
+    let top = context.env.cwd.ancestors().find(|above| above.join(".git").exists());
+    let top = top.unwrap_or(&context.env.cwd);
     let is_link = |above: &&Path| above.symlink_metadata().is_ok_and(|found| found.is_symlink());
-    let below = full
-        .ancestors()
-        .take_while(|above| *above != context.env.cwd && !context.env.cwd.starts_with(above));
-    let Some(link) = below.collect::<Vec<_>>().into_iter().rev().find(is_link) else {
+    let is_inside = |above: &Path| above == full || (above != top && above.starts_with(top));
+    let Some(link) = full.ancestors().filter(is_link).find(|above| is_inside(above)) else {
         return Ok(());
     };
     let shown = link.strip_prefix(&context.env.cwd).unwrap_or(link);

@@ -51,6 +51,7 @@ pub(super) fn write(
     context: &mut Context,
 ) -> Result<(), CommandError> {
     let path = args.output.clone().unwrap_or_default();
+    super::refuse_symlinks(context, &path)?;
     let full = context.env.cwd.join(&path);
     let files = &written.0;
     let failed = |error: &std::io::Error| {

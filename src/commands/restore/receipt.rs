@@ -7,12 +7,13 @@ use crate::{
         refuse::Refusal,
         restore::{RecordFate, RestoreOutcome},
         undo::UndoOutcome,
+        unfinished::OperationFate,
     },
     render::{
         age,
         restore::{
-            CheckpointOrigin, FailedPath, MergeConflictRow, MovedRef, RefusalRow, RestoreCounts, RestoreReceipt,
-            WorktreeRow,
+            CheckpointOrigin, FailedPath, MergeConflictRow, MovedRef, OperationRow, RefusalRow, RestoreCounts,
+            RestoreReceipt, WorktreeRow,
         },
     },
     store::checkpoint::oid,
@@ -58,8 +59,10 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
         Some(RecordFate::OfAnotherSession) => "of-another-session",
     };
     let refs = report.taken.map(|taken| taken.refs.as_slice()).unwrap_or_default();
-    let idle =
-        brought.is_none_or(crate::ops::plan_runner::AppliedPlan::is_nothing) && record != "restored" && refs.is_empty();
+    let idle = brought.is_none_or(crate::ops::plan_runner::AppliedPlan::is_nothing)
+        && record != "restored"
+        && refs.is_empty()
+        && !restored.is_some_and(|restored| matches!(restored.in_progress, OperationFate::SetUp(_)));
     // An abort takes the journal away as well, and conflicts are worth a plan.
     let is_plain =
         report.taken.is_none() && report.conflicts.is_empty() && restored.is_some_and(|restored| !restored.aborted);
@@ -116,6 +119,7 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
             .unwrap_or_default(),
         unstaged: restored.and_then(|restored| unstaged(restored, report.paths)),
         record,
+        in_progress: restored.and_then(|restored| in_progress(&restored.in_progress)),
         refs: refs
             .iter()
             .map(|(name, from, to)| MovedRef {
@@ -148,6 +152,23 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
         differing: done.map(|done| done.differing.as_slice()).unwrap_or_default(),
         stopped: done.and_then(|done| done.stopped.as_ref()).map(ToString::to_string),
     }
+}
+
+fn in_progress(fate: &OperationFate) -> Option<OperationRow> {
+    let (state, operation, left) = match fate {
+        OperationFate::NotMeant => return None,
+        OperationFate::SetUp(operation) => ("set-up", operation, None),
+        OperationFate::Same(operation) => ("same", operation, None),
+        OperationFate::Left { operation, why, remedy } => ("left", operation, Some((why.clone(), remedy.clone()))),
+    };
+    let (why, remedy) = left.unzip();
+    let text = operation.describe();
+    Some(OperationRow {
+        state,
+        text,
+        why,
+        remedy,
+    })
 }
 
 fn refused(refusal: &Refusal) -> RefusalRow {

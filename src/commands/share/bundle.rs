@@ -12,6 +12,7 @@ use crate::{
     commands::{
         Context,
         error::{CommandError, FailureKind},
+        export::refuse_symlinks,
         opening::{self, IdentityArgs},
     },
     model::name::ShortName,
@@ -55,6 +56,7 @@ pub(in crate::commands) struct Args {
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
+    refuse_symlinks(context, &args.file)?;
     let file = context.env.cwd.join(&args.file);
     if file.exists() && !args.force {
         let message = format!("file '{}' exists", args.file.display());

@@ -78,7 +78,8 @@ pub enum BranchFate {
     Unborn,
     /// It has its first commits.
     Born,
-    /// There was a commit, but which is not known: another tool reported it.
+    /// There was a commit, but how it relates to the one of now is not known: another tool reported it, or the clone is
+    /// too shallow.
     Untold,
     /// It points to the same commit.
     Same,
@@ -252,4 +253,6 @@ pub enum UpstreamFate {
     Rewritten,
     /// Its reference does not exist any more.
     Gone,
+    /// It points elsewhere, and a shallow clone does not show whether that contains the saved commit.
+    Unknown,
 }

@@ -304,7 +304,9 @@ fn file(repo: &Repository, path: PathMerge, state: SavedState, touched: &HashMap
                 new: path.ours.clone(),
             };
             // Evidence, not the finding: a blob that a partial clone lacks leaves it out.
-            line_counts::count(repo, &change).unwrap_or(None)
+            let lines = line_counts::count(repo, &change).unwrap_or(None);
+            // Permissions alone differ.
+            lines.filter(|lines| lines.added + lines.removed > 0)
         }
         _ => None,
     };

@@ -140,6 +140,7 @@ pub(super) fn upstream(
         UpstreamFate::New | UpstreamFate::Forward => ReportVerdict::Moved,
         UpstreamFate::Rewritten => ReportVerdict::Check,
         UpstreamFate::Gone => ReportVerdict::Missing,
+        UpstreamFate::Unknown => ReportVerdict::Unknown,
     };
     Ok(Upstream {
         verdict,

@@ -15,7 +15,7 @@ use super::{
     ref_transaction::{Aftermath, UndoableRefTransaction},
     restore::{self, ProgressCallback},
     select::{self, SelectedCheckpoint},
-    start,
+    start, undo,
 };
 use crate::{
     model::{
@@ -27,7 +27,7 @@ use crate::{
         selector::Selector,
     },
     store::{
-        ObjectId,
+        self, ObjectId,
         checkpoint::{self, Checkpoint, Siblings},
         current, lock,
         objects::{self, Writer},
@@ -154,6 +154,9 @@ pub fn plan(scene: &Scene<'_>, request: &ForkRequest) -> Result<Vec<ForkPlan>, E
 /// The documents of all forks, but for their names; fails where something is in the way.
 fn prepared(scene: &Scene<'_>, request: &ForkRequest, source: &SelectedCheckpoint) -> Result<Vec<Document>, Error> {
     let subject = subject(source);
+    if request.forks.iter().any(|wanted| wanted.worktree.is_some()) {
+        store::require_own_directory(scene.repo, "no working tree can be added")?;
+    }
     let mut plans = Vec::new();
     for wanted in &request.forks {
         let plan = prepare(scene, wanted, &source.checkpoint, &subject);
@@ -235,17 +238,36 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
     // Before the working trees: if one cannot be made, the sessions can still be taken back.
     let aftermath = deed.run(scene)?;
     drop(worktree);
+    let is_single = made.len() == 1;
     for (wanted, forked) in request.forks.iter().zip(&mut made) {
         if let Some(path) = &wanted.worktree {
-            let made = work_tree(scene, forked, wanted, path, progress).map_err(|error| Error::PartiallyApplied {
-                source: Box::new(error),
-                remedy: "the sessions are made; take them back with: git checkpoint undo".to_owned(),
-            })?;
+            let made = match work_tree(scene, forked, wanted, path, progress) {
+                Ok(made) => made,
+                // git could not make the working tree, as where a filter fails in it: then nothing was made.
+                Err(error) if is_single && !path.exists() && taken_back(scene) => return Err(error),
+                Err(error) => {
+                    return Err(Error::PartiallyApplied {
+                        source: Box::new(error),
+                        remedy: "the sessions are made; take them back with: git checkpoint undo".to_owned(),
+                    });
+                }
+            };
             forked.worktree = Some(made);
         }
     }
     start::merge_packs(scene);
     Ok(Forks { made, aftermath })
+}
+
+/// Takes the session of a fork back, the last entry of the undo list.
+fn taken_back(scene: &Scene<'_>) -> bool {
+    let request = undo::UndoRequest {
+        direction: undo::Direction::Undo,
+        dry_run: false,
+        force: false,
+        older: false,
+    };
+    undo::run(scene, request, &|_, _| {}).is_ok()
 }
 
 /// An option that is missing may be in the session's draft, and only wait for a save.

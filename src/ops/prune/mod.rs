@@ -14,7 +14,7 @@ pub use plan::{PrunedCheckpoint, RetainedCheckpoint, RetentionReason};
 
 use self::plan::PrunePlan;
 use super::{
-    Error, Scene,
+    Error, Scene, kept_content,
     ref_transaction::{Aftermath, UndoableRefTransaction},
 };
 use crate::{
@@ -259,6 +259,9 @@ fn execute(scene: &Scene<'_>, plan: PrunePlan) -> Result<PruneOutcome, Error> {
         ..UndoableRefTransaction::default()
     };
     let aftermath = deed.run(scene)?;
+    if !plan.outcome.trash.is_empty() || !plan.outcome.autosaves.is_empty() {
+        kept_content::forget(scene, false)?;
+    }
     Ok(PruneOutcome {
         moved,
         frees,

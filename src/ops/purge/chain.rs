@@ -254,6 +254,30 @@ impl<'a> Rewriter<'a> {
         }
     }
 
+    /// A snapshot commit that another tool rewrote, with HEAD and an index commit as its parents: the tool may have
+    /// dropped the latter, which need not change anything.
+    fn in_shape(&self, id: ObjectId, snapshot: ObjectId, trees: (ObjectId, ObjectId)) -> Result<ObjectId, Fault> {
+        let (_, parents) = checkpoint::commit_parts(self.repo, snapshot)?;
+        let Some(head) = parents.first().copied() else {
+            return Ok(snapshot);
+        };
+        let index = parents.get(1).copied().filter(|index| *index != head);
+        let parts = index
+            .map(|index| checkpoint::commit_parts(self.repo, index))
+            .transpose()?;
+        let further = match &parts {
+            Some((tree, above)) if *tree == trees.1 && above.first() == Some(&head) => return Ok(snapshot),
+            Some((_, above)) => above.iter().skip(1).copied().collect(),
+            None => Vec::new(),
+        };
+        let again = |old, tree, parents| {
+            rewrite::commit(self.repo, self.writer, old, tree, parents, None).map_err(|error| failed(id, error))
+        };
+        let above = std::iter::once(head).chain(further).collect();
+        let index = again(index.unwrap_or(snapshot), trees.1, above)?;
+        again(snapshot, trees.0, vec![head, index])
+    }
+
     /// The snapshot without the files that go. A fork's own first one is that of its source, and goes with it.
     fn files(&mut self, checkpoint: &Checkpoint) -> Result<CheckpointFiles, Fault> {
         let old = checkpoint.snapshot();
@@ -274,6 +298,12 @@ impl<'a> Rewriter<'a> {
                 is_changed: true,
             });
         }
+        let (repo, writer) = (self.repo, self.writer);
+        let id = checkpoint.entry.id;
+        let old = match old {
+            Some(old) if checkpoint.is_rewritten => Some(self.in_shape(id, old, trees)?),
+            old => old,
+        };
         let Some(without) = &mut self.without else {
             return Ok(CheckpointFiles {
                 snapshot: old,
@@ -281,8 +311,6 @@ impl<'a> Rewriter<'a> {
                 is_changed: checkpoint.is_rewritten,
             });
         };
-        let (repo, writer) = (self.repo, self.writer);
-        let id = checkpoint.entry.id;
         let mut take = |tree| without.tree(tree).map_err(|error| failed(id, error.into()));
         let ((tree, from_files), (index, from_index)) = (take(trees.0)?, take(trees.1)?);
         if (tree, index) == trees {

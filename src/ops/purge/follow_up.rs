@@ -122,6 +122,7 @@ impl PurgeFollowUp {
         refs::forget_logs(scene.repo, &self.logs, &who, MESSAGE, scene.wait)?;
         // The objects of refs that are gone are held by nothing; what was written for those that stay is.
         debug_assert!(self.moved.iter().all(|(_, old, _)| !object_id(old).is_null()));
+        crate::ops::kept_content::forget(scene, true)?;
         Self::forget(scene)?;
         Ok(forgotten)
     }

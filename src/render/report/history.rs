@@ -215,6 +215,7 @@ pub(super) fn upstream(line: &Upstream) -> Option<ReportRow> {
             pieces
         }
         UpstreamFate::Gone => vec![then.with(Slot::Plain, " is gone")],
+        UpstreamFate::Unknown => vec![then.with(Slot::Plain, " moved, this clone is too shallow to compare")],
     };
     if !line.name.is_same() {
         pieces.push(match &line.name.now {

@@ -233,6 +233,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "save untracked files that are secrets by their content: private keys, credentials, .env with values",
     },
     Setting {
+        name: "store",
+        kind: SettingKind::Text,
+        default: "",
+        doc: "directory that sessions are kept in where the repository's own cannot be written, as in a sandbox",
+    },
+    Setting {
         name: "transcripts",
         kind: SettingKind::Word(&["full", "chat", "off"]),
         default: "full",

@@ -55,6 +55,8 @@ pub fn branch_of(
         Some(then) => {
             let relation = graph::relation(repo, then, now, limits.walked)?;
             match (relation.ahead.is_empty(), relation.behind.is_empty()) {
+                // What lies behind the boundary of a shallow clone may be common.
+                _ if relation.shallow && relation.base.is_none() => BranchFate::Untold,
                 (true, _) => BranchFate::Forward,
                 (_, true) => BranchFate::Rewound,
                 _ => BranchFate::Rewritten,
@@ -168,7 +170,9 @@ pub fn upstream_of(
         (Some(then), Some(tip)) => {
             let relation = graph::relation(repo, then, tip, limits.walked)?;
             let gained = Some(counted(&relation.behind, relation.complete));
-            if relation.ahead.is_empty() {
+            if relation.shallow && relation.base.is_none() {
+                now(UpstreamFate::Unknown, None, None)
+            } else if relation.ahead.is_empty() {
                 now(UpstreamFate::Forward, gained, None)
             } else {
                 now(

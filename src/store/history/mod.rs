@@ -215,6 +215,10 @@ pub fn last_touched(
             break;
         }
         let commit = parsed(repo, *id)?;
+        // At the boundary of a shallow clone it is not known what a commit changed.
+        if commit.parents.iter().any(|parent| !repo.has_object(*parent)) {
+            continue;
+        }
         let mut changed: Option<Vec<Vec<u8>>> = None;
         for parent in parents(&commit) {
             let here = changed_among(repo, parent, commit.tree, &wanted)?;

@@ -44,6 +44,8 @@ pub use strict::{ObjectProblem, StrictReader};
 
 /// Blobs that the memory form keeps, all together; what goes beyond is hashed only.
 const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
+/// Streamed blobs up to this size are kept by it.
+const KEPT_PIECE: u64 = 16 * 1024 * 1024;
 
 /// Stores the objects of one operation. Threads share it by reference.
 ///
@@ -127,6 +129,11 @@ impl Writer {
         }
     }
 
+    /// Whether [`finish`](Self::finish) stores anything.
+    pub fn is_durable(&self) -> bool {
+        matches!(self.target, WriteTarget::Pack(_))
+    }
+
     /// Says that these objects are reachable from an existing ref, so that no collection of garbage takes them, and
     /// need not be written again where they are stored soundly.
     pub fn trust(&self, ids: impl IntoIterator<Item = ObjectId>) {
@@ -198,7 +205,21 @@ impl Writer {
     /// Other threads wait meanwhile, so small files are better read and given to [`write`](Self::write).
     pub fn write_stream(&self, kind: Kind, length: u64, source: &mut dyn Read) -> Result<ObjectId, StreamError> {
         let WriteTarget::Pack(pack) = &self.target else {
-            return self.hash_stream(kind, length, source);
+            if length > KEPT_PIECE {
+                return self.hash_stream(kind, length, source);
+            }
+            let mut data = Vec::new();
+            source
+                .take(length + 1)
+                .read_to_end(&mut data)
+                .map_err(StreamError::Read)?;
+            if data.len() as u64 != length {
+                return Err(StreamError::Changed {
+                    expected: length,
+                    found: data.len() as u64,
+                });
+            }
+            return Ok(self.write(kind, &data)?);
         };
         let mut body = lock(&pack.body);
         let start = body.begin();

@@ -68,6 +68,15 @@ pub enum RefDamage {
     Unreadable(String),
 }
 
+/// Lock files of git that nobody has touched for some seconds: whatever made them was most likely killed, and git refuses
+/// its work until they are removed.
+pub fn left_locks(repo: &Repository) -> Vec<std::path::PathBuf> {
+    let own = ["index.lock", "HEAD.lock"].map(|name| repo.git_dir().join(name));
+    let shared = ["packed-refs.lock", "config.lock", "shallow.lock"].map(|name| repo.common_dir().join(name));
+    let is_old = |path: &std::path::PathBuf| crate::os::age(path).is_some_and(|age| age.as_secs() >= 10);
+    own.into_iter().chain(shared).filter(is_old).collect()
+}
+
 /// A ref's name with what it is.
 pub type RefListing = (String, Result<ObjectId, RefDamage>);
 
@@ -130,7 +139,9 @@ pub fn next_number(repo: &Repository, prefix: &str) -> Result<u64, Error> {
 
 /// The same, where nobody has looked whether their objects exist: for who reads the objects anyhow.
 pub(super) fn list_unproved(repo: &Repository, prefix: &str) -> Result<Vec<RefListing>, Error> {
-    check_name(prefix.trim_end_matches('/'))?;
+    if prefix != "refs/" {
+        check_name(prefix.trim_end_matches('/'))?;
+    }
     let found = if uses_reftable(repo) {
         reftable::list(repo, prefix)?
     } else {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use gix::objs::{TreeRef, WriteTo as _};
+use gix::objs::{TreeRef, WriteTo as _, tree::Entry};
 
 use super::super::objects::Writer;
 use super::super::{Error, Kind, ObjectId, Repository, checkpoint, pathspec::PathFilter};
@@ -39,54 +39,152 @@ impl<'a> PathRemover<'a> {
 
     /// The tree without these paths, written, and what they were; the same tree if it has none of them.
     pub fn tree(&mut self, tree: ObjectId) -> Result<(ObjectId, RemovedPaths), Error> {
-        let (left, removed) = self.visit(tree, Vec::new(), 0)?;
+        let (left, removed) = self.visit(tree)?;
         let left = left.map_or_else(|| self.writer.write(Kind::Tree, b""), Ok)?;
         Ok((left, removed))
     }
 
-    fn visit(&mut self, id: ObjectId, path: Vec<u8>, depth: usize) -> Result<(Option<ObjectId>, RemovedPaths), Error> {
-        let key = (id, path);
-        if let Some((left, removed)) = self.known.get(&key) {
-            return Ok((*left, Rc::clone(removed)));
+    /// Goes through a tree with a stack of its own: how deep it is was decided by whoever made it.
+    fn visit(&mut self, root: ObjectId) -> Result<DirectoryLeft, Error> {
+        let mut stack = vec![self.open(root, Vec::new())?];
+        let mut done: Option<DirectoryLeft> = None;
+        loop {
+            let depth = stack.len();
+            let Some(frame) = stack.last_mut() else {
+                return done.ok_or_else(|| super::too_deep(root));
+            };
+            if let (Some((left, gone)), Some(mut kept)) = (done.take(), frame.waiting.take()) {
+                frame.removed.extend(gone.iter().cloned());
+                if let Some(left) = left {
+                    kept.oid = left;
+                    frame.new.push(kept);
+                }
+            }
+            let Some(entry) = frame.entries.next() else {
+                done = Some(self.close(stack.pop())?);
+                continue;
+            };
+            let mut below = frame.path.clone();
+            below.extend_from_slice(&entry.filename);
+            if !entry.mode.is_tree() {
+                let below = RepoPath::new(below);
+                if self.filter.keeps(&below) {
+                    frame.removed.push((below, entry.oid));
+                } else {
+                    frame.new.push(entry);
+                }
+                continue;
+            }
+            below.push(b'/');
+            let key = (entry.oid, below);
+            frame.waiting = Some(entry);
+            if let Some((left, removed)) = self.known.get(&key) {
+                done = Some((*left, Rc::clone(removed)));
+            } else if depth > super::MAX_DEPTH {
+                return Err(super::too_deep(root));
+            } else {
+                stack.push(self.open(key.0, key.1)?);
+            }
         }
-        if depth > super::MAX_DEPTH {
-            return Err(super::too_deep(id));
-        }
+    }
+
+    fn open(&self, id: ObjectId, path: Vec<u8>) -> Result<OpenDirectory, Error> {
         let failed = |why: String| Error::Object { id, why };
         let data = checkpoint::read(self.repo, id, Kind::Tree, "tree").map_err(|fault| failed(fault.to_string()))?;
         let old = TreeRef::from_bytes(&data, self.repo.object_hash()).map_err(|error| failed(error.to_string()))?;
-        let mut new = gix::objs::Tree { entries: Vec::new() };
-        let mut removed = Vec::new();
-        for entry in &old.entries {
-            let mut below = key.1.clone();
-            below.extend_from_slice(entry.filename);
-            let mut kept = gix::objs::tree::Entry::from(*entry);
-            if entry.mode.is_tree() {
-                below.push(b'/');
-                let (left, gone) = self.visit(kept.oid, below, depth + 1)?;
-                removed.extend(gone.iter().cloned());
-                let Some(left) = left else { continue };
-                kept.oid = left;
-            } else {
-                let below = RepoPath::new(below);
-                if self.filter.keeps(&below) {
-                    removed.push((below, kept.oid));
-                    continue;
-                }
-            }
-            new.entries.push(kept);
-        }
-        let left = if removed.is_empty() {
+        let entries: Vec<Entry> = old.entries.iter().map(|entry| Entry::from(*entry)).collect();
+        Ok(OpenDirectory {
+            id,
+            path,
+            entries: entries.into_iter(),
+            new: Vec::new(),
+            removed: Vec::new(),
+            waiting: None,
+        })
+    }
+
+    fn close(&mut self, directory: Option<OpenDirectory>) -> Result<DirectoryLeft, Error> {
+        let Some(directory) = directory else {
+            return Ok((None, Rc::default()));
+        };
+        let id = directory.id;
+        let left = if directory.removed.is_empty() {
             Some(id)
-        } else if new.entries.is_empty() {
+        } else if directory.new.is_empty() {
             None
         } else {
             let mut bytes = Vec::new();
-            new.write_to(&mut bytes).map_err(|error| failed(error.to_string()))?;
+            let new = gix::objs::Tree { entries: directory.new };
+            let written = new.write_to(&mut bytes);
+            written.map_err(|error| Error::Object {
+                id,
+                why: error.to_string(),
+            })?;
             Some(self.writer.write(Kind::Tree, &bytes)?)
         };
-        let removed = Rc::new(removed);
-        self.known.insert(key, (left, Rc::clone(&removed)));
+        let removed = Rc::new(directory.removed);
+        self.known.insert((id, directory.path), (left, Rc::clone(&removed)));
         Ok((left, removed))
+    }
+}
+
+/// The tree that is left of a directory, if any, and the removed paths.
+type DirectoryLeft = (Option<ObjectId>, RemovedPaths);
+
+/// A directory that is being gone through.
+struct OpenDirectory {
+    id: ObjectId,
+    /// With a slash at the end; empty for the root.
+    path: Vec<u8>,
+    entries: std::vec::IntoIter<Entry>,
+    /// Entries that stay.
+    new: Vec<Entry>,
+    removed: Vec<(RepoPath, ObjectId)>,
+    /// The directory below that is being gone through.
+    waiting: Option<Entry>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Removes a file from a tree with so many directories above it, on a small stack.
+    fn removed_at(depth: usize) -> Result<(bool, Vec<String>), Error> {
+        let run = move || -> Result<(bool, Vec<String>), Error> {
+            let outside = tempfile::tempdir().expect("a directory");
+            let repo = gix::init(outside.path()).expect("a repository");
+            let writer = Writer::durable(&repo)?;
+            let blob = writer.write(Kind::Blob, b"secret")?;
+            let mut tree = tree_of("gone", "100644", blob, &writer)?;
+            for _ in 0..depth {
+                tree = tree_of("d", "40000", tree, &writer)?;
+            }
+            drop(writer.finish()?.release());
+            let filter = PathFilter::new(&repo, &["*gone"], Path::new("")).expect("pathspecs");
+            let memory = Writer::memory(&repo);
+            let (left, removed) = PathRemover::new(&repo, &memory, filter).tree(tree)?;
+            let removed = removed.iter().map(|(path, _)| path.to_string()).collect();
+            Ok((left == ObjectId::empty_tree(repo.object_hash()), removed))
+        };
+        let thread = std::thread::Builder::new().stack_size(512 * 1024).spawn(run);
+        thread.expect("a thread").join().expect("no overflow")
+    }
+
+    fn tree_of(name: &str, mode: &str, id: ObjectId, writer: &Writer) -> Result<ObjectId, Error> {
+        let mut bytes = format!("{mode} {name}\0").into_bytes();
+        bytes.extend_from_slice(id.as_bytes());
+        writer.write(Kind::Tree, &bytes)
+    }
+
+    #[test]
+    fn the_depth_of_a_tree_costs_no_stack() {
+        for depth in [0, 1, 3, 500, 2000] {
+            let (is_empty, removed) = removed_at(depth).expect("it is read");
+            assert!(is_empty, "{depth}");
+            assert_eq!(removed, [format!("{}gone", "d/".repeat(depth))]);
+        }
+        assert!(removed_at(5000).is_err());
     }
 }

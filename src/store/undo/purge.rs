@@ -103,7 +103,11 @@ fn update(line: &mut UndoLine, purged: &UndoPurge<'_>) -> bool {
             entry.standing = None;
             for effect in &mut entry.effects {
                 match effect {
-                    Effect::Files { before } | Effect::Index { before, .. } => replace(before),
+                    Effect::Files { before: id }
+                    | Effect::Index { before: id, .. }
+                    | Effect::Operation { from: id, .. } => {
+                        replace(id);
+                    }
                     Effect::Ref { old, new, .. } => old.iter_mut().chain(new).for_each(&mut replace),
                     Effect::Current { .. } | Effect::WorkTree { .. } => {}
                     Effect::Record { session, .. } => of_session |= purged.session == Some(session),

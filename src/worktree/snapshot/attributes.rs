@@ -40,6 +40,8 @@ pub(in crate::worktree) struct Attributes {
     relevant: bool,
     /// Differs where other rules hold.
     digest: u64,
+    /// Those that the checkpoint has, where a file of rules on the disk is not in it.
+    kept: Option<Arc<Attributes>>,
 }
 
 impl Attributes {
@@ -56,6 +58,7 @@ impl Attributes {
             info: None,
             relevant: false,
             digest: 0,
+            kept: None,
         };
         this.push(b"[attr]binary -diff -merge -text", Path::new("[builtin]"), None, true);
         for path in [os::system_attributes(), user].into_iter().flatten() {
@@ -80,6 +83,7 @@ impl Attributes {
             info: self.info.clone(),
             relevant: self.relevant,
             digest: self.digest,
+            kept: self.kept.as_ref().map(|kept| Arc::new(kept.add(directory, content))),
         };
         if this.info.is_some() {
             this.search.pop_pattern_list();
@@ -95,6 +99,15 @@ impl Attributes {
             this.push_info();
         }
         this
+    }
+
+    /// The same where that file is not in the checkpoint, because it is ignored, say: what it does to files cannot be
+    /// relied on when they come back.
+    pub(super) fn add_unkept(this: &Arc<Self>, directory: &[u8], content: &[u8]) -> Self {
+        let mut added = this.add(directory, content);
+        added.kept = Some(this.kept.clone().unwrap_or_else(|| Arc::clone(this)));
+        added.digest = cache::digest((added.digest, "not in the checkpoint"));
+        added
     }
 
     /// A number that differs between directories where other rules hold.
@@ -146,6 +159,8 @@ pub(in crate::worktree) struct Conversion<'a> {
     pub ident: bool,
     pub encoding: Option<TextEncoding>,
     pub filter: FilterAttribute<'a>,
+    /// Whether the checkpoint has other rules, by which the file would come back in another form.
+    pub unkept: bool,
 }
 
 /// The `filter` attribute.
@@ -166,6 +181,7 @@ impl Conversion<'_> {
             ident: false,
             encoding: None,
             filter: FilterAttribute::None,
+            unkept: false,
         }
     }
 
@@ -186,7 +202,12 @@ impl Conversion<'_> {
             FilterAttribute::Lfs => "lfs".to_owned(),
             FilterAttribute::Driver(driver) => format!("{driver:?}"),
         };
-        cache::digest((format!("{:?} {:?}", self.encoding, self.eol), self.ident, filter))
+        cache::digest((
+            format!("{:?} {:?}", self.encoding, self.eol),
+            self.ident,
+            filter,
+            self.unkept,
+        ))
     }
 
     /// Whether content of any kind is stored as it is.
@@ -195,6 +216,7 @@ impl Conversion<'_> {
             && !self.ident
             && self.encoding.is_none()
             && matches!(self.filter, FilterAttribute::None)
+            && !self.unkept
     }
 }
 
@@ -216,12 +238,23 @@ impl<'a> Matcher<'a> {
 
     /// Conversion of the file `path` in a directory with these attributes.
     pub(in crate::worktree) fn conversion(&mut self, attributes: &Arc<Attributes>, path: &[u8]) -> Conversion<'a> {
+        let mut conversion = self.by_rules(attributes, path);
+        if let Some(kept) = &attributes.kept {
+            // What a filter hides is not stored without it, whatever comes back.
+            let is_open = !matches!(conversion.filter, FilterAttribute::Driver(_));
+            conversion.unkept = is_open && self.by_rules(kept, path).digest() != conversion.digest();
+        }
+        conversion
+    }
+
+    fn by_rules(&mut self, attributes: &Arc<Attributes>, path: &[u8]) -> Conversion<'a> {
         let default = self.settings.default_eol();
         let mut conversion = Conversion {
             eol: default,
             ident: false,
             encoding: None,
             filter: FilterAttribute::None,
+            unkept: false,
         };
         if !attributes.relevant {
             return conversion;

@@ -305,6 +305,7 @@ mod tests {
             ident,
             encoding: None,
             filter: FilterAttribute::None,
+            unkept: false,
         }
     }
 

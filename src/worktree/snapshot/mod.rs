@@ -52,7 +52,7 @@ use crate::model::list::{HeldFile, Lists};
 use crate::os::dir::Dir;
 use crate::os::trace;
 use crate::store::objects::Writer;
-use crate::store::{ObjectId, Repository, tree};
+use crate::store::{self, ObjectId, Repository, tree};
 use crate::worktree::restore::journal;
 use attributes::Attributes;
 use cache::{Cache, CacheBuilder};
@@ -82,6 +82,52 @@ pub fn lfs_content(repo: &Repository, sha256: &str) -> Result<Option<std::path::
         size: 0,
     };
     Ok(Some(Lfs::of(repo)?.path(&pointer)).filter(|path| path.is_file()))
+}
+
+/// Puts content of git-lfs that checkpoints keep where git-lfs looks for it, so that it can be sent.
+pub fn publish_lfs(repo: &Repository, sha256: &str) -> Result<(), Error> {
+    let pointer = lfs::Pointer {
+        sha256: sha256.to_owned(),
+        size: 0,
+    };
+    let lfs = Lfs::of(repo)?;
+    let path = lfs.path(&pointer);
+    lfs.publish(&pointer)
+        .map_err(|source| store::Error::io("link", path)(source).into())
+}
+
+/// Content of git-lfs that is kept for checkpoints.
+pub struct KeptContent {
+    lfs: Lfs,
+    pointers: Vec<(ObjectId, lfs::Pointer)>,
+}
+
+impl KeptContent {
+    /// All of it.
+    pub fn of(repo: &Repository) -> Result<Self, Error> {
+        let lfs = Lfs::of(repo)?;
+        let pointers = lfs.kept().into_iter();
+        let pointers = pointers
+            .filter_map(|pointer| Some((pointer.id(repo)?, pointer)))
+            .collect();
+        Ok(Self { lfs, pointers })
+    }
+
+    /// The blobs of its pointers.
+    pub fn blobs(&self) -> impl Iterator<Item = ObjectId> {
+        self.pointers.iter().map(|(id, _)| *id)
+    }
+
+    /// Removes what the pointer with this blob is for; with `all` also where git-lfs keeps it.
+    pub fn forget(&self, blob: ObjectId, all: bool) -> Result<(), Error> {
+        for (_, pointer) in self.pointers.iter().filter(|(id, _)| *id == blob) {
+            let path = self.lfs.path(pointer);
+            self.lfs
+                .forget(pointer, all)
+                .map_err(store::Error::io("remove", path))?;
+        }
+        Ok(())
+    }
 }
 
 /// The most bytes that a pointer of git-lfs has.
@@ -207,6 +253,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
     let lfs = Lfs::of(repo)?;
     let mut ground = WalkContext {
         lfs: &lfs,
+        keeps: writer.is_durable(),
         partial: is_partial(repo),
         settings: &settings,
         index: &index,

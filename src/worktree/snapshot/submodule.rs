@@ -108,6 +108,7 @@ fn state(repo: &Repository, work: &mut usize) -> Result<SubmoduleState, Error> {
     let lfs = Lfs::of(repo)?;
     let ground = WalkContext {
         lfs: &lfs,
+        keeps: false,
         partial: super::is_partial(repo),
         settings: &settings,
         index: &index,

@@ -21,17 +21,24 @@ pub(super) enum BlobMatch {
 pub(super) fn gives(
     repo: &Repository,
     ground: &WalkContext<'_>,
-    at: usize,
+    (at, path): (usize, &[u8]),
     meta: &Meta,
     conversion: &Conversion<'_>,
 ) -> BlobMatch {
     let entry = ground.index.entry(at);
+    if conversion.unkept {
+        return BlobMatch::Unknown;
+    }
     match conversion.filter {
         // The way back is the filter's own.
         FilterAttribute::Driver(_) => return BlobMatch::Always,
         FilterAttribute::Lfs => {
-            let kept = |pointer: Pointer| pointer.size == meta.size && ground.lfs.has(&pointer);
-            return if pointer(repo, &entry.id).is_some_and(kept) {
+            let kept = |pointer: &Pointer| pointer.size == meta.size && ground.lfs.has(pointer);
+            // What cannot be kept is read, and reported then.
+            let lasts =
+                |pointer: &Pointer| !ground.keeps || ground.lfs.keep_unchanged(repo, path, entry.id, pointer).is_ok();
+            let pointer = pointer(repo, &entry.id).filter(|pointer| kept(pointer) && lasts(pointer));
+            return if pointer.is_some() {
                 BlobMatch::Now
             } else {
                 BlobMatch::Unknown

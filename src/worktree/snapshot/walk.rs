@@ -63,6 +63,8 @@ pub(super) struct WalkContext<'a> {
     /// Trust in cached trees of directories of untracked files; `None` if each file is examined.
     pub trusted: Option<TreeTrust<'a>>,
     pub lfs: &'a Lfs,
+    /// Whether contents of git-lfs are kept for the checkpoint: not where nothing is stored.
+    pub keeps: bool,
     /// Whether objects may be missing because they are on a remote (a partial clone).
     pub partial: bool,
     /// Index entries that must not be in a tree, sorted.

@@ -9,12 +9,16 @@ mod autosave;
 mod autosave_loop;
 mod bad_input;
 mod beside;
+#[cfg(unix)]
+mod borders;
 mod branches;
 mod broken;
 mod concurrency;
 mod damage;
 mod documents;
 mod drafts;
+#[cfg(target_os = "linux")]
+mod elsewhere;
 mod everything;
 mod export_to;
 mod feature;
@@ -30,11 +34,14 @@ mod hooks;
 mod import;
 mod interrupted;
 mod journeys;
+mod large_files;
 mod left_out;
 mod merge;
 mod neutral;
 mod newcomer;
 mod operations;
+#[cfg(unix)]
+mod outputs;
 mod owners;
 mod parts;
 mod prompts;

@@ -279,31 +279,140 @@ fn a_purge_keeps_the_commits_of_the_operation() {
     world.checkpoint(["verify", "--all"]).success();
 }
 
+/// What git says of the working tree, index and operation.
+fn said(world: &World) -> String {
+    world.git_line(["status"])
+}
+
+/// Saves in the middle of a case, and gives the operation up.
+fn saved_and_given_up(case: &Case, reftable: bool) -> (World, String) {
+    let world = branches(reftable);
+    (case.begin)(&world);
+    let before = said(&world);
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["save", "-m", "in the middle"]).success();
+    world.git(case.end).success();
+    world.git(["checkout", "--quiet", "--force", "main"]).success();
+    assert_ne!(said(&world), before, "{}", case.name);
+    (world, before)
+}
+
 #[test]
-fn a_restored_index_of_a_merge_comes_with_the_way_to_commit_it_as_one() {
-    let world = branches(false);
-    let side = world.git_line(["rev-parse", "side"]);
-    world.git(["merge", "side"]).code(1);
-    world.checkpoint(["save", "-m", "during the merge"]).success();
-    world.git(["merge", "--abort"]).success();
-    let restored = world.checkpoint(["restore", "@", "--index", "--advice"]);
-    restored
-        .success()
-        .stderr_has("was saved during a merge, which is not in progress now");
-    let mut lines = restored.stderr().lines();
-    let line = lines
-        .find(|line| line.contains("--git-path MERGE_HEAD"))
-        .expect("a hint");
-    let command = &line[line.find("git rev-parse").expect("a command on one line")..];
-    world.command("sh", ["-e", "-c", command]).run().success();
-    world.file("f", "both\n");
-    world.git(["commit", "-qam", "merged"]).success();
-    let parents = world.git_line(["log", "-1", "--format=%P"]);
-    assert!(parents.contains(&side) && parents.contains(' '), "{parents}");
-    // With the merge in progress there is nothing to report.
-    world.checkpoint(["save", "-m", "after it"]).success();
+fn a_merge_cherry_pick_or_revert_is_set_up_again() {
+    let all = CASES[..6].iter().map(|case| (case, false));
+    for (case, reftable) in all.chain([(&CASES[0], true), (&CASES[4], true), (&CASES[5], true)]) {
+        let name = format!("{} (reftable {reftable})", case.name);
+        let (world, before) = saved_and_given_up(case, reftable);
+        let clean = said(&world);
+        let planned = world.checkpoint(["restore", "s", "--index", "--dry-run"]);
+        planned.success().stdout_has("would be in progress again");
+        assert_eq!(said(&world), clean, "{name}");
+        world
+            .checkpoint(["restore", "s", "--index"])
+            .success()
+            .stdout_has(case.words)
+            .stdout_has("is in progress again");
+        assert_eq!(said(&world), before, "{name}");
+        // A second time there is nothing to do, and it stays.
+        world.checkpoint(["restore", "s", "--index"]).success();
+        assert_eq!(said(&world), before, "{name}");
+        world.checkpoint(["undo"]).success();
+        assert_eq!(said(&world), clean, "{name}");
+        world.checkpoint(["redo"]).success();
+        assert_eq!(said(&world), before, "{name}");
+        // git goes on from there as if nothing had been.
+        let heads = world.git_line(["rev-parse", case.kept[0]]);
+        world.file("f", "both\n");
+        world.git(["add", "--all"]).success();
+        let ended = world
+            .command("git", [case.end[0], "--continue"])
+            .env("GIT_EDITOR", "true")
+            .run();
+        assert!(
+            ended.is_success() || name.contains("several"),
+            "{name}: {}",
+            ended.stderr()
+        );
+        if case.end[0] == "merge" {
+            let parents = world.git_line(["show", "-s", "--format=%P", "HEAD"]);
+            assert!(parents.contains(&heads), "{name}: {parents}");
+        }
+    }
+}
+
+#[test]
+fn resume_brings_an_operation_back_as_well() {
+    for case in &CASES[..6] {
+        let world = branches(false);
+        (case.begin)(&world);
+        let before = said(&world);
+        world.checkpoint(["start", "s"]).success();
+        world.checkpoint(["pause", "-m", "in the middle"]).success();
+        world.git(case.end).success();
+        world.checkpoint(["resume", "s", "--apply"]);
+        assert_eq!(said(&world), before, "{}", case.name);
+    }
+}
+
+#[test]
+fn an_operation_that_git_begins_anew_is_named_with_its_command() {
+    for (at, command) in [
+        (6, "git rebase "),
+        (7, "git rebase "),
+        (8, "git rebase "),
+        (9, "git am --3way"),
+        (10, "git bisect replay"),
+    ] {
+        let case = &CASES[at];
+        let (world, _) = saved_and_given_up(case, false);
+        world
+            .checkpoint(["restore", "s", "--index", "--force"])
+            .success()
+            .stdout_has(case.words)
+            .stdout_has("is not in progress again")
+            .stdout_has(command);
+    }
+}
+
+#[test]
+fn an_operation_that_does_not_fit_is_left_with_the_reason() {
+    // HEAD is elsewhere.
+    let (world, _) = saved_and_given_up(&CASES[0], false);
     world
-        .checkpoint(["restore", "@", "--index"])
+        .git(["commit", "--quiet", "--allow-empty", "-m", "later"])
+        .success();
+    world
+        .checkpoint(["restore", "s", "--index", "--force"])
         .success()
-        .stderr_lacks("in progress");
+        .stdout_has("is not in progress again: HEAD is at")
+        .stdout_has("git switch --detach");
+    world.git(["rev-parse", "--quiet", "--verify", "MERGE_HEAD"]).code(1);
+    // Another one is in progress.
+    let (world, _) = saved_and_given_up(&CASES[3], false);
+    world
+        .git(["merge", "--quiet", "--no-commit", "--no-ff", "apart"])
+        .success();
+    world.checkpoint(["restore", "s", "--index"]).code(4);
+    world
+        .checkpoint(["restore", "s", "--index", "--force"])
+        .success()
+        .stdout_has("another one is in progress: merging apart");
+    // Without the index nothing is set up.
+    let (world, _) = saved_and_given_up(&CASES[5], false);
+    world
+        .checkpoint(["restore", "s"])
+        .success()
+        .stdout_lacks("in progress again");
+    world.git(["rev-parse", "--quiet", "--verify", "REVERT_HEAD"]).code(1);
+    // A list of picks with a command in it, as somebody might send it, is not written.
+    let (world, _) = saved_and_given_up(&CASES[4], false);
+    let tip = world.git_line(["rev-parse", "checkpoints/s"]);
+    let document = world.git(["show", &format!("{tip}:checkpoint.json")]).stdout_json();
+    let files = document["git"]["operation"]["files"].as_array().unwrap();
+    let todo = files.iter().position(|name| name == "sequencer/todo").unwrap();
+    assert!(
+        world
+            .git_line(["show", &format!("{tip}:operation/{todo}")])
+            .starts_with("pick ")
+    );
 }

@@ -120,3 +120,49 @@ fn a_rewritten_session_is_not_taken_from_others_before_it_is_anchored() {
     world.checkpoint(["pull", "origin", "x"]).success();
     world.checkpoint(["verify", "--all"]).success();
 }
+
+/// As git filter-repo does it: an index commit that changes nothing more is dropped, and its child names HEAD twice, or
+/// has one parent left.
+#[test]
+fn a_snapshot_whose_index_commit_was_dropped_is_anchored_anew() {
+    for parents in [2, 1] {
+        for staged in [false, true] {
+            let world = World::with_commit();
+            world.file("secret", "pw\n");
+            world.git(["add", "--all"]).success();
+            world.git(["commit", "--quiet", "-m", "oops"]).success();
+            world.checkpoint(["start", "x"]).success();
+            world.file("u", "saved\n");
+            if staged {
+                world.git(["add", "u"]).success();
+            }
+            world.checkpoint(["save", "-m", "one"]).success();
+            let line = |args: &[&str]| world.git_line(args);
+            let tree = line(&["rev-parse", "checkpoints/x^2^{tree}"]);
+            world.git(["reset", "--quiet", "--hard", "HEAD~1"]).success();
+            let head = line(&["rev-parse", "HEAD"]);
+            let mut args = vec!["commit-tree", "-m", "files on disk", &tree];
+            for _ in 0..parents {
+                args.extend(["-p", &head]);
+            }
+            let snapshot = line(&args);
+            let message = line(&["show", "-s", "--format=%B", "checkpoints/x"]);
+            let root = line(&["rev-parse", "checkpoints/x^{tree}"]);
+            let start = line(&["rev-parse", "checkpoints/x~1"]);
+            let tip = line(&["commit-tree", "-m", &message, &root, "-p", &start, "-p", &snapshot]);
+            world.git(["update-ref", "refs/checkpoints/x", &tip]).success();
+            world
+                .checkpoint(["verify", "x"])
+                .code(1)
+                .stdout_has("rewritten")
+                .stdout_lacks("damaged");
+            world.checkpoint(["restore", "x", "--force"]).success();
+            assert_eq!(world.read("u"), b"saved\n");
+            world.checkpoint(["repair"]).success().stdout_has("Anchored x");
+            world.checkpoint(["verify", "--all"]).success();
+            world.git(["fsck", "--strict"]).success();
+            let shape = line(&["show", "-s", "--format=%P", "checkpoints/x^2"]);
+            assert_eq!(shape.split(' ').count(), 2, "{parents} {staged}");
+        }
+    }
+}

@@ -16,6 +16,7 @@ use crate::{
         remote::Remote,
         session,
     },
+    worktree::snapshot,
 };
 
 /// Limit of commits that are searched to decide whether one descends from another.
@@ -297,6 +298,9 @@ impl Push<'_> {
         let has = store::git(self.scene.repo).args(["lfs", "version"]).run();
         if has.is_err() {
             return Err(failed("git-lfs is not installed".to_owned()));
+        }
+        for pointer in pointers {
+            snapshot::publish_lfs(self.scene.repo, pointer).map_err(crate::ops::Error::from)?;
         }
         // A command line has room for some thousand.
         for some in pointers.chunks(500) {

@@ -97,7 +97,17 @@ impl Planner<'_, '_> {
             self.plan.block(path, BlockReason::Filter(program));
             return Ok(());
         }
-        if was.is_none() && is_there && self.is_there_already(path, &is)? && self.disk.is_exact(path).unwrap_or(true) {
+        // On the user's word an ignored file with other permission bits is saved and written; else it stays.
+        let has_bits = match &there {
+            DiskEntry::Something(meta) => !self.options.trusted || is.has_bits(meta.mode, true),
+            _ => true,
+        };
+        if was.is_none()
+            && is_there
+            && has_bits
+            && self.is_there_already(path, &is)?
+            && self.disk.is_exact(path).unwrap_or(true)
+        {
             return Ok(());
         }
         match there {

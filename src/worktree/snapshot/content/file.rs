@@ -100,7 +100,9 @@ impl Thread<'_> {
             file.rewind().map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?;
         }
         let mode = self.mode(candidate, &meta);
-        let form = if let FilterAttribute::Lfs = conversion.filter {
+        let form = if conversion.unkept {
+            self.as_it_is(candidate, conversion, mode, &mut file, &meta)?
+        } else if let FilterAttribute::Lfs = conversion.filter {
             self.lfs(candidate, mode, &mut file, &meta)?
         } else if let FilterAttribute::Driver(driver) = conversion.filter
             && meta.size > STREAMED

@@ -1,6 +1,7 @@
 //! In which form the content of a file is stored.
 
 use std::fs::File;
+use std::io;
 use std::io::Read as _;
 use std::io::Seek as _;
 
@@ -13,7 +14,7 @@ use crate::os::dir::{FileKind, Meta};
 use crate::store::{Kind as ObjectKind, ObjectId, Repository};
 use crate::worktree::snapshot::attributes::{Conversion, FilterAttribute};
 use crate::worktree::snapshot::convert::{self, StorageForm};
-use crate::worktree::snapshot::lfs::MAX_POINTER;
+use crate::worktree::snapshot::lfs::{MAX_POINTER, Pointer};
 use crate::worktree::snapshot::walk::{FileToRead, ReadReason};
 use crate::worktree::snapshot::{Error, filter, fsck, names, verify};
 
@@ -84,6 +85,44 @@ impl Thread<'_> {
         ))
     }
 
+    /// Stores a file byte for byte: the rules by which git would convert it are not in the checkpoint.
+    pub(super) fn as_it_is(
+        &mut self,
+        candidate: &FileToRead,
+        conversion: &Conversion<'_>,
+        mode: u16,
+        file: &mut File,
+        meta: &Meta,
+    ) -> Result<Form, ReadFailure> {
+        let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at).id);
+        let clean = entry.filter(|_| candidate.why == ReadReason::Clean);
+        let raw = |id: ObjectId, git_id: ObjectId| Form {
+            raw: true,
+            settled: false,
+            git_id,
+            ..Form::plain(mode, id)
+        };
+        if meta.size > super::file::STREAMED {
+            let id = self.stream(file, meta.size)?;
+            return Ok(raw(id, clean.unwrap_or(id)));
+        }
+        let content = read_whole(file, meta)?;
+        let id = self.store(candidate, &content)?;
+        let git_id = match (clean, &conversion.filter) {
+            (Some(entry), _) => entry,
+            (None, FilterAttribute::None) => {
+                let (settings, hash) = (self.reader.ground.settings, self.repo.object_hash());
+                let mut index_blob = |buffer: &mut Vec<u8>| self.index_blob(candidate, buffer);
+                let made = convert::to_git(&content, conversion, settings, hash, &mut index_blob);
+                let stored = made.git_form.as_deref().unwrap_or(&made.bytes);
+                let hashed = self.reader.writer.hash_only(ObjectKind::Blob, stored);
+                hashed.map_err(Error::from)?
+            }
+            (None, _) => id,
+        };
+        Ok(self.unless_held(candidate, raw(id, git_id), &content))
+    }
+
     /// Stores what a filter gave: the way back is the filter's, so it is not tried.
     pub(super) fn filtered(
         &self,
@@ -115,8 +154,8 @@ impl Thread<'_> {
         }
     }
 
-    /// Stores a file of git-lfs: as the pointer in the index if its content is this file and lies where git-lfs looks
-    /// for it, else byte for byte, within the limit on the size of files.
+    /// Stores a file of git-lfs: as the pointer that `git add` would store, its content where git-lfs keeps it. Byte for
+    /// byte, within the limit on the size of files, where git-lfs is not set up or the file is a pointer itself.
     pub(super) fn lfs(
         &mut self,
         candidate: &FileToRead,
@@ -126,13 +165,20 @@ impl Thread<'_> {
     ) -> Result<Form, ReadFailure> {
         let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at).id);
         let pointer = entry.and_then(|id| verify::pointer(self.repo, &id));
-        let same = match &pointer {
-            Some(pointer) if pointer.size == meta.size => sha256(file)? == pointer.sha256,
-            _ => false,
-        };
+        let ground = self.reader.ground;
+        let is_candidate = pointer.as_ref().is_some_and(|pointer| pointer.size == meta.size) || ground.lfs.is_set_up();
+        let sum = if is_candidate { sha256(file)? } else { String::new() };
+        let same = pointer
+            .as_ref()
+            .is_some_and(|pointer| pointer.size == meta.size && sum == pointer.sha256);
         let git_id = entry.filter(|_| same);
         if let (Some(id), Some(pointer)) = (git_id, &pointer)
-            && self.reader.ground.lfs.has(pointer)
+            && ground.lfs.has(pointer)
+            && (!ground.keeps
+                || ground
+                    .lfs
+                    .keep_unchanged(self.repo, &candidate.path, id, pointer)
+                    .is_ok())
         {
             return Ok(Form {
                 pointer: true,
@@ -140,7 +186,33 @@ impl Thread<'_> {
                 ..Form::plain(mode, id)
             });
         }
-        if meta.size > self.reader.ground.max_file_size {
+        if ground.lfs.is_set_up() && meta.size > 0 && !is_pointer(file, meta)? {
+            let made = Pointer {
+                sha256: sum,
+                size: meta.size,
+            };
+            let kept = if ground.keeps {
+                ground.lfs.keep(&made, file)
+            } else {
+                Ok(())
+            };
+            match kept {
+                Ok(()) => {
+                    let id = self.store(candidate, made.text().as_bytes())?;
+                    let clean = entry.filter(|_| same || candidate.why == ReadReason::Clean);
+                    return Ok(Form {
+                        pointer: true,
+                        settled: false,
+                        git_id: clean.unwrap_or(id),
+                        ..Form::plain(mode, id)
+                    });
+                }
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => return Err(ReadFailure::Again),
+                // Nothing can be put there: then it is kept as any other file.
+                Err(_) => file.rewind().map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?,
+            }
+        }
+        if meta.size > ground.max_file_size {
             return Err(ReadFailure::skip(SkipReason::TooLarge));
         }
         let id = if meta.size > MAX_POINTER {
@@ -175,6 +247,16 @@ pub(in crate::worktree::snapshot) fn in_tree(
     let tree = repo.find_object(tree?).ok()?.try_into_tree().ok()?;
     let entry = tree.lookup_entry(path.split(|byte| *byte == b'/')).ok()??;
     Some(entry.object_id())
+}
+
+/// Whether a file is a pointer of git-lfs instead of its content; it is at its start again afterwards.
+fn is_pointer(file: &mut File, meta: &Meta) -> Result<bool, ReadFailure> {
+    if meta.size > MAX_POINTER {
+        return Ok(false);
+    }
+    let content = read_whole(file, meta)?;
+    file.rewind().map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?;
+    Ok(Pointer::parse(&content).is_some())
 }
 
 /// The SHA-256 of a file in hexadecimal; the file is at its start again afterwards.

@@ -266,7 +266,7 @@ impl<'a, 'b> Visit<'a, 'b> {
         for clean in std::mem::take(&mut self.clean) {
             let path = index.path(clean.at);
             let conversion = matcher.conversion(&self.attributes, path);
-            match verify::gives(self.repo, self.ground, clean.at, &clean.meta, &conversion) {
+            match verify::gives(self.repo, self.ground, (clean.at, path), &clean.meta, &conversion) {
                 BlobMatch::Always => {}
                 BlobMatch::Now => settled = false,
                 BlobMatch::Unknown => self.candidate(path.to_vec(), Some(clean.at), clean.meta, ReadReason::Clean),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Visit;
 use crate::os::dir::{Dir, DirNames, FileKind};
+use crate::worktree::snapshot::attributes::Attributes;
 use crate::worktree::snapshot::index::EntryExt;
 use crate::worktree::snapshot::{attributes, ignore};
 
@@ -24,9 +25,28 @@ impl Visit<'_, '_> {
         let content = listed
             .then(|| read_small(dir, b".gitattributes", attributes::MAX_SIZE))
             .flatten();
+        let is_on_disk = content.is_some();
         if let Some(content) = content.or_else(|| self.not_checked_out(b".gitattributes")) {
-            self.attributes = Arc::new(self.attributes.add(&self.path, &content));
+            let added = if is_on_disk && !self.keeps_attributes(content.len() as u64) {
+                Attributes::add_unkept(&self.attributes, &self.path, &content)
+            } else {
+                self.attributes.add(&self.path, &content)
+            };
+            self.attributes = Arc::new(added);
         }
+    }
+
+    /// Whether the `.gitattributes` on the disk is in the checkpoint: tracked, or neither ignored nor left out.
+    fn keeps_attributes(&self, size: u64) -> bool {
+        let path = self.full_path(b".gitattributes");
+        let ground = self.ground;
+        if !self.task.entries.is_empty() && ground.index.find(&path, self.task.entries.clone()).is_some() {
+            return true;
+        }
+        !(ground.tracked_only
+            || size > ground.max_file_size
+            || self.is_ignored(&path, false)
+            || self.is_excluded(&path, false))
     }
 
     /// The content of a file of rules that the index has and a sparse checkout leaves out.

@@ -1,0 +1,162 @@
+//! `checkpoint.store`: sessions in a directory elsewhere, where the repository's own cannot be written.
+
+use crate::support::{Output, World, as_nobody};
+
+/// Lets everybody write in the working tree, and root alone in the repository's own directory; `None` where that cannot be.
+fn sandbox() -> Option<World> {
+    let world = World::with_commit();
+    world.git(["init", "--quiet", "--bare", "../there.git"]).success();
+    world.git(["remote", "add", "origin", "../there.git"]).success();
+    world
+        .git(["push", "--quiet", "origin", "HEAD:refs/heads/main"])
+        .success();
+    world.git(["branch", "side"]).success();
+    as_nobody(&world, ["--version"])?.success();
+    let (all, own) = (world.root().to_path_buf(), world.path(".git"));
+    for (program, options, path) in [
+        ("chown", "0:0", &all),
+        ("chmod", "a+rwX", &all),
+        ("chmod", "go-w", &own),
+    ] {
+        world
+            .command(program, ["-R", options, &path.to_string_lossy()])
+            .run()
+            .success();
+    }
+    remote_of(&world, "65534:65534");
+    Some(world)
+}
+
+/// git asks whose the repository is that it pushes to.
+fn remote_of(world: &World, owner: &str) {
+    let path = world.root().join("there.git").to_string_lossy().into_owned();
+    world.command("chown", ["-R", owner, &path]).run().success();
+}
+
+/// Runs the program in the sandbox.
+fn within(world: &World, args: &[&str]) -> Output {
+    let program = world.root().join("git-checkpoint").to_string_lossy().into_owned();
+    let mut all = vec!["--reuid=65534", "--regid=65534", "--clear-groups", &program];
+    all.extend(args);
+    world
+        .command("/usr/bin/setpriv", all)
+        .env("GIT_CONFIG_COUNT", "2")
+        .env("GIT_CONFIG_KEY_0", "safe.directory")
+        .env("GIT_CONFIG_VALUE_0", "*")
+        .env("GIT_CONFIG_KEY_1", "checkpoint.store")
+        .env("GIT_CONFIG_VALUE_1", world.root().join("sessions/of it"))
+        .run()
+}
+
+#[test]
+fn sessions_are_kept_shared_and_resumed_without_the_repository() {
+    let Some(world) = sandbox() else { return };
+    let before = world.command("find", [".git", "-printf", "%p %T@ %s\n"]).run();
+    let store = world.root().join("sessions/of it");
+    let store = store.to_str().unwrap();
+    world.file("file", "saved\n");
+    world.file("untracked", "saved\n");
+    within(&world, &["start", "s"]).success();
+    within(&world, &["todo", "add", "go on here"]).success();
+    within(&world, &["save", "-m", "one"]).success();
+    let stored = world.git(["--git-dir", store, "show", "refs/checkpoints/s^2:untracked"]);
+    stored.success().stdout_is("saved\n");
+    within(&world, &["status"])
+        .success()
+        .stdout_has("cannot be written")
+        .stdout_has("main");
+    world.file("file", "later\n");
+    std::fs::remove_file(world.path("untracked")).unwrap();
+    within(&world, &["restore", "s"]).success();
+    assert_eq!(
+        (world.read("file"), world.read("untracked")),
+        (b"saved\n".into(), b"saved\n".into())
+    );
+    within(&world, &["undo"]).success();
+    assert_eq!(world.read("file"), b"later\n");
+    within(&world, &["apply", "s", "--force"]);
+    for line in [
+        &["log", "s"][..],
+        &["show", "s"],
+        &["diff", "s"],
+        &["verify", "--all"],
+        &["list"],
+        &["pause", "-m", "two"],
+        &["resume", "s"],
+        &["watch", "--once"],
+        &["fork", "s", "--name", "f"],
+    ] {
+        within(&world, line).success();
+    }
+    within(&world, &["push", "origin", "s"]).success();
+    // Another clone goes on with it.
+    remote_of(&world, "0:0");
+    world.git(["clone", "--quiet", "../there.git", "../other"]).success();
+    world.enter("other");
+    world.checkpoint(["pull", "origin", "s"]).success();
+    world.checkpoint(["restore", "s"]).success();
+    world.checkpoint(["todo", "list"]).success().stdout_has("go on here");
+    world.enter("repo");
+    // Nothing was written where nothing may be.
+    let after = world.command("find", [".git", "-printf", "%p %T@ %s\n"]).run();
+    assert_eq!(after.stdout(), before.stdout());
+}
+
+#[test]
+fn the_store_follows_the_repository() {
+    let Some(world) = sandbox() else { return };
+    within(&world, &["start", "s"]).success();
+    world.file("file", "staged\n");
+    world.git(["add", "file"]).success();
+    within(&world, &["save", "-m", "staged"])
+        .success()
+        .stdout_has("1 staged");
+    world.git(["commit", "--quiet", "-m", "committed here"]).success();
+    let head = world.git_line(["rev-parse", "HEAD"]);
+    within(&world, &["save", "-m", "committed"])
+        .success()
+        .stdout_has(&head[..8]);
+    world.git(["switch", "--quiet", "side"]).success();
+    within(&world, &["status"]).success().stdout_has("side");
+    world.git(["branch", "-D", "--quiet", "main"]);
+    world
+        .git(["merge", "--quiet", "--no-commit", "--no-ff", &head])
+        .success();
+    within(&world, &["status"]).success().stdout_has("merging");
+    world.git(["merge", "--abort"]).success();
+    within(&world, &["status"]).success().stdout_lacks("merging");
+    world.git(["checkout", "--quiet", "--detach"]).success();
+    within(&world, &["status"]).success().stdout_has("detached");
+    within(&world, &["verify", "--all"]).success();
+}
+
+#[test]
+fn what_needs_the_repository_says_so_and_changes_nothing() {
+    let Some(world) = sandbox() else { return };
+    world.file("file", "saved\n");
+    within(&world, &["save", "-m", "one", "--session", "s"]).success();
+    for line in [
+        &["restore", "s", "--index"][..],
+        &["apply", "s", "--index"],
+        &["pause", "--clean", "-m", "x"],
+        &["fork", "s", "--name", "f", "--worktree", "../w"],
+        &["hooks", "install"],
+    ] {
+        let output = within(&world, line);
+        assert!(!output.is_success(), "{line:?}");
+        output.stderr_has("cannot be written");
+    }
+    assert_eq!(world.read("file"), b"saved\n");
+    assert!(!world.root().join("w").exists());
+}
+
+#[test]
+fn where_the_repository_can_be_written_no_store_is_used() {
+    let world = World::with_commit();
+    world.git(["config", "checkpoint.store", "../sessions"]).success();
+    world
+        .checkpoint(["save", "--allow-empty", "-m", "one", "--session", "s"])
+        .success();
+    world.git(["rev-parse", "refs/checkpoints/s"]).success();
+    assert!(!world.root().join("sessions").exists());
+}
