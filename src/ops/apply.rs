@@ -278,13 +278,11 @@ fn run(
     let job = PlanJob { goal: &goal, ..job };
     let brought = plan_runner::apply_plan(scene, &job)?;
     let whole = brought.is_complete() && brought.refusals.is_empty();
-    let mut in_progress = OperationFate::NotMeant;
-    let mut effects = Vec::new();
-    if whole && note.index && !note.reverse && note.pathspecs.is_empty() {
-        let (fate, effect) = unfinished::set_up(scene, checkpoint, brought.safety, dry_run)?;
-        in_progress = fate;
-        effects.extend(effect);
-    }
+    let (in_progress, effect) = if whole && note.index && !note.reverse && note.pathspecs.is_empty() {
+        unfinished::set_up(scene, checkpoint, brought.safety, dry_run)?
+    } else {
+        (OperationFate::NotMeant, None)
+    };
     if whole && !dry_run {
         let word = if note.reverse {
             "took back the changes of"
@@ -292,7 +290,7 @@ fn run(
             "applied"
         };
         let what = format!("{word} {}", short(checkpoint.entry.id));
-        restore::note_done(scene, "apply", what, Some(&brought), effects)?;
+        restore::note_done(scene, "apply", what, Some(&brought), effect.into_iter().collect())?;
         journal::remove(scene.repo)?;
     }
     Ok(ApplyOutcome {

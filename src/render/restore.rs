@@ -115,7 +115,6 @@ pub struct RefusalRow {
 
 /// An operation of git, and whether it is in progress again.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "operation_row")]
 pub struct OperationRow {
     /// `set-up`, `same` or `left`.
     #[schemars(extend("enum" = ["set-up", "same", "left"]))]
