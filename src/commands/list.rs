@@ -315,7 +315,7 @@ fn fetched_only(context: &Context, scene: &Scene<'_>, filter: &SessionFilter) ->
     let fetched = list::fetched_only(scene)?;
     let Some(first) = fetched.first() else {
         let none_here = || list::sessions(scene, &SessionFilter::default()).map(|rows| rows.is_empty());
-        if !crate::store::remote::all(scene.repo).is_empty() && none_here()? {
+        if !store::remote::all(scene.repo).is_empty() && none_here()? {
             let what = "Sessions of a remote: git checkpoint fetch, or one of them: git checkpoint pull <session>";
             context.ui.status(TextLine::plain(what));
         }

@@ -58,7 +58,7 @@ fn sync_names(scene: &Scene<'_>) -> Result<(), Error> {
     let common = scene.repo.common_dir();
     for directory in ["refs/notes", "refs"].map(|name| common.join(name)) {
         if directory.is_dir() {
-            crate::os::sync_dir(&directory).map_err(store::Error::io("sync", &directory))?;
+            os::sync_dir(&directory).map_err(store::Error::io("sync", &directory))?;
         }
     }
     Ok(())

@@ -47,8 +47,6 @@ pub struct StatusReport {
     pub sessions: usize,
     /// The store that sessions are kept in where the repository's own directory cannot be written.
     pub store: Option<std::path::PathBuf>,
-    /// Whether the repository has no working tree.
-    pub is_bare: bool,
     /// How many of them are completed or failed; looked for only when none is current.
     pub finished: usize,
     /// Paths on disk that would not be in a checkpoint, sorted.
@@ -160,7 +158,6 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         watcher: watch::here(scene.repo)?.filter(|watcher| is_news(scene, watcher)),
         sessions: store::session::all(scene.repo)?.len(),
         store: store::read_only_directory(scene.repo).map(|_| scene.repo.common_dir().to_owned()),
-        is_bare: bare,
         mirrors: store::change_stamp::mirrors(scene.repo),
     })
 }

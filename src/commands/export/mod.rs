@@ -382,10 +382,8 @@ fn contents_bytes(exported: &ExportedCheckpoint, make: ExportWriter) -> Vec<u8> 
     match make {
         ExportWriter::Note(make) => with_source(exported, make).into_bytes(),
         ExportWriter::Json => everything(exported),
-        // Refused before: it needs more than the checkpoint.
-        ExportWriter::Page => Vec::new(),
-        // It is made for a place, which only the command knows.
-        ExportWriter::Agent(_) => Vec::new(),
+        // Refused before: a page needs more than the checkpoint, and only the command knows the place of a session file.
+        ExportWriter::Page | ExportWriter::Agent(_) => Vec::new(),
         ExportWriter::Foreign(system, _) => {
             let files = foreign(exported, system).0.0.into_iter();
             files.map(|(_, bytes)| bytes).next().unwrap_or_default()

@@ -10,6 +10,7 @@ use super::{
         restore::{self, ProgressCallback, RecordFate, RestoreOutcome, RestoreSource, short},
         session_choice,
         target_state::{TargetState, UnstagedChanges},
+        unfinished,
     },
     MergeJournal, MergeMethod, MergeOutcome, MergeTips, OPERATION, WithoutFiles, latest_base, losers, outcome, publish,
 };
@@ -187,6 +188,7 @@ pub(super) fn run(
         brought: Some(brought),
         unstaged: UnstagedChanges::default(),
         record: RecordFate::NotMeant,
+        in_progress: unfinished::OperationFate::NotMeant,
         dry_run: how.dry_run,
         aborted: false,
     });

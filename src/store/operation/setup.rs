@@ -68,9 +68,9 @@ pub fn set_up(repo: &Repository, operation: &GitOperation, contents: &[Vec<u8>])
     }
     for name in IDS {
         let heads = operation.heads.iter().filter(|head| head.name == name);
-        let lines: String = heads.map(|head| format!("{}\n", head.id)).collect();
-        if !lines.is_empty() {
-            write(repo, name, lines.as_bytes())?;
+        let ids: Vec<String> = heads.map(|head| head.id.to_string()).collect();
+        if !ids.is_empty() {
+            write(repo, name, (ids.join("\n") + "\n").as_bytes())?;
         }
     }
     for name in pick_heads(operation.kind) {

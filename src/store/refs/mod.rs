@@ -73,7 +73,7 @@ pub enum RefDamage {
 pub fn left_locks(repo: &Repository) -> Vec<std::path::PathBuf> {
     let own = ["index.lock", "HEAD.lock"].map(|name| repo.git_dir().join(name));
     let shared = ["packed-refs.lock", "config.lock", "shallow.lock"].map(|name| repo.common_dir().join(name));
-    let is_old = |path: &std::path::PathBuf| crate::os::age(path).is_some_and(|age| age.as_secs() >= 10);
+    let is_old = |path: &std::path::PathBuf| os::age(path).is_some_and(|age| age.as_secs() >= 10);
     own.into_iter().chain(shared).filter(is_old).collect()
 }
 

@@ -115,10 +115,10 @@ impl Lfs {
         let kept = below(&self.kept, &pointer.sha256);
         if !is_in(&self.kept, pointer) {
             os::create_dir_durable(kept.parent().unwrap_or(&self.kept), self.sharing)?;
-            let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
             let mut buffer = vec![0; 128 * 1024];
-            file.rewind()?;
             os::replace_with(&kept, self.sharing, true, &mut |new| {
+                let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
+                file.rewind()?;
                 loop {
                     match file.read(&mut buffer)? {
                         0 => break,
@@ -128,8 +128,8 @@ impl Lfs {
                         }
                     }
                 }
-                let sum = hasher.clone().try_finalize().map_err(io::Error::other)?;
-                if sum.to_string() == pointer.sha256 {
+                let sum = hasher.try_finalize().map_err(io::Error::other)?;
+                if sum == *pointer.sha256 {
                     Ok(())
                 } else {
                     Err(io::ErrorKind::InvalidData.into())
