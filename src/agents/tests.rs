@@ -298,7 +298,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         json!({"type": "message", "id": "p3", "parentId": "p2", "message": {"role": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "ok"}]}}),
         json!({"type": "message", "id": "p4", "parentId": "p1", "message": {"role": "assistant", "content": [{"type": "text", "text": "on another branch"}], "stopReason": "stop"}}),
     ]);
-    let cline = json!({"sessionId": "l", "messages": [
+    let cline = json!({"sessionId": "l", "origin": {"source": "cli"}, "messages": [
         {"id": "l1", "role": "user", "ts": 1_795_866_481_000_u64, "content": [{"type": "text", "text": "<user_input mode=\"act\">ask</user_input>"}]},
         {"id": "l2", "role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "editor", "input": {}}], "metrics": {"inputTokens": 3, "outputTokens": 1}},
         {"id": "l3", "role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "ok"}]},

@@ -77,13 +77,30 @@ pub fn detect(file: &File) -> Option<System> {
 
 /// Reads files of any systems, each with the one that knows it. The second value are the files that none knows.
 pub fn parse_all(files: Vec<File>) -> (ParseOutcome, Vec<String>) {
+    parse_with(files, &|_| None)
+}
+
+/// Reader of files that are a session of no system here, such as the session file of a coding agent.
+pub type SessionReader<'a> = &'a dyn Fn(&File) -> Option<ForeignSession>;
+
+/// Reads files as [`parse_all`] does, and offers to another reader those that no system or only the generic one knows.
+pub fn parse_with(files: Vec<File>, other: SessionReader<'_>) -> (ParseOutcome, Vec<String>) {
     let mut all = ParseOutcome::default();
     let files = unpack::all(files, &mut all.problems);
     let directories = system::Directories::of(&files);
     let mut groups: Vec<(System, Vec<File>)> = System::ALL.iter().map(|system| (*system, Vec::new())).collect();
-    let mut unknown = Vec::new();
+    let (mut unknown, mut others, mut other_files) = (Vec::new(), ParseOutcome::default(), Vec::new());
     for file in files {
         let owner = directories.owner(&file).or_else(|| system::owner(&file));
+        let is_offered = match owner {
+            Some(system) => system == generic::SYSTEM && system.recognize(&file) < Recognition::Mark,
+            None => true,
+        };
+        if is_offered && let Some(session) = other(&file) {
+            others.sessions.push(session);
+            other_files.push(file);
+            continue;
+        }
         match groups.iter_mut().find(|(system, _)| Some(*system) == owner) {
             Some((_, group)) => group.push(file),
             None => unknown.push(file.path),
@@ -94,5 +111,8 @@ pub fn parse_all(files: Vec<File>) -> (ParseOutcome, Vec<String>) {
             all.extend(system.parse_unpacked(&group));
         }
     }
+    others.merge();
+    others.leaves = receipt::count(&other_files, &others);
+    all.extend(others);
     (all, unknown)
 }

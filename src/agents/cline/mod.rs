@@ -27,7 +27,9 @@ impl Agent for Cline {
 
     fn knows(&self, sample: &Sample<'_>) -> bool {
         sample.any(|record| {
+            // Other programs write a session id and messages too; the origin is Cline's.
             let command_line = record.get("sessionId").is_some()
+                && record.get("origin").is_some_and(Value::is_object)
                 && record
                     .get("messages")
                     .and_then(Value::as_array)

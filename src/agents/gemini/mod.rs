@@ -39,7 +39,10 @@ impl Agent for Gemini {
     fn knows(&self, sample: &Sample<'_>) -> bool {
         sample.any(|record| {
             let head = record.get("sessionId").is_some() && record.get("projectHash").is_some();
-            head || word(record, "type") == "gemini" && record.get("id").is_some()
+            let is_answer = |message: &Value| word(message, "type") == "gemini" && message.get("id").is_some();
+            let said = record.get("messages").and_then(Value::as_array);
+            head || is_answer(record)
+                || record.get("sessionId").is_some() && said.is_some_and(|all| all.iter().any(is_answer))
         })
     }
 

@@ -34,6 +34,7 @@ use crate::{
 pub use add::{MessageReceipt, NewMessage, add, set_text};
 pub(super) use add::{append, redacted};
 pub(super) use fold::{attach, carry};
+pub(super) use import::latest_states;
 pub(super) use length::standing;
 pub use length::{COUNTED, ChatLength, Length, is_near, may_be_long, tokens};
 

@@ -5,6 +5,7 @@
 //! session is known again by its system and foreign id, a checkpoint by the digest of its content: what is here already
 //! is not imported again, and what came since is added, unless somebody went on in the session here.
 
+mod agent_file;
 mod chat;
 mod clean;
 mod commit;
@@ -171,7 +172,7 @@ fn once(
     let files = found.files.len();
     let (mut parsed, mut unknown) = match request.from {
         Some(system) => (system.parse(&found.files), Vec::new()),
-        None => formats::parse_all(found.files),
+        None => formats::parse_with(found.files, &|file| agent_file::session(file, scene.now)),
     };
     for path in &mut unknown {
         found.shown.translate(path);

@@ -534,3 +534,106 @@ fn an_export_tells_what_is_not_in_it_and_mixes_nothing() {
         .stdout_json();
     assert_eq!(sessions["sessions"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn session_files_of_agents_come_in_as_a_chat_reads_them() {
+    let files = [
+        (
+            "claude.jsonl",
+            "claude-code",
+            concat!(
+                r#"{"type":"user","uuid":"u","sessionId":"ses-1","gitBranch":"tides","timestamp":"2026-11-20T10:00:00Z","message":{"role":"user","content":"read the table"}}"#,
+                "\n",
+                r#"{"type":"assistant","uuid":"a","sessionId":"ses-1","timestamp":"2026-11-20T10:00:01Z","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Read","input":{"f":"x"}}]}}"#,
+                "\n",
+                r#"{"type":"assistant","uuid":"b","sessionId":"ses-1","timestamp":"2026-11-20T10:00:02Z","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"it has 9 rows"}]}}"#,
+                "\n",
+            ),
+        ),
+        (
+            "rollout.jsonl",
+            "codex",
+            concat!(
+                r#"{"timestamp":"2026-11-20T10:00:00Z","type":"session_meta","payload":{"id":"ses-2","git":{"branch":"tides"}}}"#,
+                "\n",
+                r#"{"timestamp":"2026-11-20T10:00:01Z","type":"event_msg","payload":{"type":"user_message","message":"read the table"}}"#,
+                "\n",
+                r#"{"timestamp":"2026-11-20T10:00:02Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"it has 9 rows"}]}}"#,
+                "\n",
+                r#"{"timestamp":"2026-11-20T10:00:03Z","type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{}","call_id":"1"}}"#,
+                "\n",
+            ),
+        ),
+        (
+            "whole.json",
+            "gemini",
+            r#"{"sessionId":"ses-3","messages":[{"id":"m1","type":"user","content":"read the table"},{"id":"m2","type":"gemini","content":"it has 9 rows"}]}"#,
+        ),
+    ];
+    for (name, agent, text) in files {
+        let world = World::with_commit();
+        world.file(name, text);
+        world
+            .checkpoint(["import", name])
+            .success()
+            .stdout_has(&format!("{agent} 'ses-"))
+            .stdout_has("read the table");
+        let imported = messages(&world, "ses-*");
+        world.checkpoint(["start", "own"]).success();
+        world.checkpoint(["message", "import", name]).success();
+        assert_eq!(imported, messages(&world, "own"), "{agent}");
+        assert!(imported.iter().any(|text| text.contains("9 rows")), "{agent}");
+        let request = world.checkpoint(["request", "--session", &imported_name(&world)]);
+        request.success().stdout_has("it has 9 rows");
+        world.checkpoint(["import", name]).success().stdout_has("Here already");
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
+/// The session that an import made.
+fn imported_name(world: &World) -> String {
+    let listed = world.git_line(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints/ses-*"]);
+    listed.lines().next().expect("a session").to_owned()
+}
+
+/// Each message's role and content as stored.
+fn messages(world: &World, session: &str) -> Vec<String> {
+    let session = if session == "own" {
+        session.to_owned()
+    } else {
+        imported_name(world)
+    };
+    let listed = world.checkpoint(["message", "list", "--json", "--full", "--session", &session]);
+    let listed: Value = serde_json::from_str(listed.success().stdout()).unwrap();
+    let each = listed["messages"].as_array().unwrap().iter();
+    each.map(|message| format!("{} {} {}", message["id"], message["role"], message["content"]))
+        .collect()
+}
+
+#[test]
+fn a_markdown_pause_is_known_under_any_name_and_in_any_directory() {
+    for version in [
+        "5.9.70/input/.claude-mpm/sessions/session-20261128-151611",
+        "4.20.6/input/.claude-mpm/sessions/pause/session-20261128-151608",
+    ] {
+        let path = format!(
+            "{}/fixtures/formats/claude-mpm/real-{version}.md",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let text = fs::read_to_string(path).unwrap();
+        let id = version.rsplit('/').next().unwrap();
+        for name in [
+            "notes.md",
+            "docs/handover/Monday.md",
+            "v6.5.83-session.markdown",
+            "plain",
+        ] {
+            let world = World::with_commit();
+            world.file(name, &text);
+            world
+                .checkpoint(["import", name])
+                .success()
+                .stdout_has(&format!("claude-mpm '{id}'"));
+        }
+    }
+}

@@ -192,7 +192,7 @@ fn take(
     copied: Vec<PendingMessage>,
 ) -> Result<ChatImport, Error> {
     let mut adding = Adding::begin(scene)?;
-    for update in latest(reading.messages) {
+    for update in latest_states(reading.messages) {
         adding.update(update);
     }
     adding.entries.extend(copied);
@@ -212,7 +212,7 @@ fn take(
 }
 
 /// The messages of a reading, each once, where it was said first, in its latest state.
-fn latest(updates: Vec<MessageUpdate>) -> Vec<MessageUpdate> {
+pub(in crate::ops) fn latest_states(updates: Vec<MessageUpdate>) -> Vec<MessageUpdate> {
     let mut out: Vec<MessageUpdate> = Vec::with_capacity(updates.len());
     let mut places = std::collections::HashMap::<String, usize>::new();
     for mut update in updates {
