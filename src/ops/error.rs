@@ -1,5 +1,7 @@
 //! Why an operation did nothing.
 
+mod text;
+
 use std::io;
 
 use crate::{
@@ -172,7 +174,7 @@ pub enum Error {
     #[error("nothing was interrupted")]
     NotInterrupted,
     /// Files were changed after a restore was interrupted.
-    #[error("{}", later_work(paths))]
+    #[error("{}", text::later_work(paths))]
     NewerWork {
         /// Which.
         paths: Vec<RepoPath>,
@@ -258,7 +260,7 @@ pub enum Error {
         candidates: Vec<SelectorCandidate>,
     },
     /// No item of the record is meant by a text.
-    #[error("no {what} '{}'{}", text.escape_debug(), how_many(*of))]
+    #[error("no {what} '{}'{}", text.escape_debug(), text::how_many(*of))]
     NoItem {
         /// Kind of item.
         what: &'static str,
@@ -292,7 +294,7 @@ pub enum Error {
         id: String,
     },
     /// There is no session at all, or none is current and none was named.
-    #[error("{}", no_session(*any, damaged))]
+    #[error("{}", text::no_session(*any, damaged))]
     NoSession {
         /// Whether there are sessions.
         any: bool,
@@ -533,7 +535,7 @@ pub enum Error {
         step: String,
     },
     /// Commands were recorded elsewhere.
-    #[error("these commands were not recorded here:{}", listed(commands))]
+    #[error("these commands were not recorded here:{}", text::listed(commands))]
     ForeignCommands {
         /// The commands, as they are typed.
         commands: Vec<String>,
@@ -581,42 +583,4 @@ impl Error {
             store::steps::FoldError::Store(error) => error.into(),
         }
     }
-}
-
-fn how_many(of: usize) -> String {
-    match of {
-        0 => ": there are none".to_owned(),
-        1 => ": there is 1".to_owned(),
-        n => format!(": there are {n}"),
-    }
-}
-
-fn no_session(any: bool, damaged: &[String]) -> String {
-    let text = if any {
-        "no session is current in this working tree"
-    } else {
-        "there are no sessions yet"
-    };
-    match damaged {
-        [] => text.to_owned(),
-        _ => format!("{text}; damaged: {}", damaged.join(", ")),
-    }
-}
-
-/// One a line.
-fn listed(lines: &[String]) -> String {
-    lines.iter().fold(String::new(), |out, line| out + "\n  " + line)
-}
-
-/// The paths that would be lost, the first of many.
-fn later_work(paths: &[RepoPath]) -> String {
-    const SHOWN: usize = 20;
-    let mut text = "files were changed since the restore was interrupted, and would be replaced".to_owned();
-    for path in paths.iter().take(SHOWN) {
-        text.push_str(&format!("\n  {path}"));
-    }
-    if paths.len() > SHOWN {
-        text.push_str(&format!("\n  and {} more", paths.len() - SHOWN));
-    }
-    text
 }

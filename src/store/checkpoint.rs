@@ -335,7 +335,7 @@ pub fn write_snapshot(
 }
 
 /// The commit that represents HEAD on an unborn branch: the same in every repository of one hash.
-fn write_unborn(writer: &Writer) -> Result<ObjectId, Error> {
+pub fn write_unborn(writer: &Writer) -> Result<ObjectId, Error> {
     let nobody = Signature {
         name: super::ident::FALLBACK_NAME.into(),
         email: super::ident::FALLBACK_EMAIL.into(),

@@ -64,12 +64,16 @@ pub(super) fn wanted(project: &Repository) -> Result<Option<PathBuf>, Error> {
 /// Makes the store if it is not there, brings it up to the project, and gives the directory to be opened: of a linked
 /// working tree its own one.
 pub(super) fn refresh(project: &Repository, store: &Path) -> Result<PathBuf, Error> {
+    let sharing = os::Sharing {
+        owner: os::Owner::other_than_root(project.common_dir()),
+        ..os::Sharing::default()
+    };
     if let Some(parent) = store.parent() {
-        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        os::create_dir_durable(parent, sharing).map_err(Error::io("create", parent))?;
     }
-    os::private_dir(store, os::Sharing::default()).map_err(Error::io("create", store))?;
+    os::private_dir(store, sharing).map_err(Error::io("create", store))?;
     let lock = store.join("store.lock");
-    let lock_file = os::private_file(&lock, os::Sharing::default()).map_err(Error::io("open", &lock))?;
+    let lock_file = os::private_file(&lock, sharing).map_err(Error::io("open", &lock))?;
     os::lock(&lock_file).map_err(Error::io("lock", &lock))?;
     if !store.join("HEAD").exists() {
         let format = format!("--object-format={}", project.object_hash());
@@ -126,7 +130,25 @@ pub(super) fn refresh(project: &Repository, store: &Path) -> Result<PathBuf, Err
         put(&store.join("HEAD"), b"ref: refs/heads/main\n")?;
     }
     take_refs(project, store)?;
+    if sharing.owner.is_some() {
+        hand_over(store, sharing).map_err(Error::io("give away", store))?;
+    }
     Ok(git_dir)
+}
+
+/// Gives what root and its children made to the owner of the project. Objects are given away where they are written.
+fn hand_over(directory: &Path, sharing: os::Sharing) -> io::Result<()> {
+    sharing.apply(&File::open(directory)?)?;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() && directory.file_name().is_none_or(|name| name != "objects") {
+            hand_over(&entry.path(), sharing)?;
+        } else if kind.is_dir() || kind.is_file() {
+            sharing.apply(&File::open(entry.path())?)?;
+        }
+    }
+    Ok(())
 }
 
 /// The settings of the project, and what is otherwise in the store. What comes last counts.

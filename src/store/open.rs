@@ -106,8 +106,7 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
                 path: shown_root(&repo),
             });
         }
-        // gix has no option for this; but that its distrust has no effect: a trusted repository may hold large objects.
-        let limit = std::iter::once("gitoxide.objects.allocLimitIfReducedTrust=0".into());
+        let limit = std::iter::once(NO_LIMIT.into());
         let options = options.cli_overrides(settings.into_iter().chain(limit));
         repo = open(&found, options.filter_config_section(|_| true))?;
     }
@@ -125,7 +124,7 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
     }
     set_objects(&mut repo, environment)?;
     if let Some(store) = elsewhere::wanted(&repo)? {
-        repo = open_elsewhere(&repo, &store, &options_elsewhere)?;
+        repo = open_elsewhere(&repo, &store, &options_elsewhere, environment)?;
     }
     let private = paths::private_path(&repo);
     if private.is_dir() {
@@ -137,11 +136,27 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
     Ok(repo)
 }
 
+/// The setting by which gix's distrust has no effect, for which it has no option: a trusted repository may hold large
+/// objects.
+const NO_LIMIT: &str = "gitoxide.objects.allocLimitIfReducedTrust=0";
+
 /// The mark of a store elsewhere, with the directory that cannot be written; only our own counts.
 const ELSEWHERE: &str = "gitcheckpoint.elsewhere";
 
 /// Opens the store that stands for a repository whose own directory cannot be written.
-fn open_elsewhere(project: &Repository, store: &Path, options: &gix::open::Options) -> Result<Repository, Error> {
+///
+/// The working tree in it is the project's, which is trusted by now. What counts is whose the store is: it is ours, or
+/// declared safe.
+fn open_elsewhere(
+    project: &Repository,
+    store: &Path,
+    options: &gix::open::Options,
+    environment: &OpenEnvironment,
+) -> Result<Repository, Error> {
+    let home = environment.path("HOME");
+    if !trust::is_own(store) && !trust::declared_safe_at(project, store, &environment.cwd, home.as_deref()) {
+        return Err(Error::Unsafe { path: store.to_owned() });
+    }
     let git_dir = elsewhere::refresh(project, store)?;
     let mark = [
         ELSEWHERE.as_bytes(),
@@ -150,14 +165,12 @@ fn open_elsewhere(project: &Repository, store: &Path, options: &gix::open::Optio
     ];
     let opened = options
         .clone()
-        .config_overrides([BString::from(mark.concat())])
+        .config_overrides([BString::from(mark.concat()), NO_LIMIT.into()])
+        .filter_config_section(|_| true)
         .object_store_slots(SLOTS)
         .open(&git_dir)
         .map_err(|source| explain(&git_dir, source))?;
     let mut opened = opened.to_thread_local();
-    if opened.git_dir_trust() != gix::sec::Trust::Full {
-        return Err(Error::Unsafe { path: git_dir });
-    }
     if let Some(root) = project.workdir() {
         use_work_tree(&mut opened, root)?;
     }

@@ -14,10 +14,15 @@ use super::Repository;
 ///
 /// `here` is the directory that the command runs in, `home` that of the user.
 pub(super) fn declared_safe(repo: &Repository, here: &Path, home: Option<&Path>) -> bool {
+    declared_safe_at(repo, repo.workdir().unwrap_or_else(|| repo.git_dir()), here, home)
+}
+
+/// The same of another directory, by the settings that count in `repo`.
+pub(super) fn declared_safe_at(repo: &Repository, place: &Path, here: &Path, home: Option<&Path>) -> bool {
     let config = repo.config_snapshot();
     let outside = |meta: &gix::config::file::Metadata| meta.source.kind() != Kind::Repository;
     let values = config.plumbing().strings_filter("safe.directory", outside);
-    let place = real(repo.workdir().unwrap_or_else(|| repo.git_dir()));
+    let place = real(place);
     let mut safe = false;
     for value in values.unwrap_or_default() {
         match value.to_str_lossy().as_ref() {
@@ -28,6 +33,11 @@ pub(super) fn declared_safe(repo: &Repository, here: &Path, home: Option<&Path>)
         }
     }
     safe
+}
+
+/// Whether a directory belongs to the user, or is not there yet: git's question before it opens a repository.
+pub(super) fn is_own(place: &Path) -> bool {
+    !place.exists() || gix::sec::identity::is_path_owned_by_current_user(place).unwrap_or(false)
 }
 
 fn covers(text: &str, place: &Path, home: Option<&Path>) -> bool {

@@ -299,21 +299,22 @@ fn write(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandErro
     })
 }
 
-/// Refuses a path that is a symlink, or that leads through one of the working tree: one that came with a checkpoint may
-/// lead out of it. A directory elsewhere is the user's own to link.
+/// Refuses a path that leads through a symlink of a working tree: one that came with a commit or a checkpoint may lead
+/// anywhere. A symlink elsewhere is the user's own.
 pub(in crate::commands) fn refuse_symlinks(context: &Context, path: &Path) -> Result<(), CommandError> {
-    let full = context.env.cwd.join(path);
-    let top = context.env.cwd.ancestors().find(|above| above.join(".git").exists());
-    let top = top.unwrap_or(&context.env.cwd);
-    let is_link = |above: &&Path| above.symlink_metadata().is_ok_and(|found| found.is_symlink());
-    let is_inside = |above: &Path| above == full || (above != top && above.starts_with(top));
-    let Some(link) = full.ancestors().filter(is_link).find(|above| is_inside(above)) else {
+    let cwd = &context.env.cwd;
+    let top = cwd.ancestors().find(|above| above.join(".git").exists());
+    let top = top.unwrap_or(cwd);
+    let is_of_a_tree = |link: &Path| {
+        let mut above = link.ancestors().skip(1);
+        link.starts_with(top) || above.any(|above| above.join(".git").exists())
+    };
+    let Some(link) = os::symlink_on_the_way(&cwd.join(path), &is_of_a_tree) else {
         return Ok(());
     };
-    let shown = link.strip_prefix(&context.env.cwd).unwrap_or(link);
     let message = format!(
         "'{}' is a symlink, and the output may not go where it leads",
-        shown.display()
+        link.strip_prefix(cwd).unwrap_or(&link).display()
     );
     Err(CommandError::new(FailureKind::Refused, message)
         .hint("give the path of the file itself, or remove the symlink"))

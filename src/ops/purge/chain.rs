@@ -258,8 +258,9 @@ impl<'a> Rewriter<'a> {
     /// dropped the latter, which need not change anything.
     fn in_shape(&self, id: ObjectId, snapshot: ObjectId, trees: (ObjectId, ObjectId)) -> Result<ObjectId, Fault> {
         let (_, parents) = checkpoint::commit_parts(self.repo, snapshot)?;
-        let Some(head) = parents.first().copied() else {
-            return Ok(snapshot);
+        let head = match parents.first().copied() {
+            Some(head) => head,
+            None => checkpoint::write_unborn(self.writer).map_err(|error| failed(id, error.into()))?,
         };
         let index = parents.get(1).copied().filter(|index| *index != head);
         let parts = index

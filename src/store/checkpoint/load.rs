@@ -78,21 +78,29 @@ fn follow_parents(repo: &Repository, checkpoint: &mut Checkpoint) {
     let Ok((tree, parents)) = commit_parts(repo, commit) else {
         return;
     };
-    let [head, index, ..] = parents[..] else { return };
-    let Ok(index_tree) = tree_of(repo, index) else { return };
-    let head_named = checkpoint
-        .document
-        .git
-        .head
-        .as_mut()
-        .filter(|named| object_id(named) != head);
-    if object_id(&named.tree) == tree && object_id(&named.index) == index_tree && head_named.is_none() {
+    // A tool that drops commits which change nothing drops the index commit, unless something was staged, and the one
+    // that stands for an unborn branch.
+    let head = parents.first().copied();
+    let index = parents.get(1).copied().filter(|index| Some(*index) != head);
+    let index_tree = match index.or(head) {
+        Some(commit) => match tree_of(repo, commit) {
+            Ok(tree) => tree,
+            Err(_) => return,
+        },
+        None => repo.empty_tree().id,
+    };
+    let now = head.map(oid);
+    let head_named = &mut checkpoint.document.git.head;
+    // A branch without a commit has one that stands for it, which no document names.
+    let is_same_head = head.is_some() && (head_named.is_none() || *head_named == now);
+    let is_same = object_id(&named.tree) == tree && object_id(&named.index) == index_tree;
+    if is_same && is_same_head && index.is_some() {
         return;
     }
     named.tree = oid(tree);
     named.index = oid(index_tree);
-    if let Some(named) = head_named {
-        *named = oid(head);
+    if head_named.is_some() {
+        *head_named = now;
     }
     checkpoint.is_rewritten = true;
 }

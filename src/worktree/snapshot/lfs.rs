@@ -116,7 +116,11 @@ impl Lfs {
         if !is_in(&self.kept, pointer) {
             os::create_dir_durable(kept.parent().unwrap_or(&self.kept), self.sharing)?;
             let mut buffer = vec![0; 128 * 1024];
+            let mode = 0o666 & !os::umask().unwrap_or(0o022);
             os::replace_with(&kept, self.sharing, true, &mut |new| {
+                // The other name is git-lfs's, which keeps its content as git keeps objects.
+                os::set_mode(new, mode)?;
+                self.sharing.apply(new)?;
                 let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
                 file.rewind()?;
                 loop {

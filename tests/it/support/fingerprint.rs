@@ -1,5 +1,5 @@
 //! Everything of a repository that saving must leave alone, as a list of names and digests: each file of the working tree
-//! (bytes, mode, time of change), and each file of the git directory except objects, what lies below `refs/checkpoints*`
+//! (bytes, mode, time of change), and each file of the git directory except objects (those of git-lfs too), what lies below `refs/checkpoints*`
 //! with its reflogs, and the program's own directory `checkpoint`.
 //!
 //! It reads files instead of asking git, because git may refresh the index when asked.
@@ -105,6 +105,7 @@ impl Entries for GitEntries<'_> {
             || name.starts_with("checkpoint/")
             || name.contains("/checkpoint/")
             || name.starts_with("objects/")
+            || name.starts_with("lfs/objects/")
             || own(name)
             || own(name.strip_prefix("logs/").unwrap_or_default());
         if !left_out {

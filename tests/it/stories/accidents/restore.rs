@@ -347,12 +347,13 @@ fn b44_a_merge_in_progress_is_respected() {
     world.git(["switch", "-q", "main"]).success();
     world.file("README.md", "main\n");
     world.git(["commit", "-qam", "main"]).success();
+    save(&world, "before the merge");
     world.git(["merge", "side"]).code(1);
     save(&world, "in the merge");
     let then = (world.read("README.md"), world.git_line(["ls-files", "-s"]));
     world.file("README.md", "half solved\n");
-    for command in ["restore", "apply"] {
-        let refused = world.checkpoint([command, "@"]);
+    for line in [["restore", "@~1"], ["apply", "@~1"], ["apply", "@"]] {
+        let refused = world.checkpoint(line);
         refused
             .code(4)
             .stderr_has("a merge is in progress")
@@ -360,7 +361,8 @@ fn b44_a_merge_in_progress_is_respected() {
     }
     assert_eq!(text(&world, "README.md"), "half solved\n");
     world.git(["add", "README.md"]).success();
-    done(&world, &["restore", "@", "--index", "--force"]);
+    // What was saved in this very merge comes back to it.
+    done(&world, &["restore", "@", "--index"]);
     assert_eq!((world.read("README.md"), world.git_line(["ls-files", "-s"])), then);
     assert!(exists(&world, ".git/MERGE_HEAD"));
     done(&world, &["undo"]);
