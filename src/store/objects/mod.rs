@@ -445,7 +445,8 @@ impl PackWriter {
     }
 }
 
-fn object_hasher(hash: gix::hash::Kind, kind: Kind, length: u64) -> gix::hash::Hasher {
+/// A hasher for an object of this kind and length, given its header already.
+pub fn object_hasher(hash: gix::hash::Kind, kind: Kind, length: u64) -> gix::hash::Hasher {
     let mut hasher = gix::hash::hasher(hash);
     hasher.update(&gix::objs::encode::loose_header(kind, length));
     hasher

@@ -5,11 +5,9 @@
 use std::io;
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 use super::Error;
 use super::source::{BlobSource, LARGE, VerifiedBlobs, VerifiedBlobsBuilder};
-use crate::store::{ObjectId, Repository};
+use crate::store::{Kind, ObjectId, Repository, objects::object_hasher};
 use crate::worktree::snapshot::attributes::{Attributes, Conversion, FilterAttribute, Matcher};
 use crate::worktree::snapshot::convert;
 use crate::worktree::snapshot::filter::Filters;
@@ -130,7 +128,7 @@ impl<'a> Converter<'a> {
         if self.program(path, one).is_some() || self.program(path, other).is_some() {
             return Ok(false);
         }
-        match (self.sum(path, one), self.sum(path, other)) {
+        match (self.blob_id(path, one), self.blob_id(path, other)) {
             (Ok(one), Ok(other)) => Ok(one == other),
             (Err(ContentError::Source(error)), _) | (_, Err(ContentError::Source(error))) => Err(error),
             // What cannot be distinguished is written, and fails there with its reason.
@@ -138,13 +136,37 @@ impl<'a> Converter<'a> {
         }
     }
 
-    fn sum(&mut self, path: &[u8], content: &TargetContent) -> Result<Sum, ContentError> {
-        let mut sum = Sha256::new();
+    /// The id that a blob of the bytes on disk would have. What is stored as it is need not be read for that: a dry run
+    /// stores no large file of the present.
+    fn blob_id(&mut self, path: &[u8], content: &TargetContent) -> Result<ObjectId, ContentError> {
+        if self.conversion(path, content).is_none() {
+            return Ok(content.id);
+        }
+        let pointer = if self.is_lfs(path, content) {
+            let pointer = self.source.pointer(path, content.id);
+            let pointer = pointer.map_err(ContentError::Source)?;
+            pointer.filter(|pointer| self.source.lfs.has(pointer))
+        } else {
+            None
+        };
+        let hash = self.source.repo.object_hash();
+        if let Some(pointer) = pointer {
+            let mut hasher = object_hasher(hash, Kind::Blob, pointer.size);
+            self.give(path, content, &mut |piece| {
+                hasher.update(piece);
+                Ok(())
+            })?;
+            return hasher
+                .try_finalize()
+                .map_err(|error| ContentError::Convert(error.to_string()));
+        }
+        let mut bytes = Vec::new();
         self.give(path, content, &mut |piece| {
-            sum.update(piece);
+            bytes.extend_from_slice(piece);
             Ok(())
         })?;
-        Ok(sum.finalize().into())
+        let hashed = self.source.hasher.hash_only(Kind::Blob, &bytes);
+        hashed.map_err(|error| ContentError::Source(error.into()))
     }
 
     /// The filter program that would be run for this file.

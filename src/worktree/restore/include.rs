@@ -3,7 +3,7 @@
 //! Byte for byte, whatever its size. Only on the user's word: a restore names the paths that are in its way and stops.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io;
+use std::io::{self, Read as _};
 
 use gix::bstr::{BString, ByteSlice};
 use gix::objs::tree::EntryKind;
@@ -74,8 +74,12 @@ fn is_held(
     let Some(meaning) = names::meaning(split(path.as_bytes()).1) else {
         return Ok(false);
     };
-    let blob = checkpoint::read(&writer.overlay(repo), id, Kind::Blob, "the file")
-        .map_err(|fault| Error::io("read", repo.git_dir())(io::Error::other(fault.to_string())))?;
+    // A pack that is being written is no place that the repository can read from.
+    let blob = match writer.get(&id)? {
+        Some((_, blob)) => blob,
+        None => checkpoint::read(repo, id, Kind::Blob, "the file")
+            .map_err(|fault| Error::io("read", repo.git_dir())(io::Error::other(fault.to_string())))?,
+    };
     Ok(!fsck::accepts(meaning, &blob))
 }
 
@@ -207,13 +211,19 @@ fn store(root: &Dir, writer: &Writer, path: &[u8]) -> Result<Option<(EntryKind, 
         FileKind::File => {
             let mut file = dir.file(name)?;
             let opened = dir::file_meta(&file)?;
-            let id = writer
-                .write_stream(Kind::Blob, opened.size, &mut file)
-                .map_err(|error| match error {
+            let id = if names::meaning(name).is_some() {
+                // Its bytes are looked at, and a writer without a pack keeps no large stream.
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes)?;
+                writer.write(Kind::Blob, &bytes).map_err(stored)?
+            } else {
+                let streamed = writer.write_stream(Kind::Blob, opened.size, &mut file);
+                streamed.map_err(|error| match error {
                     StreamError::Read(error) => IncludeStop::Io(error),
                     StreamError::Changed { .. } => IncludeStop::Io(io::Error::other("it changed while it was read")),
                     StreamError::Store(error) => stored(error),
-                })?;
+                })?
+            };
             let kind = if opened.is_executable() {
                 EntryKind::BlobExecutable
             } else {

@@ -5,7 +5,9 @@ use crate::support::{Output, World, as_nobody};
 /// Lets everybody write in the working tree, and root alone in the repository's own directory; `None` where that cannot be.
 fn sandbox() -> Option<World> {
     let world = World::with_commit();
-    world.git(["init", "--quiet", "--bare", "../there.git"]).success();
+    world
+        .git(["init", "--quiet", "--bare", "--initial-branch=main", "../there.git"])
+        .success();
     world.git(["remote", "add", "origin", "../there.git"]).success();
     world
         .git(["push", "--quiet", "origin", "HEAD:refs/heads/main"])
