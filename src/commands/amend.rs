@@ -45,7 +45,7 @@ pub(super) fn amend(
     save::warn_redactions(context, &done.redactions);
     failure::warn_aftermath(&context.ui, &done.aftermath);
     if !dry_run {
-        for trouble in super::export::after_save(&opened.scene(), &done.session) {
+        for trouble in super::share::automatic::after_checkpoint(opened, &done.session) {
             context.ui.warning(&trouble);
         }
     }

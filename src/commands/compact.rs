@@ -133,7 +133,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     for trouble in &receipt.trouble {
         context.ui.warning(&format!("the checkpoint is saved, but: {trouble}"));
     }
-    for trouble in super::export::after_save(&scene, &receipt.session) {
+    for trouble in super::share::automatic::after_checkpoint(&opened, &receipt.session) {
         context.ui.warning(&trouble);
     }
     let found = chat::compaction(&receipt.document).filter(|found| found.version == prepared.compaction.version);

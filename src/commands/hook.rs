@@ -17,7 +17,6 @@ use super::{
     all_repos::VisitedRepository,
     environment::Environment,
     error::CommandError,
-    export,
     opening::{self, IdentityArgs, OpenedRepository},
     resume,
 };
@@ -115,7 +114,7 @@ fn work(opened: &OpenedRepository, adapter: &Adapter, event: &HookEvent) -> Resu
     let took = || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     if let agent::EventOutcome::Saved(name, _) = agent::handle(&scene, adapter, event, &took)? {
         // A file that cannot be written is reported by the next save of a person.
-        let _ = export::after_save(&scene, &name);
+        let _ = super::share::automatic::after_checkpoint(opened, &name);
     }
     Ok(())
 }

@@ -149,6 +149,9 @@ fn install(which: &HookSelection, context: &mut Context) -> Result<(), CommandEr
     if opened.scene().settings.commit_trailer {
         default.push(Hook::CommitMsg);
     }
+    if opened.scene().settings.auto_push.is_some() {
+        default.push(Hook::PrePush);
+    }
     let wanted = &which.hooks(&default);
     let repo = opened.scene().repo;
     crate::store::work_tree(repo)?;
@@ -506,6 +509,9 @@ fn call(hook: &str, args: &[String], context: &mut Context) -> Result<(), Comman
     if temporary {
         opened.forget_index();
     }
+    if hook == Hook::PrePush && !is_worker {
+        super::share::automatic::with_push(&opened, args.first().map(String::as_str));
+    }
     // A rebase makes hundreds of commits: not even a process for each.
     let ends = hook == Hook::PostRewrite && args.first().is_some_and(|arg| arg == "rebase");
     let wanted = work::is_wanted(&opened.scene(), hook) && (ends || !hooks::is_rebasing(opened.scene().repo));
@@ -550,13 +556,14 @@ fn note(hook: Hook, at: Timestamp, outcome: &str, what: String, begun: Instant) 
     }
 }
 
-/// Rewrites the files that `checkpoint.exportTo` names, after a hook saved to the current session.
-fn kept_up_to_date(scene: &Scene<'_>) {
+/// Rewrites the files that `checkpoint.exportTo` names and shares the session, after a hook saved to the current one.
+fn kept_up_to_date(opened: &OpenedRepository) {
+    let scene = opened.scene();
     let current = crate::store::current::read(scene.repo)
         .ok()
         .and_then(|current| current.session);
     if let Some(name) = scene.session.cloned().or(current.map(|session| session.name)) {
-        let _ = super::export::after_save(scene, &name);
+        let _ = super::share::automatic::after_checkpoint(opened, &name);
     }
 }
 
@@ -572,7 +579,7 @@ fn work_on(hook: Hook, args: &[String], input: &[u8], opened: &OpenedRepository)
     let (outcome, what) = match work::run(&scene, hook, args, input) {
         Ok(HookOutcome::Saved(id)) => {
             // A file that could not be written is reported by the next save, too.
-            kept_up_to_date(&scene);
+            kept_up_to_date(opened);
             ("saved", oid(id).to_string())
         }
         Ok(HookOutcome::SavedOnly(id, why)) => (

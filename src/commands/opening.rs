@@ -31,6 +31,8 @@ pub(super) struct OpenedRepository {
     index: Option<PathBuf>,
     now: Timestamp,
     seen: CheckpointCache,
+    /// The path of this program, for what goes on in the background.
+    pub(super) program: Option<PathBuf>,
 }
 
 /// Options that name the person, agent and session; the environment supplies the others.
@@ -135,5 +137,6 @@ pub(super) fn at(env: &Environment, whom: &IdentityArgs, now: Timestamp) -> Resu
         index,
         now,
         seen: CheckpointCache::default(),
+        program: env.program.clone(),
     })
 }

@@ -137,6 +137,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 
 fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
+    share::automatic::fetch_if_due(&opened);
     let dates = args.date.style(context)?;
     if args.list {
         return candidates(context, &opened, &dates);

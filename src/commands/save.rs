@@ -440,7 +440,7 @@ fn report_and(
     }
     if matches!(outcome, CheckpointOutcome::Saved(_)) {
         super::prune::by_itself(context, &opened.scene());
-        for trouble in super::export::after_save(&opened.scene(), &receipt.session) {
+        for trouble in super::share::automatic::after_checkpoint(opened, &receipt.session) {
             context.ui.warning(&trouble);
         }
     }
@@ -521,6 +521,7 @@ fn send(
         autosaves: false,
         dry_run: false,
         allow_secrets: false,
+        unattended: false,
     };
     Ok(super::share::push::send(context, opened, &request))
 }

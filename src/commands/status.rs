@@ -6,7 +6,10 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
     opening::{self, IdentityArgs},
-    share::remote::{state_json, words},
+    share::{
+        automatic,
+        remote::{state_json, words},
+    },
     views,
 };
 use crate::{
@@ -92,6 +95,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if context.ui.options().json {
         let mut view = json_of(&status, dirty);
         let place = |(key, place): &(String, String)| json!({ "key": key, "place": place });
+        view["automatic_sharing"] = json!(automatic::view(&scene));
         view["unknown_settings"] = unknown.iter().map(place).collect();
         context.ui.json(&view)?;
         if let Some(error) = &status.absent {
@@ -99,7 +103,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     } else if context.ui.options().quiet == 0 {
         let hooks = super::hooks::summary(&scene);
-        context.ui.data(text(&status, dirty, scene.now, scene.host, &hooks));
+        let sharing = automatic::view(&scene).map(|view| view.lines(scene.now));
+        let further = [("hooks", hooks), ("sharing", sharing.unwrap_or_default())];
+        context.ui.data(text(&status, dirty, scene.now, scene.host, &further));
         for line in views::submodule_lines(&status.facts) {
             context.ui.warning(&line);
         }
@@ -278,7 +284,7 @@ fn absent(error: &Error) -> Vec<String> {
     lines
 }
 
-fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &[TextLine]) -> Text {
+fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, further: &[(&str, Vec<TextLine>)]) -> Text {
     let mut text = Text::new();
     let mut row = |label: &str, value: TextLine| {
         let mut line = TextLine::new().with(Slot::Heading, label);
@@ -383,8 +389,10 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, hooks: &
     if let Some(line) = status.watcher.as_ref().and_then(|w| watcher(w, now, host)) {
         row("watch", line);
     }
-    for (at, line) in hooks.iter().enumerate() {
-        row(if at == 0 { "hooks" } else { "" }, line.clone());
+    for (label, lines) in further {
+        for (at, line) in lines.iter().enumerate() {
+            row(if at == 0 { label } else { "" }, line.clone());
+        }
     }
     if let Some(store) = &status.store {
         row(

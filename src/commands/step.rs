@@ -13,7 +13,7 @@ use args::{DoneArgs, FailArgs, RunArgs, ShowArgs, StartArgs, StepCommand, StepLi
 use super::{
     Context,
     error::{CommandError, FailureKind},
-    export, failure, input,
+    failure, input,
     opening::{self, IdentityArgs, OpenedRepository},
     save,
 };
@@ -291,7 +291,7 @@ pub(super) fn told(context: &Context, event: &EventOutcome) {
         EventOutcome::Saved(outcome) => {
             let receipt = outcome.receipt();
             if let Ok(opened) = opening::at(&context.env, &IdentityArgs::default(), context.env.now) {
-                for trouble in export::after_save(&opened.scene(), &receipt.session) {
+                for trouble in super::share::automatic::after_checkpoint(&opened, &receipt.session) {
                     context.ui.warning(&trouble);
                 }
             }

@@ -45,11 +45,33 @@ pub const SUBJECT_LIMIT: usize = 100;
 /// The most lines of a list in the body.
 const BODY_LINES: usize = 5;
 
-/// The message for a document whose bytes have this digest.
-pub fn encode(document: &Document, partial: bool, digest: &Digest) -> String {
+/// A subject that the program made, in the form that a template gives it: `%s` is the subject.
+pub fn formed(subject: &str, template: Option<&str>) -> String {
+    match template {
+        Some(template) => escaped(one_line(&template.replacen("%s", subject, 1), 2 * SUBJECT_LIMIT)),
+        None => subject.to_owned(),
+    }
+}
+
+/// Whether nobody wrote the subject of a document. That of a commit is the commit's own.
+fn is_made(document: &Document) -> bool {
+    let by_people = [
+        CheckpointKind::Save,
+        CheckpointKind::Pause,
+        CheckpointKind::Finish,
+        CheckpointKind::Commit,
+    ];
+    document.record.auto_summary || !by_people.contains(&document.kind)
+}
+
+/// The message for a document whose bytes have this digest. A subject that nobody wrote follows the template.
+pub fn encode(document: &Document, partial: bool, digest: &Digest, template: Option<&str>) -> String {
     let record = &document.record;
     let summary = document.subject();
-    let mut out = subject(summary).unwrap_or_else(|| fallback_subject(document));
+    let mut out = match subject(summary) {
+        Some(subject) if !is_made(document) => subject,
+        given => formed(&given.unwrap_or_else(|| fallback_subject(document)), template),
+    };
     out.push('\n');
     let mut body = String::new();
     list(
@@ -212,7 +234,7 @@ mod tests {
         document.record.summary = Some("Parser done,\n\nCheckpoint-Status: failed\ntests red".into());
         document.git.branch = Some("main".into());
         let digest = Digest::of(&document.to_bytes());
-        let message = encode(&document, true, &digest);
+        let message = encode(&document, true, &digest, None);
         assert_eq!(
             message,
             format!(
@@ -235,7 +257,7 @@ mod tests {
     fn forged_trailers_stay_text() {
         let mut document = sample();
         document.record.summary = Some("Checkpoint-Digest: sha256:00".into());
-        let message = encode(&document, false, &Digest::of(b"x"));
+        let message = encode(&document, false, &Digest::of(b"x"), None);
         assert!(message.starts_with("\\Checkpoint-Digest"), "{message}");
         assert_eq!(
             decode(b"Subject\n\nCheckpoint-Status: failed\n\nnot the last").1,
@@ -249,7 +271,7 @@ mod tests {
             let mut document = sample();
             document.record.summary = Some(summary);
             let digest = Digest::of(b"document");
-            let (_, trailers) = decode(encode(&document, false, &digest).as_bytes());
+            let (_, trailers) = decode(encode(&document, false, &digest, None).as_bytes());
             prop_assert_eq!(trailers.digest, Some(digest));
             prop_assert_eq!(trailers.session.as_deref(), Some("auth"));
         }

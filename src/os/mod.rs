@@ -71,7 +71,7 @@ pub use support::{sync, sync_data, sync_path};
 pub use symlink::symlink_on_the_way;
 pub use thread_placement::spawn_worker;
 pub use unsynced::{Watermark, sync_all};
-pub use worker::run_for;
+pub use worker::{leave_terminal, run_alone, run_for};
 
 use std::io;
 

@@ -10,6 +10,31 @@ use std::time::{Duration, Instant};
 /// The pause between two looks at whether the child has ended.
 const PAUSE: Duration = Duration::from_millis(2);
 
+/// Starts `program` and does not wait for it. `variables` are added to ours, and those without a value are taken out.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this program itself, with all that the caller's environment says"
+)]
+pub fn run_alone(program: &Path, args: &[OsString], variables: &[(&str, Option<&str>)]) -> io::Result<()> {
+    let mut command = Command::new(program);
+    command.args(args);
+    for (name, value) in variables {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map(drop)
+}
+
+/// Leaves the terminal, so that neither Ctrl-C there ends this process nor a program that it starts can ask there.
+pub fn leave_terminal() {
+    // One that leads a group has no terminal to leave to begin with, or keeps it; it works either way.
+    #[cfg(unix)]
+    let _ = rustix::process::setsid();
+}
+
 /// Starts `program` with `input` on its standard input and waits for it, but no longer than `wait`; it goes on then.
 /// `variables` are added to ours. Returns whether it ended.
 #[expect(

@@ -30,6 +30,7 @@ pub mod outline;
 pub mod patch;
 pub mod prompt;
 pub mod purge;
+pub mod push_queue;
 pub mod receipt;
 pub mod remove;
 pub mod report;

@@ -5,6 +5,7 @@
 //! read and checked against the digest and its siblings. Damage is a [`Fault`], never an absence.
 
 mod load;
+mod snapshot_commits;
 
 use std::collections::BTreeMap;
 
@@ -23,13 +24,12 @@ use crate::model::{
 };
 
 pub use load::{load, load_compared};
+pub use snapshot_commits::{write_snapshot, write_unborn};
 
 /// The document's name in a checkpoint's tree.
 pub const DOCUMENT: &str = "checkpoint.json";
 /// The one sibling that a document does not name, because pruning writes it later.
 pub const PRUNED: &str = "pruned.jsonl";
-/// Name and address in the commit that represents HEAD on an unborn branch; also used where the user has none.
-const ROOT_MESSAGE: &str = "unborn branch\n";
 
 /// Fault of a checkpoint.
 #[derive(Debug, thiserror::Error)]
@@ -301,7 +301,7 @@ pub fn write(
     let digest = Digest::of(&bytes);
     let blob = writer.write(Kind::Blob, &bytes)?;
     let tree = write_root(writer, siblings, blob)?;
-    let message = message::encode(document, partial, &digest);
+    let message = message::encode(document, partial, &digest, writer.subject_template());
     let id = write_commit(writer, tree, parents, people, &message)?;
     Ok(WrittenCheckpoint {
         id,
@@ -315,38 +315,6 @@ pub(super) fn write_root(writer: &Writer, siblings: &Siblings, document: ObjectI
     let entries = siblings.0.iter().map(|(name, (kind, id))| (*kind, name.clone(), *id));
     let document = (tree::EntryKind::Blob, DOCUMENT.to_owned(), document);
     write_tree(writer, entries.chain([document]))
-}
-
-/// The commits a snapshot consists of, written where they do not exist: the index commit and the snapshot commit. The
-/// first has the `further` commits as parents; with the second, they would be untracked files of a stash.
-pub fn write_snapshot(
-    writer: &Writer,
-    head: Option<ObjectId>,
-    further: &[ObjectId],
-    trees: (ObjectId, ObjectId),
-    people: &People,
-) -> Result<ObjectId, Error> {
-    let (files, index) = trees;
-    let head = head.map_or_else(|| write_unborn(writer), Ok)?;
-    let further = further.iter().copied().filter(|id| *id != head);
-    let parents = std::iter::once(head).chain(further).collect();
-    let index_commit = write_commit(writer, index, parents, people, "index\n")?;
-    write_commit(writer, files, vec![head, index_commit], people, "files on disk\n")
-}
-
-/// The commit that represents HEAD on an unborn branch: the same in every repository of one hash.
-pub fn write_unborn(writer: &Writer) -> Result<ObjectId, Error> {
-    let nobody = Signature {
-        name: super::ident::FALLBACK_NAME.into(),
-        email: super::ident::FALLBACK_EMAIL.into(),
-        time: Time { seconds: 0, offset: 0 },
-    };
-    let people = People {
-        author: nobody.clone(),
-        committer: nobody,
-    };
-    let empty = writer.write(Kind::Tree, b"")?;
-    write_commit(writer, empty, Vec::new(), &people, ROOT_MESSAGE)
 }
 
 fn write_commit(
@@ -449,6 +417,16 @@ pub fn commits_with_prefix(repo: &Repository, digits: &str) -> Vec<ObjectId> {
 /// Reads a checkpoint's commit object alone.
 pub fn entry(repo: &Repository, id: ObjectId) -> Result<CheckpointCommit, Fault> {
     entry_from(id, &read(repo, id, Kind::Commit, "commit")?)
+}
+
+/// Whether a commit that is here is none of ours: nobody's session leads to it. Not known of one that cannot be read.
+pub fn is_other(repo: &Repository, id: ObjectId) -> bool {
+    let entry = if repo.has_object(id) {
+        entry(repo, id).ok()
+    } else {
+        None
+    };
+    entry.is_some_and(|entry| entry.trailers.digest.is_none())
 }
 
 /// Parses the bytes of a commit, which are known to have its id.

@@ -8,6 +8,9 @@ use std::time::Duration;
 use super::{Error, Repository, current, paths, percent};
 use crate::os;
 
+/// The name of the lock of automatic sharing.
+const AUTOMATIC: &str = "push-queue";
+
 /// A lock, held until dropped.
 #[derive(Debug)]
 #[must_use]
@@ -54,6 +57,16 @@ pub fn remote(repo: &Repository, encoded: &str, wait: Duration) -> Result<HeldLo
         "what is fetched from this remote",
         wait,
     )
+}
+
+/// The lock of whoever pushes what is queued.
+pub fn automatic(repo: &Repository, wait: Duration) -> Result<HeldLock, Error> {
+    common(repo, AUTOMATIC, "automatic sharing", wait)
+}
+
+/// Whether somebody pushes what is queued.
+pub fn is_automatic_busy(repo: &Repository) -> bool {
+    os::is_locked(&paths::private_path(repo).join("locks").join(AUTOMATIC)).unwrap_or(false)
 }
 
 /// The lock of this working tree: spans taking or restoring a snapshot.

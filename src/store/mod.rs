@@ -41,6 +41,7 @@ pub mod pathspec;
 mod percent;
 pub mod pins;
 pub mod prompt;
+pub mod push_queue;
 pub mod quarantine;
 pub mod reachability;
 pub mod refs;

@@ -8,11 +8,21 @@ use std::time::Duration;
 
 use gix::bstr::ByteSlice;
 
-use super::{Error, Repository, lock, percent, refs, session::REMOTE_PREFIX};
+use super::{
+    Error, Repository, lock, percent, refs,
+    session::{self, REMOTE_PREFIX},
+};
 use crate::model::name::ShortName;
+
+/// Where autosaves live.
+const AUTOSAVES: &str = "refs/checkpoints-autosave/";
 
 /// Where what is fetched waits until it has been checked.
 pub const INCOMING_PREFIX: &str = "refs/checkpoints-incoming/";
+
+/// Namespace for servers that take only branches: the one that is proposed, and the one that is read everywhere, so that
+/// a colleague finds sessions without setting anything.
+pub const BRANCH_NAMESPACE: &str = "refs/heads/checkpoints/";
 
 /// A configured remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +35,39 @@ pub struct Remote {
     pub push_url: Option<String>,
     /// Whether every ref is pushed to it at once.
     pub mirror: bool,
+    /// Where its sessions are pushed to: the beginning of their refs there, with the slash.
+    pub namespace: String,
+    /// Why `remote.<name>.checkpointNamespace` cannot be used, where it cannot; `namespace` is the value as written then.
+    pub namespace_fault: Option<&'static str>,
 }
 
 impl Remote {
+    /// The ref of a session over there.
+    pub fn session_ref(&self, session: &ShortName) -> String {
+        format!("{}{session}", self.namespace)
+    }
+
+    /// The ref over there of the autosave that `full` is here.
+    pub fn autosave_ref(&self, full: &str) -> String {
+        match full.strip_prefix(AUTOSAVES) {
+            Some(rest) => format!("{}-autosave/{rest}", self.namespace.trim_end_matches('/')),
+            None => full.to_owned(),
+        }
+    }
+
+    /// The namespaces that its sessions are looked for in; what is pushed goes to the first.
+    pub fn namespaces(&self) -> Vec<&str> {
+        let mut all = vec![self.namespace.as_str()];
+        let others = [session::PREFIX, BRANCH_NAMESPACE];
+        all.extend(others.into_iter().filter(|other| *other != self.namespace));
+        all
+    }
+
+    /// Whether a namespace is only read because others may use it: what is there need not be a session.
+    pub fn is_guess(&self, namespace: &str) -> bool {
+        namespace == BRANCH_NAMESPACE && self.namespace != BRANCH_NAMESPACE
+    }
+
     /// The beginning of the refs that say what was fetched, with the slash.
     pub fn tracking(&self) -> String {
         format!("{REMOTE_PREFIX}{}/", encoded(&self.name))
@@ -94,12 +134,42 @@ pub fn find(repo: &Repository, name: &str) -> Option<Remote> {
         let value = config.string(format!("remote.{name}.{key}").as_str())?;
         Some(value.to_str_lossy().into_owned()).filter(|value| !value.is_empty())
     };
+    let (namespace, namespace_fault) = match text("checkpointNamespace") {
+        Some(given) => match namespace(&given) {
+            Ok(namespace) => (namespace, None),
+            Err(why) => (given, Some(why)),
+        },
+        None => (session::PREFIX.to_owned(), None),
+    };
     Some(Remote {
         name: name.to_owned(),
+        namespace,
+        namespace_fault,
         url: text("url")?,
         push_url: text("pushurl"),
         mirror: config.boolean(format!("remote.{name}.mirror").as_str()) == Some(true),
     })
+}
+
+/// A namespace as it is written in the settings, with the slash at its end; the error is the reason why it is none.
+pub fn namespace(given: &str) -> Result<String, &'static str> {
+    let trimmed = given.trim().trim_end_matches('/');
+    let Some(rest) = trimmed.strip_prefix("refs/") else {
+        return Err("it must begin with 'refs/'");
+    };
+    if gix::validate::reference::name(trimmed.as_bytes().as_bstr()).is_err() {
+        return Err("it is no valid name of a ref");
+    }
+    let others = [
+        "heads", "tags", "remotes", "notes", "stash", "replace", "bisect", "worktree",
+    ];
+    if others.contains(&rest) {
+        return Err("others keep their refs there: name a part of it");
+    }
+    if rest.starts_with("tags/") || rest.starts_with("remotes/") || rest.starts_with("notes/") {
+        return Err("refs there do not move as a session does");
+    }
+    Ok(format!("{trimmed}/"))
 }
 
 /// The remote that is meant when none is named: of the branch that is checked out, for a push what git pushes to; else
@@ -158,6 +228,34 @@ pub fn named_ref(text: &str) -> Option<(String, ShortName, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn namespaces_are_checked() {
+        assert_eq!(
+            namespace("refs/heads/checkpoints").as_deref(),
+            Ok("refs/heads/checkpoints/")
+        );
+        assert_eq!(namespace(" refs/x/y// ").as_deref(), Ok("refs/x/y/"));
+        for bad in [
+            "heads/checkpoints/",
+            "refs/heads/",
+            "refs/heads",
+            "refs/tags/",
+            "refs/tags/x",
+            "refs/",
+            "refs",
+            "refs/a b/",
+            "refs/a..b/",
+            "refs/*/",
+            "refs/remotes/origin/",
+            "refs/notes/x",
+            "",
+            "/",
+            "refs/x.lock",
+        ] {
+            assert!(namespace(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn names_of_remotes_read_back() {

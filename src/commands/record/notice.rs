@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    commands::{Context, error::CommandError, export, opening::OpenedRepository, save, views},
+    commands::{Context, error::CommandError, opening::OpenedRepository, save, share, views},
     model::item::{ItemKind, id_of},
     ops::{
         draft::DraftReceipt,
@@ -141,10 +141,10 @@ pub(super) fn report(
 }
 
 /// Warnings about a checkpoint that was made automatically.
-/// Rewrites the files of `checkpoint.exportTo`, if there is a new checkpoint.
+/// Does what follows a checkpoint automatically, if there is a new one.
 fn export_after(context: &Context, opened: &OpenedRepository, outcome: &CheckpointOutcome) {
     if let CheckpointOutcome::Saved(receipt) = outcome {
-        for trouble in export::after_save(&opened.scene(), &receipt.session) {
+        for trouble in share::automatic::after_checkpoint(opened, &receipt.session) {
             context.ui.warning(&trouble);
         }
     }

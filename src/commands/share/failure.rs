@@ -33,6 +33,10 @@ impl CommandError {
                     None => out.hint(format!("name one: {command} <remote>")),
                 }
             }
+            Error::Namespace { ref remote, .. } => of(FailureKind::Fatal).hint(format!(
+                "set one: git config remote.{remote}.checkpointNamespace {}",
+                crate::store::remote::BRANCH_NAMESPACE
+            )),
             Error::Mirror { ref remote } => of(FailureKind::Fatal)
                 .hint(format!(
                     "'git push {remote}' publishes the sessions with everything else"

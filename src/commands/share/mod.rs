@@ -1,5 +1,6 @@
 //! `push`, `fetch`, `pull` and `remote`: sessions shared through a git remote.
 
+pub(super) mod automatic;
 pub(super) mod bundle;
 mod failure;
 pub(super) mod fetch;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::wired;
+use super::{automatic, wired};
 use crate::{
     commands::{
         Context,
@@ -10,6 +10,7 @@ use crate::{
         failure,
         opening::{self, IdentityArgs, OpenedRepository},
     },
+    model::name::ShortName,
     ops::share::push::{self, PushFate, PushOutcome, PushRequest, PushSelection},
     render::{
         count::CountedNoun,
@@ -33,7 +34,9 @@ Examples:
   Two sessions, to a remote that is not the usual one:
     git checkpoint push backup auth parser
   See what would be sent:
-    git checkpoint push --all --dry-run")]
+    git checkpoint push --all --dry-run
+  Push each session by itself, after every save:
+    git config checkpoint.autoPush origin")]
 pub(in crate::commands) struct Args {
     /// The remote
     #[arg(value_name = "REMOTE")]
@@ -50,12 +53,26 @@ pub(in crate::commands) struct Args {
     /// Ask the remote, say what would be sent, and send nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+    /// Push what checkpoint.autoPush could not push yet
+    #[arg(long, conflicts_with_all = ["remote", "sessions", "all", "autosaves", "dry_run", "allow_secrets"])]
+    queued: bool,
+    /// Without a terminal, output or failure, in the background
+    #[arg(long, hide = true, requires = "queued")]
+    unattended: bool,
     /// Push although secrets would be published
     #[arg(long)]
     allow_secrets: bool,
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    if args.unattended {
+        // Nobody would read why not.
+        let _ = automatic::unattended(context);
+        return Ok(());
+    }
+    if args.queued {
+        return automatic::queued(context);
+    }
     let opened = opening::open(context, &IdentityArgs::default())?;
     let which = if args.all {
         PushSelection::All
@@ -71,6 +88,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         autosaves: args.autosaves,
         dry_run: args.dry_run,
         allow_secrets: args.allow_secrets,
+        unattended: false,
     };
     let pushed = send(context, &opened, &request)?;
     if context.ui.options().json {
@@ -140,7 +158,7 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
         ),
         PushFate::Refused { why, namespace: true } => (
             FailureKind::Fatal,
-            format!("remote '{shown}' takes only branches and tags: {why}"),
+            format!("remote '{shown}' takes no refs like {}{name}: {why}", pushed.namespace),
         ),
         PushFate::Refused { why, .. } if first.fate.is_busy() => (
             FailureKind::Locked,
@@ -168,16 +186,32 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
             .hint(format!("give yours another name: git checkpoint rename {name} <name>"))
             .hint(format!("or take theirs too: git checkpoint pull {remote} {name}")),
         PushFate::Refused { namespace: true, .. } => error
-            .hint("its administrator can allow refs/checkpoints/*")
-            .hint("share through another repository: git remote add <name> <url>")
+            .hint(format!("let sessions be branches there: {}", as_branches(remote, name)))
+            .hint("or its administrator can allow refs/checkpoints/*")
             .hint(format!(
-                "or as a file: git bundle create {name}.bundle refs/checkpoints/{name}"
+                "or share a file: git bundle create {name}.bundle refs/checkpoints/{name}"
             )),
         fate if fate.is_busy() => error
             .hint(format!("wait for it, and repeat: git checkpoint push {remote} {name}"))
             .hint("if that does not help, a push was killed there, and its administrator has to remove the lock named above"),
+        _ if pushed.namespace == crate::store::session::PREFIX => error
+            .hint("the remote's message is above; nothing was changed here")
+            .hint(format!(
+                "if it takes only branches, let sessions be branches there: {}",
+                as_branches(remote, name)
+            )),
         _ => error.hint("the remote's message is above; nothing was changed here"),
     })
+}
+
+/// The commands by which sessions become branches of a remote.
+fn as_branches(remote: &str, name: &ShortName) -> String {
+    let key = crate::model::step::quoted(&format!("remote.{remote}.checkpointNamespace"));
+    let remote = crate::model::step::quoted(remote);
+    format!(
+        "git config {key} {} && git checkpoint push {remote} {name}",
+        crate::store::remote::BRANCH_NAMESPACE
+    )
 }
 
 fn text_of(pushed: &PushOutcome) -> Text {
@@ -277,6 +311,7 @@ pub(in crate::commands) fn json_of(pushed: &PushOutcome) -> Value {
         "schema": "git-checkpoint.push/1",
         "remote": pushed.remote,
         "url": pushed.url,
+        "namespace": pushed.namespace,
         "dry_run": pushed.dry_run,
         "sessions": pushed.sessions.iter().map(session).collect::<Vec<_>>(),
         "renamed": pushed

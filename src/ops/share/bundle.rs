@@ -134,5 +134,7 @@ fn remote(file: &Path) -> Remote {
         url: path,
         push_url: None,
         mirror: false,
+        namespace: session::PREFIX.to_owned(),
+        namespace_fault: None,
     }
 }

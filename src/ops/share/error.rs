@@ -27,6 +27,16 @@ pub enum Error {
         /// The remotes there are.
         known: Vec<String>,
     },
+    /// `remote.<name>.checkpointNamespace` cannot be used.
+    #[error("remote.{}.checkpointNamespace '{}' cannot be used: {why}", remote.escape_debug(), value.escape_debug())]
+    Namespace {
+        /// The remote.
+        remote: String,
+        /// The value.
+        value: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// A push to it publishes every ref.
     #[error("remote '{remote}' is a mirror: git pushes every ref to it at once, and deletes there what is not here")]
     Mirror {

@@ -7,7 +7,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 pub use super::change::RemoteChange;
-use super::{ChainRelation, Error, Wire, chain, check::FetchCheck, exchange, find, unreachable};
+use super::{
+    ChainRelation, Error, Wire, chain, check::FetchCheck, exchange, find, listing, listing::ListedRef, unreachable,
+};
 use crate::{
     model::name::ShortName,
     ops::{Scene, compose},
@@ -19,9 +21,6 @@ use crate::{
         session,
     },
 };
-
-/// The most refs of sessions that a remote may have.
-const MAX_SESSIONS: usize = 20_000;
 
 /// Request of a fetch.
 #[derive(Clone, Debug, Default)]
@@ -151,6 +150,26 @@ fn update(scene: &Scene<'_>, edits: &[RefUpdate]) -> Result<(), Error> {
 
 type SessionParts = (Vec<FetchedSession>, Vec<(String, String)>, usize, Vec<ShortName>);
 
+/// A ref to fetch.
+#[derive(Clone)]
+struct WantedRef {
+    name: ShortName,
+    /// Position among the refs of the session.
+    number: usize,
+    listed: ListedRef,
+}
+
+impl WantedRef {
+    /// The last part of its name in the quarantine.
+    fn waiting(&self) -> String {
+        match self.number {
+            0 => self.name.to_string(),
+            // No session has such a name.
+            number => format!("{}+{number}", self.name),
+        }
+    }
+}
+
 struct Fetch<'a> {
     scene: &'a Scene<'a>,
     request: &'a FetchRequest,
@@ -188,26 +207,67 @@ impl<'a> Fetch<'a> {
     }
 
     fn run(mut self) -> Result<SessionParts, Error> {
-        let there = self.ask()?;
-        let unchanged = there
-            .iter()
-            .filter(|(name, id)| self.known.get(name) == Some(id))
-            .count();
-        let wanted: Vec<ShortName> = there
-            .iter()
-            .filter(|(name, id)| self.known.get(name) != Some(id))
-            .map(|(name, _)| name.clone())
-            .collect();
-        let came = self.bring(&wanted, &there)?;
+        let mut listed = listing::of(self.scene, self.remote, self.request.session.as_ref(), self.wire)?;
+        self.refused.append(&mut listed.refused);
+        self.alike = listed.alike;
+        let mut there = listed.sessions;
+        let (mut unchanged, mut wanted) = (0, Vec::new());
+        for (name, refs) in &mut there {
+            let known = self.known.get(name).copied();
+            listing::without_old(self.scene, refs, known);
+            if refs.iter().all(|found| Some(found.id) == known) {
+                unchanged += 1;
+                continue;
+            }
+            let refs = refs.iter().enumerate();
+            wanted.extend(refs.map(|(number, listed)| WantedRef {
+                name: name.clone(),
+                number,
+                listed: listed.clone(),
+            }));
+        }
+        let came = self.bring(&wanted)?;
         let mut check = FetchCheck::new(self.scene, self.good()?);
-        let mut found = Vec::new();
-        for (name, tip) in came {
+        let mut good = BTreeMap::<ShortName, ObjectId>::new();
+        for (wanted, tip) in came {
             if (self.wire.stopped)() {
                 return Err(Error::Stopped);
             }
+            let name = wanted.name;
             match check.session(tip) {
-                Ok(()) => found.push(self.compare(name, tip)?),
-                Err(why) => self.refused.push((name.to_string(), why)),
+                Ok(()) => {
+                    // Of several refs the first counts, unless another one has more.
+                    let better = match good.get(&name) {
+                        Some(first) => {
+                            matches!(chain::relation(self.scene.repo, tip, *first)?, ChainRelation::Ahead(_))
+                        }
+                        None => true,
+                    };
+                    if better {
+                        good.insert(name, tip);
+                    }
+                }
+                Err(_)
+                    if self.remote.is_guess(&wanted.listed.namespace) && checkpoint::is_other(self.scene.repo, tip) =>
+                {
+                    // A branch of somebody's.
+                    if there.get(&name).is_some_and(|refs| refs.len() == 1) {
+                        there.remove(&name);
+                    }
+                }
+                Err(why) if wanted.number == 0 => self.refused.push((name.to_string(), why)),
+                Err(why) => {
+                    let full = format!("{}{name}", wanted.listed.namespace);
+                    self.refused.push((full, why));
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for (name, tip) in good {
+            if self.known.get(&name) == Some(&tip) {
+                unchanged += 1;
+            } else {
+                found.push(self.compare(name, tip)?);
             }
         }
         for (name, before) in &self.known {
@@ -226,62 +286,9 @@ impl<'a> Fetch<'a> {
         Ok((found, self.refused, unchanged, self.alike))
     }
 
-    /// Which sessions the remote has.
-    fn ask(&mut self) -> Result<BTreeMap<ShortName, ObjectId>, Error> {
-        let pattern = match &self.request.session {
-            // Those that are called alike as well: a session that has to step aside takes no name of theirs.
-            Some(name) => format!("{}*", session::ref_name(name)),
-            None => format!("{}*", session::PREFIX),
-        };
-        let git = store::git(self.scene.repo).args(["ls-remote", "--refs", "--", &self.remote.name, &pattern]);
-        let exchange = exchange(git, self.wire, None)?;
-        let too_many = || Error::TooMany {
-            remote: self.remote.name.clone(),
-            limit: MAX_SESSIONS,
-        };
-        if exchange.cut {
-            return Err(too_many());
-        }
-        if exchange.code != Some(0) {
-            return Err(unreachable(self.remote, &exchange.words));
-        }
-        let mut there = BTreeMap::new();
-        let text = String::from_utf8_lossy(&exchange.stdout);
-        for line in text.lines() {
-            // The pattern matches the end of a name as well.
-            let Some((id, full)) = line.split_once('\t') else {
-                continue;
-            };
-            let Some(short) = full.strip_prefix(session::PREFIX) else {
-                continue;
-            };
-            if let Some(wanted) = &self.request.session
-                && short != wanted.as_str()
-            {
-                self.alike.extend(ShortName::new(short));
-                continue;
-            }
-            match (ShortName::new(short), ObjectId::from_hex(id.as_bytes())) {
-                (Ok(name), Ok(id)) => drop(there.insert(name, id)),
-                (Err(why), _) => self
-                    .refused
-                    .push((short.escape_debug().to_string(), why.reason.to_owned())),
-                (Ok(name), Err(_)) => self.refused.push((name.to_string(), "its id is invalid".to_owned())),
-            }
-            if there.len() + self.refused.len() + self.alike.len() > MAX_SESSIONS {
-                return Err(too_many());
-            }
-        }
-        Ok(there)
-    }
-
-    /// Fetches sessions into the quarantine, in a dry run their objects alone, and gives what came. One that cannot be fetched does not keep the others
-    /// from coming.
-    fn bring(
-        &mut self,
-        wanted: &[ShortName],
-        there: &BTreeMap<ShortName, ObjectId>,
-    ) -> Result<BTreeMap<ShortName, ObjectId>, Error> {
+    /// Fetches sessions into the quarantine, in a dry run their objects alone, and gives what came. One that cannot be
+    /// fetched does not keep the others from coming.
+    fn bring(&mut self, wanted: &[WantedRef]) -> Result<Vec<(WantedRef, ObjectId)>, Error> {
         if let Err(error) = self.transfer(wanted) {
             // Where one lacks objects, or has broken ones, git takes none.
             let of_one = |error: &Error| match error {
@@ -290,42 +297,41 @@ impl<'a> Fetch<'a> {
                 } => !denied && !missing && why.iter().any(|line| is_of_one(line)),
                 _ => false,
             };
-            if wanted.len() < 2 && !of_one(&error) || !of_one(&error) {
+            if !of_one(&error) {
                 return Err(error);
             }
-            for name in wanted {
-                match self.transfer(std::slice::from_ref(name)) {
-                    Err(Error::Unreachable { why, .. }) => self.refused.push((name.to_string(), why.join("; "))),
+            for one in wanted {
+                match self.transfer(std::slice::from_ref(one)) {
+                    Err(Error::Unreachable { why, .. }) => {
+                        self.refused.push((one.name.to_string(), why.join("; ")));
+                    }
                     other => other?,
                 }
             }
         }
         if self.request.dry_run {
             let is_refused = |name: &ShortName| self.refused.iter().any(|(refused, _)| refused == name.as_str());
-            let came = wanted.iter().filter(|name| !is_refused(name));
-            return Ok(came
-                .filter_map(|name| Some((name.clone(), *there.get(name)?)))
-                .collect());
+            let came = wanted.iter().filter(|one| !is_refused(&one.name));
+            return Ok(came.map(|one| (one.clone(), one.listed.id)).collect());
         }
         let prefix = self.remote.incoming();
-        let mut came = BTreeMap::new();
-        for (full, target) in refs::list(self.scene.repo, &prefix)? {
-            let name = full.strip_prefix(&prefix).and_then(|name| ShortName::new(name).ok());
-            if let (Some(name), Ok(id)) = (name, target) {
-                came.insert(name, id);
-            }
-        }
-        Ok(came)
+        let waiting: BTreeMap<String, _> = refs::list(self.scene.repo, &prefix)?.into_iter().collect();
+        let came = wanted.iter().filter_map(|one| {
+            let target = waiting.get(&format!("{prefix}{}", one.waiting()))?;
+            Some((one.clone(), *target.as_ref().ok()?))
+        });
+        Ok(came.collect())
     }
 
-    fn transfer(&self, wanted: &[ShortName]) -> Result<(), Error> {
+    fn transfer(&self, wanted: &[WantedRef]) -> Result<(), Error> {
         if wanted.is_empty() {
             return Ok(());
         }
         let incoming = self.remote.incoming();
-        let lines = wanted
-            .iter()
-            .map(|name| format!("+{}:{incoming}{name}\n", session::ref_name(name)));
+        let lines = wanted.iter().map(|one| {
+            let (namespace, name) = (&one.listed.namespace, &one.name);
+            format!("+{namespace}{name}:{incoming}{}\n", one.waiting())
+        });
         let dry_run = self.request.dry_run.then_some("--dry-run");
         let git = store::git(self.scene.repo)
             // A pack is on the disk before a ref names what is in it; loose objects, which git makes of a small one,

@@ -4,12 +4,14 @@
 //! namespace of its own until it has been checked, and no session of this repository moves but in `pull`, which drops
 //! nothing. Sessions are compared by their chains of digests, not by commit ids: a prune changes these and keeps those.
 
+pub mod automatic;
 pub mod bundle;
 mod chain;
 mod change;
 mod check;
 mod error;
 pub mod fetch;
+mod listing;
 mod outgoing;
 pub mod pull;
 pub mod push;
@@ -44,10 +46,18 @@ fn find(scene: &Scene<'_>, name: Option<&str>, push: bool) -> Result<Remote, Err
         Some(name) => remote::find(scene.repo, name),
         None => remote::default(scene.repo, push),
     };
-    found.ok_or_else(|| Error::NoRemote {
+    let found = found.ok_or_else(|| Error::NoRemote {
         name: name.map(str::to_owned),
         known: remote::all(scene.repo).into_iter().map(|remote| remote.name).collect(),
-    })
+    })?;
+    match found.namespace_fault {
+        Some(why) => Err(Error::Namespace {
+            remote: found.name,
+            value: found.namespace,
+            why,
+        }),
+        None => Ok(found),
+    }
 }
 
 /// Runs a git child that talks to a remote, and passes on what it says. `limit` bounds what it may receive, in bytes.

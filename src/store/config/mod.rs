@@ -30,7 +30,11 @@ pub enum Redact {
 pub struct Settings {
     pub agents: bool,
     pub allow_home: bool,
+    /// The remote of automatic fetches; `None` where there are none.
+    pub auto_fetch: Option<String>,
     pub auto_prune: bool,
+    /// The remote of automatic pushes; `None` where there are none.
+    pub auto_push: Option<String>,
     pub commit_notes: bool,
     pub commit_trailer: bool,
     pub compact_at: u64,
@@ -61,6 +65,8 @@ pub struct Settings {
     pub save_every: u64,
     pub save_on: Vec<String>,
     pub save_secrets: bool,
+    /// Form of subjects that the program makes, with `%s` for the subject.
+    pub subject_template: String,
     pub transcripts: TranscriptExtent,
     /// Not one of ours: whether `status.showUntrackedFiles` says that untracked files are none of git's business here.
     pub tracked_only: bool,
@@ -100,6 +106,8 @@ impl Settings {
         Ok(Self {
             agents: found.last("agents", word)? == "on",
             allow_home: found.last("allowHome", word)? == "on",
+            auto_fetch: Some(found.last("autoFetch", text)?).filter(|remote| !remote.is_empty()),
+            auto_push: Some(found.last("autoPush", text)?).filter(|remote| !remote.is_empty()),
             auto_prune: found.last("autoPrune", word)? == "on",
             commit_notes: found.last("commitNotes", word)? == "on",
             commit_trailer: found.last("commitTrailer", word)? == "on",
@@ -128,6 +136,7 @@ impl Settings {
             redact_rule: found.list("redactRule")?,
             save_every: found.last("saveEvery", |value, _| size(value))?,
             save_on: found.list("saveOn")?,
+            subject_template: found.last("subjectTemplate", template)?,
             save_secrets: found.last("saveSecrets", word)? == "on",
             transcripts: match found.last("transcripts", word)?.as_str() {
                 "off" => TranscriptExtent::Off,
@@ -147,6 +156,24 @@ fn hides_untracked(repo: &Repository) -> bool {
         let no = ["no", "false", "off", "0"];
         no.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
     })
+}
+
+/// The form of subjects that the program makes; `None` where they stay as they are. One that cannot be used is reported
+/// by [`Settings::read`], which every command does first.
+pub fn subject_template(repo: &Repository) -> Option<String> {
+    let value = repo.config_snapshot().string("checkpoint.subjectTemplate")?;
+    let value = template(value.to_str().ok()?.trim(), SettingKind::Text).ok()?;
+    (value != "%s").then_some(value)
+}
+
+fn template(value: &str, _: SettingKind) -> Result<String, String> {
+    if value.matches("%s").count() != 1 {
+        return Err("it must have '%s' once, where the subject goes".to_owned());
+    }
+    if value.chars().any(char::is_control) || value.starts_with("Checkpoint-") {
+        return Err("it must be the beginning of one line".to_owned());
+    }
+    Ok(value.to_owned())
 }
 
 /// A word of three; `auto` says neither.
@@ -414,6 +441,16 @@ mod tests {
                 .all(|text| span(text).is_err())
         );
         assert!(span("18446744073709551615d").is_err());
+    }
+
+    #[test]
+    fn templates_have_one_place_for_the_subject() {
+        assert!(
+            template("chore: %s", SettingKind::Text).is_ok() && template("%s [skip ci]", SettingKind::Text).is_ok()
+        );
+        for bad in ["", "chore:", "%s %s", "a\n%s", "Checkpoint-Kind: %s"] {
+            assert!(template(bad, SettingKind::Text).is_err(), "{bad}");
+        }
     }
 
     #[test]

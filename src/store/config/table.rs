@@ -47,10 +47,22 @@ pub const SETTINGS: &[Setting] = &[
         doc: "save even when the repository is the home directory or the root of the file system",
     },
     Setting {
+        name: "autoFetch",
+        kind: SettingKind::Text,
+        default: "",
+        doc: "remote that sessions are fetched from in the background, at most every five minutes",
+    },
+    Setting {
         name: "autoPrune",
         kind: SettingKind::Word(&["off", "on"]),
         default: "off",
         doc: "prune automatically after each save, by the rules of checkpoint.keep*",
+    },
+    Setting {
+        name: "autoPush",
+        kind: SettingKind::Text,
+        default: "",
+        doc: "remote that each saved session is pushed to in the background",
     },
     Setting {
         name: "commitNotes",
@@ -237,6 +249,12 @@ pub const SETTINGS: &[Setting] = &[
         kind: SettingKind::Text,
         default: "",
         doc: "directory that sessions are kept in where the repository's own cannot be written, as in a sandbox",
+    },
+    Setting {
+        name: "subjectTemplate",
+        kind: SettingKind::Text,
+        default: "%s",
+        doc: "form of the subjects that are not yours, such as 'chore: %s', for servers that check commit messages",
     },
     Setting {
         name: "transcripts",

@@ -3,7 +3,7 @@
 use super::rewrite::{RewriteLimits, counted};
 use super::{Error, ObjectId, Repository, is_rename};
 use crate::model::report::{BoundedCount, BranchFate, UpstreamFate};
-use crate::store::{facts, graph, refs};
+use crate::store::{checkpoint, facts, graph, refs};
 
 /// Branches whose reflogs are searched for a rename.
 const SEARCHED: usize = 200;
@@ -85,11 +85,18 @@ fn renamed(repo: &Repository, name: &str, since: i64) -> Result<Option<(String, 
         if log
             .iter()
             .any(|entry| entry.who.time.seconds >= since && is_rename(entry.message.as_str().into(), name))
+            && !is_session(repo, tip)
         {
             return Ok(Some((branch, tip)));
         }
     }
     Ok(None)
+}
+
+/// Whether a branch is a session: some servers take sessions only as branches, and whoever has fetched one by hand has
+/// no branch of the project.
+fn is_session(repo: &Repository, tip: ObjectId) -> bool {
+    checkpoint::entry(repo, tip).is_ok_and(|entry| entry.trailers.digest.is_some())
 }
 
 /// The branches that contain a commit: HEAD's first, then the upstream and the remote's default branch, then the other
@@ -120,7 +127,7 @@ pub fn containing(
         add(name.to_owned(), facts::resolve(repo, name).ok().flatten());
     }
     for (name, id) in refs::list(repo, "refs/heads/")? {
-        add(name, id.ok());
+        add(name, id.ok().filter(|id| !is_session(repo, *id)));
     }
     let ids: Vec<_> = tips.iter().map(|(_, id)| *id).collect();
     let found = graph::containing(repo, commit, &ids, limits.walked)?;

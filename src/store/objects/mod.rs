@@ -30,7 +30,7 @@ use flate2::{Compression, Crc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::{Error, Repository, paths};
+use super::{Error, Repository, config, paths};
 use crate::os::{CleanupFailure, Sharing, trace};
 use body::Body;
 pub use consolidate::{ConsolidationOutcome, consolidate};
@@ -55,6 +55,7 @@ pub struct Writer {
     level: Compression,
     target: WriteTarget,
     kept: Mutex<ObjectCache>,
+    subjects: Option<String>,
 }
 
 enum WriteTarget {
@@ -114,6 +115,7 @@ impl Writer {
             level,
             target: WriteTarget::Pack(Box::new(pack)),
             kept: Mutex::default(),
+            subjects: config::subject_template(repo),
         })
     }
 
@@ -126,12 +128,18 @@ impl Writer {
             level,
             target: WriteTarget::Memory,
             kept: Mutex::default(),
+            subjects: config::subject_template(repo),
         }
     }
 
     /// Whether [`finish`](Self::finish) stores anything.
     pub fn is_durable(&self) -> bool {
         matches!(self.target, WriteTarget::Pack(_))
+    }
+
+    /// The form of subjects that the program makes, where one is set.
+    pub(super) fn subject_template(&self) -> Option<&str> {
+        self.subjects.as_deref()
     }
 
     /// Says that these objects are reachable from an existing ref, so that no collection of garbage takes them, and

@@ -285,6 +285,9 @@ undo
 $ git init -q --bare ../origin.git; git remote add origin ../origin.git
 push origin --dry-run --all
 push origin --all
+$ git config checkpoint.autoPush origin
+push --queued
+$ git config --unset checkpoint.autoPush
 remote status
 fetch origin --dry-run
 fetch origin

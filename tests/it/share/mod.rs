@@ -1,9 +1,11 @@
 //! Sharing through real bare repositories: what is pushed, fetched and pulled, and what is refused.
 
+mod automatic;
 mod divergence;
 mod dry_runs;
 mod handover;
 mod hostile;
+mod namespaces;
 mod provenance;
 mod refusing;
 mod secrets;

@@ -83,7 +83,7 @@ fn a_remote_that_takes_no_such_refs_is_explained() {
     world
         .checkpoint(["push"])
         .code(128)
-        .stderr_has("takes only branches and tags")
+        .stderr_has("takes no refs like refs/checkpoints/auth")
         .stderr_has("git bundle create auth.bundle");
     config("receive.hideRefs", "");
     fs::create_dir_all(world.root().join("hub/hooks")).unwrap();

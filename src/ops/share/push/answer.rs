@@ -11,6 +11,11 @@ pub(super) enum RemoteAnswer {
 }
 
 impl RemoteAnswer {
+    /// Whether the remote has now what it was given.
+    pub(super) fn is_good(&self) -> bool {
+        matches!(self, Self::Done | Self::UpToDate)
+    }
+
     /// Reads a line of `git push --porcelain`: flag, `from:to`, summary with a reason in brackets.
     pub(super) fn read(line: &str) -> Option<(String, Self)> {
         let mut fields = line.split('\t');
@@ -56,6 +61,9 @@ pub(super) fn is_namespace(why: &str) -> bool {
     [
         "hidden ref",
         "funny refname",
+        "only branches",
+        "refs/heads",
+        "denied by",
         "prohibited",
         "not allowed",
         "invalid ref",
@@ -65,6 +73,20 @@ pub(super) fn is_namespace(why: &str) -> bool {
     ]
     .iter()
     .any(|part| why.contains(part))
+}
+
+/// Whether hooks of the other side said that only branches, or no such refs, are taken.
+pub(super) fn namespace_words(words: &str) -> bool {
+    let mut said = words.lines().filter_map(|line| line.strip_prefix("remote: "));
+    said.any(|line| {
+        let line = line.to_ascii_lowercase();
+        // git's own line names the ref whatever the hook is about.
+        if line.contains("hook declined to update") {
+            return false;
+        }
+        let names = ["refs/checkpoints", "refs/heads", "only branches", "namespace"];
+        names.iter().any(|name| line.contains(name))
+    })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! fetched and compared, and what is only here is pushed again if that is possible.
 
 mod answer;
+mod command;
 mod notes;
 mod remove;
 mod rename;
@@ -51,6 +52,8 @@ pub struct PushRequest {
     pub dry_run: bool,
     /// Whether secrets may be published.
     pub allow_secrets: bool,
+    /// Whether nobody is there to be told: no session is renamed.
+    pub unattended: bool,
 }
 
 /// Result of a push.
@@ -60,6 +63,8 @@ pub struct PushOutcome {
     pub remote: String,
     /// Where that is.
     pub url: String,
+    /// The beginning of the refs that sessions have there.
+    pub namespace: String,
     /// Every session that was to be pushed, in the order given.
     pub sessions: Vec<PushedSession>,
     /// Sessions that got another name, as the remote has other ones called as they were.
@@ -155,6 +160,9 @@ impl PushFate {
 pub fn push(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result<PushOutcome, Error> {
     if !request.dry_run {
         let mut pushed = push_with(scene, request, wire)?;
+        if request.unattended {
+            return Ok(pushed);
+        }
         push_renamed(scene, request, &mut pushed, wire)?;
         return Ok(pushed);
     }
@@ -233,9 +241,9 @@ fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result
             tracking: *tracking,
         })
         .collect();
-    going.extend(autosaves.iter().map(|spec| Going {
+    going.extend(autosaves.iter().filter_map(|spec| spec.id).map(|tip| Going {
         what: "autosaves".to_owned(),
-        tip: spec.id,
+        tip,
         tracking: None,
     }));
     let notes = notes::tip(&push)?;
@@ -256,6 +264,7 @@ fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result
     let notes_stay = if goes { notes::send(&push)? } else { None };
     Ok(PushOutcome {
         url: remote.push_url.clone().unwrap_or_else(|| remote.url.clone()),
+        namespace: remote.namespace.clone(),
         remote: remote.name.clone(),
         sessions,
         renamed: Vec::new(),

@@ -6,6 +6,7 @@
 use super::{
     super::{Error, exchange},
     answer::RemoteAnswer,
+    command::{PushSpec, push_refs},
     send::Push,
 };
 use crate::{
@@ -28,30 +29,23 @@ pub(super) fn tip(push: &Push<'_>) -> Result<Option<ObjectId>, Error> {
 pub(super) fn send(push: &Push<'_>) -> Result<Option<String>, Error> {
     let mut why = None;
     for _ in 0..TRIES {
-        let git = store::git(push.scene.repo)
-            .user_hooks()
-            .args([
-                "push",
-                "--porcelain",
-                "--no-follow-tags",
-                "--recurse-submodules=no",
-                "--",
-            ])
-            .args([&*push.remote.name, &format!("{NOTES}:{NOTES}")]);
-        let done = exchange(git, push.wire, None)?;
-        let text = String::from_utf8_lossy(&done.stdout).into_owned();
-        let answer = text
-            .lines()
-            .find_map(|line| RemoteAnswer::read(line).filter(|(target, _)| target == NOTES));
+        let spec = PushSpec {
+            id: tip(push)?,
+            target: NOTES.to_owned(),
+            lease: None,
+            force: false,
+        };
+        let done = push_refs(push.scene.repo, push.remote, &[spec], false, push.wire)?;
+        let answer = done.of.get(NOTES);
         match answer {
-            Some((_, RemoteAnswer::Done | RemoteAnswer::UpToDate)) => return Ok(None),
-            Some((_, RemoteAnswer::Moved(_))) => {
+            Some(RemoteAnswer::Done | RemoteAnswer::UpToDate) => return Ok(None),
+            Some(RemoteAnswer::Moved(_)) => {
                 if let Err(reason) = merge(push)? {
                     return Ok(Some(reason));
                 }
             }
-            Some((_, RemoteAnswer::Refused(reason))) => return Ok(Some(reason)),
-            None => why = done.words.lines().next_back().map(str::to_owned),
+            Some(RemoteAnswer::Refused(reason)) => return Ok(Some(reason.clone())),
+            None => why = done.exchange.words.lines().next_back().map(str::to_owned),
         }
     }
     Ok(Some(

@@ -3,19 +3,25 @@
 //! What no session here holds goes to the trash, from which `undelete` brings it back.
 
 use super::{
-    super::{ChainRelation, Error, Wire, chain, exchange, find, unreachable},
+    super::{ChainRelation, Error, Wire, chain, find, listing, unreachable},
     answer::RemoteAnswer,
+    command::{PushSpec, push_refs},
 };
 use crate::{
     model::name::ShortName,
     ops::{Scene, compose, session_choice},
     store::{
-        self, ObjectId, lock,
+        ObjectId, graph, lock,
         refs::{self, ExpectedValue, RefUpdate},
         remote::Remote,
         session,
     },
 };
+
+/// Limit of commits that are searched to decide whether one descends from another.
+const WALKED: usize = 200_000;
+/// Why a session stays whose remote state is another one.
+const MOVED: &str = "it is not what was last fetched of it";
 
 /// A session that was deleted at a remote, or in a dry run would be.
 #[derive(Debug)]
@@ -69,7 +75,7 @@ pub fn remove(
     Ok(removed)
 }
 
-/// Asks the remote, which deletes all of them or says why not.
+/// Asks the remote, which deletes all of them or says why not: in every namespace that has them.
 fn transfer(
     scene: &Scene<'_>,
     remote: &Remote,
@@ -77,49 +83,58 @@ fn transfer(
     dry_run: bool,
     wire: Wire<'_>,
 ) -> Result<(), Error> {
-    let mut git = store::git(scene.repo)
-        .user_hooks()
-        .config("push.useForceIfIncludes=false")
-        .args([
-            "push",
-            "--porcelain",
-            "--progress",
-            "--no-follow-tags",
-            "--recurse-submodules=no",
-        ]);
-    if dry_run {
-        git = git.arg("--dry-run");
-    }
+    let mut specs = Vec::new();
+    let mut sessions = Vec::new();
+    let names = removed.iter().map(|one| &one.name).collect::<Vec<_>>();
+    let listed = listing::exact(scene, remote, &names, wire)?;
     for one in removed {
-        git = git.arg(format!(
-            "--force-with-lease={}:{}",
-            session::ref_name(&one.name),
-            one.tip
-        ));
+        let mut found = false;
+        for (target, id) in listed.iter().filter(|(target, _)| is_of(remote, target, &one.name)) {
+            // An older state of it that was left in another namespace goes as well.
+            let known = *id == one.tip || graph::is_ancestor(scene.repo, *id, one.tip, WALKED).ok() == Some(Some(true));
+            if !known {
+                if remote.namespace == target[..target.len() - one.name.as_str().len()] {
+                    return Err(not_deleted(remote, &one.name, MOVED));
+                }
+                continue;
+            }
+            found = true;
+            sessions.push(&one.name);
+            specs.push(PushSpec {
+                id: None,
+                target: target.clone(),
+                lease: Some(*id),
+                force: false,
+            });
+        }
+        if !found {
+            return Err(not_deleted(remote, &one.name, MOVED));
+        }
     }
-    git = git.arg("--").arg(&remote.name);
-    for one in removed {
-        git = git.arg(format!(":{}", session::ref_name(&one.name)));
-    }
-    let exchange = exchange(git, wire, None)?;
-    let output = String::from_utf8_lossy(&exchange.stdout);
-    let answers: Vec<_> = output.lines().filter_map(RemoteAnswer::read).collect();
-    for one in removed {
-        let target = session::ref_name(&one.name);
-        let answer = answers.iter().find(|(known, _)| *known == target);
-        let why = match answer {
-            Some((_, RemoteAnswer::Done | RemoteAnswer::UpToDate)) => continue,
-            Some((_, RemoteAnswer::Moved(_))) => "it is not what was last fetched of it".to_owned(),
-            Some((_, RemoteAnswer::Refused(why))) => why.clone(),
-            None => return Err(unreachable(remote, &exchange.words)),
-        };
-        return Err(Error::NotDeleted {
-            remote: remote.name.clone(),
-            session: one.name.clone(),
-            why,
-        });
+    let answers = push_refs(scene.repo, remote, &specs, dry_run, wire)?;
+    for (spec, name) in specs.iter().zip(sessions) {
+        match answers.of.get(&spec.target) {
+            Some(answer) if answer.is_good() => {}
+            Some(RemoteAnswer::Refused(why)) => return Err(not_deleted(remote, name, why)),
+            Some(_) => return Err(not_deleted(remote, name, MOVED)),
+            None => return Err(unreachable(remote, &answers.exchange.words)),
+        }
     }
     Ok(())
+}
+
+/// Whether a ref of the remote is this session's.
+fn is_of(remote: &Remote, target: &str, name: &ShortName) -> bool {
+    let namespace = target.strip_suffix(name.as_str());
+    namespace.is_some_and(|namespace| remote.namespaces().contains(&namespace))
+}
+
+fn not_deleted(remote: &Remote, name: &ShortName, why: &str) -> Error {
+    Error::NotDeleted {
+        remote: remote.name.clone(),
+        session: name.clone(),
+        why: why.to_owned(),
+    }
 }
 
 /// Removes what was noted of the sessions at the remote, and keeps what no session here has.

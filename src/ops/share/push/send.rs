@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::{
     super::{ChainRelation, Error, Wire, chain, exchange, fetch, unreachable},
     PushFate, PushRequest, PushedSession, SessionToPush,
-    answer::{RemoteAnswer, is_namespace},
+    answer::{RemoteAnswer, is_namespace, namespace_words},
+    command::{PushAnswers, PushSpec, push_refs},
 };
 use crate::{
     model::name::ShortName,
@@ -14,7 +15,6 @@ use crate::{
         self, ObjectId, graph,
         refs::{self, ExpectedValue, RefUpdate},
         remote::Remote,
-        session,
     },
     worktree::snapshot,
 };
@@ -31,20 +31,11 @@ pub(super) struct Push<'a> {
     pub(super) wire: Wire<'a>,
 }
 
-/// A ref as it is given to git.
-pub(super) struct Spec {
-    pub(super) id: ObjectId,
-    target: String,
-    /// Expected remote value when the ref is replaced; `None` for a fast-forward.
-    lease: Option<ObjectId>,
-    force: bool,
-}
-
 impl Push<'_> {
     pub(super) fn run(
         &self,
         sessions: Vec<SessionToPush>,
-        mut autosaves: Vec<Spec>,
+        mut autosaves: Vec<PushSpec>,
     ) -> Result<(Vec<PushedSession>, usize), Error> {
         let order: Vec<ShortName> = sessions.iter().map(|(name, ..)| name.clone()).collect();
         let mut fates = BTreeMap::new();
@@ -69,22 +60,18 @@ impl Push<'_> {
                 break;
             }
             let answers = self.transfer(&specs)?;
+            let said = namespace_words(&answers.exchange.words);
             sent_autosaves += specs
                 .iter()
                 .rev()
                 .take(own)
-                .filter(|spec| {
-                    matches!(
-                        answers.get(&spec.target),
-                        Some(RemoteAnswer::Done | RemoteAnswer::UpToDate)
-                    )
-                })
+                .filter(|spec| answers.of.get(&spec.target).is_some_and(RemoteAnswer::is_good))
                 .count();
             let mut again = Vec::new();
             let mut seen = Vec::new();
             for (name, id, tracking) in std::mem::take(&mut open) {
                 let Some(planned) = planned.remove(&name) else { continue };
-                let fate = match answers.get(&session::ref_name(&name)) {
+                let fate = match answers.of.get(&self.remote.session_ref(&name)) {
                     // It was seen to have just that before.
                     Some(RemoteAnswer::Done) if planned == PushFate::UpToDate => PushFate::PutBack,
                     Some(RemoteAnswer::Done) => planned,
@@ -98,7 +85,7 @@ impl Push<'_> {
                         namespace: false,
                     },
                     Some(RemoteAnswer::Refused(why)) => PushFate::Refused {
-                        namespace: is_namespace(why),
+                        namespace: (is_namespace(why) || said) && !self.remote.namespace.starts_with("refs/heads/"),
                         why: why.clone(),
                     },
                     None => {
@@ -160,11 +147,11 @@ impl Push<'_> {
         name: &ShortName,
         id: ObjectId,
         there: Option<ObjectId>,
-    ) -> Result<Result<(Spec, PushFate), PushFate>, Error> {
+    ) -> Result<Result<(PushSpec, PushFate), PushFate>, Error> {
         let repo = self.scene.repo;
-        let spec = |lease: Option<ObjectId>| Spec {
-            id,
-            target: session::ref_name(name),
+        let spec = |lease: Option<ObjectId>| PushSpec {
+            id: Some(id),
+            target: self.remote.session_ref(name),
             force: lease.is_some(),
             lease,
         };
@@ -188,7 +175,7 @@ impl Push<'_> {
     }
 
     /// The autosaves of these sessions, under a name that no other machine has.
-    pub(super) fn autosaves(&self, sessions: &[SessionToPush]) -> Result<Vec<Spec>, Error> {
+    pub(super) fn autosaves(&self, sessions: &[SessionToPush]) -> Result<Vec<PushSpec>, Error> {
         let mut specs = Vec::new();
         if !self.request.autosaves {
             return Ok(specs);
@@ -203,9 +190,9 @@ impl Push<'_> {
             for (full, target) in refs::list(self.scene.repo, &format!("refs/checkpoints-autosave/{id}/"))? {
                 // Of a damaged one nothing can be sent; verify names it.
                 let Ok(id) = target else { continue };
-                specs.push(Spec {
-                    id,
-                    target: format!("{full}.{host}"),
+                specs.push(PushSpec {
+                    id: Some(id),
+                    target: format!("{}.{host}", self.remote.autosave_ref(&full)),
                     lease: None,
                     force: true,
                 });
@@ -215,55 +202,11 @@ impl Push<'_> {
     }
 
     /// Runs `git push` and gives what became of each ref.
-    fn transfer(&self, specs: &[Spec]) -> Result<BTreeMap<String, RemoteAnswer>, Error> {
-        let mut git = store::git(self.scene.repo)
-            .user_hooks()
-            .config("push.useForceIfIncludes=false")
-            .args([
-                "push",
-                "--porcelain",
-                "--progress",
-                "--no-follow-tags",
-                "--recurse-submodules=no",
-            ]);
-        if self.request.dry_run {
-            git = git.arg("--dry-run");
-        }
-        for spec in specs {
-            if let Some(lease) = spec.lease {
-                git = git.arg(format!("--force-with-lease={}:{lease}", spec.target));
-            }
-        }
-        git = git.arg("--").arg(&self.remote.name);
-        for spec in specs {
-            // One with a lease must not be forced as well, or the lease would not count.
-            let force = if spec.force && spec.lease.is_none() { "+" } else { "" };
-            git = git.arg(format!("{force}{}:{}", spec.id, spec.target));
-        }
-        let exchange = exchange(git, self.wire, None)?;
-        let mut answers = BTreeMap::new();
-        for line in String::from_utf8_lossy(&exchange.stdout).lines() {
-            let Some((target, answer)) = RemoteAnswer::read(line) else {
-                continue;
-            };
-            // With several URLs a ref has several answers, of which the worst counts.
-            answers
-                .entry(target)
-                .and_modify(|known: &mut RemoteAnswer| {
-                    if matches!(known, RemoteAnswer::Done | RemoteAnswer::UpToDate) {
-                        *known = answer.clone();
-                    }
-                })
-                .or_insert(answer);
-        }
-        let whole = specs.iter().all(|spec| answers.contains_key(&spec.target));
-        if !whole
-            || (exchange.code != Some(0)
-                && answers
-                    .values()
-                    .all(|answer| matches!(answer, RemoteAnswer::Done | RemoteAnswer::UpToDate)))
-        {
-            return Err(unreachable(self.remote, &exchange.words));
+    fn transfer(&self, specs: &[PushSpec]) -> Result<PushAnswers, Error> {
+        let answers = push_refs(self.scene.repo, self.remote, specs, self.request.dry_run, self.wire)?;
+        let whole = specs.iter().all(|spec| answers.of.contains_key(&spec.target));
+        if !whole || (answers.exchange.code != Some(0) && answers.of.values().all(RemoteAnswer::is_good)) {
+            return Err(unreachable(self.remote, &answers.exchange.words));
         }
         Ok(answers)
     }

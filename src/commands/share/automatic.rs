@@ -1,0 +1,183 @@
+//! Sharing by itself, as commands see it: the process in the background is started and its failures are reported.
+
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+use crate::{
+    commands::{
+        Context,
+        error::{CommandError, FailureKind},
+        export,
+        opening::{self, IdentityArgs, OpenedRepository},
+    },
+    model::name::ShortName,
+    ops::{
+        Scene,
+        share::{
+            Wire,
+            automatic::{self, QueueOutcome},
+        },
+    },
+    os,
+    render::push_queue::{AutomaticSharing, PushedRow, QueueView, WaitingRow},
+    store::checkpoint::oid,
+};
+
+/// How long the process in the background may take: a server that never answers must not keep it for ever.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// The variables of the process in the background: whatever would ask for something fails instead.
+const UNATTENDED: &[(&str, Option<&str>)] = &[
+    ("GIT_TERMINAL_PROMPT", Some("0")),
+    // An empty one asks nobody, and neither does core.askPass then.
+    ("GIT_ASKPASS", Some("")),
+    ("SSH_ASKPASS", None),
+    ("SSH_ASKPASS_REQUIRE", Some("never")),
+    ("GCM_INTERACTIVE", Some("never")),
+    ("DISPLAY", None),
+    ("WAYLAND_DISPLAY", None),
+    // The session that a command was told to use is no matter of the queue.
+    ("CHECKPOINT_SESSION", None),
+    // Nothing that a caller wants to know about its own command.
+    ("GIT_TRACE", None),
+];
+
+/// Everything that follows a checkpoint automatically: files of `checkpoint.exportTo` are rewritten, and the session is
+/// shared. Returns a line for whatever did not work.
+pub(in crate::commands) fn after_checkpoint(opened: &OpenedRepository, session: &ShortName) -> Vec<String> {
+    let mut trouble = export::after_save(&opened.scene(), session);
+    trouble.extend(after_save(opened, session));
+    trouble
+}
+
+/// Queues a session that was saved and lets it be pushed. Never fails and waits for nothing; returns a line for what is to
+/// be reported, once.
+fn after_save(opened: &OpenedRepository, session: &ShortName) -> Option<String> {
+    let scene = opened.scene();
+    if scene.settings.auto_push.is_none() && scene.settings.auto_fetch.is_none() {
+        return None;
+    }
+    match automatic::queue(&scene, session) {
+        Ok(true) => start(opened),
+        Ok(false) => {}
+        Err(error) => return Some(format!("the session was not queued for automatic push: {error}")),
+    }
+    automatic::unreported(&scene)
+}
+
+/// Lets sessions be fetched if that is due.
+pub(in crate::commands) fn fetch_if_due(opened: &OpenedRepository) {
+    if opened.scene().settings.auto_fetch.is_some() && automatic::wants_fetch(&opened.scene()) {
+        start(opened);
+    }
+}
+
+/// Lets what is queued be pushed along with a push of git's to this remote.
+pub(in crate::commands) fn with_push(opened: &OpenedRepository, remote: Option<&str>) {
+    let scene = opened.scene();
+    let elected = scene.settings.auto_push.as_deref();
+    if elected.is_some() && elected == remote && automatic::status(&scene).is_some_and(|found| !found.queued.is_empty())
+    {
+        start(opened);
+    }
+}
+
+fn start(opened: &OpenedRepository) {
+    let Some(program) = &opened.program else { return };
+    let line: [OsString; 3] = ["push".into(), "--queued".into(), "--unattended".into()];
+    // What cannot be started now is still queued.
+    let _ = os::run_alone(program, &line, UNATTENDED);
+}
+
+/// The process in the background.
+pub(super) fn unattended(context: &Context) -> Result<(), CommandError> {
+    os::leave_terminal();
+    let begun = Instant::now();
+    let opened = opening::at(&context.env, &IdentityArgs::default(), context.env.now)?;
+    let wire = Wire {
+        said: &|_| {},
+        progress: &|_, _, _| {},
+        stopped: &|| begun.elapsed() > LIMIT,
+    };
+    automatic::run(&opened.scene(), wire)?;
+    Ok(())
+}
+
+/// `push --queued`: pushes what waits, and reports it.
+pub(super) fn queued(context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    if opened.scene().settings.auto_push.is_none() {
+        return Err(CommandError::new(
+            FailureKind::Refused,
+            "nothing is pushed automatically: checkpoint.autoPush is not set",
+        )
+        .hint("elect a remote: git config checkpoint.autoPush <remote>"));
+    }
+    let outcome = super::wired(context, "git checkpoint push --queued", |wire| {
+        automatic::run(&opened.scene(), wire)
+    })?;
+    report(context, opened.scene().settings.auto_push.clone(), &outcome)
+}
+
+fn report(context: &Context, remote: Option<String>, outcome: &QueueOutcome) -> Result<(), CommandError> {
+    let pushed = outcome.pushed.iter().flat_map(|pushed| &pushed.sessions);
+    let view = QueueView {
+        schema: "git-checkpoint.push-queued/1",
+        remote,
+        busy: outcome.is_busy,
+        pushed: pushed
+            .filter(|sent| sent.fate.is_good())
+            .map(|sent| PushedRow {
+                session: sent.name.clone(),
+                id: oid(sent.id),
+                result: sent.fate.word(),
+            })
+            .collect(),
+        waiting: outcome
+            .waiting
+            .iter()
+            .map(|(name, why)| WaitingRow {
+                session: name.to_string(),
+                reason: why.clone(),
+            })
+            .collect(),
+        failure: outcome.failure.clone(),
+    };
+    if context.ui.options().json {
+        context.ui.json(&view)?;
+    } else if context.ui.options().quiet == 0 {
+        context.ui.data(view.text());
+    }
+    if let Some(why) = &outcome.failure {
+        return Err(CommandError::new(FailureKind::Network, why.clone()).hint("what waits stays in the queue"));
+    }
+    let Some((name, why)) = outcome.waiting.first() else {
+        return Ok(());
+    };
+    let message = match outcome.waiting.len() {
+        1 => format!("session '{name}' was not pushed: {why}"),
+        all => format!("session '{name}' was not pushed: {why}; and {} more", all - 1),
+    };
+    let remote = view.remote.as_deref().unwrap_or_default();
+    Err(CommandError::new(FailureKind::Refused, message)
+        .hint(format!("see what is in the way: git checkpoint push {remote} {name}")))
+}
+
+/// How automatic sharing goes; `None` where nothing is shared automatically and nothing waits.
+pub(in crate::commands) fn view(scene: &Scene<'_>) -> Option<AutomaticSharing> {
+    let found = automatic::status(scene)?;
+    let refused = found.state.refused.into_iter();
+    Some(AutomaticSharing {
+        push: found.push,
+        fetch: found.fetch,
+        queued: found.queued,
+        failures: found.state.failures,
+        failed_at: found.state.failed_at,
+        reason: found.state.why,
+        refused: refused
+            .map(|(session, reason)| WaitingRow { session, reason })
+            .collect(),
+        fetched_at: found.state.fetched_at,
+        fetch_failure: found.state.fetch_failure,
+    })
+}

@@ -1,0 +1,349 @@
+//! Sharing by itself: `checkpoint.autoPush` and `checkpoint.autoFetch`.
+//!
+//! A save only queues its session. A process in the background pushes what is queued to the one remote that is elected,
+//! and keeps in the queue what could not be pushed. It never renames a session, publishes no secret and replaces nothing,
+//! as a push by hand without options. After failures it waits longer and longer before a save lets it try again.
+
+use std::time::Duration;
+
+use super::{
+    Error, Wire, fetch,
+    push::{self, PushFate, PushRequest, PushSelection},
+};
+use crate::{
+    model::{name::ShortName, selector::Selector, time::Timestamp},
+    ops::{Error as OpsError, Scene},
+    store::{
+        self, ObjectId, lock,
+        push_queue::{self, QueuedSession, SharingState},
+        session,
+    },
+};
+
+/// The wait after a first failure; it doubles with each.
+const FIRST_WAIT: i64 = 15;
+/// The longest wait, in seconds.
+const LONGEST_WAIT: i64 = 15 * 60;
+/// How often sessions are fetched, in seconds.
+const FETCH_EVERY: i64 = 5 * 60;
+/// How long a process waits for another one that is just looking whether anybody pushes.
+const BUSY_WAIT: Duration = Duration::from_millis(200);
+
+/// What waits, and how the last attempts ended.
+#[derive(Debug)]
+pub struct AutomaticStatus {
+    /// The remote of pushes.
+    pub push: Option<String>,
+    /// The remote of fetches.
+    pub fetch: Option<String>,
+    /// Sessions that wait to be pushed.
+    pub queued: Vec<ShortName>,
+    /// How the last attempts ended.
+    pub state: SharingState,
+}
+
+/// Result of pushing the queue.
+#[derive(Debug, Default)]
+pub struct QueueOutcome {
+    /// Results of the pushes.
+    pub pushed: Vec<push::PushOutcome>,
+    /// Sessions that still wait, each with the reason.
+    pub waiting: Vec<(ShortName, String)>,
+    /// Why the remote could not be reached, where it could not.
+    pub failure: Option<String>,
+    /// Whether another process pushes the queue at this moment.
+    pub is_busy: bool,
+}
+
+/// What waits; `None` where nothing is shared automatically and nothing waits.
+pub fn status(scene: &Scene<'_>) -> Option<AutomaticStatus> {
+    let queued: Vec<ShortName> = push_queue::list(scene.repo).into_iter().map(|one| one.name).collect();
+    let settings = scene.settings;
+    if settings.auto_push.is_none() && settings.auto_fetch.is_none() && queued.is_empty() {
+        return None;
+    }
+    Some(AutomaticStatus {
+        push: settings.auto_push.clone(),
+        fetch: settings.auto_fetch.clone(),
+        queued,
+        state: push_queue::state(scene.repo),
+    })
+}
+
+/// Queues a session that was saved. Returns whether a process is to be started that shares.
+pub fn queue(scene: &Scene<'_>, name: &ShortName) -> Result<bool, Error> {
+    let is_pushed = scene.settings.auto_push.is_some();
+    if is_pushed && let Some(tip) = session::tip(scene.repo, name)? {
+        push_queue::add(scene.repo, name, tip)?;
+    }
+    Ok(is_due(scene, is_pushed))
+}
+
+/// Whether a process is to be started: something may be pushed or fetched now, and nobody is at it.
+fn is_due(scene: &Scene<'_>, push: bool) -> bool {
+    if !push && scene.settings.auto_fetch.is_none() {
+        return false;
+    }
+    let state = push_queue::state(scene.repo);
+    (push && may_try(&state, scene.now) || is_fetch_due(scene, &state)) && !lock::is_automatic_busy(scene.repo)
+}
+
+/// Whether a process is to be started only because sessions were not fetched for a while.
+pub fn wants_fetch(scene: &Scene<'_>) -> bool {
+    is_due(scene, false)
+}
+
+fn is_fetch_due(scene: &Scene<'_>, state: &SharingState) -> bool {
+    scene.settings.auto_fetch.is_some() && state.fetched_at.is_none_or(|at| has_passed(at, scene.now, FETCH_EVERY))
+}
+
+/// Whether enough time has passed since the last failure. A clock that was set back is no reason to wait.
+fn may_try(state: &SharingState, now: Timestamp) -> bool {
+    let Some(at) = state.failed_at.filter(|_| state.failures > 0) else {
+        return true;
+    };
+    let doubled = FIRST_WAIT
+        .checked_shl(state.failures.min(20) - 1)
+        .unwrap_or(LONGEST_WAIT);
+    has_passed(at, now, doubled.min(LONGEST_WAIT))
+}
+
+fn has_passed(at: Timestamp, now: Timestamp, seconds: i64) -> bool {
+    let passed = now.unix() - at.unix();
+    passed < 0 || passed >= seconds
+}
+
+/// The failure that no command has reported yet; from now on it counts as reported.
+pub fn unreported(scene: &Scene<'_>) -> Option<String> {
+    let remote = scene.settings.auto_push.as_deref()?;
+    let mut state = push_queue::state(scene.repo);
+    if state.reported || (state.failures == 0 && state.refused.is_empty()) {
+        return None;
+    }
+    let waiting = push_queue::list(scene.repo).len();
+    if waiting == 0 {
+        return None;
+    }
+    let sessions = if waiting == 1 {
+        "1 session waits".to_owned()
+    } else {
+        format!("{waiting} sessions wait")
+    };
+    let why = match (&state.why, state.refused.first()) {
+        (Some(why), _) => why.clone(),
+        (None, Some((name, why))) => format!("session '{name}': {why}"),
+        (None, None) => "it was interrupted".to_owned(),
+    };
+    state.reported = true;
+    push_queue::note(scene.repo, &state).ok()?;
+    Some(format!(
+        "automatic push to remote '{}' failed: {why}; {sessions} and will be pushed later",
+        remote.escape_debug()
+    ))
+}
+
+/// Pushes what is queued, and fetches if that is due. What fails stays in the queue.
+pub fn run(scene: &Scene<'_>, wire: Wire<'_>) -> Result<QueueOutcome, Error> {
+    loop {
+        let outcome = match lock::automatic(scene.repo, BUSY_WAIT) {
+            Ok(_held) => turn(scene, wire)?,
+            Err(store::Error::Busy { .. }) => {
+                return Ok(QueueOutcome {
+                    is_busy: true,
+                    ..QueueOutcome::default()
+                });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        // Whoever saved while the lock was held has left this to us.
+        let is_new = |one: &QueuedSession| outcome.waiting.iter().all(|(name, _)| *name != one.name);
+        let more = push_queue::list(scene.repo).iter().any(is_new);
+        if !more || outcome.failure.is_some() || (wire.stopped)() {
+            return Ok(outcome);
+        }
+    }
+}
+
+/// One round, under the lock.
+fn turn(scene: &Scene<'_>, wire: Wire<'_>) -> Result<QueueOutcome, Error> {
+    let mut outcome = QueueOutcome::default();
+    let mut state = push_queue::state(scene.repo);
+    if let Some(remote) = &scene.settings.auto_push {
+        push_all(scene, remote, &mut outcome, wire)?;
+        state.refused = outcome
+            .waiting
+            .iter()
+            .map(|(name, why)| (name.to_string(), why.clone()))
+            .collect();
+        let is_clean = outcome.failure.is_none() && outcome.waiting.is_empty();
+        if is_clean {
+            (state.failures, state.failed_at, state.why, state.reported) = (0, None, None, false);
+        } else {
+            state.failures = state.failures.saturating_add(1);
+            state.failed_at = Some(scene.now);
+            state.why.clone_from(&outcome.failure);
+        }
+    }
+    if let Some(remote) = &scene.settings.auto_fetch
+        && is_fetch_due(scene, &state)
+    {
+        let request = fetch::FetchRequest {
+            remote: Some(remote.clone()),
+            ..fetch::FetchRequest::default()
+        };
+        state.fetch_failure = fetch::fetch(scene, &request, wire).err().map(|error| error.to_string());
+        state.fetched_at = Some(scene.now);
+    }
+    push_queue::note(scene.repo, &state)?;
+    Ok(outcome)
+}
+
+/// Pushes all sessions at once, and each alone where that is refused as a whole.
+fn push_all(scene: &Scene<'_>, remote: &str, outcome: &mut QueueOutcome, wire: Wire<'_>) -> Result<(), Error> {
+    let mut names = Vec::new();
+    for queued in push_queue::list(scene.repo) {
+        match name_of(scene, &queued)? {
+            Some(name) => names.push((queued.name, name)),
+            None => push_queue::settle(scene.repo, &queued.name, || None)?,
+        }
+    }
+    if names.is_empty() {
+        return Ok(());
+    }
+    match push_some(scene, remote, &names, outcome, wire) {
+        Err(error) if is_of_one(&error) && names.len() > 1 => {
+            for one in names.chunks(1) {
+                if let Err(error) = push_some(scene, remote, one, outcome, wire)
+                    && give_up(&error, one, outcome)
+                {
+                    break;
+                }
+            }
+        }
+        Err(error) => {
+            give_up(&error, &names, outcome);
+        }
+        Ok(()) => {}
+    }
+    Ok(())
+}
+
+/// Notes why sessions were not pushed; returns whether nothing else can be pushed either.
+fn give_up(error: &Error, names: &[(ShortName, ShortName)], outcome: &mut QueueOutcome) -> bool {
+    let why = match error {
+        // Where they are is for a push by hand; a state file is no place for it.
+        Error::Secrets { leaks } if leaks.len() == 1 => "1 secret would be published".to_owned(),
+        Error::Secrets { leaks } => format!("{} secrets would be published", leaks.len()),
+        error => error.to_string(),
+    };
+    let all = !is_of_one(error);
+    if all {
+        outcome.failure = Some(why.clone());
+    }
+    let waiting = names.iter().map(|(queued, _)| (queued.clone(), why.clone()));
+    outcome.waiting.extend(waiting);
+    all
+}
+
+/// Whether an error is about the sessions that were pushed, and says nothing about others.
+fn is_of_one(error: &Error) -> bool {
+    match error {
+        Error::Secrets { .. } | Error::Lfs { .. } => true,
+        Error::Ops(error) => !matches!(**error, OpsError::Store(_)),
+        _ => false,
+    }
+}
+
+fn push_some(
+    scene: &Scene<'_>,
+    remote: &str,
+    names: &[(ShortName, ShortName)],
+    outcome: &mut QueueOutcome,
+    wire: Wire<'_>,
+) -> Result<(), Error> {
+    let selectors = names.iter().map(|(_, name)| Selector::parse(name.as_str()));
+    let request = PushRequest {
+        remote: Some(remote.to_owned()),
+        which: PushSelection::Named(selectors.collect::<Result<_, _>>().map_err(OpsError::from)?),
+        autosaves: false,
+        dry_run: false,
+        allow_secrets: false,
+        unattended: true,
+    };
+    let pushed = push::push(scene, &request, wire)?;
+    for sent in &pushed.sessions {
+        let queued = names
+            .iter()
+            .filter(|(_, name)| *name == sent.name)
+            .map(|(queued, _)| queued);
+        for queued in queued {
+            if sent.fate.is_good() {
+                let is_more = || {
+                    session::tip(scene.repo, &sent.name)
+                        .ok()
+                        .flatten()
+                        .filter(|tip| *tip != sent.id)
+                };
+                push_queue::settle(scene.repo, queued, is_more)?;
+            } else {
+                outcome.waiting.push((queued.clone(), reason(&sent.fate)));
+            }
+        }
+    }
+    outcome.pushed.push(pushed);
+    Ok(())
+}
+
+fn reason(fate: &PushFate) -> String {
+    match fate {
+        PushFate::Diverged { ours, theirs } => format!("it has diverged: {ours} here, {theirs} there"),
+        PushFate::Another => "the remote has another session of this name".to_owned(),
+        PushFate::Refused { why, .. } => format!("the remote refused it: {why}"),
+        _ => String::new(),
+    }
+}
+
+/// The session's name by now: it may have been renamed since, or be gone.
+fn name_of(scene: &Scene<'_>, queued: &QueuedSession) -> Result<Option<ShortName>, Error> {
+    if session::tip(scene.repo, &queued.name)?.is_some() {
+        return Ok(Some(queued.name.clone()));
+    }
+    let Some(wanted) = queued.tip else { return Ok(None) };
+    let all = session::all(scene.repo)?.into_iter();
+    let same = |id: ObjectId| id == wanted;
+    let found = all
+        .filter(|session| session.tip.as_ref().is_ok_and(|tip| same(tip.id)))
+        .find_map(|session| ShortName::new(session.name).ok());
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_after_failures_grows_and_ends() {
+        let at = Timestamp::from_unix(1_000_000, 0);
+        let state = |failures| SharingState {
+            failures,
+            failed_at: Some(at),
+            ..SharingState::default()
+        };
+        let after = |failures, seconds: i64| may_try(&state(failures), Timestamp::from_unix(1_000_000 + seconds, 0));
+        assert!(may_try(&SharingState::default(), at) && after(0, 0));
+        for (failures, wait) in [
+            (1, 15_i64),
+            (2, 30),
+            (3, 60),
+            (7, 900),
+            (20, 900),
+            (70, 900),
+            (u32::MAX, 900),
+        ] {
+            assert!(!after(failures, wait - 1), "{failures}");
+            assert!(after(failures, wait), "{failures}");
+        }
+        // The clock was set back.
+        assert!(after(5, -10));
+    }
+}

@@ -1,0 +1,140 @@
+//! Automatic sharing: what waits in the queue, and what became of pushing it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    age,
+    count::CountedNoun,
+    slot::Slot,
+    text::{Text, TextLine},
+};
+use crate::model::{id::Oid, name::ShortName, time::Timestamp};
+
+/// What became of the sessions that waited to be pushed
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct QueueView {
+    /// Version of this form.
+    pub schema: &'static str,
+    /// The remote of `checkpoint.autoPush`.
+    pub remote: Option<String>,
+    /// Whether another process pushes the queue at this moment.
+    pub busy: bool,
+    /// Sessions that the remote has now.
+    pub pushed: Vec<PushedRow>,
+    /// Sessions that still wait.
+    pub waiting: Vec<WaitingRow>,
+    /// Why the remote could not be reached; null where it was.
+    pub failure: Option<String>,
+}
+
+/// A session that the remote has now.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PushedRow {
+    /// Its name.
+    pub session: ShortName,
+    /// Its latest checkpoint.
+    pub id: Oid,
+    /// The result of its push, in a word.
+    pub result: &'static str,
+}
+
+/// A session that still waits.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WaitingRow {
+    /// Its name.
+    pub session: String,
+    /// Why it was not pushed.
+    pub reason: String,
+}
+
+impl QueueView {
+    /// As text for people.
+    pub fn text(&self) -> Text {
+        let mut text = Text::new();
+        for row in &self.pushed {
+            let mut line = TextLine::new().with(Slot::Added, "Pushed").with(Slot::Plain, " ");
+            line.push(Slot::Session, row.session.as_str());
+            line.push(Slot::Plain, " ");
+            line.push(Slot::Id, row.id.short());
+            if let Some(remote) = &self.remote {
+                line.push(Slot::Plain, format!(" to {remote}"));
+            }
+            text.push(line);
+        }
+        for row in &self.waiting {
+            let mut line = TextLine::new().with(Slot::Caution, "Waiting:").with(Slot::Plain, " ");
+            line.push(Slot::Session, &row.session);
+            text.push(line.with(Slot::Plain, format!(": {}", row.reason)));
+        }
+        if self.busy {
+            text.push(TextLine::plain("Another process pushes the queue."));
+        } else if self.pushed.is_empty() && self.waiting.is_empty() {
+            text.push(TextLine::plain("No session waits to be pushed."));
+        }
+        text
+    }
+}
+
+/// Automatic sharing, and how it goes
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AutomaticSharing {
+    /// The remote of `checkpoint.autoPush`.
+    pub push: Option<String>,
+    /// The remote of `checkpoint.autoFetch`.
+    pub fetch: Option<String>,
+    /// Sessions that wait to be pushed.
+    pub queued: Vec<ShortName>,
+    /// Failed attempts in a row.
+    pub failures: u32,
+    /// When the last one was.
+    pub failed_at: Option<Timestamp>,
+    /// Why it failed, where the remote could not be reached.
+    pub reason: Option<String>,
+    /// Sessions that the remote did not take.
+    pub refused: Vec<WaitingRow>,
+    /// When sessions were last fetched.
+    pub fetched_at: Option<Timestamp>,
+    /// Why the last fetch failed; null where it did not.
+    pub fetch_failure: Option<String>,
+}
+
+impl AutomaticSharing {
+    /// Lines of `status`.
+    pub fn lines(&self, now: Timestamp) -> Vec<TextLine> {
+        let mut lines = Vec::new();
+        let waiting = CountedNoun::new(self.queued.len(), "session");
+        match (&self.push, self.queued.is_empty()) {
+            (Some(remote), true) => lines.push(TextLine::plain(format!("to {remote}, nothing waits"))),
+            (Some(remote), false) => {
+                let text = format!("to {remote}, {waiting} waiting: 'git checkpoint push --queued'");
+                lines.push(TextLine::new().with(Slot::Caution, text));
+            }
+            (None, false) => {
+                let text = format!("off, {waiting} waiting: checkpoint.autoPush names no remote");
+                lines.push(TextLine::new().with(Slot::Caution, text));
+            }
+            (None, true) => {}
+        }
+        if !self.queued.is_empty() {
+            let at = self.failed_at.map(|at| format!(" {}", age::age(at, now)));
+            if let Some(why) = &self.reason {
+                let text = format!("failed{}: {why}", at.unwrap_or_default());
+                lines.push(TextLine::new().with(Slot::Bad, text).cut(69));
+            } else {
+                for row in self.refused.iter().take(3) {
+                    let text = format!("{}: {}", row.session, row.reason);
+                    lines.push(TextLine::new().with(Slot::Bad, text).cut(69));
+                }
+            }
+        }
+        if let Some(remote) = &self.fetch {
+            let at = self.fetched_at.map(|at| format!(", fetched {}", age::age(at, now)));
+            lines.push(TextLine::plain(format!("from {remote}{}", at.unwrap_or_default())));
+            if let Some(why) = &self.fetch_failure {
+                lines.push(TextLine::new().with(Slot::Bad, format!("failed: {why}")).cut(69));
+            }
+        }
+        lines
+    }
+}

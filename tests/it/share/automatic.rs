@@ -1,0 +1,318 @@
+//! Sharing by itself: saves are pushed in the background, and what cannot be pushed waits and is reported.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use super::{at, clone, save, shared};
+use crate::support::World;
+
+/// A world whose sessions are pushed to `origin` automatically.
+fn automatic() -> World {
+    let world = shared();
+    world.git(["config", "checkpoint.autoPush", "origin"]).success();
+    world.checkpoint(["start", "auth"]).success();
+    world
+}
+
+#[track_caller]
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn sharing(world: &World) -> serde_json::Value {
+    world.checkpoint(["status", "--json"]).success().stdout_json()["automatic_sharing"].clone()
+}
+
+fn queued(world: &World) -> usize {
+    sharing(world)["queued"].as_array().unwrap().len()
+}
+
+/// Waits until the process in the background has failed so many times in a row.
+#[track_caller]
+fn until_failed(world: &World, times: u64) {
+    until("it does not fail", || {
+        sharing(world)["failures"].as_u64() >= Some(times)
+    });
+}
+
+fn script(world: &World, name: &str, text: &str) -> String {
+    let path = world.root().join(name);
+    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_saved_session_reaches_the_elected_remote_and_no_other() {
+    let world = automatic();
+    let other = world.root().join("other");
+    world
+        .git(["init", "--quiet", "--bare", other.to_str().unwrap()])
+        .success();
+    world.git(["remote", "add", "other", "../other"]).success();
+    world.git(["config", "remote.pushDefault", "other"]).success();
+    let tip = save(&world, "one");
+    until("it was not pushed", || {
+        at(&world, "hub", "refs/checkpoints/auth") == tip
+    });
+    until("it waits", || queued(&world) == 0);
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("to origin, nothing waits");
+    world
+        .checkpoint(["push", "--queued"])
+        .success()
+        .stdout_has("No session waits");
+    // Other commands that make a checkpoint.
+    world.checkpoint(["pause", "-m", "two"]).success();
+    let tip = at(&world, "repo", "refs/checkpoints/auth");
+    until("it was not pushed", || {
+        at(&world, "hub", "refs/checkpoints/auth") == tip
+    });
+    world.git(["-C", "../other", "for-each-ref"]).success().no_stdout();
+    // A session that nobody saved since is not published.
+    world.git(["config", "--unset", "checkpoint.autoPush"]).success();
+    world.checkpoint(["start", "private"]).success();
+    world.git(["config", "checkpoint.autoPush", "origin"]).success();
+    world.checkpoint(["resume", "auth", "--brief"]).success();
+    let tip = save(&world, "three");
+    until("it was not pushed", || {
+        at(&world, "hub", "refs/checkpoints/auth") == tip
+    });
+    assert_eq!(at(&world, "hub", "refs/checkpoints/private"), "");
+}
+
+#[test]
+fn a_remote_that_is_away_is_reported_once_and_nothing_is_lost() {
+    let world = automatic();
+    let (hub, away) = (world.root().join("hub"), world.root().join("away"));
+    until("it was not pushed", || queued(&world) == 0);
+    fs::rename(&hub, &away).unwrap();
+    world.checkpoint(["save", "-m", "one", "--allow-empty"]).success();
+    until_failed(&world, 1);
+    let second = world.checkpoint(["save", "-m", "two", "--allow-empty"]);
+    second
+        .success()
+        .stderr_has("automatic push to remote 'origin' failed: ")
+        .stderr_has("1 session waits and will be pushed later");
+    world
+        .checkpoint(["save", "-m", "three", "--allow-empty"])
+        .success()
+        .stderr_lacks("automatic push");
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("to origin, 1 session waiting: 'git checkpoint push --queued'")
+        .stdout_has("failed");
+    world
+        .checkpoint(["push", "--queued"])
+        .code(5)
+        .stderr_has("stays in the queue");
+    world.checkpoint(["start", "more"]).success();
+    world.checkpoint(["save", "-m", "of more", "--allow-empty"]).success();
+    // Renamed while it waits: the same session.
+    world.checkpoint(["rename", "more", "renamed"]).success();
+    fs::rename(&away, &hub).unwrap();
+    world.advance(3600);
+    let tip = save(&world, "four");
+    until("it was not pushed", || {
+        at(&world, "hub", "refs/checkpoints/renamed") == tip
+    });
+    until("one was lost", || {
+        at(&world, "hub", "refs/checkpoints/auth") == at(&world, "repo", "refs/checkpoints/auth")
+    });
+    until("it waits", || queued(&world) == 0);
+    assert_eq!(sharing(&world)["failures"], 0);
+}
+
+#[test]
+fn a_remote_that_never_answers_keeps_no_save_waiting_and_is_asked_nothing() {
+    let world = automatic();
+    until("it was not pushed", || queued(&world) == 0);
+    let asked = world.root().join("asked");
+    let slow = script(
+        &world,
+        "slow",
+        "{ echo \"$GIT_TERMINAL_PROMPT,$GIT_ASKPASS,$SSH_ASKPASS_REQUIRE,$DISPLAY\"; \
+           (: </dev/tty) 2>/dev/null && echo tty; } >../asked.tmp; \
+         echo $$ >../pid; mv ../asked.tmp ../asked; exec sleep 300",
+    );
+    world.git(["config", "remote.origin.receivepack", &slow]).success();
+    let begun = Instant::now();
+    world
+        .command(crate::support::PROGRAM, ["save", "-m", "one", "--allow-empty"])
+        .env("DISPLAY", ":7")
+        .env("GIT_ASKPASS", "/bin/false")
+        .run()
+        .success();
+    until("it was not asked", || asked.exists());
+    for summary in ["two", "three"] {
+        world.checkpoint(["save", "-m", summary, "--allow-empty"]).success();
+    }
+    assert!(begun.elapsed() < Duration::from_secs(60));
+    assert_eq!(fs::read_to_string(&asked).unwrap(), "0,,never,\n");
+    world
+        .checkpoint(["push", "--queued"])
+        .success()
+        .stdout_has("Another process");
+    let pid: i32 = fs::read_to_string(world.root().join("pid"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    world.git(["config", "--unset", "remote.origin.receivepack"]).success();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    until_failed(&world, 1);
+    world
+        .checkpoint(["push", "--queued"])
+        .success()
+        .stdout_has("Pushed auth");
+    assert_eq!(queued(&world), 0);
+}
+
+#[test]
+fn a_push_that_is_cut_off_anywhere_loses_nothing() {
+    let world = automatic();
+    until("it was not pushed", || queued(&world) == 0);
+    for (number, bytes) in [0, 1, 4, 100, 300, 400, 600, 1_000, 5_000].into_iter().enumerate() {
+        let dies = script(
+            &world,
+            &format!("dies-{bytes}"),
+            &format!("head -c {bytes} | git-receive-pack \"$@\""),
+        );
+        world.git(["config", "remote.origin.receivepack", &dies]).success();
+        world.file("data.txt", format!("{number}\n").repeat(300));
+        let begun = Instant::now();
+        world.checkpoint(["save", "-m", "next"]).success();
+        assert!(begun.elapsed() < Duration::from_secs(20), "a save waits");
+        world.advance(3600);
+        until("it neither fails nor ends", || {
+            let now = sharing(&world);
+            now["failures"].as_u64() > Some(0) || now["queued"].as_array().unwrap().is_empty()
+        });
+        world.git(["config", "--unset", "remote.origin.receivepack"]).success();
+        let tip = at(&world, "repo", "refs/checkpoints/auth");
+        world.checkpoint(["push", "--queued"]).success();
+        until("it was lost", || at(&world, "hub", "refs/checkpoints/auth") == tip);
+        until("it waits", || queued(&world) == 0);
+    }
+    world.git(["-C", "../hub", "fsck", "--strict"]).success();
+    world.git(["fsck", "--strict"]).success();
+}
+
+#[test]
+fn what_is_refused_waits_and_keeps_no_other_session_back() {
+    let world = automatic();
+    until("it was not pushed", || queued(&world) == 0);
+    let token = format!("ghp_{}", "q7Zs2Lx9Rw4Tb8Nd1Kf6Hj3Mv5Pc0YgUaEo1");
+    world.file("notes.txt", format!("key = {token}\n"));
+    world.checkpoint(["save", "-m", "with a secret"]).success();
+    until_failed(&world, 1);
+    fs::remove_file(world.path("notes.txt")).unwrap();
+    world.checkpoint(["start", "clean"]).success();
+    world.advance(3600);
+    let tip = save(&world, "clean");
+    until("it was not pushed", || {
+        at(&world, "hub", "refs/checkpoints/clean") == tip
+    });
+    until("it does not wait", || {
+        sharing(&world)["refused"][0]["reason"]
+            .as_str()
+            .is_some_and(|why| why == "1 secret would be published")
+    });
+    until("another one waits", || {
+        sharing(&world)["queued"] == serde_json::json!(["auth"])
+    });
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("auth: 1 secret would");
+    assert!(
+        !fs::read_to_string(world.path(".git/checkpoint/push-queue.json"))
+            .unwrap()
+            .contains(&token)
+    );
+    world
+        .checkpoint(["push", "--queued", "--json"])
+        .code(4)
+        .stdout_has("\"session\":\"auth\"");
+    // A session of that name which somebody else pushed is not renamed behind anybody's back.
+    clone(&world, "bob");
+    world.git(["config", "checkpoint.autoPush", "origin"]).success();
+    world.checkpoint(["start", "clean"]).success();
+    world.checkpoint(["save", "-m", "of bob", "--allow-empty"]).success();
+    until_failed(&world, 1);
+    assert!(
+        sharing(&world)["refused"][0]["reason"]
+            .as_str()
+            .unwrap()
+            .contains("another session")
+    );
+    assert_eq!(at(&world, "hub", "refs/checkpoints/clean"), tip);
+    assert!(!at(&world, "bob", "refs/checkpoints/clean").is_empty());
+}
+
+#[test]
+fn a_push_of_gits_takes_along_what_waits() {
+    let world = automatic();
+    until("it was not pushed", || queued(&world) == 0);
+    let installed = world.checkpoint(["hooks", "install"]);
+    installed.success().stdout_has("pre-push");
+    let (hub, away) = (world.root().join("hub"), world.root().join("away"));
+    fs::rename(&hub, &away).unwrap();
+    world.checkpoint(["save", "-m", "one", "--allow-empty"]).success();
+    until_failed(&world, 1);
+    fs::rename(&away, &hub).unwrap();
+    let other = world.root().join("other");
+    world
+        .git(["init", "--quiet", "--bare", other.to_str().unwrap()])
+        .success();
+    world.git(["push", "-q", "../other", "main"]).success();
+    world.git(["push", "-q", "origin", "main:topic"]).success();
+    until("it was not pushed", || queued(&world) == 0);
+    until("it is not there", || {
+        at(&world, "hub", "refs/checkpoints/auth") == at(&world, "repo", "refs/checkpoints/auth")
+    });
+    world
+        .git(["-C", "../other", "for-each-ref", "refs/checkpoints"])
+        .success()
+        .no_stdout();
+    // Our own pushes make no checkpoint through that hook.
+    let before = at(&world, "repo", "refs/checkpoints/auth");
+    world.checkpoint(["push"]).success();
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), before);
+}
+
+#[test]
+fn sessions_of_others_come_by_themselves() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    clone(&world, "bob");
+    world.git(["config", "checkpoint.autoFetch", "origin"]).success();
+    world.checkpoint(["start", "mine"]).success();
+    until("it was not fetched", || sharing(&world)["fetched_at"].is_string());
+    world.enter("repo");
+    let tip = save(&world, "one");
+    world.checkpoint(["push"]).success();
+    world.enter("bob");
+    world
+        .checkpoint(["save", "-m", "soon after", "--allow-empty"])
+        .success();
+    world.advance(301);
+    world.checkpoint(["save", "-m", "later", "--allow-empty"]).success();
+    until("it was not fetched", || {
+        at(&world, "bob", "refs/checkpoints-remote/origin/auth") == tip
+    });
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("from origin, fetched");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/mine"), "");
+}
