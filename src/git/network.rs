@@ -174,6 +174,8 @@ fn attend(child: &mut Child, input: Vec<u8>, events: Sender<NetworkEvent>) -> st
 fn lines(mut pipe: impl Read, events: &Sender<NetworkEvent>) {
     let mut buffer = [0; 4096];
     let mut line = Vec::new();
+    // Programs such as ssh end lines with CR and LF: only a CR that something else follows means that it is redrawn.
+    let mut returned = false;
     let send = |line: &mut Vec<u8>, redrawn| {
         let text = String::from_utf8_lossy(line).trim_end().to_owned();
         line.clear();
@@ -185,8 +187,12 @@ fn lines(mut pipe: impl Read, events: &Sender<NetworkEvent>) {
             Ok(count) => count,
         };
         for byte in &buffer[..count] {
+            if returned && *byte != b'\n' && !send(&mut line, true) {
+                return;
+            }
+            returned = *byte == b'\r';
             match byte {
-                b'\r' | b'\n' if !send(&mut line, *byte == b'\r') => return,
+                b'\n' if !send(&mut line, false) => return,
                 b'\r' | b'\n' => {}
                 // A line without end is no reason to fill the memory.
                 _ if line.len() < WORDS_LIMIT => line.push(*byte),
@@ -194,5 +200,32 @@ fn lines(mut pipe: impl Read, events: &Sender<NetworkEvent>) {
             }
         }
     }
-    send(&mut line, false);
+    send(&mut line, returned);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_ssh_are_no_progress() {
+        let (events, receiver) = mpsc::channel();
+        let text = b"Counting: 1%\rCounting: 100%, done.\nana@host: Permission denied (publickey).\r\n\r\r\nlast\r";
+        lines(&text[..], &events);
+        drop(events);
+        let said: Vec<(String, bool)> = receiver
+            .iter()
+            .filter_map(|event| match event {
+                NetworkEvent::Line(line, redrawn) => Some((line, redrawn)),
+                NetworkEvent::Output(..) => None,
+            })
+            .collect();
+        let wanted = [
+            ("Counting: 1%", true),
+            ("Counting: 100%, done.", false),
+            ("ana@host: Permission denied (publickey).", false),
+            ("last", true),
+        ];
+        assert_eq!(said, wanted.map(|(line, redrawn)| (line.to_owned(), redrawn)));
+    }
 }
