@@ -199,7 +199,7 @@ root=$(printf '100644 blob %s\tcheckpoint.json\n' $blob | git mktree); msg=$(git
 @row("attack 14: files that lie 30,000 directories deep")
 def deep(t):
     t.sh("new; git init -q --bare ../o.git; git remote add origin ../o.git; git checkpoint start s -q; git checkpoint save -q --allow-empty -m x\n" + DEEP).good()
-    for command in ("show s", "restore s -n", "push origin s -n", "push origin s", "apply s -n", "purge --yes -- f", "verify s", "diff s", "export --format handoff s", "fork s --name g --worktree ../g", "prune --keep-last 1", "bundle -o ../b s", "resume s"):
+    for command in ("show s", "restore s -n", "push origin s -n", "push origin s", "apply s -n", "purge --yes -- f", "verify s", "diff s", "export --format handoff s", "fork s --name g --worktree ../g", "prune --keep-last 1", "bundle ../b s", "resume s"):
         out = t.sh(f"cd r; ulimit -v 6000000; timeout 50 git checkpoint {command} >/dev/null 2>../e; rc=$?; head -c 200 ../e; exit $rc")
         holds(out.code < 129 and out.code != 124, f"{command}: {out.code} {out.short()[:80]}")
 

@@ -118,7 +118,7 @@ fn open(context: &Context, directory: &Path) -> Result<Option<OpenedRepository>,
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect(),
     };
-    if let Err(store::Error::NotARepository { .. }) = store::open(&place) {
+    if let Err(store::Error::NotARepository { .. } | store::Error::NoHead { .. }) = store::open(&place) {
         return Ok(None);
     }
     let opened = opening::at(&env, &IdentityArgs::default(), env.now)?;

@@ -379,6 +379,9 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, further:
             TextLine::plain(format!("{first}{more}, not resumed here")).cut(69),
         );
     }
+    if status.may_fetch {
+        row("", TextLine::plain("sessions of a remote: 'git checkpoint fetch'"));
+    }
     if let Some(operation) = &status.interrupted {
         row(
             "pending",

@@ -90,8 +90,17 @@ pub(super) fn interrupted_target(
     repo: &Repository,
     present: &CurrentSnapshot,
 ) -> Result<TargetState, Error> {
-    let (tree, _) = checkpoint::commit_parts(repo, object_id(&note(noted)?.head)).map_err(Error::damaged("HEAD"))?;
-    of_head(repo, present, tree)
+    let note = note(noted)?;
+    let (tree, _) = checkpoint::commit_parts(repo, object_id(&note.head)).map_err(Error::damaged("HEAD"))?;
+    let id = object_id(&note.saved);
+    let saved = checkpoint::load(repo, id).map_err(Error::damaged(short(id)))?;
+    of_head(repo, present, tree, Some(&empty_directories(repo, &saved)?))
+}
+
+/// The empty directories that were there when cleaning began: a kill may have emptied more.
+fn empty_directories(repo: &Repository, saved: &Checkpoint) -> Result<Vec<RepoPath>, Error> {
+    let lists = checkpoint::lists(repo, saved).map_err(Error::damaged(short(saved.entry.id)))?;
+    Ok(lists.empty_dirs)
 }
 
 fn note(noted: &PlanJournal) -> Result<Note, Error> {
@@ -116,7 +125,8 @@ fn run(
         saved: oid(saved.entry.id),
         head: head.clone(),
     });
-    let goal = |repo: &Repository, present: &CurrentSnapshot| of_head(repo, present, tree);
+    let empty = saved.map(|saved| empty_directories(scene.repo, saved)).transpose()?;
+    let goal = |repo: &Repository, present: &CurrentSnapshot| of_head(repo, present, tree, empty.as_deref());
     let job = PlanJob {
         operation: OPERATION,
         summary: "before the working tree was cleaned".to_owned(),
@@ -184,8 +194,14 @@ fn without_left_out(lists: &Lists) -> Lists {
     }
 }
 
-/// The files as HEAD has them, and next to them what no checkpoint holds and what did not change.
-fn of_head(repo: &Repository, present: &CurrentSnapshot, head: ObjectId) -> Result<TargetState, Error> {
+/// The files as HEAD has them, and next to them what no checkpoint holds and what did not change. `empty` are the empty
+/// directories that stay; all of the present without it.
+fn of_head(
+    repo: &Repository,
+    present: &CurrentSnapshot,
+    head: ObjectId,
+    empty: Option<&[RepoPath]>,
+) -> Result<TargetState, Error> {
     let Some(snapshot) = &present.snapshot else {
         return Err(Error::NoFiles {
             subject: "the working tree".to_owned(),
@@ -194,7 +210,7 @@ fn of_head(repo: &Repository, present: &CurrentSnapshot, head: ObjectId) -> Resu
     let now = &snapshot.lists;
     let mut lists = Lists {
         skipped: now.skipped.clone(),
-        empty_dirs: now.empty_dirs.clone(),
+        empty_dirs: empty.unwrap_or(&now.empty_dirs).to_vec(),
         ..Lists::default()
     };
     // A file that is as HEAD has it keeps its bytes and its permission bits.

@@ -53,6 +53,8 @@ pub struct StatusReport {
     pub left_out: Vec<SkippedEntry>,
     /// Sessions fetched from remotes that this repository has not, as `<remote>/<session>`, latest first.
     pub fetched: Vec<String>,
+    /// Whether there are no sessions here, and there is a remote that may have some.
+    pub may_fetch: bool,
     /// Remotes that mirror every ref, checkpoints included.
     pub mirrors: Vec<String>,
 }
@@ -145,10 +147,13 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         (None, None, Some(name)) => Some(session_choice::absent(scene, name)),
         _ => None,
     };
+    let fetched = list::fetched_only(scene)?;
+    let sessions = store::session::all(scene.repo)?.len();
     Ok(StatusReport {
         absent,
         is_bare: bare,
-        fetched: list::fetched_only(scene)?,
+        may_fetch: sessions == 0 && fetched.is_empty() && !store::remote::all(scene.repo).is_empty(),
+        fetched,
         left_out: present.lists().skipped,
         facts: present.facts,
         finished,
@@ -156,7 +161,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         damaged,
         interrupted: super::restore::interrupted(scene)?,
         watcher: watch::here(scene.repo)?.filter(|watcher| is_news(scene, watcher)),
-        sessions: store::session::all(scene.repo)?.len(),
+        sessions,
         store: store::read_only_directory(scene.repo).map(|_| scene.repo.common_dir().to_owned()),
         mirrors: store::change_stamp::mirrors(scene.repo),
     })

@@ -5,6 +5,7 @@
 
 mod last;
 mod left;
+mod parted;
 
 use serde::{Deserialize, Serialize};
 
@@ -353,6 +354,7 @@ impl UndoRun<'_> {
         let last = record.map(|change| self.put_record(&change)).transpose()?;
         *begun |= last.is_some();
         super::unfinished::turn(scene, &self.entry.effects, self.is_undo())?;
+        parted::carry(scene, self.entry, self.is_undo())?;
         self.current()?;
         let n = self.entry.n;
         // A redo that was done before a kill needs no second line; an undo neither, and its line has the right checkpoint.

@@ -22,6 +22,12 @@ pub enum Error {
         /// Where the search began.
         start: PathBuf,
     },
+    /// What was a repository has no HEAD, so that git takes it for none.
+    #[error("'{}' has no file HEAD, without which it is no git repository", path.display())]
+    NoHead {
+        /// The git directory.
+        path: PathBuf,
+    },
     /// The repository belongs to another user, so its settings must not be followed.
     #[error("detected dubious ownership in repository at '{}'", path.display())]
     Unsafe {
@@ -251,6 +257,10 @@ impl Error {
             Self::NotARepository { .. } => {
                 "go into one, or make one of the directory you work in: git init".to_owned()
             }
+            Self::NoHead { path } => format!(
+                "write it again, with the name of your branch: echo 'ref: refs/heads/main' >{}",
+                quoted(&path.join("HEAD"))
+            ),
             Self::Setting { .. } => "see what is in force: git checkpoint help settings".to_owned(),
             Self::Quarantine => "call it from the hook 'post-receive'; 'pre-receive' and 'update' are too early".to_owned(),
             Self::ImplicitBare { path } => format!("name it: git --git-dir={} checkpoint ...", quoted(path)),

@@ -327,13 +327,29 @@ fn locate(environment: &OpenEnvironment) -> Result<RepositoryLocation, Error> {
                 searched: true,
             })
         }
-        Err(source) if is_absence(&source) => Err(Error::NotARepository {
-            start: environment.cwd.clone(),
-        }),
+        Err(source) if is_absence(&source) => Err(absence(&environment.cwd)),
         Err(source) => Err(Error::gix(format!(
             "search a repository at '{}'",
             environment.cwd.display()
         ))(source)),
+    }
+}
+
+/// That there is no repository at or above a directory. One that lost its HEAD is another thing than none.
+fn absence(start: &Path) -> Error {
+    let is_headless = |git_dir: &PathBuf| {
+        let has = |name: &str| git_dir.join(name).is_dir();
+        has("objects") && has("refs") && git_dir.join("HEAD").symlink_metadata().is_err()
+    };
+    let here = [start.to_owned()].into_iter();
+    match here
+        .chain(start.ancestors().map(|above| above.join(".git")))
+        .find(is_headless)
+    {
+        Some(path) => Error::NoHead { path },
+        None => Error::NotARepository {
+            start: start.to_owned(),
+        },
     }
 }
 
@@ -370,7 +386,7 @@ fn ceilings(environment: &OpenEnvironment) -> Vec<PathBuf> {
 fn explain(path: &Path, source: gix::Error) -> Error {
     let dirs = [path.join(".git"), path.to_owned()];
     if !dirs.iter().any(|dir| gix::discover::is_git(dir).is_ok()) {
-        return Error::NotARepository { start: path.to_owned() };
+        return absence(path);
     }
     for dir in &dirs {
         let Ok(config) = gix::config::File::from_path_no_includes(dir.join("config"), gix::config::Source::Local)

@@ -64,7 +64,9 @@ pub(super) fn compose_merge(
     let mut report = MergeReport::default();
     let mut conflicts = Vec::new();
     let is_later = |one: &Checkpoint, other: &Checkpoint| {
-        let key = |side: &Checkpoint| (side.document.created_at, side.digest.to_string());
+        // Of two of one moment the text decides, so that it is the same whoever merges.
+        let text = |side: &Checkpoint| side.document.record.summary.clone();
+        let key = |side: &Checkpoint| (side.document.created_at, text(side), side.digest.to_string());
         key(one) > key(other)
     };
     let empty = Record::default();
@@ -458,8 +460,17 @@ fn summarized_side(found: &[Option<Compaction>; 3]) -> Option<(usize, Compaction
     } else if ours == base {
         1
     } else {
-        let at = |side: &Option<Compaction>| side.as_ref().map(|compaction| compaction.at);
-        usize::from(at(theirs) > at(ours))
+        let key = |side: &Option<Compaction>| {
+            let made = side.as_ref();
+            made.map(|made| {
+                (
+                    made.at,
+                    made.messages,
+                    serde_json::to_string(&made.summary).unwrap_or_default(),
+                )
+            })
+        };
+        usize::from(key(theirs) > key(ours))
     };
     found[side + 1].clone().map(|compaction| (side, compaction))
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use super::Error;
 use super::content::Converter;
+use super::disk::directories_above;
 use super::paths::PathProblem;
 use super::side::{SideEntry, TreeSide};
 use crate::model::list::SkipReason;
@@ -274,6 +275,33 @@ impl<'a> PairWalk<'a> {
             frame.rules.ignore = self.globals.add(&frame.rules.ignore, &frame.path, &text);
         }
         Ok(())
+    }
+
+    /// Whether the target's rules ignore a directory, or one above it.
+    pub(super) fn ignores_directory(&self, path: &[u8], converter: &Converter<'_>) -> Result<bool, Error> {
+        let mut ignore = None;
+        let above = std::iter::once(&b""[..]).chain(directories_above(path));
+        let mut above: Vec<&[u8]> = above.collect();
+        above.sort_by_key(|directory| directory.len());
+        for (at, directory) in above.iter().enumerate() {
+            let inside = if directory.is_empty() {
+                Vec::new()
+            } else {
+                [directory, &b"/"[..]].concat()
+            };
+            let file = [&inside[..], b".gitignore"].concat();
+            if let Some(SideEntry::File { id, .. }) = self.target.node(&file)? {
+                let text = converter.source.read(&file, id)?;
+                ignore = self.globals.add(&ignore, &inside, &text);
+            }
+            if self
+                .globals
+                .is_ignored(&ignore, above.get(at + 1).copied().unwrap_or(path), true)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether the target's rules ignore a path in a directory where these rules hold.

@@ -81,14 +81,23 @@ fn a_pull_that_parted_a_session_is_taken_back() {
     world.checkpoint(["push"]).success();
     world.enter("repo");
     let ours = save(&world, "ana's");
+    world.checkpoint(["todo", "add", "noted before"]).success();
     world.checkpoint(["pull"]).success().stdout_has("moved to session");
+    world.checkpoint(["todo", "add", "noted after"]).success();
     world.checkpoint(["undo"]).success();
+    let both_wait = || {
+        let todos = world.checkpoint(["todo", "list"]);
+        todos.success().stdout_has("noted before").stdout_has("noted after");
+        assert_eq!(todos.stdout().matches("noted").count(), 2);
+    };
+    both_wait();
     assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), ours);
     world
         .git(["for-each-ref", "--format=%(refname)", "refs/checkpoints/"])
         .stdout_is("refs/checkpoints/auth\n");
     world.checkpoint(["status"]).success().stdout_has("auth");
     world.checkpoint(["redo"]).success();
+    both_wait();
     world.checkpoint(["verify", "--all"]).success();
 }
 

@@ -6,6 +6,30 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{PROGRAM, Terminal, World};
 
+/// An empty directory is in no list when it is ignored; by a rule that is put aside itself it stays, both ways.
+#[test]
+fn an_empty_directory_that_is_ignored_stays() {
+    for (rules, at, directories) in [
+        ("e/\n", ".gitignore", &["e"][..]),
+        ("e/\n", ".gitignore", &["d/e", "e", "a/b/e"]),
+        ("e/\n", "d/.gitignore", &["d/e"]),
+        ("/d/*\n!/d/f\n", ".gitignore", &["d/e", "d/deep/er"]),
+        ("out\n", ".gitignore", &["out/sub", "d/out"]),
+        ("e*\n", "d/.gitignore", &["d/e1", "d/x/e2"]),
+    ] {
+        let world = World::with_commit();
+        world.file(at, rules);
+        world.file("d/f", "untracked\n");
+        for directory in directories {
+            fs::create_dir_all(world.path(directory)).unwrap();
+        }
+        let before = state(&world);
+        world.checkpoint(["pause", "--clean"]).success();
+        world.checkpoint(["resume", "--apply"]).success();
+        assert_eq!(state(&world), before, "{rules} {directories:?}");
+    }
+}
+
 /// Everything on disk, the index with its stages, and what git says of both.
 #[derive(Debug, PartialEq, Eq)]
 struct State {

@@ -139,6 +139,11 @@ impl Planner<'_, '_> {
                 self.plan.line(Act::Keep, path, PlanReason::CurrentFolder);
                 continue;
             }
+            if self.options.keep_ignored && walk.ignores_directory(path, &self.converter)? {
+                // An empty directory that is ignored is in no list.
+                self.plan.line(Act::Keep, path, PlanReason::IgnoredThen);
+                continue;
+            }
             self.plan.line(Act::Delete, path, PlanReason::EmptyNotInCheckpoint);
             self.plan
                 .steps
