@@ -10,7 +10,11 @@ pub mod git;
 pub mod model;
 pub mod ops;
 pub mod os;
+#[cfg(feature = "serve")]
+pub mod page;
 pub mod render;
+#[cfg(feature = "ui")]
+pub mod screen;
 pub mod secrets;
 pub mod serve;
 pub mod store;

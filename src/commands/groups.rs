@@ -124,7 +124,10 @@ const GROUPS: &[(&str, &[&str])] = &[
             "restore", "apply", "undo", "redo", "turns", "rewind", "fork", "merge", "compare",
         ],
     ),
-    ("Find", &["search", "blame", "why", "bisect", "stats"]),
+    (
+        "See and find",
+        &["ui", "serve", "search", "blame", "why", "bisect", "stats"],
+    ),
     (
         "Record",
         &[

@@ -446,7 +446,8 @@ fn atom(
     }
 }
 
-fn row(entry: CheckpointCommit) -> LogRow {
+/// A checkpoint as a log shows it.
+pub(super) fn row(entry: CheckpointCommit) -> LogRow {
     let merged = entry.merged_commit().map(oid);
     let trailers = entry.trailers;
     LogRow {

@@ -57,7 +57,9 @@ mod restore;
 mod resume;
 mod resume_agent;
 mod save;
+mod screen;
 mod search;
+mod serve;
 mod setup;
 mod share;
 mod shorthand;
@@ -74,6 +76,7 @@ pub mod ui;
 mod undelete;
 mod usage;
 mod verify;
+mod view_source;
 mod views;
 mod watch;
 
@@ -261,6 +264,8 @@ commands! {
     "hook" Hook(hook::Args) => hook::run,
     "mcp" Mcp(mcp::Args) => mcp::run,
     "batch" Batch(batch::Args) => batch::run,
+    "ui" Ui(screen::Args) => screen::run,
+    "serve" Serve(serve::Args) => serve::run,
     "hooks" Hooks(hooks::Args) => hooks::run,
     "purge" Purge(purge::Args) => purge::run,
     "verify" Verify(verify::Args) => verify::run,

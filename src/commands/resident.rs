@@ -1,9 +1,12 @@
-//! Commands inside of a process that stays, for the tool server and for `batch`.
+//! Commands inside of a process that stays, for the tool server, `batch`, the page and the terminal interface.
 //!
 //! Each has its own clock, streams and settings, as if it had been started for itself; nobody is at a terminal. What a
 //! command of a process of its own leaves to the system at its end is freed here.
 
-use std::ffi::OsString;
+use std::{
+    ffi::OsString,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use serde_json::Value;
 
@@ -17,6 +20,7 @@ use super::{
 };
 use crate::{
     os,
+    render::text::Text,
     serve::{CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner},
 };
 
@@ -35,15 +39,38 @@ impl ResidentProcess {
     }
 }
 
+impl ResidentProcess {
+    /// Surroundings of a command that runs now.
+    pub(super) fn environment(&self) -> Environment {
+        self.env.unattended()
+    }
+
+    /// Runs a command whose output a person reads in lines of at most `columns`, and gives its lines.
+    pub(super) fn gather(&self, line: &CommandLine, columns: usize, monitor: &CallMonitor) -> (Text, CommandRun) {
+        let mut env = self.environment();
+        env.terminals.columns = u16::try_from(columns).ok();
+        let lines = Arc::default();
+        let line = line.clone().as_text();
+        let done = monitor.cancellation.cover(|| run(&env, &line, monitor, Some(&lines)));
+        let text = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
+        (text, done)
+    }
+}
+
 impl CommandRunner for ResidentProcess {
     fn run(&self, line: &CommandLine, monitor: &CallMonitor) -> CommandRun {
         monitor
             .cancellation
-            .cover(|| run(&self.env.unattended(), line, monitor))
+            .cover(|| run(&self.environment(), line, monitor, None))
     }
 }
 
-fn run(env: &Environment, line: &CommandLine, monitor: &CallMonitor) -> CommandRun {
+fn run(
+    env: &Environment,
+    line: &CommandLine,
+    monitor: &CallMonitor,
+    gathered: Option<&Arc<Mutex<Text>>>,
+) -> CommandRun {
     if os::is_cancelled() {
         let error = CommandError::new(FailureKind::Interrupted, "cancelled before it began");
         return CommandRun {
@@ -62,6 +89,9 @@ fn run(env: &Environment, line: &CommandLine, monitor: &CallMonitor) -> CommandR
         Ok(cli) => {
             let mut ui = Ui::new(env, options(&cli.globals), streams);
             ui.report_progress(monitor.progress.clone());
+            if let Some(lines) = gathered {
+                ui.gather(Arc::clone(lines));
+            }
             let mut context = Context {
                 env: env.clone(),
                 ui,
@@ -121,7 +151,8 @@ fn warnings(text: &str, is_text: bool) -> Vec<String> {
     messages.collect()
 }
 
-fn failure(error: &CommandError) -> CommandFailure {
+/// The failure of an error.
+pub(super) fn failure(error: &CommandError) -> CommandFailure {
     let kind = error.kind();
     CommandFailure {
         code: kind.code(),

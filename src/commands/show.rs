@@ -5,13 +5,14 @@ use super::{
     error::CommandError,
     failure,
     list::DateArg,
+    log,
     opening::{self, IdentityArgs},
     record,
 };
 use crate::{
     ops::{contents, fork, show},
     render::checkpoint::{Author, CheckpointView},
-    store::checkpoint::oid,
+    store::{checkpoint::oid, patch::PatchFormat},
 };
 
 /// Show a checkpoint: its record and changed files
@@ -64,8 +65,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     if args.stat || args.patch {
         let bytes = show::diff(&scene, &selector, args.stat)?;
+        let format = if args.stat {
+            PatchFormat::Stat
+        } else {
+            PatchFormat::Patch
+        };
         context.ui.page();
-        context.ui.bytes(&bytes);
+        log::write_patch(context, &bytes, format);
         return Ok(());
     }
     let shown = show::show(&scene, &selector)?;

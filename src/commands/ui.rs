@@ -15,7 +15,10 @@ mod sink;
 #[cfg(test)]
 mod tests;
 
-use std::{sync::OnceLock, time::Duration};
+use std::{
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
 
 pub use color::ColorChoice;
 pub use progress::{ProgressLine, TraceProgress};
@@ -80,6 +83,8 @@ pub struct Ui {
     paging: bool,
     /// Receives progress instead of the terminal.
     receiver: Option<ProgressReceiver>,
+    /// Receives the lines of standard output with their slots instead of the stream.
+    gathered: Option<Arc<Mutex<Text>>>,
 }
 
 impl Ui {
@@ -97,6 +102,7 @@ impl Ui {
             color_error: false,
             paging: false,
             receiver: None,
+            gathered: None,
         };
         out.decide_color();
         out
@@ -105,6 +111,11 @@ impl Ui {
     /// Hands progress to a receiver from now on.
     pub fn report_progress(&mut self, receiver: Option<ProgressReceiver>) {
         self.receiver = receiver;
+    }
+
+    /// Hands the lines of standard output to a front end from now on, as a person would read them.
+    pub fn gather(&mut self, lines: Arc<Mutex<Text>>) {
+        self.gathered = Some(lines);
     }
 
     /// Takes git's settings into account; `settings` gives the value of a full name (`color.checkpoint.id`) as text.
@@ -262,12 +273,21 @@ impl Ui {
     }
 
     fn line(&self, line: &TextLine) {
+        if let Some(lines) = &self.gathered {
+            lines.lock().unwrap_or_else(PoisonError::into_inner).push(line.clone());
+            return;
+        }
         self.told.get_or_init(|| line.text().to_owned());
         self.sink.output((self.styled(line, false) + "\n").as_bytes());
     }
 
     /// Bytes on standard output exactly as they are, for programs; escaped where they would end on a terminal.
     pub fn bytes(&self, bytes: &[u8]) {
+        if self.gathered.is_some() {
+            let text = Text::block(&String::from_utf8_lossy(bytes));
+            text.lines().iter().for_each(|line| self.line(line));
+            return;
+        }
         if self.env.terminals.output || self.inside_pager() {
             self.sink.output(escape::block_bytes(bytes).as_bytes());
         } else {
@@ -340,6 +360,9 @@ impl Ui {
 
     /// Columns to fill: `COLUMNS`, the terminal's, else 80.
     pub fn width(&self) -> usize {
+        if let (Some(columns), true) = (self.env.terminals.columns, self.gathered.is_some()) {
+            return columns.into();
+        }
         let given = self
             .env
             .text("COLUMNS")
@@ -356,7 +379,7 @@ impl Ui {
     /// Whether standard output is read by a person: a terminal, directly or through a pager. Otherwise dates are
     /// written in full.
     pub fn for_people(&self) -> bool {
-        self.env.terminals.output || self.inside_pager()
+        self.env.terminals.output || self.inside_pager() || self.gathered.is_some()
     }
 
     /// The characters for graphs: `checkpoint.graph`; by default box drawing where the terminal and the locale can.

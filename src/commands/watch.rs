@@ -132,7 +132,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 }
 
 /// The process to wait for.
-fn process(id: u32) -> Result<os::ProcessHandle, CommandError> {
+pub(super) fn process(id: u32) -> Result<os::ProcessHandle, CommandError> {
     match os::ProcessHandle::find(id) {
         Ok(Some(process)) => Ok(process),
         Ok(None) => Err(CommandError::new(

@@ -33,6 +33,7 @@ pub mod graph;
 pub mod hooks;
 mod ids;
 pub mod import;
+pub mod indicator;
 mod interrupted;
 pub mod items;
 mod kept_content;

@@ -4,6 +4,7 @@
 //! Small functions over paths and files, nothing about git. The tests run on Linux. `scripts/windows` runs a
 //! story of the Windows program under wine; what macOS does differently is type-checked and written after its documentation. Time is read here only to measure a wait.
 
+mod browser;
 mod cancellation;
 #[cfg(unix)]
 mod change;
@@ -40,6 +41,7 @@ pub mod trace;
 mod unsynced;
 mod worker;
 
+pub use browser::open_in_browser;
 pub use cancellation::{Cancellation, complete_this, is_cancelled};
 #[cfg(unix)]
 pub use change::set_mode;

@@ -8,7 +8,12 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
-use super::{escape, patch, text::Text};
+use super::{
+    escape,
+    indicator::grouped,
+    patch,
+    text::{Text, TextLine},
+};
 use crate::model::{
     chat::{Message, Role},
     document::{CheckpointKind, Document},
@@ -25,11 +30,33 @@ const CHAT_LIMIT: usize = 8 << 20;
 /// The most checkpoints in the time line.
 pub const TIMELINE_LIMIT: usize = 500;
 
-const STYLE: &str = include_str!("html.css");
+/// The style of a report.
+pub(super) const STYLE: &str = include_str!("html.css");
+
+/// Where a report is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportPlace {
+    /// A file of its own.
+    File,
+    /// The local page, which can open other checkpoints, and which makes the report again after each save: with less of
+    /// the chat.
+    Page,
+}
+
+impl ReportPlace {
+    fn chat_limit(self) -> usize {
+        match self {
+            Self::File => CHAT_LIMIT,
+            Self::Page => CHAT_LIMIT / 16,
+        }
+    }
+}
 
 /// What a page is made of.
 #[derive(Debug)]
 pub struct HtmlReport<'a> {
+    /// Where it is read.
+    pub place: ReportPlace,
     /// The name of the session.
     pub session: &'a str,
     /// The id of the checkpoint, in hex.
@@ -82,6 +109,13 @@ pub struct FilePatch {
     pub text: Text,
 }
 
+/// A part of a report under a heading.
+struct ReportPart {
+    id: String,
+    title: String,
+    body: Markup,
+}
+
 impl HtmlReport<'_> {
     /// The page.
     pub fn page(&self) -> String {
@@ -103,53 +137,98 @@ impl HtmlReport<'_> {
                 }
                 body {
                     a class="skip" href="#main" { "Skip to the content" }
-                    header { (self.head()) }
-                    nav aria-label="Sections" {
-                        ul {
-                            @for (id, title, _) in &parts {
-                                li { a href=(format!("#{id}")) { (title) } }
-                            }
-                        }
-                    }
-                    main id="main" tabindex="-1" {
-                        @for (id, title, body) in &parts {
-                            section id=(id) aria-labelledby=(format!("{id}-title")) {
-                                h2 id=(format!("{id}-title")) { (title) }
-                                (body)
-                            }
-                        }
-                    }
-                    footer {
-                        p {
-                            "Checkpoint " code { (self.id) } ", digest " code { (self.digest) } ". "
-                            "Made by git-checkpoint; everything in it is in " code { "refs/checkpoints/" (shown(self.session)) } "."
-                        }
-                    }
+                    (self.layout(&parts))
                 }
             }
         }
         .into_string()
     }
 
-    fn head(&self) -> Markup {
-        let git = &self.document.git;
+    /// The report without the page around it.
+    pub fn article(&self) -> String {
+        self.layout(&self.parts()).into_string()
+    }
+
+    fn layout(&self, parts: &[ReportPart]) -> Markup {
         html! {
-            p class="kicker" { "Session " strong { (shown(self.session)) } }
-            h1 { (shown(self.outline.summary.as_deref().unwrap_or_else(|| self.document.subject()))) }
-            p {
-                "Saved " (time(self.document.created_at)) " on " (shown(&self.document.host))
-                ", " (self.document.kind.word()) ", session " (self.document.session.status.word())
-                @if let Some(branch) = &git.branch { ", branch " code { (shown(branch)) } }
-                @if let Some(head) = &git.head { " at " code { (head.short()) } }
-                "."
+            div class="report" data-session=(self.session) {
+                header class="head" { (self.head()) }
+                nav class="contents" aria-label="Sections" {
+                    p class="label" aria-hidden="true" { "On this page" }
+                    ul {
+                        @for part in parts { li { a href=(format!("#{}", part.id)) { (part.title) } } }
+                    }
+                }
+                main id="main" tabindex="-1" {
+                    @for part in parts {
+                        section id=(part.id) aria-labelledby=(format!("{}-title", part.id)) {
+                            details class="part" id=(format!("{}-part", part.id)) open {
+                                summary { h2 id=(format!("{}-title", part.id)) { (part.title) } }
+                                div class="body" { (part.body) }
+                            }
+                        }
+                    }
+                }
+                footer class="foot" {
+                    p { "Checkpoint " code { (self.id) } }
+                    p { "Digest " code { (self.digest) } }
+                    p { "Made by git-checkpoint. Everything here is in " code { "refs/checkpoints/" (shown(self.session)) } "." }
+                }
             }
         }
     }
 
+    fn head(&self) -> Markup {
+        let git = &self.document.git;
+        let status = self.document.session.status.word();
+        html! {
+            p class="kicker" {
+                span class="name" { (shown(self.session)) } " "
+                span class=(format!("badge status-{status}")) { (status) }
+            }
+            h1 { (shown(self.outline.summary.as_deref().unwrap_or_else(|| self.document.subject()))) }
+            dl class="facts" {
+                div { dt { "Saved" } dd { (time(self.document.created_at)) } }
+                @if let Some(branch) = &git.branch { div { dt { "Branch" } dd { code { (shown(branch)) } } } }
+                @if let Some(head) = &git.head { div { dt { "Commit" } dd { code { (head.short()) } } } }
+                @if let Some(tokens) = self.tokens() { div { dt { "Chat" } dd { (tokens) } } }
+                div { dt { "Kind" } dd { (self.document.kind.word()) } }
+                div { dt { "Machine" } dd { (shown(&self.document.host)) } }
+            }
+        }
+    }
+
+    /// Messages and tokens of the chat, in words.
+    fn tokens(&self) -> Option<String> {
+        let messages = self.messages.len();
+        let count = self
+            .document
+            .tokens
+            .as_ref()
+            .and_then(|tokens| tokens["count"].as_u64())
+            .or_else(|| self.document.chat.as_ref().and_then(|chat| chat.tokens));
+        let noun = if messages == 1 { "message" } else { "messages" };
+        match count {
+            _ if messages == 0 => None,
+            Some(count) if count > 0 => Some(format!(
+                "{} {noun}, {} tokens",
+                grouped(messages as u64),
+                grouped(count)
+            )),
+            _ => Some(format!("{} {noun}", grouped(messages as u64))),
+        }
+    }
+
     /// The parts of the page: id, title and content.
-    fn parts(&self) -> Vec<(String, String, Markup)> {
+    fn parts(&self) -> Vec<ReportPart> {
         let mut out = Vec::new();
-        let mut part = |id: &str, title: &str, body: Markup| out.push((id.to_owned(), title.to_owned(), body));
+        let mut part = |id: &str, title: &str, body: Markup| {
+            out.push(ReportPart {
+                id: id.to_owned(),
+                title: title.to_owned(),
+                body,
+            });
+        };
         let graph_of =
             |section: &Section| (section.member == "fork_points").then_some(&self.document.record.fork_points);
         let mut sections = self
@@ -169,7 +248,7 @@ impl HtmlReport<'_> {
             part(
                 "changes",
                 "What changed since",
-                html! { pre class="report" tabindex="0" { (lines(changes)) } },
+                html! { pre class="changes" tabindex="0" { (lines(changes)) } },
             );
         }
         for section in sections {
@@ -207,7 +286,11 @@ impl HtmlReport<'_> {
                         span class="dot" aria-hidden="true" {}
                         p class="what" { (shown(&entry.subject)) }
                         p class="who" {
-                            code { (entry.id) } " "
+                            @match self.place {
+                                ReportPlace::File => code { (entry.id) },
+                                ReportPlace::Page => a href=(format!("#/c/{}", entry.id)) { code { (entry.id) } },
+                            }
+                            " "
                             @if let Some(kind) = entry.kind { span class="badge" { (kind.word()) } " " }
                             (time(entry.at)) " by " (shown(&entry.by))
                         }
@@ -223,12 +306,14 @@ impl HtmlReport<'_> {
     fn files(&self) -> Markup {
         html! {
             @for file in self.files {
-                details {
+                details class="file" id=(format!("file-{}", word(&file.path))) {
                     summary {
                         code { (shown(&file.path)) } " "
-                        span class="t-added" { "+" (file.added) } " " span class="t-removed" { "-" (file.removed) }
+                        span class="counts" {
+                            span class="t-added" { "+" (file.added) } " " span class="t-removed" { "\u{2212}" (file.removed) }
+                        }
                     }
-                    pre tabindex="0" { (lines(&file.text)) }
+                    pre class="patch" tabindex="0" { (patch_lines(&file.text)) }
                 }
             }
             @if self.more_files > 0 {
@@ -253,7 +338,7 @@ impl HtmlReport<'_> {
                 .iter()
                 .map(|m| m.text().len().min(MESSAGE_LIMIT))
                 .sum::<usize>();
-            if size > CHAT_LIMIT && from < groups.len() {
+            if size > self.place.chat_limit() && from < groups.len() {
                 break;
             }
             from -= 1;
@@ -266,13 +351,14 @@ impl HtmlReport<'_> {
                 }
             }
             @for group in &groups[from..] {
-                details open[groups.last().is_some_and(|last| last.first == group.first)] {
+                details class="turn" id=(format!("turn-{}", group.first))
+                    open[groups.last().is_some_and(|last| last.first == group.first)] {
                     summary {
-                        (shown(if group.subject.is_empty() { "(no prompt)" } else { &group.subject })) " "
+                        span class="subject" { (shown(if group.subject.is_empty() { "(no prompt)" } else { &group.subject })) } " "
                         span class="who" {
-                            (time(group.started_at)) ", " (group.last - group.first + 1) " messages"
+                            (time(group.started_at)) ", " (count(group.last - group.first + 1, "message"))
                             @if let Some(model) = &group.model { ", " (shown(model)) }
-                            @if !group.tokens.is_zero() { ", " (group.tokens.input + group.tokens.output) " tokens" }
+                            @if !group.tokens.is_zero() { ", " (grouped(group.tokens.input + group.tokens.output)) " tokens" }
                         }
                     }
                     @for message in of(group.first, group.last) { (said(message)) }
@@ -296,6 +382,10 @@ fn groups(messages: &[Message]) -> Vec<TurnGroup> {
     out
 }
 
+fn count(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 fn said(message: &Message) -> Markup {
     let text = message.text();
     let role = message.role.word();
@@ -309,11 +399,12 @@ fn said(message: &Message) -> Markup {
     html! {
         article class=(format!("message {role}")) {
             @if message.role == Role::Tool {
-                details { summary { span class="badge" { (role) } " " (text.len()) " bytes" } (body()) }
+                details { summary { span class="role" { (role) } " " span class="who" { (grouped(text.len() as u64)) " bytes" } } (body()) }
             } @else {
                 p class="who" {
-                    span class="badge" { (role) } " " (time(message.at))
-                    @if let Some(agent) = &message.agent { " " (shown(agent)) }
+                    span class="role" { (role) } " "
+                    @if let Some(agent) = &message.agent { (shown(agent)) " " }
+                    (time(message.at))
                 }
                 (body())
             }
@@ -404,7 +495,7 @@ fn short(text: &str) -> String {
     text.chars().take(MOST - 2).chain("..".chars()).collect()
 }
 
-fn lines(text: &Text) -> Markup {
+pub(super) fn lines(text: &Text) -> Markup {
     html! {
         @for line in text.lines() {
             @for span in line.spans() { span class=(format!("t-{}", span.slot().key())) { (escape::line(span.text())) } }
@@ -413,7 +504,26 @@ fn lines(text: &Text) -> Markup {
     }
 }
 
-fn time(at: Timestamp) -> Markup {
+/// The lines of a patch, each with a background by its kind. Its header says nothing that the heading does not.
+fn patch_lines(text: &Text) -> Markup {
+    let is_body = |line: &&TextLine| line.text().starts_with("@@");
+    let start = text.lines().iter().position(|line| is_body(&line)).unwrap_or(0);
+    html! {
+        @for line in &text.lines()[start..] {
+            span class=(match line.text().as_bytes().first() {
+                Some(b'+') => "line added",
+                Some(b'-') => "line removed",
+                Some(b'@') => "line hunk",
+                _ => "line",
+            }) {
+                @for span in line.spans() { span class=(format!("t-{}", span.slot().key())) { (escape::line(span.text())) } }
+                "\n"
+            }
+        }
+    }
+}
+
+pub(super) fn time(at: Timestamp) -> Markup {
     let text = at.to_string();
     let date: String = text.chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect();
     html! { time datetime=(text) { (date) } }
@@ -433,7 +543,7 @@ fn cut(text: &str, limit: usize) -> (&str, usize) {
     (&text[..end], text.len() - end)
 }
 
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     escape::line(text).into_owned()
 }
 

@@ -1,16 +1,19 @@
-//! Front ends for programs: the tool server for agents and the batch mode.
+//! Front ends for programs: the tool server for agents and the batch mode. What the front ends for people share is here as
+//! well: where their views come from, and the actions they offer.
 //!
-//! Both take requests on standard input and answer on standard output, and both run commands inside of this process, so
-//! that hundreds of calls cost one start. A tool turns its arguments into the line of a command and the output of that
+//! The tool server and the batch mode take requests on standard input and answer on standard output, and both run commands
+//! inside of this process, so that hundreds of calls cost one start. A tool turns its arguments into the line of a command and the output of that
 //! command into a typed result: whatever a command refuses, redacts, warns of or does afterwards holds for the tool as
 //! well, and there is one set of operations. This layer knows the protocols and the views of `render`; what runs a command
 //! is handed in as a [`CommandRunner`].
 
+pub mod actions;
 pub mod batch;
 pub mod documents;
 mod line;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+pub mod source;
 pub mod tools;
 
 use std::sync::Arc;
@@ -18,6 +21,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 pub use line::CommandLine;
+pub use source::ViewSource;
 
 use crate::os::Cancellation;
 

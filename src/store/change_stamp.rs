@@ -1,12 +1,18 @@
-//! Whether HEAD or the index changed while something else was read.
+//! Whether HEAD, the index or the sessions changed while something else was read.
 
-use std::{fs, path::Path, time::SystemTime};
+use std::{
+    fs,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    path::Path,
+    time::SystemTime,
+};
 
 use gix::bstr::ByteSlice as _;
 
 use super::{
-    Error, Repository,
+    Error, Repository, paths,
     refs::{self, Head},
+    session, worktree_private_path,
 };
 
 /// Stamp of HEAD and the index. Equal stamps before and after a read mean that both are unchanged, as far as file times
@@ -32,6 +38,31 @@ pub fn stamp(repo: &Repository, index: Option<&Path>) -> Result<RepositoryStamp,
         head: refs::head(repo)?,
         index,
     })
+}
+
+/// Stamp of all sessions: where their refs point, what waits in drafts and chats, and which session is current. Equal
+/// stamps of one process mean that nothing changed that a view of sessions shows. Reads no object.
+pub fn session_stamp(repo: &Repository) -> Result<u64, Error> {
+    let mut hasher = DefaultHasher::new();
+    for (name, target) in refs::list_unproved(repo, session::PREFIX)? {
+        (name, target.ok()).hash(&mut hasher);
+    }
+    let drafts = fs::read_dir(paths::private_path(repo).join("drafts"));
+    let mut files: Vec<_> = drafts
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| {
+            let metadata = entry.metadata().ok();
+            let times = metadata.map(|metadata| (metadata.len(), metadata.modified().ok()));
+            (entry.file_name(), times)
+        })
+        .collect();
+    files.sort();
+    files.hash(&mut hasher);
+    let current = fs::read(worktree_private_path(repo).join("current")).ok();
+    current.hash(&mut hasher);
+    Ok(hasher.finish())
 }
 
 /// Remotes that mirror every ref, so that a push or fetch publishes or deletes checkpoints.

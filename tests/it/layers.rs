@@ -143,9 +143,22 @@ const LAYERS: &[Layer] = &[
         system: false,
     },
     Layer {
+        name: "page",
+        layers: &["model", "render", "serve", "os"],
+        crates: &["axum", "futures_util", "tokio", "serde_json"],
+        system: false,
+    },
+    Layer {
+        name: "screen",
+        layers: &["model", "render", "serve", "os"],
+        crates: &["ratatui", "serde_json"],
+        system: false,
+    },
+    Layer {
         name: "commands",
         layers: &[
-            "agents", "model", "store", "formats", "secrets", "serve", "tokens", "render", "ops", "git", "os",
+            "agents", "model", "store", "formats", "secrets", "serve", "page", "screen", "tokens", "render", "ops",
+            "git", "os",
         ],
         crates: &[
             "clap",

@@ -8,23 +8,31 @@ use crate::{
         overview::{self, Overview},
     },
     render::{
-        html::{self, HtmlReport, TimelineEntry},
+        html::{self, HtmlReport, ReportPlace, TimelineEntry},
         report,
     },
     store::checkpoint::oid,
 };
 
 /// Columns of the report of changes, which keeps its line breaks.
-const COLUMNS: usize = 100;
+const COLUMNS: usize = 84;
+/// Checkpoints in the time line of the local page.
+const PAGE_TIMELINE: usize = 100;
 
 /// The checkpoint and its page.
 pub(super) fn page(scene: &Scene<'_>, selector: &Selector) -> Result<(ExportedCheckpoint, Vec<u8>), Error> {
     let found = overview::overview(scene, selector, html::TIMELINE_LIMIT)?;
-    let bytes = bytes(&found);
+    let bytes = made(&found, ReportPlace::File).into_bytes();
     Ok((found.exported, bytes))
 }
 
-fn bytes(found: &Overview) -> Vec<u8> {
+/// The same without a page around it, for the local page.
+pub(in crate::commands) fn article(scene: &Scene<'_>, selector: &Selector) -> Result<String, Error> {
+    let found = overview::overview(scene, selector, PAGE_TIMELINE)?;
+    Ok(made(&found, ReportPlace::Page))
+}
+
+fn made(found: &Overview, place: ReportPlace) -> String {
     let exported = &found.exported;
     let name = exported.name();
     let messages: Vec<_> = exported
@@ -50,10 +58,13 @@ fn bytes(found: &Overview) -> Vec<u8> {
     let outline = Outline::of(&contents, name);
     let changes = found.changes.as_ref().map(|changes| report::text(changes, COLUMNS));
     let (files, more_files) = html::files(&found.patch);
-    let page = HtmlReport {
+    let id = oid(exported.checkpoint.entry.id);
+    let digest = exported.checkpoint.digest.to_string();
+    let report = HtmlReport {
+        place,
         session: name,
-        id: oid(exported.checkpoint.entry.id).as_str(),
-        digest: &exported.checkpoint.digest.to_string(),
+        id: id.as_str(),
+        digest: &digest,
         document: &exported.checkpoint.document,
         outline: &outline,
         messages: &messages,
@@ -62,7 +73,9 @@ fn bytes(found: &Overview) -> Vec<u8> {
         changes: changes.as_ref(),
         files: &files,
         more_files,
+    };
+    match place {
+        ReportPlace::File => report.page(),
+        ReportPlace::Page => report.article(),
     }
-    .page();
-    page.into_bytes()
 }

@@ -1,6 +1,6 @@
 //! `export`: a checkpoint as a document, in a form of our own or in that of another system.
 
-mod html;
+pub(super) mod html;
 mod keep;
 mod multi_file;
 mod omissions;

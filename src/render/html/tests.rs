@@ -31,6 +31,7 @@ fn page(document: &Document, messages: &[Message], patch: &str) -> String {
         subject: HOSTILE[3].to_owned(),
     }];
     HtmlReport {
+        place: ReportPlace::File,
         session: "auth",
         id: "a",
         digest: "sha256:b",

@@ -322,6 +322,8 @@ help schemas
 $ echo '{\"id\": 1, \"args\": [\"list\"]}' >../requests.jsonl
 batch ../requests.jsonl
 mcp
+serve --until-exit {sleep}
+? ui
 $ test -n \"$(git rev-parse refs/checkpoints/auth)\" && echo 0123456789012345678901234567890123456789 >.git/refs/checkpoints/broken
 list
 ? verify broken

@@ -58,6 +58,8 @@ mod resume;
 mod reverting;
 mod rewritten;
 mod save;
+#[cfg(unix)]
+mod see;
 mod serve;
 mod session;
 mod steps;

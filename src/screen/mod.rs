@@ -1,0 +1,102 @@
+//! The terminal interface: sessions, checkpoints and one checkpoint, with actions that are commands.
+//!
+//! A key changes the state (`state`), which may ask for jobs (`job`): reading a view, planning an action, carrying it out.
+//! Each job runs on a thread of its own and hands its result back, so that the screen never waits. What is drawn is a
+//! function of the state (`view`), so that tests need no terminal.
+
+mod job;
+mod state;
+mod style;
+mod view;
+
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+
+use crate::{os, render::slot::Glyphs, serve::ViewSource};
+use job::JobRunner;
+use state::ScreenState;
+use style::Theme;
+
+/// How long a key is waited for before results of jobs and signals are looked at.
+const TICK: Duration = Duration::from_millis(30);
+/// How often the repository is asked whether something changed.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Settings of the terminal interface.
+#[derive(Clone, Debug)]
+pub struct ScreenOptions {
+    /// The session to begin at.
+    pub session: Option<String>,
+    /// Text to search for at first.
+    pub search: Option<String>,
+    /// Whether to use color.
+    pub color: bool,
+    /// The characters of lines.
+    pub glyphs: Glyphs,
+}
+
+/// Runs until the user leaves it, or a signal asks for its end. The terminal is as before in any case, also after a panic.
+///
+/// # Errors
+/// When the terminal cannot be set up or read.
+pub fn run(source: Arc<dyn ViewSource>, options: &ScreenOptions) -> io::Result<()> {
+    let ending = os::interrupt::Ending::new()?;
+    let mut terminal = ratatui::try_init()?;
+    let _terminal = RestoredTerminal;
+    let mut state = ScreenState::new(options);
+    let theme = Theme::new(options.color, options.glyphs);
+    let mut runner = JobRunner::new(source);
+    let size = terminal.size()?;
+    state.resize(size.width, size.height);
+    let mut asked = Instant::now();
+    let mut is_stale = true;
+    loop {
+        for job in state.take_jobs() {
+            runner.start(job);
+        }
+        if is_stale {
+            terminal.draw(|frame| view::draw(frame, &mut state, theme))?;
+            is_stale = false;
+        }
+        if event::poll(TICK)? {
+            match event::read()? {
+                Event::Key(key) if key.kind != KeyEventKind::Release => state.key(key),
+                Event::Resize(width, height) => state.resize(width, height),
+                _ => {}
+            }
+            is_stale = true;
+        }
+        while let Some(result) = runner.next() {
+            is_stale |= state.done(result);
+        }
+        is_stale |= state.animate(runner.longest());
+        if state.wants_cancel() {
+            runner.cancel();
+        }
+        if state.has_ended() || ending.asked().is_some() {
+            runner.cancel();
+            return Ok(());
+        }
+        if asked.elapsed() > INTERVAL {
+            asked = Instant::now();
+            state.ask_for_changes();
+        }
+    }
+}
+
+/// Gives the terminal back as it was.
+struct RestoredTerminal;
+
+impl Drop for RestoredTerminal {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,374 @@
+//! The interface without a terminal: keys in, screens out, jobs done at once by a source that notes the commands.
+
+use std::sync::Mutex;
+
+use ratatui::{
+    Terminal,
+    backend::TestBackend,
+    crossterm::event::{KeyCode, KeyEvent, KeyModifiers},
+};
+
+use super::{
+    job::{self, Job, JobLane},
+    state::ScreenState,
+    style::Theme,
+    *,
+};
+use crate::{
+    model::{id::Oid, time::Timestamp},
+    render::{
+        indicator::IndicatorView,
+        sessions::{CheckpointLog, LogRow, SessionRow, SessionTable},
+        slot::Slot,
+        text::{Text, TextLine},
+    },
+    serve::{CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner, source::TextRun},
+};
+
+fn time() -> Timestamp {
+    Timestamp::parse("2026-01-02T03:04:05Z").expect("a time")
+}
+
+fn id(number: usize) -> Oid {
+    Oid::new(format!("{number:040x}")).expect("an id")
+}
+
+/// Two sessions with this many checkpoints.
+struct NotingSource {
+    count: usize,
+    lines: Mutex<Vec<String>>,
+}
+
+impl NotingSource {
+    fn new(count: usize) -> Self {
+        Self {
+            count,
+            lines: Mutex::default(),
+        }
+    }
+
+    fn note(&self, line: &CommandLine) -> String {
+        let words: Vec<_> = line
+            .words
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let words = words.join(" ");
+        self.lines.lock().expect("no panic").push(words.clone());
+        words
+    }
+
+    fn taken(&self) -> Vec<String> {
+        std::mem::take(&mut *self.lines.lock().expect("no panic"))
+    }
+}
+
+impl CommandRunner for NotingSource {
+    fn run(&self, line: &CommandLine, _: &CallMonitor) -> CommandRun {
+        let words = self.note(line);
+        let output = if words.starts_with("search") {
+            serde_json::json!({ "matches": [
+                { "session": "auth", "id": id(3), "part": "chat", "text": "a rate limit\u{1b}[31m" },
+                { "session": "other", "id": id(9), "part": "record", "text": "\u{202e}limit" },
+            ] })
+        } else {
+            serde_json::json!({ "plan_token": "token" })
+        };
+        CommandRun {
+            exit_code: 0,
+            output: output.to_string(),
+            warnings: Vec::new(),
+            failure: None,
+        }
+    }
+}
+
+impl ViewSource for NotingSource {
+    fn text(&self, line: &CommandLine, _: usize, _: &CallMonitor) -> TextRun {
+        let words = self.note(line);
+        let mut text = Text::new();
+        if words.starts_with("log --graph") {
+            for number in (1..=self.count.min(200)).rev() {
+                let line = TextLine::new()
+                    .with(Slot::Graph, "o  ")
+                    .with(Slot::Id, id(number).short());
+                text.push(line.with(Slot::Plain, format!(" checkpoint {number}")));
+                text.push(TextLine::new().with(Slot::Graph, "|"));
+            }
+        } else {
+            text.push(TextLine::plain(format!("output of {words}")));
+        }
+        TextRun {
+            text,
+            warnings: Vec::new(),
+            failure: words.contains("fork").then(|| CommandFailure {
+                code: "refused",
+                exit_code: 4,
+                meaning: "",
+                message: "there is one".to_owned(),
+                hints: vec!["choose another name".to_owned()],
+            }),
+        }
+    }
+
+    fn sessions(&self) -> Result<(SessionTable, Timestamp), CommandFailure> {
+        let row = |name: &str, current| SessionRow {
+            number: None,
+            session: name.to_owned(),
+            current,
+            status: "active",
+            damage: None,
+            id: Some(id(1)),
+            at: Some(time()),
+            summary: "\u{65e5}\u{672c}\u{8a9e} \u{5e9}\u{5dc}\u{5d5}\u{5dd}\u{202e}".to_owned(),
+            subject: None,
+            author: "ana".to_owned(),
+            agent: None,
+            task: None,
+            branch: None,
+            host: None,
+            verified: false,
+            repository: None,
+            size: None,
+        };
+        let table = SessionTable {
+            schema: "git-checkpoint.list/1",
+            sessions: vec![row("auth", true), row("\u{5e9}\u{5dc}-\u{65e5}\u{672c}", false)],
+        };
+        Ok((table, time()))
+    }
+
+    fn log(&self, selector: Option<&str>, limit: usize) -> Result<CheckpointLog, CommandFailure> {
+        let row = |number| LogRow {
+            id: id(number),
+            at: time(),
+            kind: Some("save"),
+            name: None,
+            trigger: None,
+            summary: format!("checkpoint {number}"),
+            author: "ana".to_owned(),
+            agent: None,
+            branch: None,
+            partial: false,
+            digest: None,
+            merged: None,
+            verified: false,
+            patch: None,
+        };
+        Ok(CheckpointLog {
+            schema: "git-checkpoint.log/1",
+            session: selector.unwrap_or_default().to_owned(),
+            checkpoints: (1..=self.count).rev().take(limit).map(row).collect(),
+            forked_from: None,
+            damage: None,
+            more: self.count > limit,
+        })
+    }
+
+    fn indicator(&self) -> Result<Option<IndicatorView>, CommandFailure> {
+        Ok(None)
+    }
+
+    fn article(&self, _: &str) -> Result<String, CommandFailure> {
+        unreachable!()
+    }
+
+    fn stamp(&self) -> Result<u64, CommandFailure> {
+        Ok(1)
+    }
+}
+
+/// The interface with its jobs done at once.
+struct Driven {
+    state: ScreenState,
+    source: NotingSource,
+    terminal: Terminal<TestBackend>,
+}
+
+impl Driven {
+    fn new(width: u16, height: u16, count: usize) -> Self {
+        let options = ScreenOptions {
+            session: None,
+            search: None,
+            color: false,
+            glyphs: Glyphs::Ascii,
+        };
+        let mut out = Self {
+            state: ScreenState::new(&options),
+            source: NotingSource::new(count),
+            terminal: Terminal::new(TestBackend::new(width, height)).expect("memory"),
+        };
+        out.state.resize(width, height);
+        out.settle();
+        out
+    }
+
+    fn settle(&mut self) {
+        loop {
+            let jobs = self.state.take_jobs();
+            if jobs.is_empty() {
+                return;
+            }
+            for job in jobs {
+                let result = job::perform(&self.source, job, &CallMonitor::default());
+                self.state.done(result);
+            }
+        }
+    }
+
+    /// Presses keys, one a letter; `\n` is Enter, `\u{1b}` Esc.
+    fn keys(&mut self, keys: &str) -> &mut Self {
+        for letter in keys.chars() {
+            let code = match letter {
+                '\n' => KeyCode::Enter,
+                '\u{1b}' => KeyCode::Esc,
+                letter => KeyCode::Char(letter),
+            };
+            self.state.key(KeyEvent::new(code, KeyModifiers::NONE));
+            self.settle();
+        }
+        self
+    }
+
+    fn screen(&mut self) -> String {
+        let theme = Theme::new(false, Glyphs::Ascii);
+        let state = &mut self.state;
+        self.terminal
+            .draw(|frame| view::draw(frame, state, theme))
+            .expect("memory");
+        let buffer = self.terminal.backend().buffer();
+        let columns = usize::from(buffer.area.width);
+        let cells: Vec<_> = buffer.content().iter().map(ratatui::buffer::Cell::symbol).collect();
+        let rows = cells.chunks(columns).map(|row| row.concat().trim_end().to_owned());
+        rows.collect::<Vec<_>>().join("\n")
+    }
+}
+
+#[test]
+fn sessions_checkpoints_and_the_record_are_shown() {
+    let mut driven = Driven::new(130, 24, 5);
+    let screen = driven.screen();
+    for part in [
+        "@ auth",
+        "checkpoint 5",
+        "output of show 00000000",
+        "1 Record",
+        "q quit",
+    ] {
+        assert!(screen.contains(part), "{part}:\n{screen}");
+    }
+    driven.keys("2");
+    assert!(driven.screen().contains("output of show --patch"));
+    driven.keys("j4");
+    assert_eq!(
+        driven.source.taken().last().expect("a command"),
+        "message list --limit=1000 00000000"
+    );
+}
+
+#[test]
+fn every_size_can_be_drawn() {
+    for (width, height) in [(1, 1), (20, 4), (60, 15), (80, 24), (84, 10), (120, 40), (300, 90)] {
+        let mut driven = Driven::new(width, height, 30);
+        for keys in [
+            "", "h", "?", "\u{1b}", "a", "\u{1b}", "l", "l", "G", "/", "x", "\n", "j", "\u{1b}", "r",
+        ] {
+            driven.keys(keys);
+            let screen = driven.screen();
+            assert_eq!(
+                screen.lines().count().max(1),
+                usize::from(height),
+                "{width}x{height} {keys:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_plan_is_shown_before_anything_is_done() {
+    let mut driven = Driven::new(80, 24, 5);
+    driven.source.taken();
+    driven.keys("jr");
+    let planned = driven.source.taken();
+    assert!(
+        planned
+            .iter()
+            .all(|line| line.starts_with("show") || line.contains("--dry-run")),
+        "{planned:?}"
+    );
+    assert!(driven.screen().contains("output of restore"), "{}", driven.screen());
+    driven.keys("\u{1b}");
+    assert_eq!(driven.source.taken(), Vec::<String>::new());
+    driven.keys("ry");
+    let done = driven.source.taken();
+    let restored: Vec<_> = done.iter().filter(|line| line.contains("--plan=token")).collect();
+    assert_eq!(restored.len(), 1, "{done:?}");
+    assert!(!restored[0].contains("--dry-run"));
+}
+
+#[test]
+fn a_refused_plan_cannot_be_carried_out() {
+    let mut driven = Driven::new(80, 24, 5);
+    driven.keys("ftry\n");
+    let screen = driven.screen();
+    assert!(
+        screen.contains("there is one") && screen.contains("choose another name"),
+        "{screen}"
+    );
+    driven.source.taken();
+    driven.keys("y\n");
+    assert_eq!(driven.source.taken(), Vec::<String>::new());
+}
+
+#[test]
+fn a_search_follows_the_keys() {
+    let mut driven = Driven::new(130, 24, 5);
+    driven.keys("/li");
+    let taken = driven.source.taken();
+    assert!(taken.iter().any(|line| line.ends_with("-- l")) && taken.iter().any(|line| line.ends_with("-- li")));
+    let screen = driven.screen();
+    assert!(
+        screen.contains("a rate limit\\x1b[31m") && screen.contains("2 matches"),
+        "{screen}"
+    );
+    assert!(!screen.contains('\u{202e}') && !screen.contains('\u{1b}'));
+    driven.keys("\nj");
+    assert!(
+        driven
+            .source
+            .taken()
+            .last()
+            .expect("a command")
+            .ends_with(id(9).as_str())
+    );
+    driven.keys("\u{1b}");
+    assert!(driven.screen().contains("checkpoint 5"));
+}
+
+#[test]
+fn the_end_of_the_list_asks_for_more() {
+    let mut driven = Driven::new(80, 24, 10_000);
+    driven.source.taken();
+    driven.keys("G");
+    let taken = driven.source.taken();
+    assert!(taken.iter().any(|line| line.contains("--max-count=800")), "{taken:?}");
+}
+
+#[test]
+fn only_the_latest_job_of_a_lane_counts() {
+    let mut runner = JobRunner::new(Arc::new(NotingSource::new(1)));
+    for number in 0..5 {
+        runner.start(Job::Detail {
+            line: CommandLine::new("show").operands([&number.to_string()]),
+            columns: 80,
+        });
+    }
+    let begun = Instant::now();
+    let mut results = Vec::new();
+    while begun.elapsed() < Duration::from_secs(20) && (results.is_empty() || runner.longest().is_some()) {
+        results.extend(runner.next());
+    }
+    assert_eq!(results.len(), 1);
+    assert!(format!("{:?}", results[0]).contains("-- 4"), "{results:?}");
+    assert_ne!(JobLane::Detail, JobLane::Search);
+}

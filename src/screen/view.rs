@@ -1,0 +1,500 @@
+//! The screen as a function of the state.
+
+use ratatui::{
+    Frame,
+    layout::{Position, Rect},
+    style::{Modifier, Style},
+    text::{Line, Span},
+    widgets::{Clear, Paragraph},
+};
+
+use super::{
+    state::{Focus, KEYS, Overlay, ScreenState, Search, Tab, failure_text},
+    style::Theme,
+};
+use crate::render::{
+    age,
+    slot::Slot,
+    text::{Text, TextLine, cut, width},
+};
+
+/// The panes that fit next to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Panes {
+    sessions: u16,
+    checkpoints: u16,
+    detail: bool,
+}
+
+impl Panes {
+    /// Columns of the detail.
+    pub(super) fn detail_width(self, width: u16) -> u16 {
+        let mut used = 0;
+        for pane in [self.sessions, self.checkpoints] {
+            if pane > 0 {
+                used += pane + 2;
+            }
+        }
+        if self.detail { width.saturating_sub(used) } else { width }
+    }
+}
+
+/// Three panes on a wide screen, two on a usual one, else the one with the keys.
+pub(super) fn panes(state: &ScreenState) -> Panes {
+    let (wide, usual) = (state.width >= 120, state.width >= 84);
+    let share = |percent: u32| u16::try_from(u32::from(state.width) * percent / 100).unwrap_or(0);
+    match (wide, usual, state.focus) {
+        (true, ..) => Panes {
+            sessions: 26,
+            checkpoints: share(32),
+            detail: true,
+        },
+        (_, true, Focus::Sessions) => Panes {
+            sessions: 30,
+            checkpoints: state.width.saturating_sub(32),
+            detail: false,
+        },
+        (_, true, _) => Panes {
+            sessions: 0,
+            checkpoints: share(40),
+            detail: true,
+        },
+        (_, _, Focus::Sessions) => Panes {
+            sessions: state.width,
+            checkpoints: 0,
+            detail: false,
+        },
+        (_, _, Focus::Checkpoints) => Panes {
+            sessions: 0,
+            checkpoints: state.width,
+            detail: false,
+        },
+        _ => Panes {
+            sessions: 0,
+            checkpoints: 0,
+            detail: true,
+        },
+    }
+}
+
+/// Draws all.
+pub(super) fn draw(frame: &mut Frame<'_>, state: &mut ScreenState, theme: Theme) {
+    let area = frame.area();
+    (state.width, state.height) = (area.width, area.height);
+    if area.height < 4 || area.width < 20 {
+        frame.render_widget(Paragraph::new("too small"), area);
+        return;
+    }
+    let row = |y: u16| Rect::new(area.x, y, area.width, 1);
+    top(frame, row(0), state, theme);
+    let body = Rect::new(area.x, 2, area.width, area.height - 4);
+    let panes = panes(state);
+    let mut x = body.x;
+    for (pane, columns) in [
+        (Focus::Sessions, panes.sessions),
+        (Focus::Checkpoints, panes.checkpoints),
+    ] {
+        if columns == 0 {
+            continue;
+        }
+        // A column between the text and the bar, where there is one.
+        let gap = u16::from(x + columns + 2 < area.width);
+        let place = Rect::new(x, body.y, columns.min(area.width - x) - gap, body.height);
+        match pane {
+            Focus::Sessions => sessions(frame, place, state, theme),
+            _ => checkpoints(frame, place, state, theme),
+        }
+        x += columns;
+        if x + 2 < area.width {
+            for y in body.y..body.bottom() {
+                frame.buffer_mut().set_string(x, y, theme.bar(), theme.slot(Slot::Dim));
+            }
+            x += 2;
+        }
+    }
+    if panes.detail && x < area.width {
+        detail(frame, Rect::new(x, body.y, area.width - x, body.height), state, theme);
+    }
+    bottom(frame, row(area.height - 1), state, theme);
+    overlay(frame, area, state, theme);
+}
+
+fn put(frame: &mut Frame<'_>, area: Rect, line: Line<'_>) {
+    frame.render_widget(line, area);
+}
+
+fn top(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) {
+    let line = match &state.indicator {
+        Some(view) => view.line(),
+        None if state.now.is_some() => TextLine::new().with(Slot::Dim, "no current session"),
+        None => TextLine::new(),
+    };
+    put(frame, area, theme.line(&line.cut(area.width.into())));
+}
+
+fn bottom(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) {
+    let columns = usize::from(area.width);
+    let line = if let Some((text, phase)) = &state.work {
+        TextLine::new()
+            .with(Slot::Caution, theme.spinner(*phase))
+            .with(Slot::Plain, format!(" {text}"))
+            .with(Slot::Dim, "  Esc cancels")
+    } else if let Some(message) = &state.message {
+        message.clone()
+    } else {
+        let mut line = TextLine::new();
+        for (key, word) in [
+            ("Enter", "open"),
+            ("1-4", "part"),
+            ("/", "search"),
+            ("r", "restore"),
+            ("f", "fork"),
+            ("a", "actions"),
+            ("?", "keys"),
+            ("q", "quit"),
+        ] {
+            let next = format!("  {key} {word}");
+            if line.width() + width(&next) > columns {
+                break;
+            }
+            line.push(
+                Slot::Plain,
+                if line.is_empty() {
+                    key.to_owned()
+                } else {
+                    format!("  {key}")
+                },
+            );
+            line.push(Slot::Dim, format!(" {word}"));
+        }
+        line
+    };
+    put(frame, area, theme.line(&line.cut(columns)));
+}
+
+/// The heading of a pane; the place below it.
+fn heading(frame: &mut Frame<'_>, area: Rect, title: Line<'_>) -> Rect {
+    put(frame, Rect { height: 1, ..area }, title);
+    Rect {
+        y: area.y + 1,
+        height: area.height.saturating_sub(1),
+        ..area
+    }
+}
+
+fn title(text: impl Into<String>, is_focused: bool) -> Line<'static> {
+    let style = if is_focused {
+        Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
+    } else {
+        Style::new().add_modifier(Modifier::DIM)
+    };
+    Line::from(Span::styled(text.into(), style))
+}
+
+/// The first line of a list to show, so that the chosen one is in sight.
+fn first_line(at: usize, count: usize, rows: usize) -> usize {
+    at.saturating_sub(rows / 2).min(count.saturating_sub(rows))
+}
+
+fn list(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    count: usize,
+    at: usize,
+    is_focused: bool,
+    theme: Theme,
+    line: impl Fn(usize) -> TextLine,
+) {
+    let rows = usize::from(area.height);
+    let first = first_line(at, count, rows);
+    for (index, y) in (first..count.min(first + rows)).zip(area.y..) {
+        let mut shown = line(index).cut(area.width.into());
+        let place = Rect::new(area.x, y, area.width, 1);
+        if index == at {
+            shown.pad_to(area.width.into());
+            let plain = Line::from(Span::styled(shown.text().to_owned(), theme.selected(is_focused)));
+            put(frame, place, plain);
+        } else {
+            put(frame, place, theme.line(&shown));
+        }
+    }
+}
+
+fn sessions(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) {
+    let is_focused = state.focus == Focus::Sessions;
+    let count = state.sessions.len();
+    let place = heading(frame, area, title(format!("Sessions {count}"), is_focused));
+    let columns = usize::from(area.width);
+    list(frame, place, count, state.session_at, is_focused, theme, |at| {
+        let row = &state.sessions[at];
+        let (mark, slot) = match (row.status, row.current) {
+            ("damaged", _) => ("! ", Slot::Bad),
+            (_, true) => ("@ ", Slot::Good),
+            _ => ("  ", Slot::Plain),
+        };
+        let age = match (row.at, state.now) {
+            (Some(at), Some(now)) => short_age(&age::age(at, now)),
+            _ => String::new(),
+        };
+        let room = columns.saturating_sub(width(&age) + 4);
+        let mut line = TextLine::new()
+            .with(slot, mark)
+            .with(Slot::Session, cut(&row.session, room));
+        if columns > 50 {
+            line.push(Slot::Dim, format!("  {}  ", row.status));
+            let summary = row.damage.as_ref().unwrap_or(&row.summary);
+            let rest = columns.saturating_sub(line.width() + width(&age) + 2);
+            line.push(Slot::Plain, cut(&crate::render::escape::line(summary), rest));
+        }
+        line.pad_to(columns.saturating_sub(width(&age)));
+        line.push(Slot::Date, age);
+        line
+    });
+}
+
+/// `4 minutes ago` as `4m`.
+fn short_age(age: &str) -> String {
+    let mut words = age.split(' ');
+    match (words.next(), words.next(), words.next()) {
+        (Some(number), Some(unit), Some("ago")) => format!("{number}{}", &unit[..1]),
+        (Some("just"), ..) => "now".to_owned(),
+        (Some("yesterday"), ..) => "1d".to_owned(),
+        _ => age.to_owned(),
+    }
+}
+
+fn checkpoints(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) {
+    let is_focused = state.focus == Focus::Checkpoints;
+    if let Some(search) = &state.search {
+        found(frame, area, search, is_focused, theme);
+        return;
+    }
+    let name = state.session().map(|row| row.session.as_str()).unwrap_or_default();
+    let name = crate::render::escape::line(name);
+    let words = cut(&name, usize::from(area.width).saturating_sub(14)).into_owned();
+    let place = heading(frame, area, title(format!("Checkpoints {words}"), is_focused));
+    let lines = &state.checkpoints;
+    list(
+        frame,
+        place,
+        lines.len(),
+        state.checkpoint_at,
+        is_focused,
+        theme,
+        |at| {
+            let line = &lines[at];
+            let is_marked = matches!((&line.id, &state.marked), (Some(id), Some(marked)) if marked.starts_with(id.as_str()) || id.starts_with(marked.as_str()));
+            if is_marked {
+                let mut marked = TextLine::new().with(Slot::Caution, "*");
+                marked.append(&line.line);
+                return marked;
+            }
+            line.line.clone()
+        },
+    );
+}
+
+fn found(frame: &mut Frame<'_>, area: Rect, search: &Search, is_focused: bool, theme: Theme) {
+    let columns = usize::from(area.width);
+    let mut words = TextLine::new().with(Slot::Prompt, "/").with(Slot::Plain, &search.words);
+    let end = u16::try_from(words.width()).unwrap_or(0);
+    match &search.found {
+        Some(_) => words.push(Slot::Dim, format!("  {} matches", search.hits.len())),
+        None if search.words.is_empty() => words.push(Slot::Dim, "  text in records, chats and steps"),
+        None => {}
+    }
+    let place = heading(frame, area, theme.line(&words.cut(columns)));
+    if search.is_typed {
+        frame.set_cursor_position(Position::new(
+            (area.x + end).min(area.right().saturating_sub(1)),
+            area.y,
+        ));
+    }
+    let is_chosen = is_focused && !search.is_typed;
+    list(frame, place, search.hits.len(), search.at, is_chosen, theme, |at| {
+        let hit = &search.hits[at];
+        TextLine::new()
+            .with(Slot::Id, hit.id.get(..8).unwrap_or(&hit.id))
+            .with(Slot::Session, format!(" {}", hit.session))
+            .with(Slot::Dim, format!(" {} ", hit.part))
+            .with(Slot::Plain, hit.text.trim())
+    });
+}
+
+fn detail(frame: &mut Frame<'_>, area: Rect, state: &mut ScreenState, theme: Theme) {
+    let is_focused = state.focus == Focus::Detail;
+    let mut tabs = Vec::new();
+    for (number, (tab, name)) in (1..).zip(Tab::ALL) {
+        let style = match (tab == state.tab, is_focused) {
+            (true, true) => Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+            (true, false) => Style::new().add_modifier(Modifier::BOLD),
+            _ => Style::new().add_modifier(Modifier::DIM),
+        };
+        tabs.push(Span::styled(format!("{number} {name}"), style));
+        tabs.push(Span::raw("  "));
+    }
+    let lines = state.detail.lines().len();
+    let place = heading(frame, area, Line::from(tabs));
+    state.page = usize::from(place.height);
+    if lines > state.page {
+        let last = (state.scroll + state.page).min(lines);
+        let share = format!("{}%", last * 100 / lines);
+        let at = area.right().saturating_sub(u16::try_from(share.len()).unwrap_or(0));
+        frame.buffer_mut().set_string(at, area.y, &share, theme.slot(Slot::Dim));
+    }
+    text(frame, place, &state.detail, state.scroll, theme);
+}
+
+/// The lines of a text that fit; longer ones are folded.
+fn text(frame: &mut Frame<'_>, area: Rect, text: &Text, scroll: usize, theme: Theme) {
+    let folded = text
+        .lines()
+        .iter()
+        .skip(scroll)
+        .take(area.height.into())
+        .flat_map(|line| line.folded(area.width.into()));
+    for (line, y) in folded.zip(area.y..area.bottom()) {
+        put(
+            frame,
+            Rect::new(area.x, y, area.width, 1),
+            theme.line(&line.cut(area.width.into())),
+        );
+    }
+}
+
+fn overlay(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) {
+    let Some(overlay) = &state.overlay else { return };
+    match overlay {
+        Overlay::Help => {
+            let mut lines = Text::new();
+            for (keys, words) in KEYS {
+                let mut line = TextLine::new().with(Slot::Heading, keys);
+                line.pad_to(14);
+                line.push(Slot::Plain, words);
+                lines.push(line);
+            }
+            let place = dialog(frame, area, "Keys", lines.lines().len(), theme);
+            text(frame, place, &lines, 0, theme);
+        }
+        Overlay::Menu { items, at } => {
+            let place = dialog(frame, area, "Actions", items.len(), theme);
+            list(frame, place, items.len(), *at, true, theme, |index| {
+                let action = items[index];
+                let slot = if action.destroys { Slot::Caution } else { Slot::Plain };
+                let mut line = TextLine::new().with(slot, action.title);
+                line.pad_to(24);
+                line.with(Slot::Dim, action.about)
+            });
+        }
+        Overlay::Input {
+            action, text: value, ..
+        } => {
+            let label = action.field.as_ref().map(|field| field.label).unwrap_or_default();
+            let mut lines = Text::new();
+            lines.push(TextLine::plain(action.about));
+            lines.push(TextLine::new());
+            let prompt = TextLine::new().with(Slot::Prompt, format!("{label}: "));
+            let start = prompt.width();
+            let entry = prompt.with(Slot::Plain, value);
+            lines.push(entry.clone());
+            lines.push(TextLine::new());
+            lines.push(TextLine::new().with(Slot::Dim, "Enter shows the plan, Esc cancels"));
+            let place = dialog(frame, area, action.title, lines.lines().len(), theme);
+            text(frame, place, &lines, 0, theme);
+            let column = u16::try_from(entry.width().max(start)).unwrap_or(0);
+            frame.set_cursor_position(Position::new(
+                (place.x + column).min(place.right().saturating_sub(1)),
+                (place.y + 2).min(place.bottom().saturating_sub(1)),
+            ));
+        }
+        Overlay::Plan {
+            action, run, scroll, ..
+        } => {
+            let mut lines = Text::new();
+            let question = match run {
+                None => "Planning ...  Esc cancels",
+                Some(run) => {
+                    lines.append(run.text.clone());
+                    for warning in &run.warnings {
+                        lines.push(
+                            TextLine::new()
+                                .with(Slot::Warning, "warning: ")
+                                .with(Slot::Plain, warning),
+                        );
+                    }
+                    if let Some(failure) = &run.failure {
+                        lines.append(failure_text(failure));
+                        "Esc goes back"
+                    } else if action.destroys {
+                        "y does it, Esc cancels"
+                    } else {
+                        "Enter does it, Esc cancels"
+                    }
+                }
+            };
+            let count = lines.lines().len();
+            let mut place = dialog(frame, area, action.title, count + 4, theme);
+            text(
+                frame,
+                Rect { height: 1, ..place },
+                &TextLine::new().with(Slot::Dim, action.about).into(),
+                0,
+                theme,
+            );
+            let last = Rect {
+                y: place.bottom().saturating_sub(1),
+                height: 1,
+                ..place
+            };
+            place.y += 2;
+            place.height = place.height.saturating_sub(4);
+            let most = count.saturating_sub(place.height.into());
+            text(frame, place, &lines, (*scroll).min(most), theme);
+            text(
+                frame,
+                last,
+                &TextLine::new().with(Slot::Prompt, question).into(),
+                0,
+                theme,
+            );
+        }
+        Overlay::Outcome {
+            text: lines,
+            is_failure,
+        } => {
+            let name = if *is_failure { "Not done" } else { "Done" };
+            let place = dialog(frame, area, name, lines.lines().len(), theme);
+            text(frame, place, lines, 0, theme);
+        }
+    }
+}
+
+/// A box over the panes for this many lines; the place in it.
+fn dialog(frame: &mut Frame<'_>, area: Rect, name: &str, lines: usize, theme: Theme) -> Rect {
+    let wanted = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(4);
+    let height = wanted.min(area.height.saturating_sub(2));
+    let columns = area.width.saturating_sub(4).min(92);
+    let place = Rect::new(
+        area.x + (area.width - columns) / 2,
+        area.y + (area.height - height) / 2,
+        columns,
+        height,
+    );
+    frame.render_widget(Clear, place);
+    let rule = theme.rule().repeat(usize::from(columns));
+    let style = theme.slot(Slot::Dim);
+    frame.buffer_mut().set_string(place.x, place.y, &rule, style);
+    frame.buffer_mut().set_string(place.x, place.bottom() - 1, &rule, style);
+    let heading = Span::styled(format!(" {name} "), Style::new().add_modifier(Modifier::BOLD));
+    put(
+        frame,
+        Rect::new(place.x + 2, place.y, columns.saturating_sub(4), 1),
+        Line::from(heading),
+    );
+    Rect::new(
+        place.x + 2,
+        place.y + 2,
+        columns.saturating_sub(4),
+        height.saturating_sub(4),
+    )
+}
