@@ -256,12 +256,14 @@ impl ScreenState {
             return;
         };
         let line = match self.tab {
-            Tab::Record => CommandLine::new("show"),
-            Tab::Files => CommandLine::new("show").flag("patch", true),
-            Tab::Since => CommandLine::new("diff"),
-            Tab::Chat => CommandLine::new("message list").option("limit", Some(1000)),
+            Tab::Record => CommandLine::new("show").selector(Some(&id)),
+            Tab::Files => CommandLine::new("show").flag("patch", true).selector(Some(&id)),
+            Tab::Since => CommandLine::new("diff").selector(Some(&id)),
+            Tab::Chat => Ok(CommandLine::new("message show")
+                .flag("full", true)
+                .option("at", Some(&id))),
         };
-        if let Ok(line) = line.selector(Some(&id)) {
+        if let Ok(line) = line {
             let columns = self.detail_columns();
             self.jobs.push(Job::Detail { line, columns });
         }

@@ -262,7 +262,7 @@ fn sessions_checkpoints_and_the_record_are_shown() {
     driven.keys("j4");
     assert_eq!(
         driven.source.taken().last().expect("a command"),
-        "message list --limit=1000 00000000"
+        "message show --full --at=00000000"
     );
 }
 

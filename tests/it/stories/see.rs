@@ -121,8 +121,14 @@ fn a_page_shows_follows_and_acts() {
     }
     let (status, exported) = page.get("/api/export?of=auth");
     assert!(status == 200 && exported.contains("\"schema\""));
-    assert_eq!(page.get("/api/checkpoint?of=nothing").0, 404);
-    assert_eq!(page.get("/api/checkpoint?of=--force").0, 404);
+    for absent in ["nothing", "--force", "%40%3a%2fx", ""] {
+        let (status, text) = page.get(&format!("/api/checkpoint?of={absent}"));
+        assert!(
+            status == 200 && text.contains("class=\"error\"") && !text.contains("data-session"),
+            "{absent}: {text}"
+        );
+    }
+    assert_eq!(page.get("/api/export?of=nothing").0, 404);
 
     // A save of another process arrives.
     let mut events = BufReader::new(page.send(&page.head("GET /api/events"), ""));
