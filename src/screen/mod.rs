@@ -5,6 +5,7 @@
 //! function of the state (`view`), so that tests need no terminal.
 
 mod job;
+mod panes;
 mod state;
 mod style;
 mod view;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::{
     ScreenOptions,
     job::{Job, JobResult, SearchHit},
+    panes::{Focus, panes},
 };
 use crate::{
     model::time::Timestamp,
@@ -27,14 +28,6 @@ use crate::{
 const LIMIT: usize = 200;
 
 pub(super) use keys::KEYS;
-
-/// The pane that keys go to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Focus {
-    Sessions,
-    Checkpoints,
-    Detail,
-}
 
 /// The part of a checkpoint that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,7 +216,7 @@ impl ScreenState {
 
     /// Columns of the pane with the detail.
     pub(super) fn detail_columns(&self) -> usize {
-        usize::from(super::view::panes(self).detail_width(self.width)).max(20)
+        usize::from(panes(self.width, self.focus).detail_width(self.width)).max(20)
     }
 
     fn read_checkpoints(&mut self) {

@@ -9,7 +9,8 @@ use ratatui::{
 };
 
 use super::{
-    state::{Focus, KEYS, Overlay, ScreenState, Search, Tab, failure_text},
+    panes::{Focus, panes},
+    state::{KEYS, Overlay, ScreenState, Search, Tab, failure_text},
     style::Theme,
 };
 use crate::render::{
@@ -17,65 +18,6 @@ use crate::render::{
     slot::Slot,
     text::{Text, TextLine, cut, width},
 };
-
-/// The panes that fit next to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Panes {
-    sessions: u16,
-    checkpoints: u16,
-    detail: bool,
-}
-
-impl Panes {
-    /// Columns of the detail.
-    pub(super) fn detail_width(self, width: u16) -> u16 {
-        let mut used = 0;
-        for pane in [self.sessions, self.checkpoints] {
-            if pane > 0 {
-                used += pane + 2;
-            }
-        }
-        if self.detail { width.saturating_sub(used) } else { width }
-    }
-}
-
-/// Three panes on a wide screen, two on a usual one, else the one with the keys.
-pub(super) fn panes(state: &ScreenState) -> Panes {
-    let (wide, usual) = (state.width >= 120, state.width >= 84);
-    let share = |percent: u32| u16::try_from(u32::from(state.width) * percent / 100).unwrap_or(0);
-    match (wide, usual, state.focus) {
-        (true, ..) => Panes {
-            sessions: 26,
-            checkpoints: share(32),
-            detail: true,
-        },
-        (_, true, Focus::Sessions) => Panes {
-            sessions: 30,
-            checkpoints: state.width.saturating_sub(32),
-            detail: false,
-        },
-        (_, true, _) => Panes {
-            sessions: 0,
-            checkpoints: share(40),
-            detail: true,
-        },
-        (_, _, Focus::Sessions) => Panes {
-            sessions: state.width,
-            checkpoints: 0,
-            detail: false,
-        },
-        (_, _, Focus::Checkpoints) => Panes {
-            sessions: 0,
-            checkpoints: state.width,
-            detail: false,
-        },
-        _ => Panes {
-            sessions: 0,
-            checkpoints: 0,
-            detail: true,
-        },
-    }
-}
 
 /// Draws all.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &mut ScreenState, theme: Theme) {
@@ -88,7 +30,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &mut ScreenState, theme: Theme)
     let row = |y: u16| Rect::new(area.x, y, area.width, 1);
     top(frame, row(0), state, theme);
     let body = Rect::new(area.x, 2, area.width, area.height - 4);
-    let panes = panes(state);
+    let panes = panes(state.width, state.focus);
     let mut x = body.x;
     for (pane, columns) in [
         (Focus::Sessions, panes.sessions),
