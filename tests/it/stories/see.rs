@@ -165,6 +165,8 @@ fn a_page_shows_follows_and_acts() {
     let (status, done) = page.post("/api/act", &act);
     assert_eq!(status, 200, "{done}");
     assert_eq!(world.read("notes.txt"), b"saved\n");
+    // The record came back as well, without what was asked later.
+    world.checkpoint(["approval", "ask", HOSTILE]).success();
     let (_, status) = page.get("/api/status");
     let item = status.split("data-item=\"").nth(1).unwrap().split('"').next().unwrap();
     let answer = serde_json::json!({ "action": "approve", "item": item });
