@@ -19,3 +19,34 @@ pub fn columns() -> Option<u16> {
 pub fn columns() -> Option<u16> {
     None
 }
+
+/// Ends the process once its terminal is gone: closed, or cut off, with or without a signal. Reading from such a terminal
+/// may never return, so a thread of its own looks.
+#[cfg(unix)]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::exit,
+    reason = "nobody is there to see more, and nothing on disk depends on it"
+)]
+pub fn end_with_terminal() -> std::io::Result<()> {
+    const INTERVAL: std::time::Duration = std::time::Duration::from_millis(250);
+    /// The exit code of a process that SIGHUP ended.
+    const CODE: i32 = 129;
+    let is_gone = || rustix::termios::tcgetattr(std::io::stdin()).is_err();
+    let watch = move || {
+        while !is_gone() {
+            std::thread::sleep(INTERVAL);
+        }
+        // The usual end has its chance.
+        std::thread::sleep(INTERVAL);
+        std::process::exit(CODE)
+    };
+    std::thread::Builder::new().name("terminal".to_owned()).spawn(watch)?;
+    Ok(())
+}
+
+/// Elsewhere reading from a terminal that is gone fails.
+#[cfg(not(unix))]
+pub fn end_with_terminal() -> std::io::Result<()> {
+    Ok(())
+}

@@ -47,6 +47,7 @@ pub struct ScreenOptions {
 /// When the terminal cannot be set up or read.
 pub fn run(source: Arc<dyn ViewSource>, options: &ScreenOptions) -> io::Result<()> {
     let ending = os::interrupt::Ending::new()?;
+    os::terminal::end_with_terminal()?;
     let mut terminal = ratatui::try_init()?;
     let _terminal = RestoredTerminal;
     let mut state = ScreenState::new(options);
