@@ -413,6 +413,19 @@ impl Fold {
         }
     }
 
+    /// Remembers a helper that goes on in the background until its report comes under this call.
+    pub(super) fn keep_running(&mut self, call: &str, run: &HelperRun) {
+        if let Ok(kept) = serde_json::to_value(run) {
+            self.call(call, json!({ "running": kept }));
+        }
+    }
+
+    /// The helper that this call started and that has not reported yet. It may report again.
+    pub(super) fn running_helper(&mut self, call: &str) -> Option<HelperRun> {
+        let known = self.state.calls.iter().rfind(|(known, _)| known == call)?;
+        serde_json::from_value(known.1.get("running")?.clone()).ok()
+    }
+
     /// The to-do list as it is now.
     pub(super) fn tasks(&mut self, change: impl FnOnce(&mut Vec<TaskItem>)) {
         change(&mut self.state.tasks);

@@ -17,6 +17,7 @@ mod fold;
 mod gemini;
 pub mod hooks;
 pub mod lines;
+mod notification;
 mod opencode;
 mod pi;
 mod qwen;

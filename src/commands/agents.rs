@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Context, agent_git_hooks, agent_servers, agent_texts,
+    Context, agent_commands, agent_doctor, agent_git_hooks, agent_servers, agent_texts,
     error::{CommandError, FailureKind},
     opening::{self, IdentityArgs},
 };
 use crate::{
-    agents::hooks::adapter::{ADAPTERS, Adapter},
+    agents::hooks::adapter::{ADAPTERS, Adapter, PROJECT_PROGRAM},
     ops::agent::{
         self,
         enrollment::{self, Extent},
@@ -18,7 +18,7 @@ use crate::{
         agents::{AgentEventRow, AgentHooksRow, AgentHooksView, AgentRow, AgentTextRow, AgentsView, diff},
         text::TextLine,
     },
-    store::agents::Binding,
+    store::{self, agents::Binding},
 };
 
 /// Save a checkpoint for each turn of your coding agents
@@ -38,6 +38,8 @@ Examples:
     git checkpoint enable claude-code --all-repos
   The tools of 'git checkpoint mcp' for every agent that is installed:
     git checkpoint enable --mcp
+  Hooks in files of the project, for agents in the cloud:
+    git checkpoint enable claude-code --project
   See the change of the settings first:
     git checkpoint enable codex --dry-run")]
 pub(super) struct EnableArgs {
@@ -53,6 +55,12 @@ pub(super) struct EnableArgs {
     /// Give the agents a skill as well: when to save, go back, fork and resume
     #[arg(long)]
     skill: bool,
+    /// Give the agents commands to type: /checkpoint-save, /checkpoint-resume, /checkpoint-rewind
+    #[arg(long)]
+    slash_commands: bool,
+    /// Put the hooks into files of this project, which agents in the cloud read, and not into your own settings
+    #[arg(long, conflicts_with_all = ["all_repos", "mcp", "skill", "slash_commands"])]
+    project: bool,
     /// Put a paragraph about it between two markers of AGENTS.md, and of CLAUDE.md if there is one
     #[arg(long)]
     agents_md: bool,
@@ -90,6 +98,9 @@ pub(super) struct DisableArgs {
     /// Only take the tool server out of the agents' configurations; of all agents without a name
     #[arg(long, conflicts_with = "all_repos")]
     mcp: bool,
+    /// Only take the hooks out of the files of this project; of all agents without a name
+    #[arg(long, conflicts_with_all = ["all_repos", "mcp"])]
+    project: bool,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -102,10 +113,20 @@ pub(super) struct DisableArgs {
 #[command(after_long_help = "\
 Examples:
   Whether the hooks are in place, and what they did last:
-    git checkpoint agents")]
-pub(super) struct Args {}
+    git checkpoint agents
+  Whether they fire, tried with the agents themselves:
+    git checkpoint agents doctor")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
 
-fn adapter(name: &str) -> Result<&'static Adapter, String> {
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    Doctor(agent_doctor::DoctorArgs),
+}
+
+pub(super) fn adapter(name: &str) -> Result<&'static Adapter, String> {
     crate::agents::hooks::adapter::named(name).ok_or_else(|| {
         let names: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.name).collect();
         format!("agents: {}", names.join(", "))
@@ -134,11 +155,19 @@ pub(super) fn enable(args: EnableArgs, context: &mut Context) -> Result<(), Comm
     let mut edits = Vec::new();
     let mut texts = Vec::new();
     for adapter in &chosen {
-        let path = path(context, adapter)?;
-        edits.push((*adapter, setup::enable(adapter, &path, &program, args.dry_run)?));
+        let (path, program) = if args.project {
+            let root = store::work_tree(opened.scene().repo)?;
+            (root.join(adapter.project), PROJECT_PROGRAM)
+        } else {
+            (path(context, adapter)?, program.as_str())
+        };
+        edits.push((*adapter, setup::enable(adapter, &path, program, args.dry_run)?));
     }
     if args.skill {
         texts.extend(agent_texts::skills(context, &chosen, args.dry_run)?);
+    }
+    if args.slash_commands {
+        texts.extend(agent_commands::write(context, &chosen, args.dry_run)?);
     }
     if args.agents_md {
         texts.extend(agent_texts::paragraphs(&opened, args.dry_run)?);
@@ -177,7 +206,7 @@ pub(super) fn enable(args: EnableArgs, context: &mut Context) -> Result<(), Comm
 
 pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let chosen: Vec<&'static Adapter> = if args.all || (args.mcp && args.agents.is_empty()) {
+    let chosen: Vec<&'static Adapter> = if args.all || ((args.mcp || args.project) && args.agents.is_empty()) {
         ADAPTERS.iter().collect()
     } else {
         args.agents.clone()
@@ -188,7 +217,11 @@ pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), Co
     }
     let mut edits = Vec::new();
     for adapter in &chosen {
-        let path = path(context, adapter)?;
+        let path = if args.project {
+            store::work_tree(opened.scene().repo)?.join(adapter.project)
+        } else {
+            path(context, adapter)?
+        };
         edits.push((*adapter, setup::disable(adapter, &path, args.dry_run)?));
     }
     let extent = match (args.all_repos, chosen.is_empty()) {
@@ -200,7 +233,9 @@ pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), Co
         enrollment::set(&opened.scene(), extent, false)?;
     }
     let texts = if args.all {
-        agent_texts::remove(context, &opened, args.dry_run)?
+        let mut texts = agent_texts::remove(context, &opened, args.dry_run)?;
+        texts.extend(agent_commands::remove(context, args.dry_run)?);
+        texts
     } else {
         Vec::new()
     };
@@ -283,7 +318,15 @@ fn report(context: &Context, action: &'static str, parts: Report<'_>) -> Result<
     Ok(())
 }
 
-pub(super) fn run(_args: Args, context: &mut Context) -> Result<(), CommandError> {
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    if let Some(Action::Doctor(doctor)) = args.action {
+        let all: Vec<&'static Adapter> = ADAPTERS.iter().collect();
+        let is_named = !doctor.agents.is_empty();
+        let chosen = if is_named { doctor.agents } else { all };
+        let mut agents: Vec<_> = chosen.into_iter().map(|adapter| installed(context, adapter)).collect();
+        agents.retain(|(_, program)| is_named || program.is_some());
+        return agent_doctor::run(context, &agents);
+    }
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let bindings = agent::bindings(&scene)?;

@@ -8,6 +8,8 @@
     reason = "a command uses its arguments up: each runs once"
 )]
 
+mod agent_commands;
+mod agent_doctor;
 mod agent_git_hooks;
 mod agent_servers;
 mod agent_texts;

@@ -56,8 +56,22 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The first line of a prompt that has something on it, cut to what a commit's subject line takes.
+/// The first line of a prompt that has something on it, cut to what a commit's subject line takes. Reminders that an agent
+/// puts in front of a person's words do not count, and its own report of a background task is represented by its summary.
 pub fn subject_of(prompt: &str) -> String {
+    let mut prompt = prompt.trim_start();
+    while let Some((_, rest)) = prompt
+        .strip_prefix("<system-reminder>")
+        .and_then(|inner| inner.split_once("</system-reminder>"))
+    {
+        prompt = rest.trim_start();
+    }
+    let summary = prompt
+        .strip_prefix("<task-notification>")
+        .and_then(|inner| inner.split_once("<summary>")?.1.split_once("</summary>"));
+    if let Some((summary, _)) = summary {
+        prompt = summary;
+    }
     let line = prompt.lines().map(str::trim).find(|line| !line.is_empty());
     let mut line: String = line.unwrap_or("(no prompt)").chars().take(120).collect();
     if prompt.trim().chars().count() > line.chars().count() && line.chars().count() == 120 {
@@ -74,6 +88,13 @@ mod tests {
     fn subjects_are_one_line() {
         assert_eq!(subject_of("\n\n  fix the lexer  \nand more"), "fix the lexer");
         assert_eq!(subject_of(" \n"), "(no prompt)");
+        let reminded =
+            "<system-reminder>\n1 agent\n</system-reminder>\n\n<system-reminder>2</system-reminder>\nwrite it";
+        assert_eq!(subject_of(reminded), "write it");
+        let report =
+            "<task-notification>\n<task-id>t</task-id>\n<summary>Agent finished</summary>\n</task-notification>";
+        assert_eq!(subject_of(report), "Agent finished");
+        assert_eq!(subject_of("<system-reminder>\ntorn"), "<system-reminder>");
         assert_eq!(subject_of(&"ü".repeat(300)).chars().count(), 121);
     }
 

@@ -20,6 +20,7 @@ pub mod interrupt;
 #[cfg(target_os = "linux")]
 mod local;
 mod lock;
+mod loopback;
 mod machine;
 mod manual;
 pub mod notices;
@@ -58,6 +59,7 @@ pub use file::{
 };
 pub use input::input_within;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};
+pub use loopback::LoopbackServer;
 pub use machine::{host_name, ignored_signals, is_running, random_token, umask};
 pub use manual::{has_manual, show_manual};
 pub use parallel::{parallel_map, parallel_runs};

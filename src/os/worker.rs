@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// The pause between two looks at whether the child has ended.
 const PAUSE: Duration = Duration::from_millis(2);
+/// How long the worker may take to read its input.
+const GIVING: Duration = Duration::from_secs(3);
 
 /// Starts `program` and does not wait for it. `variables` are added to ours, and those without a value are taken out.
 #[expect(
@@ -58,20 +60,25 @@ pub fn run_for(
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn()?;
+    let mut giving = None;
     if let Some(mut stdin) = child.stdin.take() {
-        // More than a pipe holds must not keep us: then a thread is left waiting, which ends with us.
-        let giving = std::thread::Builder::new().spawn(move || drop(stdin.write_all(&input)));
-        if let Err(error) = giving {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(error);
+        // A thread, since more than a pipe holds waits for the worker to read it.
+        match std::thread::Builder::new().spawn(move || drop(stdin.write_all(&input))) {
+            Ok(thread) => giving = Some(thread),
+            Err(error) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(error);
+            }
         }
     }
     loop {
         if child.try_wait()?.is_some() {
             return Ok(true);
         }
-        if begun.elapsed() >= wait {
+        // The thread ends with us: on a busy machine it may not even have begun after the time is over.
+        let is_given = giving.as_ref().is_none_or(std::thread::JoinHandle::is_finished);
+        if begun.elapsed() >= if is_given { wait } else { wait.max(GIVING) } {
             return Ok(false);
         }
         std::thread::sleep(PAUSE);

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    age,
+    age, escape,
     slot::Slot,
     text::{Text, TextLine},
 };
@@ -249,4 +249,67 @@ pub fn diff(path: &str, before: Option<&str>, after: Option<&str>) -> String {
         .unified_diff()
         .header(name(before), name(after))
         .to_string()
+}
+
+/// The result of `agents doctor`; its JSON is `git-checkpoint.agent-doctor/1`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Agents that were asked once, and what their hooks did")]
+pub struct AgentDoctorView {
+    /// `git-checkpoint.agent-doctor/1`.
+    #[schemars(extend("const" = "git-checkpoint.agent-doctor/1"))]
+    pub schema: &'static str,
+    /// The agents.
+    pub agents: Vec<AgentDoctorRow>,
+}
+
+/// One agent that was asked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AgentDoctorRow {
+    /// Its name on the command line.
+    pub agent: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// The path of its program, if it is in PATH.
+    pub program: Option<String>,
+    /// How the run went: `ended`, `failed`, `late`, `absent` (no program) or `untried`.
+    pub outcome: &'static str,
+    /// How many requests reached the model server.
+    pub requests: u64,
+    /// How many sessions of the agent reported events.
+    pub events: u64,
+    /// Whether the turn was saved.
+    pub saved: bool,
+    /// How long the agent took, in milliseconds.
+    pub took_ms: u64,
+    /// Step that helps, where the turn was not saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+}
+
+impl AgentDoctorView {
+    /// A line for each agent.
+    pub fn text(&self) -> Text {
+        let mut text = Text::new();
+        for row in &self.agents {
+            let mut line = TextLine::new().with(Slot::Heading, row.title);
+            line.pad_to(14);
+            let (slot, word) = match (row.outcome, row.saved, row.events) {
+                ("absent", ..) => (Slot::Dim, "not installed"),
+                ("untried", ..) => (Slot::Dim, "not tried"),
+                (_, true, _) => (Slot::Good, "hooks fired, turn saved"),
+                ("late", ..) => (Slot::Bad, "did not end in time"),
+                (_, false, 0) => (Slot::Bad, "hooks did not fire"),
+                (_, false, _) => (Slot::Bad, "hooks fired, nothing was saved"),
+            };
+            line.push(slot, word);
+            if row.took_ms > 0 {
+                line.push(Slot::Dim, format!(", {} ms", row.took_ms));
+            }
+            text.push(line);
+            if let Some(advice) = &row.advice {
+                text.push(TextLine::plain(format!("  {}", escape::line(advice))));
+            }
+        }
+        text
+    }
 }

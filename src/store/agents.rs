@@ -47,6 +47,9 @@ pub struct Binding {
     /// The agent's session file, as of its last event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
+    /// The key of the latest turn in that file when a turn ended last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_turn: Option<String>,
     /// Its last event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<LastEvent>,

@@ -216,6 +216,7 @@ fn user(record: &Value, at: Timestamp, fold: &mut Fold) {
     if let Some(command) = command(&text) {
         return fold.event(&own("command"), at, "command", &command, &Value::Null);
     }
+    super::notification::take(&text, fold);
     let typed: Vec<Value> = said.into_iter().filter(|block| !is_injected(block)).collect();
     if typed.is_empty() {
         return;
@@ -276,16 +277,24 @@ fn result(record: &Value, block: &Value, fold: &mut Fold) {
     match word(&input, "tool") {
         "Agent" | "Task" => {
             let text = blocks::texts(&blocks::of(given.get("content").or_else(|| block.get("content"))));
-            let agent = word(given, "agentId");
-            fold.helper(HelperRun {
-                id: if agent.is_empty() { call } else { agent }.to_owned(),
-                turn: None,
+            let in_background = is_set(given, "isAsync") || word(given, "status") == "async_launched";
+            let run = HelperRun {
+                id: call.to_owned(),
+                turn: fold.latest_turn().map(|turn| turn.key.clone()),
                 kind: input.get("subagent_type").and_then(Value::as_str).map(str::to_owned),
                 title: word(&input, "description").to_owned(),
                 prompt: word(&input, "prompt").to_owned(),
-                result: Some(text),
-                ending: if failed { Ending::Failed } else { Ending::Done },
-            });
+                result: (!in_background).then_some(text),
+                ending: match (failed, in_background) {
+                    (true, _) => Ending::Failed,
+                    (false, true) => Ending::Open,
+                    (false, false) => Ending::Done,
+                },
+            };
+            if in_background && !failed {
+                fold.keep_running(call, &run);
+            }
+            fold.helper(run);
         }
         "TaskCreate" if !failed => {
             let id = given.pointer("/task/id").map(plain).unwrap_or_default();

@@ -524,31 +524,37 @@ fn item(payload: &Value, at: Timestamp, fold: &mut Fold) {
     }
 }
 
+/// Helpers as the agent itself lists them: by their threads, while the call that started one has an id of its own.
 fn helpers(item: &Value, fold: &mut Fold) {
-    let prompt = word(item, "prompt");
+    let (prompt, call) = (word(item, "prompt"), word(item, "id"));
+    let starts = word(item, "tool") == "spawn_agent" && !call.is_empty();
     let states = item.get("agents_states").and_then(Value::as_object);
-    for helper in item
-        .get("receiver_thread_ids")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let Some(id) = helper.as_str() else { continue };
-        let state = states.and_then(|states| states.get(id));
+    let threads = item.get("receiver_thread_ids").and_then(Value::as_array);
+    for thread in threads.into_iter().flatten().filter_map(Value::as_str) {
+        let state = states.and_then(|states| states.get(thread));
         let result = state.and_then(|state| state.get("completed")).and_then(Value::as_str);
         if prompt.is_empty() && result.is_none() {
             continue;
         }
-        fold.update_helper(id, |run| {
-            if !prompt.is_empty() {
-                prompt.lines().next().unwrap_or_default().clone_into(&mut run.title);
-                prompt.clone_into(&mut run.prompt);
-            }
-            if let Some(result) = result {
-                run.result = Some(result.to_owned());
-                run.ending = Ending::Done;
-            }
+        let mut run = fold.running_helper(thread).unwrap_or_else(|| HelperRun {
+            id: if starts { call } else { thread }.to_owned(),
+            turn: fold.latest_turn().map(|turn| turn.key.clone()),
+            kind: None,
+            title: String::new(),
+            prompt: String::new(),
+            result: None,
+            ending: Ending::Open,
         });
+        if !prompt.is_empty() {
+            prompt.lines().next().unwrap_or_default().clone_into(&mut run.title);
+            prompt.clone_into(&mut run.prompt);
+        }
+        if let Some(result) = result {
+            run.result = Some(result.to_owned());
+            run.ending = Ending::Done;
+        }
+        fold.keep_running(thread, &run);
+        fold.helper(run);
     }
 }
 

@@ -24,7 +24,11 @@ pub struct Adapter {
     pub directory: &'static str,
     /// The file below that directory in which hooks are configured.
     pub file: &'static str,
-    /// Form of that file.
+    /// The file below the root of a working tree in which a project configures hooks.
+    pub project: &'static str,
+    /// The directory of commands that people type after a slash, below the directory of settings, and their form.
+    pub commands: Option<(&'static str, CommandForm)>,
+    /// Form of the file of hooks.
     pub place: Place,
     /// The agent's events that are registered, and what each one means.
     pub events: &'static [(&'static str, Occasion)],
@@ -32,6 +36,15 @@ pub struct Adapter {
     pub injection: Injection,
     /// Step that a person has to take in the agent before it runs the hooks.
     pub trust: Option<&'static str>,
+}
+
+/// Form of a file with a command that people type after a slash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandForm {
+    /// Markdown with a head in YAML.
+    Markdown,
+    /// TOML with a member `prompt`.
+    Toml,
 }
 
 /// Form of the file of hooks.
@@ -59,6 +72,12 @@ pub enum Injection {
     Flat(Occasion),
 }
 
+/// The program as the files of a project name it: every clone finds its own in `PATH`.
+pub const PROJECT_PROGRAM: &str = "git-checkpoint";
+
+/// End of a command that is to succeed in silence where the program is not installed.
+const OPTIONAL: &str = " 2>/dev/null || :";
+
 /// Seconds an agent waits for a hook. Generous: the hook itself detaches long before.
 const TIMEOUT: u64 = 20;
 
@@ -84,6 +103,8 @@ pub const ADAPTERS: &[Adapter] = &[
         variable: Some("CLAUDE_CONFIG_DIR"),
         directory: ".claude",
         file: "settings.json",
+        project: ".claude/settings.json",
+        commands: Some(("commands", CommandForm::Markdown)),
         place: Place::Settings {
             rules: STRICT_WITH_MARK,
             timeout_unit: 1,
@@ -105,6 +126,8 @@ pub const ADAPTERS: &[Adapter] = &[
         variable: Some("CODEX_HOME"),
         directory: ".codex",
         file: "hooks.json",
+        project: ".codex/hooks.json",
+        commands: None,
         place: Place::Settings {
             rules: STRICT,
             timeout_unit: 1,
@@ -127,6 +150,8 @@ pub const ADAPTERS: &[Adapter] = &[
         variable: Some("COPILOT_HOME"),
         directory: ".copilot",
         file: "hooks/git-checkpoint.json",
+        project: ".github/hooks/git-checkpoint.json",
+        commands: None,
         place: Place::OwnJson,
         events: &[
             ("sessionStart", Occasion::SessionStart),
@@ -146,6 +171,8 @@ pub const ADAPTERS: &[Adapter] = &[
         variable: None,
         directory: ".gemini",
         file: "settings.json",
+        project: ".gemini/settings.json",
+        commands: Some(("commands", CommandForm::Toml)),
         place: Place::Settings {
             rules: WITH_COMMENTS,
             timeout_unit: 1000,
@@ -167,6 +194,8 @@ pub const ADAPTERS: &[Adapter] = &[
         variable: None,
         directory: ".qwen",
         file: "settings.json",
+        project: ".qwen/settings.json",
+        commands: Some(("commands", CommandForm::Toml)),
         place: Place::Settings {
             rules: JsonRules {
                 comments: true,
@@ -190,6 +219,8 @@ pub const ADAPTERS: &[Adapter] = &[
         variable: None,
         directory: ".config/opencode",
         file: "plugins/git-checkpoint.js",
+        project: ".opencode/plugins/git-checkpoint.js",
+        commands: Some(("commands", CommandForm::Markdown)),
         place: Place::Plugin(include_str!("opencode.js")),
         events: &[
             ("prompt", Occasion::Prompt),
@@ -206,6 +237,8 @@ pub const ADAPTERS: &[Adapter] = &[
         variable: None,
         directory: ".pi/agent",
         file: "extensions/git-checkpoint.js",
+        project: ".pi/extensions/git-checkpoint.js",
+        commands: Some(("prompts", CommandForm::Markdown)),
         place: Place::Plugin(include_str!("pi.js")),
         events: &[
             ("before_agent_start", Occasion::Prompt),
@@ -286,7 +319,13 @@ impl Adapter {
 
     /// The shell command of an event. It never changes between versions: Codex would ask for trust again.
     fn command(&self, program: &str, event: &str) -> String {
-        format!("{} hook {} {event}", quoted(program), self.name)
+        let line = format!("{} hook {} {event}", quoted(program), self.name);
+        // A bare name is for the files of a project, which also those have who did not install the program.
+        if program == PROJECT_PROGRAM {
+            line + OPTIONAL
+        } else {
+            line
+        }
     }
 
     /// Whether a group of hooks calls this program for this agent, wherever the program is.
@@ -296,6 +335,7 @@ impl Adapter {
         };
         let is_ours = |hook: &Value| {
             let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+            let command = command.strip_suffix(OPTIONAL).unwrap_or(command);
             let mut words = command.rsplitn(4, ' ');
             let (event, agent, word) = (words.next(), words.next(), words.next());
             let program = words.next().unwrap_or_default().trim_matches(['\'', '"']);

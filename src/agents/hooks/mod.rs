@@ -2,5 +2,6 @@
 
 pub mod adapter;
 pub mod event;
+pub mod probe;
 pub mod server;
 pub mod settings;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Agent, Fold, Sample, blocks, gemini,
     session_file::{SessionCopy, SessionFile},
-    transcript::{Ending, TaskItem, TokenUsage, task_status},
+    transcript::{Ending, HelperRun, TaskItem, TokenUsage, task_status},
 };
 use crate::model::{chat::Role, time::Timestamp};
 
@@ -63,6 +63,7 @@ impl Agent for Qwen {
         match word(record, "type") {
             "user" => {
                 let mut typed = gemini::texts(parts);
+                super::notification::take(&blocks::texts(&typed), fold);
                 typed.retain(|part| blocks::as_text(part).is_none_or(|text| !is_injected(text)));
                 if !matches!(word(record, "provenance"), "" | "real_user") || typed.is_empty() {
                     return;
@@ -79,6 +80,9 @@ impl Agent for Qwen {
                     None | Some("success")
                 );
                 let answers = parts.and_then(Value::as_array).into_iter().flatten();
+                for answer in answers.clone().filter_map(|part| part.get("functionResponse")) {
+                    end_helper(answer, failed, fold);
+                }
                 let results = answers.filter_map(|part| part.get("functionResponse")).map(|answer| {
                     let content = blocks::content(vec![gemini::answer_text(answer)]);
                     blocks::result(word(answer, "id"), &content, failed)
@@ -120,6 +124,19 @@ fn assistant(record: &Value, id: &str, at: Timestamp, fold: &mut Fold) {
         calls = true;
         let args = call.get("args").unwrap_or(&Value::Null);
         parts.push(blocks::call(word(call, "id"), word(call, "name"), args));
+        if matches!(word(call, "name"), "agent" | "task") {
+            let run = HelperRun {
+                id: word(call, "id").to_owned(),
+                turn: fold.latest_turn().map(|turn| turn.key.clone()),
+                kind: args.get("subagent_type").and_then(Value::as_str).map(str::to_owned),
+                title: word(args, "description").to_owned(),
+                prompt: word(args, "prompt").to_owned(),
+                result: None,
+                ending: Ending::Open,
+            };
+            fold.keep_running(word(call, "id"), &run);
+            fold.helper(run);
+        }
         if word(call, "name") == "todo_write"
             && let Some(todos) = args.get("todos").and_then(Value::as_array)
         {
@@ -148,6 +165,20 @@ fn assistant(record: &Value, id: &str, at: Timestamp, fold: &mut Fold) {
             said.message.meta.insert("usage".into(), new.to_json());
         }
     }
+}
+
+/// Ends the helper whose result this is, unless it goes on in the background.
+fn end_helper(answer: &Value, failed: bool, fold: &mut Fold) {
+    let Some(mut run) = fold.running_helper(word(answer, "id")) else {
+        return;
+    };
+    let text = blocks::texts(&[gemini::answer_text(answer)]);
+    if text.starts_with("Background agent launched") && !failed {
+        return;
+    }
+    run.result = Some(text);
+    run.ending = if failed { Ending::Failed } else { Ending::Done };
+    fold.helper(run);
 }
 
 fn tokens(given: &Value) -> TokenUsage {

@@ -223,7 +223,11 @@ fn turn_end(
     if binding.saved.contains(&key) || is_saved(scene, binding, &key)? {
         return Ok(EventOutcome::Unchanged(name));
     }
-    let facts = transcript::import(scene, event, &binding.agent)?;
+    let facts = if outcome == Ending::Done {
+        transcript::import_ended(scene, event, binding, open.as_ref().map(|open| open.started_at))?
+    } else {
+        transcript::import(scene, event, &binding.agent)?
+    };
     let open = open.unwrap_or_else(|| OpenTurn {
         key: event.turn.clone(),
         number: binding.prompts,

@@ -1,7 +1,11 @@
 //! The new part of an agent's session file: messages for the chat, helpers as steps, the to-do list as tasks.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
+use chrono::TimeDelta;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -19,13 +23,20 @@ use crate::{
     model::{
         chat::hex,
         record::TaskStatus,
+        time::Timestamp,
         turn::{Ending, TokenUsage},
     },
-    store::config::TranscriptExtent,
+    store::{agents::Binding, config::TranscriptExtent},
 };
 
 /// The most bytes of a helper's answer that its step keeps; the chat has it whole.
 const ANSWER: usize = 16 << 10;
+/// How long the end of a turn waits for the agent to write it into its session file: some report the end first.
+const FLUSHED_WITHIN: Duration = Duration::from_millis(1500);
+/// How often the file is read in that time.
+const FLUSH_STEP: Duration = Duration::from_millis(60);
+/// By how much the prompt in the file may be earlier than its report.
+const SLACK: TimeDelta = TimeDelta::seconds(5);
 
 /// The facts of the latest turn that only the agent's session file has.
 #[derive(Debug, Default)]
@@ -38,6 +49,48 @@ pub(super) struct TurnFacts {
     pub(super) tokens: Option<TokenUsage>,
     /// What it cost in millionths of a US dollar.
     pub(super) cost_micros: Option<u64>,
+    /// The agent's own key of the turn in the file.
+    key: Option<String>,
+    /// The time of its prompt.
+    started_at: Option<Timestamp>,
+    /// Whether the file has its end.
+    has_ended: bool,
+    /// The agent's last answer.
+    answer: Option<String>,
+}
+
+/// Adds what is new to the chat at the end of a turn, which the agent may not have written yet. `began` is the time at
+/// which the prompt was reported.
+pub(super) fn import_ended(
+    scene: &Scene<'_>,
+    event: &HookEvent,
+    binding: &mut Binding,
+    began: Option<Timestamp>,
+) -> Result<TurnFacts, Error> {
+    let begun = Instant::now();
+    loop {
+        let facts = import(scene, event, &binding.agent)?;
+        let is_done = event.conversation.is_some()
+            || facts.key.is_none() && facts.answer.is_none()
+            || is_written(&facts, event, binding, began);
+        if is_done || begun.elapsed() >= FLUSHED_WITHIN {
+            binding.file_turn.clone_from(&facts.key);
+            return Ok(facts);
+        }
+        std::thread::sleep(FLUSH_STEP);
+    }
+}
+
+/// Whether the file has the end of the turn: the answer that the agent reported, or else a turn that was not there at the
+/// last one's end, and its end.
+fn is_written(facts: &TurnFacts, event: &HookEvent, binding: &Binding, began: Option<Timestamp>) -> bool {
+    let answer = event.answer.as_deref().map(str::trim);
+    if let Some(answer) = answer.filter(|answer| !answer.is_empty()) {
+        return facts.answer.as_deref().is_some_and(|text| text.contains(answer));
+    }
+    let is_new = facts.key != binding.file_turn;
+    let is_late = |at: Timestamp| facts.started_at.is_none_or(|started| at.since(started) <= SLACK);
+    is_new && facts.has_ended && began.is_none_or(is_late)
 }
 
 /// Adds what is new to the chat: of the agent's session file, or of the conversation that a plug-in handed over. A file
@@ -70,15 +123,26 @@ pub(super) fn import(scene: &Scene<'_>, event: &HookEvent, agent: &str) -> Resul
 }
 
 fn facts(done: ChatImport) -> TurnFacts {
-    let turn = done
-        .transcript
-        .and_then(|transcript| transcript.turns.into_iter().next_back());
-    turn.map_or_else(TurnFacts::default, |turn| TurnFacts {
+    let Some(found) = done.transcript else {
+        return TurnFacts::default();
+    };
+    let answer = found.answer;
+    let Some(turn) = found.turns.into_iter().next_back() else {
+        return TurnFacts {
+            answer,
+            ..TurnFacts::default()
+        };
+    };
+    TurnFacts {
         prompt: Some(turn.subject),
         model: turn.model,
         tokens: (!turn.tokens.is_zero()).then_some(turn.tokens),
         cost_micros: turn.cost_micros,
-    })
+        key: Some(turn.key),
+        started_at: Some(turn.started_at),
+        has_ended: turn.ending != Ending::Open,
+        answer,
+    }
 }
 
 /// Puts helpers and tasks into the draft. Their ids follow from the agent's, so that what comes again is the same.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{
     agent_servers::AgentServersView,
-    agents::{AgentHooksView, AgentsView},
+    agents::{AgentDoctorView, AgentHooksView, AgentsView},
     amend::AmendView,
     batch::BatchAnswer,
     bisect::BisectView,
@@ -53,6 +53,7 @@ use Source::{File, Type};
 
 /// The source of each schema, by name.
 const SOURCES: &[(&str, Source)] = &[
+    ("agent-doctor", Type(made::<AgentDoctorView>)),
     ("agent-hooks", Type(made::<AgentHooksView>)),
     ("agent-servers", Type(made::<AgentServersView>)),
     ("agent-session", Type(made::<AgentSessionReport>)),

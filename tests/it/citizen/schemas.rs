@@ -268,6 +268,7 @@ enable claude-code pi --mcp --dry-run
 disable --mcp --dry-run
 enable claude-code codex
 ? agents
+? agents doctor claude-code
 $ printf '{\"type\":\"user\",\"uuid\":\"u1\",\"sessionId\":\"s1\",\"promptId\":\"p1\",\"cwd\":\"%s\",\"timestamp\":\"2026-11-28T10:00:00Z\",\"message\":{\"role\":\"user\",\"content\":\"port it\"}}\\n' \"$PWD\" >../s1.jsonl
 $ printf '{\"session_id\":\"s1\",\"cwd\":\"%s\",\"prompt\":\"port it\",\"prompt_id\":\"p1\",\"transcript_path\":\"%s/../s1.jsonl\"}' \"$PWD\" \"$PWD\" >../event.json
 $ export CHECKPOINT_AGENT_HOOK=worker; git checkpoint hook claude-code UserPromptSubmit <../event.json; echo ported >ported; git checkpoint hook claude-code Stop <../event.json

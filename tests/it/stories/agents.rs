@@ -445,3 +445,104 @@ fn secrets_of_a_prompt_are_stored_nowhere() {
         assert!(!fs::read_to_string(binding.path()).unwrap().contains(&secret));
     }
 }
+
+#[test]
+fn files_of_a_project_and_slash_commands_come_and_go() {
+    let world = World::with_commit();
+    let settings = "{\r\n  \"model\": \"x\"\r\n}\r\n";
+    world.file(".claude/settings.json", settings);
+    world.checkpoint(["enable", "--project", "claude-code", "pi"]).success();
+    let edited = String::from_utf8(world.read(".claude/settings.json")).unwrap();
+    assert!(
+        edited.contains("\"git-checkpoint hook claude-code Stop 2>/dev/null || :\""),
+        "{edited}"
+    );
+    assert!(world.path(".pi/extensions/git-checkpoint.js").exists());
+    assert!(!world.home().join(".claude/settings.json").exists());
+    // Where the program is not installed, the agent notices nothing.
+    let value: Value = serde_json::from_str(&edited).unwrap();
+    let line = value["hooks"]["Stop"][0]["hooks"][0]["command"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    world
+        .command("/bin/sh", ["-c", &line])
+        .env("PATH", "/nowhere")
+        .run()
+        .success()
+        .no_stderr();
+    world.checkpoint(["disable", "--project"]).success();
+    assert_eq!(world.read(".claude/settings.json"), settings.as_bytes());
+    assert!(!world.path(".pi/extensions/git-checkpoint.js").exists());
+
+    let mine = world.home().join(".gemini/commands/checkpoint-save.toml");
+    fs::create_dir_all(mine.parent().unwrap()).unwrap();
+    fs::write(&mine, "prompt = \"mine\"\n").unwrap();
+    world
+        .checkpoint(["enable", "--slash-commands", "claude-code", "gemini"])
+        .success();
+    let commands = world.home().join(".claude/commands");
+    assert_eq!(fs::read_dir(&commands).unwrap().count(), 3);
+    assert_eq!(fs::read_dir(mine.parent().unwrap()).unwrap().count(), 3);
+    world.checkpoint(["disable", "--all"]).success();
+    assert_eq!(fs::read_dir(&commands).unwrap().count(), 0);
+    assert_eq!(fs::read_to_string(&mine).unwrap(), "prompt = \"mine\"\n");
+}
+
+#[test]
+fn the_doctor_says_whether_the_hooks_fire() {
+    let world = enabled();
+    world
+        .checkpoint(["agents", "doctor"])
+        .code(3)
+        .stderr_has("no coding agent is installed");
+    // An agent that asks its model server once, and calls the hooks that its settings name.
+    let bin = world.path("../bin");
+    fs::create_dir_all(&bin).unwrap();
+    let script = bin.join("claude");
+    let program = |hooks: &str| {
+        let text = format!(
+            "#!/bin/bash\n\
+             exec 3<>/dev/tcp/127.0.0.1/${{ANTHROPIC_BASE_URL##*:}}\n\
+             printf 'POST /v1/messages HTTP/1.1\\r\\nContent-Length: 16\\r\\n\\r\\n{{\"stream\": false}}' >&3\n\
+             read -r answer <&3\n\
+             [[ $answer == *200* && $ANTHROPIC_API_KEY = none ]] || exit 1\n\
+             {hooks}\n"
+        );
+        fs::write(&script, text).unwrap();
+        world.command("chmod", ["+x", script.to_str().unwrap()]).run().success();
+    };
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let doctor = || {
+        let run = world
+            .command(PROGRAM, ["agents", "doctor", "--json"])
+            .env("PATH", &path)
+            .run();
+        (run.stdout_json()["agents"][0].clone(), run)
+    };
+    let before = world.fingerprint();
+    program(
+        "for event in UserPromptSubmit Stop; do\n\
+             echo '{\"session_id\": \"s\", \"prompt\": \"x\", \"prompt_id\": \"p\", \"cwd\": \"'$PWD'\"}' | $(grep -o '\"command\": *\"[^\"]*'$event ~/.claude/settings.json | cut -d'\"' -f4)\n\
+             done",
+    );
+    let (row, run) = doctor();
+    run.success();
+    assert_eq!(
+        (&row["outcome"], &row["saved"], &row["requests"]),
+        (&json!("ended"), &json!(true), &json!(1)),
+        "{row}"
+    );
+    program("");
+    let (row, run) = doctor();
+    run.code(1);
+    assert_eq!((&row["saved"], &row["events"]), (&json!(false), &json!(0)), "{row}");
+    assert!(
+        row["advice"]
+            .as_str()
+            .unwrap()
+            .contains("git checkpoint enable claude-code"),
+        "{row}"
+    );
+    assert!(before.differences(&world.fingerprint()).is_empty());
+}

@@ -53,6 +53,7 @@ mod record;
 mod record_more;
 mod record_seen;
 mod record_session;
+mod recorded;
 mod restore;
 mod resume;
 mod reverting;

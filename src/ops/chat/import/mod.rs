@@ -14,12 +14,12 @@ use sha2::{Digest as _, Sha256};
 use super::{Error, Scene, SessionChat, append, receiving, redacted};
 use crate::{
     agents::{
-        self, Agent, HelperRun, Layout, MessageUpdate, Reader, Reading, SessionFacts, State, TaskItem, Turn,
+        self, Agent, HelperRun, Layout, MessageUpdate, Reader, Reading, SessionFacts, State, TaskItem, Turn, blocks,
         lines::Report,
     },
     formats::opencode_database,
     model::{
-        chat::{Message, hex},
+        chat::{Message, Role, hex},
         name::ShortName,
     },
     ops::redact::{RedactedSecret, Redactor},
@@ -64,6 +64,8 @@ pub struct TranscriptFacts {
     pub helpers: Vec<HelperRun>,
     /// The to-do list, if it changed in this reading.
     pub tasks: Option<Vec<TaskItem>>,
+    /// The text of the agent's last message in this reading.
+    pub answer: Option<String>,
     /// Records that were read.
     pub records: u64,
     /// Records that the reader does not know, by their type.
@@ -192,6 +194,7 @@ fn take(
     copied: Vec<PendingMessage>,
 ) -> Result<ChatImport, Error> {
     let mut adding = Adding::begin(scene)?;
+    let answer = last_answer(&reading.messages);
     for update in latest_states(reading.messages) {
         adding.update(update);
     }
@@ -204,11 +207,20 @@ fn take(
         turns: reading.turns,
         helpers: reading.helpers,
         tasks: reading.tasks,
+        answer,
         records: reading.records,
         unknown: reading.unknown.into_iter().collect(),
         is_torn,
     });
     Ok(out)
+}
+
+/// The text of the agent's own last message that has one.
+fn last_answer(updates: &[MessageUpdate]) -> Option<String> {
+    let own = updates.iter().rev().map(|update| &update.message);
+    own.filter(|message| message.role == Role::Assistant && !message.meta.contains_key("helper"))
+        .map(|message| blocks::texts(&blocks::of(Some(&message.content))))
+        .find(|text| !text.trim().is_empty())
 }
 
 /// The messages of a reading, each once, where it was said first, in its latest state.
