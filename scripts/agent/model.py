@@ -79,7 +79,11 @@ class Conversation:
             return self.helper(name, step), "The helper is done.", False
         if verb == "say" and not step and "complete_task" in self.tools:
             about = (self.tools["complete_task"][0] or {}).get("properties") or {}
-            return ("complete_task", self.filled("complete_task", dict.fromkeys(about, f"{name}."))), "", False
+            def value(schema):
+                inner = schema.get("properties") or {}
+                return {key: value(one) for key, one in inner.items()} if schema.get("type") == "object" else f"{name}."
+
+            return ("complete_task", {key: value(schema) for key, schema in about.items() if key != "wait_for_previous"}), "", False
         return None, "It is full." if verb == "full" else f"{name}.", verb == "full"
 
     def filled(self, tool, values):
