@@ -146,7 +146,8 @@ fn ask(context: &Context, program: &Path, probe: &AgentProbe, row: &mut AgentDoc
         let bindings = bindings(context, &directory);
         row.events = u64::try_from(bindings.iter().filter(|binding| binding.last.is_some()).count()).unwrap_or(0);
         row.saved = bindings.iter().any(|binding| !binding.saved.is_empty());
-        if row.saved || row.events == 0 || ended.elapsed() >= WORKER {
+        // The hook of the last event may have ended before its worker did.
+        if row.saved || ended.elapsed() >= WORKER {
             break;
         }
         std::thread::sleep(Duration::from_millis(50));
