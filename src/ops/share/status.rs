@@ -153,8 +153,15 @@ pub fn foreign(scene: &Scene<'_>, name: Option<&ShortName>, checkpoint: &Checkpo
     if let Some(remote) = pulled {
         return Some(format!("parts of it came from remote '{remote}'"));
     }
-    if checkpoint.document.host != scene.host {
-        return Some(format!("it was saved on host '{}'", checkpoint.document.host));
+    let document = &checkpoint.document;
+    if document.host.is_empty() {
+        // An import of another system's files, which name no host.
+        let system = document.session.metadata.get("imported").and_then(|from| from.get("system"));
+        let system = system.and_then(|system| system.as_str()).unwrap_or("another program");
+        return Some(format!("it was imported from {system}"));
+    }
+    if document.host != scene.host {
+        return Some(format!("it was saved on host '{}'", document.host));
     }
     let own = crate::store::author(scene.repo, checkpoint::git_time(scene.now)).email;
     let chain = session::chain(scene.repo, checkpoint.entry.id).take(LOOKED_AT);
