@@ -255,7 +255,7 @@ pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), Co
     Ok(())
 }
 
-/// What `enable` and `disable` did.
+/// The changes that `enable` and `disable` made.
 struct Report<'a> {
     edits: &'a [(&'a Adapter, HooksEdit)],
     /// Skills and paragraphs.

@@ -37,7 +37,7 @@ pub struct AgentTurn {
     /// The tokens it used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<TokenUsage>,
-    /// What it cost in millionths of a US dollar, where the agent recorded that.
+    /// Cost in millionths of a US dollar, where the agent recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
     /// The paths that changed between the checkpoint before and this one, C-quoted as git does where they must be.

@@ -131,7 +131,7 @@ pub struct Turn {
     /// Tokens of all requests in it, those of helpers in the same file included.
     #[serde(default, skip_serializing_if = "TokenUsage::is_zero")]
     pub tokens: TokenUsage,
-    /// What it cost in millionths of a US dollar, where the agent recorded that.
+    /// Cost in millionths of a US dollar, where the agent recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
 }

@@ -31,7 +31,7 @@ use crate::{
 /// The mode of another repository's commit in a tree.
 const GITLINK: u32 = 0o160_000;
 
-/// What is made of one path.
+/// Outcome for one path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChosenPart {
     /// The path.

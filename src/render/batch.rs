@@ -35,6 +35,6 @@ pub struct BatchFailure {
     pub code: &'static str,
     /// The message.
     pub message: String,
-    /// What helps.
+    /// Hints.
     pub hints: Vec<String>,
 }

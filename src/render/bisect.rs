@@ -41,7 +41,7 @@ pub struct BisectView {
     /// The turn of an agent that it was saved for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnRef>,
-    /// What it changed, as a patch.
+    /// Its changes, as a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
     /// Checkpoints one of which is the first bad one, the oldest first, where the others were skipped.

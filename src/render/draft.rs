@@ -48,7 +48,7 @@ pub struct DraftView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<ItemView>>")]
     pub items: Option<Vec<Value>>,
-    /// What is no item.
+    /// Changes that are no item.
     #[serde(flatten)]
     pub detail: DraftDetail,
 }

@@ -52,7 +52,7 @@ impl ReportPlace {
     }
 }
 
-/// What a page is made of.
+/// The content of a page.
 #[derive(Debug)]
 pub struct HtmlReport<'a> {
     /// Where it is read.

@@ -67,6 +67,6 @@ pub struct CommandFailure {
     pub meaning: &'static str,
     /// The message.
     pub message: String,
-    /// What helps, each best with a command.
+    /// Hints, each best with a command.
     pub hints: Vec<String>,
 }

@@ -25,7 +25,7 @@ pub(super) struct ChangeNotice {
     pub(super) lines: Vec<TextLine>,
     /// The list, and its items as they are afterwards.
     pub(super) items: Option<(&'static ItemKind, Vec<Value>)>,
-    /// What is no item, for the JSON form.
+    /// Changes that are no item, for the JSON form.
     pub(super) detail: DraftDetail,
 }
 

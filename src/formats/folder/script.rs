@@ -93,7 +93,7 @@ fn digits(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What node 20 prints for each.
+    /// The output of node 20 for each.
     #[test]
     fn numbers_and_keys_are_those_of_javascript() {
         for (given, expected) in [

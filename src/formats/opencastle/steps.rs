@@ -31,7 +31,7 @@ pub(super) fn is_log(section: &MarkdownSection) -> bool {
     matches!(section.key().as_str(), "step output log" | "step log")
 }
 
-/// What follows `Fork Point`, `Option` or `Step` in a heading, without the sign between.
+/// The rest of a heading after `Fork Point`, `Option` or `Step`, without the sign between.
 fn after<'t>(title: &'t str, word: &str) -> Option<&'t str> {
     let start = title.get(..word.len())?;
     let rest = title.get(word.len()..)?;
@@ -55,7 +55,7 @@ fn member(text: &str) -> Option<(String, String)> {
     Some((key.to_lowercase(), value.to_owned()))
 }
 
-/// What an item says: its value, else the lines below it.
+/// The text of an item: its value, else the lines below it.
 fn said(value: &str, item: &Bullet) -> Vec<String> {
     if !value.is_empty() {
         let mut whole = value.to_owned();

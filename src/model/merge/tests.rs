@@ -160,7 +160,7 @@ fn threads_come_together_by_time() {
     );
 }
 
-/// What happens to one task on a side.
+/// Change of one task on a side.
 #[derive(Clone, Debug)]
 enum Edit {
     Keep,

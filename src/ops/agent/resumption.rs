@@ -71,7 +71,7 @@ pub struct ResumePlace<'a> {
     pub dry_run: bool,
 }
 
-/// What was done for an agent's session.
+/// Outcome for an agent's session.
 #[derive(Clone, Debug)]
 pub struct ResumedSession {
     /// The agent's name.

@@ -47,7 +47,7 @@ pub(super) struct TurnFacts {
     pub(super) model: Option<String>,
     /// The tokens.
     pub(super) tokens: Option<TokenUsage>,
-    /// What it cost in millionths of a US dollar.
+    /// Cost in millionths of a US dollar.
     pub(super) cost_micros: Option<u64>,
     /// The agent's own key of the turn in the file.
     key: Option<String>,

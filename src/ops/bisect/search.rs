@@ -26,7 +26,7 @@ pub enum BisectStep {
         /// Which.
         place: usize,
     },
-    /// What is left was skipped; one of these is the first bad one.
+    /// All that is left was skipped; one of these is the first bad one.
     Skipped {
         /// Which, the oldest first.
         places: Vec<usize>,

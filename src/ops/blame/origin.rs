@@ -9,7 +9,7 @@ use crate::{
     store::{ObjectId, blame::BlamedCommit, checkpoint::CheckpointCommit, lines},
 };
 
-/// What brought a line in.
+/// The change that brought a line in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OriginKind {
     /// It is in the current files and not saved yet.
@@ -55,7 +55,7 @@ pub enum LineAuthor {
 /// The origin of lines.
 #[derive(Clone, Debug)]
 pub struct LineOrigin {
-    /// What brought them in.
+    /// The change that brought them in.
     pub kind: OriginKind,
     /// The checkpoint that first has them; `None` for what was there before the session, and for what is not saved.
     pub checkpoint: Option<CheckpointCommit>,

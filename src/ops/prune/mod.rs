@@ -318,7 +318,7 @@ fn what(pruned: &PruneOutcome) -> String {
 /// Checkpoints that were written again.
 #[derive(Default)]
 struct Rewritten {
-    /// What became of each checkpoint.
+    /// Outcome for each checkpoint.
     written: BTreeMap<ObjectId, ObjectId>,
     /// Those that went right before one, oldest first.
     gone: BTreeMap<ObjectId, Vec<CheckpointCommit>>,

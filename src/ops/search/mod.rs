@@ -143,7 +143,7 @@ struct Source {
     at: Timestamp,
 }
 
-/// What was found in an object.
+/// Matches in an object.
 enum ObjectMatches {
     None,
     Lines(Vec<LineMatch>),

@@ -245,7 +245,7 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    /// What follows a backslash in either syntax.
+    /// The character after a backslash, in either syntax.
     fn escaped(&mut self, c: char) -> Result<(), PatternError> {
         match c {
             'w' => self.atom("\\w"),

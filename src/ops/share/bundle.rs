@@ -77,7 +77,7 @@ pub fn create(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Bu
     Ok(Bundled { sessions, bytes })
 }
 
-/// What came out of a bundle.
+/// Outcome of reading a bundle.
 #[derive(Debug)]
 pub struct Unbundled {
     /// The sessions that are here now, or would be.

@@ -80,7 +80,7 @@ pub struct ToolResult {
 
 /// The call of a tool: runs the commands of the tool.
 pub struct ToolCall<'a> {
-    /// What runs them.
+    /// The runner of the operations.
     pub runner: &'a dyn CommandRunner,
     /// The connection to the caller.
     pub monitor: &'a CallMonitor,

@@ -47,7 +47,7 @@ enum StepAction {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StepArguments {
-    /// What to do.
+    /// The change to make.
     action: StepAction,
     /// The step: its id, its number or its title. For done, fail and retry; for replay the one that failed last by default.
     step: Option<String>,

@@ -62,7 +62,7 @@ impl TaskAction {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TaskArguments {
-    /// What to do.
+    /// The change to make.
     action: TaskAction,
     /// The task: its id, its number in the list, or its title.
     task: Option<String>,

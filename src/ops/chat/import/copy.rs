@@ -249,7 +249,7 @@ impl TranscriptCopy {
 pub(super) struct CopyOutcome {
     /// State for the next reading.
     pub(super) mark: CopyMark,
-    /// What is new.
+    /// New bytes of the file.
     parts: Vec<TranscriptPart>,
 }
 
