@@ -156,7 +156,11 @@ pub fn foreign(scene: &Scene<'_>, name: Option<&ShortName>, checkpoint: &Checkpo
     let document = &checkpoint.document;
     if document.host.is_empty() {
         // An import of another system's files, which name no host.
-        let system = document.session.metadata.get("imported").and_then(|from| from.get("system"));
+        let system = document
+            .session
+            .metadata
+            .get("imported")
+            .and_then(|from| from.get("system"));
         let system = system.and_then(|system| system.as_str()).unwrap_or("another program");
         return Some(format!("it was imported from {system}"));
     }
