@@ -419,7 +419,7 @@ fn text(status: &StatusReport, dirty: bool, now: Timestamp, host: &str, further:
             }
             // A new fork in its own working tree, or a commit of what was saved already.
             _ if current.changed == Some(0) && current.draft == 0 && !current.chat.waiting => {
-                TextLine::new().with(Slot::Caution, "files saved; branch, HEAD or index changed since")
+                TextLine::plain("all files are saved; branch, HEAD or index moved since")
             }
             _ => TextLine::new().with(Slot::Caution, "there is something to save"),
         };
