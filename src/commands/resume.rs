@@ -62,9 +62,8 @@ Examples:
 pub(super) struct Args {
     /// The session or checkpoint
     selector: Option<String>,
-    /// The session, by its identity, its name or the beginning of one
-    #[arg(long, value_name = "ID", conflicts_with = "selector")]
-    session_id: Option<String>,
+    #[command(flatten)]
+    way: put_aside::WayArgs,
     /// List every session that can be resumed here, each with its number, and do nothing
     #[arg(long)]
     list: bool,
@@ -77,6 +76,9 @@ pub(super) struct Args {
     /// Print only the summary, what comes next, and what changed
     #[arg(long)]
     brief: bool,
+    /// The session, by its identity, its name or the beginning of one
+    #[arg(long, value_name = "ID", conflicts_with = "selector")]
+    session_id: Option<String>,
     /// Show every item of every list
     #[arg(long, conflicts_with = "brief")]
     all: bool,
@@ -103,8 +105,6 @@ pub(super) struct Args {
     /// Count a checkpoint older than this as drift, such as 12h or 7d
     #[arg(long, value_name = "TIME", value_parser = store::config::span)]
     max_age: Option<std::time::Duration>,
-    #[command(flatten)]
-    way: put_aside::WayArgs,
     #[command(flatten)]
     date: DateArg,
 }

@@ -65,7 +65,7 @@ pub(super) struct Args {
 ///
 /// Takes everything that 'save' takes. 'git checkpoint resume' resumes it.
 ///
-/// With --clean the working tree and the index then get the state of HEAD, as after 'git stash -u': exactly what was
+/// With --clean the working tree and the index are then reset to HEAD, as after 'git stash -u': exactly what was
 /// saved is removed or reset, once the checkpoint is verified. Ignored files, other repositories and files that were not
 /// saved stay. 'git checkpoint resume --apply' brings everything back, and 'git checkpoint undo' too.
 #[derive(Debug, clap::Args)]
@@ -79,11 +79,11 @@ Examples:
   Leave notes for whoever continues:
     git checkpoint pause -m 'half of the migration' -a 'schema written' -x 'port the queries' -b 'needs staging access'")]
 pub(super) struct PauseArgs {
-    #[command(flatten)]
-    common: SaveFlags,
-    /// Then give the working tree and the index the state of HEAD
+    /// Then reset the working tree and the index to HEAD
     #[arg(long, conflicts_with = "no_files")]
     clean: bool,
+    #[command(flatten)]
+    common: SaveFlags,
 }
 
 #[derive(Debug, clap::Args)]

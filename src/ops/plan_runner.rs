@@ -326,6 +326,7 @@ impl<'a> PlanRunner<'a> {
         self.moved.clone_from(&self.brought.done.moved);
         if self.brought.done.is_complete() {
             self.write_index(&repo, &goal, index)?;
+            self.settle_lengths(&repo, &goal)?;
         }
         Ok(true)
     }
@@ -588,6 +589,28 @@ impl<'a> PlanRunner<'a> {
             self.brought.index_after = Some(snapshot.index_tree);
         }
         Ok(())
+    }
+
+    /// Lets `git status` see that written files are as the index says.
+    fn settle_lengths(&self, repo: &Repository, goal: &TargetState) -> Result<(), Error> {
+        if store::read_only_directory(self.scene.repo).is_some() {
+            return Ok(());
+        }
+        let is_file = |state: &PathState| matches!(state, PathState::File { .. });
+        let written: Vec<RepoPath> = self
+            .changes
+            .iter()
+            .filter(|(_, state)| is_file(state))
+            .map(|(path, _)| path.clone())
+            .collect();
+        let written = (goal.tree, written.as_slice());
+        Ok(index::settle_lengths(
+            repo,
+            self.scene.index,
+            written,
+            &self.token,
+            self.scene.wait,
+        )?)
     }
 
     fn write_index(&mut self, repo: &Repository, goal: &TargetState, mut changed: IndexChange) -> Result<(), Error> {

@@ -11,6 +11,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gix::index::entry::{Flags, Stage};
+
 use super::Error;
 use super::flags::Flagged;
 use crate::model::change::TreeEntryInfo;
@@ -19,6 +21,7 @@ use crate::model::path::RepoPath;
 use crate::os;
 use crate::store::pathspec::PathFilter;
 use crate::store::{self, Kind, ObjectId, Repository, checkpoint, tree};
+use crate::worktree::snapshot::index::GitIndex;
 
 /// The lock's text before it gets the lock's name, and the copy of the index before it gets the index's.
 const LOCK: &str = "index.lock.tmp";
@@ -179,6 +182,75 @@ pub fn write(
         .accept([1])
         .run()
         .map_err(store::Error::from)?;
+    lock.put()
+}
+
+/// Lets git compare files that were written and are as their entries say, where the index has another length of them:
+/// git takes such a file for changed without reading it. A file has another length with other line ends, for example.
+///
+/// `tree` is what was written. Only stat data changes; entries that are unmerged or have flags keep theirs, and so does
+/// everything where another process holds the index.
+pub fn settle_lengths(
+    repo: &Repository,
+    index: Option<&Path>,
+    (tree, written): (ObjectId, &[RepoPath]),
+    token: &str,
+    wait: Duration,
+) -> Result<(), Error> {
+    let Some(root) = repo.workdir().filter(|_| !written.is_empty()) else {
+        return Ok(());
+    };
+    let known = GitIndex::read(repo, index)?;
+    let entries = known.state().entries();
+    let settled = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID | Flags::INTENT_TO_ADD;
+    let mut lines = Vec::new();
+    for path in written {
+        let at = entries.partition_point(|entry| entry.path(known.state()) < path.as_bytes());
+        let Some(entry) = entries
+            .get(at)
+            .filter(|entry| entry.path(known.state()) == path.as_bytes())
+        else {
+            continue;
+        };
+        let length = entry.stat.size;
+        if length == 0 || entry.stage() != Stage::Unconflicted || entry.flags.intersects(settled) {
+            continue;
+        }
+        let Ok(name) = gix::path::from_byte_slice(path.as_bytes()) else {
+            continue;
+        };
+        // The index has the low 32 bits.
+        #[expect(clippy::cast_possible_truncation, reason = "as git does")]
+        let is_other = root
+            .join(name)
+            .symlink_metadata()
+            .is_ok_and(|meta| meta.is_file() && meta.len() as u32 != length);
+        if is_other
+            && let Some(stored) = tree::entry(repo, tree, path)?
+            && checkpoint::object_id(&stored.id) == entry.id
+        {
+            lines.extend_from_slice(format!("{:o} {} 0\t", entry.mode.bits(), entry.id).as_bytes());
+            lines.extend_from_slice(path.as_bytes());
+            lines.push(0);
+        }
+    }
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let index = index.map_or_else(|| repo.index_path(), Path::to_owned);
+    let index = std::path::absolute(&index).map_err(Error::io("find", &index))?;
+    let Ok(lock) = IndexLock::acquire(repo, &index, token, wait) else {
+        return Ok(());
+    };
+    lock.copy()?;
+    let git = || {
+        let git = store::git(repo).env("GIT_INDEX_FILE", &lock.copy);
+        git.config("core.fsync=all")
+    };
+    let filled = git().args(["update-index", "-z", "--index-info"]).input(lines).run();
+    filled.map_err(store::Error::from)?;
+    let refreshed = git().args(["update-index", "-q", "--refresh"]).accept([1]).run();
+    refreshed.map_err(store::Error::from)?;
     lock.put()
 }
 

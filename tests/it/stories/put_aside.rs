@@ -328,3 +328,39 @@ fn every_shape_comes_back_where_git_stash_brings_it_back_and_where_it_does_not()
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(exact > 60 && exact >= git_exact, "{exact} {git_exact}");
 }
+
+/// git takes a file for changed, without reading it, when its length is not the one in the index.
+#[test]
+fn files_that_are_written_with_other_line_ends_are_clean_for_git() {
+    for rule in ["core.autocrlf", "attribute"] {
+        let world = World::with_commit();
+        world.file("a", "1\n2\n");
+        world.file("b", "x\n");
+        if rule == "attribute" {
+            world.file(".gitattributes", "* text eol=crlf\n");
+        }
+        world.git(["add", "--all"]).success();
+        world.git(["commit", "-qm", "lines"]).success();
+        if rule != "attribute" {
+            world.git(["config", rule, "true"]).success();
+        }
+        let clean = |world: &World| world.git_line(["status", "--porcelain"]);
+        assert_eq!(clean(&world), "", "{rule}");
+        world.file("a", "1\n2\nmore\n");
+        world.checkpoint(["pause", "--clean", "-m", "hold"]).success();
+        assert_eq!(clean(&world), "", "{rule}");
+        assert_eq!(world.read("a"), b"1\r\n2\r\n", "{rule}");
+        world.git(["switch", "-qc", "other"]).success();
+        world.git(["switch", "-q", "main"]).success();
+        world.checkpoint(["undo"]).success();
+        assert_eq!(world.read("a"), b"1\n2\nmore\n", "{rule}");
+        assert_eq!(clean(&world), " M a", "{rule}");
+        world.checkpoint(["redo"]).success();
+        assert_eq!(clean(&world), "", "{rule}");
+        // The same of a restore: one path, without the index.
+        world.checkpoint(["save", "-m", "clean"]).success();
+        world.file("b", "other\n");
+        world.checkpoint(["restore", "@", "--force", "--", "b"]).success();
+        assert_eq!(clean(&world), "", "{rule}");
+    }
+}
