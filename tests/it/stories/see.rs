@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{PROGRAM, Terminal, World};
+use crate::support::{PROGRAM, Terminal, World, pair};
 
 /// A page that ends with the test.
 struct Page {
@@ -250,4 +250,36 @@ fn the_interface_says_what_it_needs() {
         "{}",
         out.stderr()
     );
+}
+
+/// A window that is closed takes its terminal away; a program that does not control it gets no signal.
+#[test]
+fn the_interface_ends_with_its_terminal() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "one", "--session", "s"]).success();
+    let (shown, other) = pair(80, 24);
+    let end = || Stdio::from(other.try_clone().unwrap());
+    let mut command = Command::new(PROGRAM);
+    command.arg("ui").current_dir(world.repo());
+    command.env_clear().envs(world.environment()).env("TERM", "xterm");
+    command.stdin(end()).stdout(end()).stderr(end());
+    let mut child = command.spawn().unwrap();
+    drop((command, other));
+    let mut shown = fs::File::from(shown);
+    let mut screen = Vec::new();
+    while !String::from_utf8_lossy(&screen).contains("one") {
+        let mut piece = [0; 4096];
+        let count = shown.read(&mut piece).unwrap();
+        screen.extend_from_slice(&piece[..count]);
+    }
+    drop(shown);
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(20) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("it goes on without a terminal");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

@@ -22,7 +22,7 @@ pub use output::Output;
 #[cfg(unix)]
 pub use spawned::Spawned;
 #[cfg(unix)]
-pub use terminal::Terminal;
+pub use terminal::{Terminal, pair};
 pub use world::{PROGRAM, World, as_nobody, copy_program};
 
 mod self_test;

@@ -95,26 +95,7 @@ impl Terminal {
         program: impl AsRef<OsStr>,
         args: impl IntoIterator<Item = A>,
     ) -> Screen {
-        let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        grantpt(&main).unwrap();
-        unlockpt(&main).unwrap();
-        tcsetwinsize(
-            &main,
-            Winsize {
-                ws_row: self.rows,
-                ws_col: self.columns,
-                ws_xpixel: 0,
-                ws_ypixel: 0,
-            },
-        )
-        .unwrap();
-        let name = ptsname(&main, Vec::new()).unwrap();
-        let other: OwnedFd = open(
-            name.as_c_str(),
-            OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )
-        .unwrap();
+        let (main, other) = pair(self.columns, self.rows);
         let end = || Stdio::from(other.try_clone().unwrap());
 
         let mut command = Command::new("setsid");
@@ -193,6 +174,24 @@ impl Terminal {
             stdout: stdout.map(|t| t.join().unwrap()).unwrap_or_default(),
         }
     }
+}
+
+/// Both ends of a new terminal, the one that shows it first.
+pub fn pair(columns: u16, rows: u16) -> (OwnedFd, OwnedFd) {
+    let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&main).unwrap();
+    unlockpt(&main).unwrap();
+    let size = Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&main, size).unwrap();
+    let name = ptsname(&main, Vec::new()).unwrap();
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let other = open(name.as_c_str(), flags, Mode::empty()).unwrap();
+    (main, other)
 }
 
 fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
