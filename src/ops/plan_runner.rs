@@ -593,23 +593,16 @@ impl<'a> PlanRunner<'a> {
 
     /// Lets `git status` see that written files are as the index says.
     fn settle_lengths(&self, repo: &Repository, goal: &TargetState) -> Result<(), Error> {
-        if store::read_only_directory(self.scene.repo).is_some() {
-            return Ok(());
-        }
         let is_file = |state: &PathState| matches!(state, PathState::File { .. });
-        let written: Vec<RepoPath> = self
-            .changes
-            .iter()
-            .filter(|(_, state)| is_file(state))
-            .map(|(path, _)| path.clone())
-            .collect();
-        let written = (goal.tree, written.as_slice());
+        let files = self.changes.iter().filter(|(_, state)| is_file(state));
+        let written: Vec<RepoPath> = files.map(|(path, _)| path.clone()).collect();
+        let (token, wait) = (&self.token, self.scene.wait);
         Ok(index::settle_lengths(
             repo,
             self.scene.index,
-            written,
-            &self.token,
-            self.scene.wait,
+            (goal.tree, &written),
+            token,
+            wait,
         )?)
     }
 

@@ -168,12 +168,14 @@ pub fn clean(repo: &Repository, before: Timestamp) -> Result<(), Error> {
     Ok(())
 }
 
-/// All bindings, the latest event first. Damaged files are left out.
+/// All bindings, the latest event first. Damaged files are left out, and so are all where another user keeps them.
 pub fn all(repo: &Repository) -> Result<Vec<Binding>, Error> {
     let directory = private_path(repo).join(DIRECTORY);
     let entries = match fs::read_dir(&directory) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
+            return Ok(Vec::new());
+        }
         Err(error) => return Err(Error::io("read", directory)(error)),
     };
     let mut all: Vec<Binding> = entries

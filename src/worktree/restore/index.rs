@@ -197,7 +197,8 @@ pub fn settle_lengths(
     token: &str,
     wait: Duration,
 ) -> Result<(), Error> {
-    let Some(root) = repo.workdir().filter(|_| !written.is_empty()) else {
+    let is_meant = !written.is_empty() && store::read_only_directory(repo).is_none();
+    let Some(root) = repo.workdir().filter(|_| is_meant) else {
         return Ok(());
     };
     let known = GitIndex::read(repo, index)?;

@@ -150,7 +150,7 @@ fn a_fork_says_which_files_it_means() {
         .run()
         .success()
         .stdout_lacks("there is something to save")
-        .stdout_has("files saved");
+        .stdout_has("all files are saved");
     world.checkpoint(["save", "--no-files", "-m", "words"]).success();
     world
         .checkpoint(["compare", "here", "auth"])
