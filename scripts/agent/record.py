@@ -1,4 +1,4 @@
-"""Records what the hooks of a real agent get: each event with its payload, the session file and the working tree of then.
+"""Records what the hooks of a real agent get: each event with its payload, the session file and the working tree at that time.
 
 The program that the hooks call is put behind a small one that notes its input first. Paths become `@HOME@` and `@ROOT@`,
 and long strings of the vendors (their prompts) are cut.
@@ -12,7 +12,7 @@ import sys
 
 import programs
 
-LONGEST = 1000
+LONGEST = 240
 KEPT = 60
 WRAPPER = '''#!/bin/sh
 exec python3 {script} {directory} {program} "$@"
@@ -56,11 +56,14 @@ def neutral(story, text):
     for path, mark in ((story.repo, "@ROOT@"), (story.home, "@HOME@")):
         text = text.replace(str(path), mark)
         text = text.replace(re.sub(r"[^A-Za-z0-9]", "-", str(path)), mark.replace("@", "-"))
+    # Claude Code keeps the output of background tasks in a directory of the user's number.
+    text = re.sub(r"/tmp/claude-\d+/", "@WORLD@/tasks/", text)
     return text.replace(str(story.directory), "@WORLD@")
 
 
 def cut(value):
-    if isinstance(value, str) and len(value) > LONGEST:
+    # The report of a helper in the background is read, and is short.
+    if isinstance(value, str) and len(value) > LONGEST and not value.startswith("<task-notification>"):
         # The end stays: an agent puts marks around what it adds to a prompt.
         return f"{value[:KEPT]} (cut, {len(value)} characters in all) {value[-KEPT:]}"
     if isinstance(value, list):
