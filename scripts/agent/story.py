@@ -125,7 +125,7 @@ class Story:
         try:
             self.day()
         except Exception as error:  # a row that could not be tried is a failure of that row
-            self.row("the story goes on", False, f"{type(error).__name__}: {error}"[:600])
+            self.row("the story continues", False, f"{type(error).__name__}: {error}"[:600])
         finally:
             self.model.close()
         return self.rows
@@ -162,7 +162,7 @@ class Story:
         self.row("sessions are intact", ok.returncode == 0)
 
     def trust(self):
-        """Codex runs no hook that nobody trusts: `agents` says so, and nothing is saved."""
+        """Codex runs no hook that the user has not trusted: `agents` says so, and nothing is saved."""
         shown = next(row for row in self.checkpoint("agents", "--json", check=False)["agents"] if row["agent"] == "codex")
         self.ask("say untrusted", trusted=False)
         self.row("trust is asked for", bool(shown["trust"]) and not self.refs())
@@ -257,7 +257,7 @@ class Story:
         requests = self.model.count()
         self.ask("write four.txt", self.place(resumed))
         seen = self.model.since(requests, "write four.txt")
-        self.row("another clone: the agent goes on", "write three.txt" in seen and "write one.txt" in seen)
+        self.row("another clone: the agent continues", "write three.txt" in seen and "write one.txt" in seen)
         self.row("and its turn is saved there", self.turns_are(count + 1))
         self.row("paths are those of the clone", str(here[1]) + "/one.txt" not in seen)
         self.enter(*here)

@@ -413,7 +413,7 @@ impl Fold {
         }
     }
 
-    /// Remembers a helper that goes on in the background until its report comes under this call.
+    /// Remembers a helper that continues in the background until its report comes under this call.
     pub(super) fn keep_running(&mut self, call: &str, run: &HelperRun) {
         if let Ok(kept) = serde_json::to_value(run) {
             self.call(call, json!({ "running": kept }));

@@ -172,7 +172,7 @@ fn moved(text: &str, from: &str, to: &str) -> Option<String> {
         let (before, behind) = (&rest[..at], &rest[at + from.len()..]);
         let mut ahead = behind.chars();
         let next = ahead.next();
-        // A full stop ends a sentence, or goes on as a name.
+        // A full stop ends a sentence, or is part of a name.
         let ends = match next {
             Some('.') => ahead.next().is_none_or(|c| !is_name(c)),
             next => next.is_none_or(|c| !is_name(c)),

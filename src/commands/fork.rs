@@ -46,7 +46,7 @@ Examples:
     git checkpoint switch -
   Next to your current work, in its own directory:
     git checkpoint fork auth~2 --name try-winnow --worktree ../try
-  With a copy of the coding agent's session, which goes on there:
+  With a copy of the coding agent's session, which continues there:
     git checkpoint fork @ --name try-winnow --worktree ../try --agent-session
   One session for each option of a fork point, each in its directory:
     git checkpoint fork @ --option nom --worktree ../nom --option winnow --worktree ../winnow")]

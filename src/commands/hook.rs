@@ -2,8 +2,8 @@
 //!
 //! It must never disturb the agent: it ends with success whatever happens, prints nothing but the JSON that the agent
 //! reads, and does not keep the agent waiting. The work is done by a worker, this program started anew, which is waited
-//! for briefly and then goes on alone. Only what the agent injects into its context is computed here, since the agent
-//! reads it from this process. How it went is in the binding of the agent's session, for `agents` and `status`.
+//! for briefly and then runs on in the background. Only what the agent injects into its context is computed here, since
+//! the agent reads it from this process. How it went is in the binding of the agent's session, for `agents` and `status`.
 
 use std::{
     ffi::OsString,

@@ -1,8 +1,8 @@
 //! `hooks`: a checkpoint for each commit, made by git's own hooks.
 //!
 //! `hooks run` is what the hooks call. It must not fail, ask, print or take long: it starts itself anew as a worker and
-//! waits two seconds for it; a worker that needs longer goes on alone. What it did is reported by `hooks status` and
-//! `status`.
+//! waits two seconds for it; a worker that needs longer runs on in the background. What it did is reported by `hooks status`
+//! and `status`.
 
 use std::{
     ffi::OsString,

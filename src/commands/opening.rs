@@ -31,7 +31,7 @@ pub(super) struct OpenedRepository {
     index: Option<PathBuf>,
     now: Timestamp,
     seen: CheckpointCache,
-    /// The path of this program, for what goes on in the background.
+    /// The path of this program, for work in the background.
     pub(super) program: Option<PathBuf>,
 }
 

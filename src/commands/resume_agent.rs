@@ -1,4 +1,4 @@
-//! `resume --agent`: the agent's own session goes on here; another agent starts with the saved context.
+//! `resume --agent`: the agent's own session continues here; another agent starts with the saved context.
 
 use super::{
     Context,
@@ -24,7 +24,7 @@ pub(super) fn agent_name(name: &str) -> Result<String, String> {
     Err(format!("agents: {}", names.join(", ")))
 }
 
-/// Puts the agent's session of a checkpoint into place, prints the command that goes on with it, and at a terminal offers
+/// Puts the agent's session of a checkpoint into place, prints the command that resumes it, and at a terminal offers
 /// to run it. `is_tip` says that the checkpoint is the session's latest: an earlier one gives a copy that ends there.
 pub(super) fn resume(
     context: &mut Context,

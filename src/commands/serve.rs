@@ -83,7 +83,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         let words = if args.actions { "shows and acts" } else { "only shows" };
         context.ui.status(TextLine::new().with(
             Slot::Dim,
-            format!("The page {words}; whoever has this address can use it. End with Ctrl-C."),
+            format!("The page {words}; anyone with this address can use it. End with Ctrl-C."),
         ));
     }
     if args.open {

@@ -233,7 +233,7 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
         } else if kept.is_none() {
             context.ui.hint(
                 "Rewind",
-                "the agent's conversation of then is not kept: checkpoint.transcripts is not 'full', or nothing was said",
+                "the agent's conversation up to that turn is not kept: checkpoint.transcripts is not 'full', or it is empty",
             );
         }
     }

@@ -53,7 +53,7 @@ pub fn formed(subject: &str, template: Option<&str>) -> String {
     }
 }
 
-/// Whether nobody wrote the subject of a document. That of a commit is the commit's own.
+/// Whether the subject of a document is an automatic one. That of a commit is the commit's own.
 fn is_made(document: &Document) -> bool {
     let by_people = [
         CheckpointKind::Save,
@@ -64,7 +64,7 @@ fn is_made(document: &Document) -> bool {
     document.record.auto_summary || !by_people.contains(&document.kind)
 }
 
-/// The message for a document whose bytes have this digest. A subject that nobody wrote follows the template.
+/// The message for a document whose bytes have this digest. An automatic subject follows the template.
 pub fn encode(document: &Document, partial: bool, digest: &Digest, template: Option<&str>) -> String {
     let record = &document.record;
     let summary = document.subject();

@@ -197,7 +197,7 @@ pub(super) fn by_place(
 ) -> Result<Vec<Refusal>, Error> {
     let mut refusals = Vec::new();
     let document = &checkpoint.document;
-    // Whoever saves in the middle of a merge wants to come back to it there.
+    // A save in the middle of a merge is made to come back to it there.
     let (now, saved) = (&present.facts.operation, &document.git.operation);
     let is_same = now
         .as_ref()

@@ -22,7 +22,7 @@ pub fn open_in_browser(file: &Path) -> io::Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    // Collects its end, which nobody waits for.
+    // Collects its end, which no caller waits for.
     std::thread::Builder::new().spawn(move || child.wait())?;
     Ok(())
 }

@@ -26,7 +26,7 @@ pub fn columns() -> Option<u16> {
 #[expect(
     clippy::disallowed_methods,
     clippy::exit,
-    reason = "nobody is there to see more, and nothing on disk depends on it"
+    reason = "there is no terminal to show more, and nothing on disk depends on it"
 )]
 pub fn end_with_terminal() -> std::io::Result<()> {
     const INTERVAL: std::time::Duration = std::time::Duration::from_millis(250);

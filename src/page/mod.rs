@@ -1,4 +1,4 @@
-//! The local page: `serve` on the loopback interface, for the person at this machine and nobody else.
+//! The local page: `serve` on the loopback interface, for the user of this machine alone.
 //!
 //! The machine counts as hostile: other users, other programs, and every web page that the browser has open may send
 //! requests. So each run has a random token, which comes to the browser in the fragment of the address and from there in a

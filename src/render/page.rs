@@ -287,7 +287,7 @@ pub struct PageAddress {
     /// `git-checkpoint.serve/1`.
     #[schemars(extend("const" = "git-checkpoint.serve/1"))]
     pub schema: &'static str,
-    /// The address with the token of this run, which admits whoever has it.
+    /// The address with the token of this run, which admits anyone who has it.
     pub url: String,
     /// The port on the loopback interface.
     pub port: u16,

@@ -186,7 +186,7 @@ pub struct AgentSessionReport {
 }
 
 impl AgentSessionView {
-    /// What was done, and the command that goes on.
+    /// Changes that were made, and the command that continues.
     pub fn text(&self, dry_run: bool) -> Text {
         let mut text = Text::new();
         let title = escape::line(&self.title);

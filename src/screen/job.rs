@@ -74,7 +74,7 @@ impl Job {
         }
     }
 
-    /// Words for the time that it takes; none where nobody waits for it.
+    /// Words for the time that it takes; none where the user does not wait for it.
     fn title(&self) -> Option<&'static str> {
         match self {
             Self::Sessions => Some("Reading sessions"),

@@ -111,7 +111,7 @@ pub(super) struct ScreenState {
     pub(super) indicator: Option<IndicatorView>,
     pub(super) now: Option<Timestamp>,
     pub(super) message: Option<TextLine>,
-    /// Work that goes on, and the phase of its sign.
+    /// Work in progress, and the phase of its sign.
     pub(super) work: Option<(String, usize)>,
     /// The checkpoint to compare others with.
     pub(super) marked: Option<String>,
@@ -190,7 +190,7 @@ impl ScreenState {
         }
     }
 
-    /// Shows that work goes on; whether that changes the screen.
+    /// Shows that work is in progress; whether that changes the screen.
     pub(super) fn animate(&mut self, longest: Option<(String, Instant)>) -> bool {
         let work = longest
             .map(|(text, begun)| (text, begun.elapsed().as_millis()))

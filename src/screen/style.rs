@@ -74,7 +74,7 @@ impl Theme {
         }
     }
 
-    /// Phases of a sign that work goes on.
+    /// Phases of the sign of work in progress.
     pub(super) fn spinner(self, phase: usize) -> &'static str {
         const ASCII: [&str; 4] = ["|", "/", "-", "\\"];
         const UNICODE: [&str; 8] = [

@@ -419,7 +419,7 @@ pub fn entry(repo: &Repository, id: ObjectId) -> Result<CheckpointCommit, Fault>
     entry_from(id, &read(repo, id, Kind::Commit, "commit")?)
 }
 
-/// Whether a commit that is here is none of ours: nobody's session leads to it. Not known of one that cannot be read.
+/// Whether a commit that is here is none of ours: no session leads to it. Not known of one that cannot be read.
 pub fn is_other(repo: &Repository, id: ObjectId) -> bool {
     let entry = if repo.has_object(id) {
         entry(repo, id).ok()

@@ -59,7 +59,7 @@ pub fn remote(repo: &Repository, encoded: &str, wait: Duration) -> Result<HeldLo
     )
 }
 
-/// The lock of whoever pushes what is queued.
+/// The lock of the process that pushes the queue.
 pub fn automatic(repo: &Repository, wait: Duration) -> Result<HeldLock, Error> {
     common(repo, AUTOMATIC, "automatic sharing", wait)
 }

@@ -1,7 +1,7 @@
 //! The queue of automatic sharing: sessions that wait to be pushed, one small file each, and how the last attempt ended.
 //!
-//! A save adds a file after its ref has moved and waits for nobody. Whoever pushes sets the file aside, looks at the ref
-//! once more and only then lets it go, so a save at any moment stays in the queue. A file that is left behind costs a
+//! A save adds a file after its ref has moved and waits for no one. The process that pushes sets the file aside, looks at
+//! the ref once more and only then lets it go, so a save at any moment stays in the queue. A file that is left behind costs a
 //! look at the remote, and a lost one is made again by the next save; so none of it is synced.
 
 use std::path::PathBuf;

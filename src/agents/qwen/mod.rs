@@ -167,7 +167,7 @@ fn assistant(record: &Value, id: &str, at: Timestamp, fold: &mut Fold) {
     }
 }
 
-/// Ends the helper whose result this is, unless it goes on in the background.
+/// Ends the helper whose result this is, unless it continues in the background.
 fn end_helper(answer: &Value, failed: bool, fold: &mut Fold) {
     let Some(mut run) = fold.running_helper(word(answer, "id")) else {
         return;

@@ -29,7 +29,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// The variables of the process in the background: whatever would ask for something fails instead.
 const UNATTENDED: &[(&str, Option<&str>)] = &[
     ("GIT_TERMINAL_PROMPT", Some("0")),
-    // An empty one asks nobody, and neither does core.askPass then.
+    // An empty one asks no one, and turns core.askPass off as well.
     ("GIT_ASKPASS", Some("")),
     ("SSH_ASKPASS", None),
     ("SSH_ASKPASS_REQUIRE", Some("never")),

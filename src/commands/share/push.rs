@@ -66,7 +66,7 @@ pub(in crate::commands) struct Args {
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     if args.unattended {
-        // Nobody would read why not.
+        // There is no reader for the reason.
         let _ = automatic::unattended(context);
         return Ok(());
     }

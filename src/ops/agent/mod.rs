@@ -117,7 +117,7 @@ pub fn handle(
     result
 }
 
-/// The failures of hooks that nobody was told of yet; they count as told then.
+/// The failures of hooks that were not reported yet; they count as reported from here on.
 pub fn take_errors(scene: &Scene<'_>) -> Result<Vec<Binding>, Error> {
     let mut failed = bindings::all(scene.repo)?;
     failed.retain(|binding| binding.error.is_some());

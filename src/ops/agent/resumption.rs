@@ -2,7 +2,7 @@
 //! a copy of it that ends at an earlier turn.
 //!
 //! A file of the agent's is never replaced. Where its session is there already and is not an earlier state of ours, the
-//! agent goes on with what it has.
+//! agent continues with what it has.
 
 use std::{
     fs, io,

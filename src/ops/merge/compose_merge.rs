@@ -64,7 +64,7 @@ pub(super) fn compose_merge(
     let mut report = MergeReport::default();
     let mut conflicts = Vec::new();
     let is_later = |one: &Checkpoint, other: &Checkpoint| {
-        // Of two of one moment the text decides, so that it is the same whoever merges.
+        // Of two of one moment the text decides, so that each merge of the two gives the same.
         let text = |side: &Checkpoint| side.document.record.summary.clone();
         let key = |side: &Checkpoint| (side.document.created_at, text(side), side.digest.to_string());
         key(one) > key(other)

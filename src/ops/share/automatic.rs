@@ -79,7 +79,7 @@ pub fn queue(scene: &Scene<'_>, name: &ShortName) -> Result<bool, Error> {
     Ok(is_due(scene, is_pushed))
 }
 
-/// Whether a process is to be started: something may be pushed or fetched now, and nobody is at it.
+/// Whether a process is to be started: something may be pushed or fetched now, and no other process does it.
 fn is_due(scene: &Scene<'_>, push: bool) -> bool {
     if !push && scene.settings.auto_fetch.is_none() {
         return false;
@@ -155,7 +155,7 @@ pub fn run(scene: &Scene<'_>, wire: Wire<'_>) -> Result<QueueOutcome, Error> {
             }
             Err(error) => return Err(error.into()),
         };
-        // Whoever saved while the lock was held has left this to us.
+        // A process that saved while the lock was held has left this to us.
         let is_new = |one: &QueuedSession| outcome.waiting.iter().all(|(name, _)| *name != one.name);
         let more = push_queue::list(scene.repo).iter().any(is_new);
         if !more || outcome.failure.is_some() || (wire.stopped)() {

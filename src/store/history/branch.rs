@@ -93,7 +93,7 @@ fn renamed(repo: &Repository, name: &str, since: i64) -> Result<Option<(String, 
     Ok(None)
 }
 
-/// Whether a branch is a session: some servers take sessions only as branches, and whoever has fetched one by hand has
+/// Whether a branch is a session: some servers take sessions only as branches, and a user who fetched one by hand has
 /// no branch of the project.
 fn is_session(repo: &Repository, tip: ObjectId) -> bool {
     checkpoint::entry(repo, tip).is_ok_and(|entry| entry.trailers.digest.is_some())

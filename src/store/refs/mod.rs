@@ -68,7 +68,7 @@ pub enum RefDamage {
     Unreadable(String),
 }
 
-/// Lock files of git that nobody has touched for some seconds: whatever made them was most likely killed, and git refuses
+/// Lock files of git untouched for some seconds: the process that made them was most likely killed, and git refuses
 /// its work until they are removed.
 pub fn left_locks(repo: &Repository) -> Vec<std::path::PathBuf> {
     let own = ["index.lock", "HEAD.lock"].map(|name| repo.git_dir().join(name));

@@ -44,7 +44,7 @@ impl<'a> PathRemover<'a> {
         Ok((left, removed))
     }
 
-    /// Goes through a tree with a stack of its own: how deep it is was decided by whoever made it.
+    /// Goes through a tree with a stack of its own: its author decided how deep it is.
     fn visit(&mut self, root: ObjectId) -> Result<DirectoryLeft, Error> {
         let mut stack = vec![self.open(root, Vec::new())?];
         let mut done: Option<DirectoryLeft> = None;

@@ -1,10 +1,9 @@
 //! Sharing by itself: saves are pushed in the background, and what cannot be pushed waits and is reported.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use super::{at, clone, save, shared};
+use super::{at, clone, save, script, shared};
 use crate::support::World;
 
 /// A world whose sessions are pushed to `origin` automatically.
@@ -40,13 +39,6 @@ fn until_failed(world: &World, times: u64) {
     });
 }
 
-fn script(world: &World, name: &str, text: &str) -> String {
-    let path = world.root().join(name);
-    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    path.to_str().unwrap().to_owned()
-}
-
 #[test]
 fn a_saved_session_reaches_the_elected_remote_and_no_other() {
     let world = automatic();
@@ -76,7 +68,7 @@ fn a_saved_session_reaches_the_elected_remote_and_no_other() {
         at(&world, "hub", "refs/checkpoints/auth") == tip
     });
     world.git(["-C", "../other", "for-each-ref"]).success().no_stdout();
-    // A session that nobody saved since is not published.
+    // A session without a save since then is not published.
     world.git(["config", "--unset", "checkpoint.autoPush"]).success();
     world.checkpoint(["start", "private"]).success();
     world.git(["config", "checkpoint.autoPush", "origin"]).success();

@@ -12,6 +12,8 @@ mod secrets;
 mod shapes;
 mod together;
 
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
 use crate::support::World;
 
 /// A repository `repo` with one commit, pushed to the bare repository `hub`, its remote `origin`.
@@ -30,6 +32,14 @@ fn shared() -> World {
     world.git(["remote", "add", "origin", "../hub"]).success();
     world.git(["push", "--quiet", "origin", "main"]).success();
     world
+}
+
+/// Writes a shell script next to the repository; its path.
+fn script(world: &World, name: &str, text: &str) -> String {
+    let path = world.root().join(name);
+    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
 }
 
 /// Clones the hub to a directory of the world and goes there.

@@ -60,7 +60,7 @@ fn the_first_refusal_proposes_a_namespace_and_its_commands_work() {
     assert_eq!(at(&world, "hub", "refs/heads/checkpoints/auth"), tip);
     assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), "");
     world.checkpoint(["push"]).success().stdout_has("Up to date: auth");
-    // Somebody who set nothing finds it, resumes it, and is told the same at the first push.
+    // Somebody who set nothing finds it, resumes it, and gets the same hint at the first push.
     clone(&world, "bob");
     world.checkpoint(["fetch"]).success().stdout_has("new       auth");
     no_quarantine(&world);

@@ -1,24 +1,16 @@
 //! What a push refuses, what a remote refuses, and remotes that end in the middle.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::{at, clone, no_quarantine, save, shared};
+use super::{at, clone, no_quarantine, save, script, shared};
 use crate::support::{Spawned, World};
 
-/// A token of a well-known form, put together so that it does not be in this file.
+/// A token of a well-known form, put together so that it does not stand in this file.
 fn token() -> String {
     format!("ghp_{}", "q7Zs2Lx9Rw4Tb8Nd1Kf6Hj3Mv5Pc0YgUaEo1")
-}
-
-fn script(world: &World, name: &str, text: &str) -> String {
-    let path = world.root().join(name);
-    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    path.to_str().unwrap().to_owned()
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn sessions_are_kept_shared_and_resumed_without_the_repository() {
         within(&world, line).success();
     }
     within(&world, &["push", "origin", "s"]).success();
-    // Another clone goes on with it.
+    // Another clone continues it.
     remote_of(&world, "0:0");
     world.git(["clone", "--quiet", "../there.git", "../other"]).success();
     world.enter("other");

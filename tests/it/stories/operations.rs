@@ -320,7 +320,7 @@ fn a_merge_cherry_pick_or_revert_is_set_up_again() {
         assert_eq!(said(&world), clean, "{name}");
         world.checkpoint(["redo"]).success();
         assert_eq!(said(&world), before, "{name}");
-        // git goes on from there as if nothing had been.
+        // git continues from there as if nothing had happened.
         let heads = world.git_line(["rev-parse", case.kept[0]]);
         world.file("f", "both\n");
         world.git(["add", "--all"]).success();

@@ -137,7 +137,7 @@ fn a_page_shows_follows_and_acts() {
         line.clear();
         events.read_line(&mut line).unwrap();
     }
-    // The first look is what changes are told against.
+    // Changes are reported against the first look.
     std::thread::sleep(Duration::from_millis(900));
     world.file("notes.txt", "changed\n");
     world.checkpoint(["save", "-q", "-m", "second"]).success();
@@ -278,7 +278,7 @@ fn the_interface_ends_with_its_terminal() {
         if begun.elapsed() > Duration::from_secs(20) {
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!("it goes on without a terminal");
+            panic!("it runs on without a terminal");
         }
         std::thread::sleep(Duration::from_millis(20));
     }

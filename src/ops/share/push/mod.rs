@@ -52,7 +52,7 @@ pub struct PushRequest {
     pub dry_run: bool,
     /// Whether secrets may be published.
     pub allow_secrets: bool,
-    /// Whether nobody is there to be told: no session is renamed.
+    /// Whether it runs without a user: no session is renamed.
     pub unattended: bool,
 }
 
