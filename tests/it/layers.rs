@@ -631,13 +631,8 @@ fn faults(file: &str, source: &str, crates: &BTreeSet<String>) -> Vec<String> {
 /// Names of the dependencies as written in code, from cargo: the name of a library may differ from that of its package.
 fn dependencies() -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
-        .args([
-            "metadata",
-            "--format-version=1",
-            "--offline",
-            "--locked",
-            "--manifest-path",
-        ])
+        // A build fetches the crates of its own system; the list needs those of all, so this may fetch the rest once.
+        .args(["metadata", "--format-version=1", "--locked", "--manifest-path"])
         .arg(root().join("Cargo.toml"))
         .output()
         .unwrap();
