@@ -80,16 +80,19 @@ pub(super) struct Args {
     #[arg(short = 'a', long, conflicts_with = "remotes")]
     all: bool,
     /// List deleted sessions, which 'undelete' brings back
-    #[arg(long, conflicts_with_all = ["remotes", "all", "format"])]
+    #[arg(long, conflicts_with_all = ["remotes", "all", "format", "trust"])]
     trash: bool,
     /// Show how much each session takes in the object store, which takes time
     #[arg(long)]
     size: bool,
+    /// Check the signature of each session's latest checkpoint, and show who signed it
+    #[arg(long)]
+    trust: bool,
     /// List the sessions of all repositories in which you saved some
     #[arg(long, conflicts_with_all = ["trash"])]
     all_repos: bool,
     /// List autosaves; 'resume' and 'restore' take their ids
-    #[arg(long, conflicts_with_all = ["remotes", "all", "format", "trash", "size", "all_repos"])]
+    #[arg(long, conflicts_with_all = ["remotes", "all", "format", "trash", "size", "trust", "all_repos"])]
     autosaves: bool,
     #[command(flatten)]
     form: FormatArg,
@@ -193,6 +196,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if args.size {
         weigh(context, &scene, &mut view.sessions)?;
     }
+    if args.trust {
+        check(&scene, &mut view.sessions)?;
+    }
     if context.ui.options().json {
         return context.ui.json(&view);
     }
@@ -259,6 +265,18 @@ fn weigh(context: &Context, scene: &Scene<'_>, rows: &mut [SessionRow]) -> Resul
     Ok(())
 }
 
+/// Checks the signatures of the latest checkpoints, all with one run of git.
+fn check(scene: &Scene<'_>, rows: &mut [SessionRow]) -> Result<(), CommandError> {
+    let (rows, ids): (Vec<_>, Vec<_>) = rows
+        .iter_mut()
+        .filter_map(|row| row.id.clone().map(|id| (row, id)))
+        .unzip();
+    for (row, signature) in rows.into_iter().zip(super::show::signatures(scene, &ids)?) {
+        row.signature = signature;
+    }
+    Ok(())
+}
+
 /// The sessions of all repositories of the user, the latest first.
 fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let dates = args.date.style(context)?;
@@ -273,6 +291,9 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
         let mut rows: Vec<SessionRow> = list::sessions(&scene, &filter)?.into_iter().map(row).collect();
         if args.size {
             weigh(context, &scene, &mut rows)?;
+        }
+        if args.trust {
+            check(&scene, &mut rows)?;
         }
         for mut row in rows {
             row.repository = Some(directory.display().to_string());
@@ -465,6 +486,7 @@ pub(super) fn row(row: SessionSummaryRow) -> SessionRow {
         verified: false,
         repository: None,
         size: None,
+        signature: None,
     };
     match row.tip {
         Err(broken) => view.damage = Some(broken.to_string()),

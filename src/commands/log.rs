@@ -75,6 +75,9 @@ pub(super) struct Args {
     /// Show how much each checkpoint changed the files
     #[arg(long, conflicts_with_all = ["graph", "format", "oneline", "notes", "patch"])]
     stat: bool,
+    /// Check the signature of each checkpoint, and show who signed it
+    #[arg(long, conflicts_with_all = ["graph", "oneline", "notes", "patch", "stat", "pathspecs"])]
+    trust: bool,
     #[command(flatten)]
     pathspecs: Pathspecs,
     #[command(flatten)]
@@ -121,12 +124,21 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let mut checkpoints = Vec::new();
     let (limit, since) = (args.limit, args.since.as_deref());
     let log = list::log(&scene, selector.as_ref(), limit, since, |entry| {
-        if as_table {
+        if as_table && !args.trust {
             table.row(&row(entry));
         } else {
             checkpoints.push(row(entry));
         }
     })?;
+    if args.trust {
+        let ids: Vec<_> = checkpoints.iter().map(|row| row.id.clone()).collect();
+        for (row, signature) in checkpoints.iter_mut().zip(super::show::signatures(&scene, &ids)?) {
+            row.signature = signature;
+        }
+        if as_table {
+            checkpoints.drain(..).for_each(|row| table.row(&row));
+        }
+    }
     let view = CheckpointLog {
         schema: "git-checkpoint.log/1",
         session: log.session,
@@ -465,5 +477,6 @@ pub(super) fn row(entry: CheckpointCommit) -> LogRow {
         merged,
         verified: false,
         patch: None,
+        signature: None,
     }
 }

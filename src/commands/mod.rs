@@ -180,6 +180,7 @@ macro_rules! commands {
 
         impl Command {
             fn run(self, context: &mut Context) -> Result<(), CommandError> {
+                os::ask_at_terminal(context.ui.can_ask());
                 match self {
                     $(Self::$variant(args) => $run(args, context),)*
                 }

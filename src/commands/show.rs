@@ -10,9 +10,14 @@ use super::{
     record,
 };
 use crate::{
-    ops::{contents, fork, show},
-    render::checkpoint::{Author, CheckpointView},
-    store::{checkpoint::oid, patch::PatchFormat},
+    model::id::Oid,
+    ops::{Scene, contents, fork, show},
+    render::checkpoint::{Author, CheckpointView, SignatureView},
+    store::{
+        checkpoint::{object_id, oid},
+        patch::PatchFormat,
+        signature::{self, CommitSignature},
+    },
 };
 
 /// Show a checkpoint: its record and changed files
@@ -45,6 +50,17 @@ pub(super) struct Args {
     all: bool,
     #[command(flatten)]
     date: DateArg,
+}
+
+/// The signatures of commits for lists, in which what is not signed is listed as well.
+pub(super) fn signatures(scene: &Scene<'_>, ids: &[Oid]) -> Result<Vec<Option<SignatureView>>, CommandError> {
+    let commits: Vec<_> = ids.iter().map(object_id).collect();
+    let found = signature::check(scene.repo, &commits)?;
+    let view = |(id, commit): (&Oid, _)| {
+        let of: &CommitSignature = found.get(commit)?;
+        Some(SignatureView::of(id.clone(), of.verdict.word(), &of.signer, &of.key))
+    };
+    Ok(ids.iter().zip(&commits).map(view).collect())
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -91,6 +107,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             record::name_sessions(point, &explored);
         }
     }
+    let signature = signature::of_commit(scene.repo, checkpoint.entry.id)?;
     let view = CheckpointView {
         schema: "git-checkpoint.show/1",
         id,
@@ -102,6 +119,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             name: &checkpoint.entry.author,
             email: &checkpoint.entry.email,
         },
+        signature: signature.as_ref().map(|found| {
+            let (signer, key) = (&found.signer, &found.key);
+            SignatureView::of(oid(checkpoint.entry.id), found.verdict.word(), signer, key)
+        }),
+        signed: signature.as_ref().map(CommitSignature::words),
         partial: shown.lists.is_partial(),
         skipped: shown.lists.skipped.iter().map(Into::into).collect(),
         changes: &shown.changes,

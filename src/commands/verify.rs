@@ -1,5 +1,7 @@
 //! `verify`: what is damaged, where, and what to do.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::{
@@ -9,8 +11,9 @@ use super::{
     opening::{self, IdentityArgs},
 };
 use crate::{
-    ops::verify::{self, Issue, REWRITTEN, VerifyReport},
+    ops::verify::{self, Issue, REWRITTEN, SIGNATURE, VerifyReport},
     render::{
+        checkpoint::SignatureView,
         count::CountedNoun,
         slot::Slot,
         text::{Text, TextLine},
@@ -93,6 +96,11 @@ fn json_of(report: &VerifyReport) -> serde_json::Value {
         "checkpoints": report.checkpoints,
         "objects": report.objects,
         "promised": report.promised,
+        "signatures": report
+            .signatures
+            .iter()
+            .map(|(id, signature)| SignatureView::of(oid(*id), signature.verdict.word(), &signature.signer, &signature.key))
+            .collect::<Vec<_>>(),
     })
 }
 
@@ -111,11 +119,30 @@ fn text(report: &VerifyReport) -> Text {
         );
     }
     text.push(line);
+    let mut signatures = BTreeMap::<String, usize>::new();
+    for (_, signature) in &report.signatures {
+        *signatures.entry(signature.words()).or_default() += 1;
+    }
+    for (words, count) in &signatures {
+        text.push(TextLine::plain(format!(
+            "  {}: {words}",
+            CountedNoun::new(*count, "checkpoint")
+        )));
+    }
+    let unsigned = report.checkpoints.saturating_sub(report.signatures.len());
+    if !signatures.is_empty() && unsigned > 0 {
+        text.push(TextLine::plain(format!(
+            "  {}: not signed",
+            CountedNoun::new(unsigned, "checkpoint")
+        )));
+    }
     if report.is_valid() {
         text.push(TextLine::new().with(Slot::Good, "No damage found."));
     }
     for issue in &report.issues {
-        let word = if issue.problem == REWRITTEN {
+        let word = if issue.problem == SIGNATURE {
+            "bad  "
+        } else if issue.problem == REWRITTEN {
             "rewritten  "
         } else {
             "damaged  "
@@ -155,6 +182,10 @@ fn remedy(issue: &Issue) -> String {
             )
         }
         (REWRITTEN, _) => "let its documents name the rewritten commits: git checkpoint repair".to_owned(),
+        (SIGNATURE, _) => {
+            let id = issue.checkpoint.map_or_else(String::new, |id| oid(id).to_string());
+            format!("see what git says, and do not trust it: git verify-commit -v {id}")
+        }
         ("newer", _) => "a newer git-checkpoint wrote it; update this one to read it".to_owned(),
         (_, Some(_)) if !issue.latest => {
             "an older checkpoint is damaged and cannot be repaired; the latest is intact, and saving continues from it"

@@ -20,12 +20,16 @@ use crate::{
         objects::ObjectProblem,
         refs::{self, RefDamage},
         rewrite, session,
+        signature::{self, CommitSignature, SignatureVerdict},
         walk::ObjectWalk,
     },
 };
 
 /// The problem of a checkpoint whose commits another tool rewrote. Nothing of it is missing.
 pub const REWRITTEN: &str = "rewritten";
+
+/// The problem of a checkpoint whose signature is bad.
+pub const SIGNATURE: &str = "signature";
 
 /// Findings.
 #[derive(Debug, Default)]
@@ -38,6 +42,8 @@ pub struct VerifyReport {
     pub objects: usize,
     /// Objects that a partial clone has not fetched; no damage.
     pub promised: usize,
+    /// The signatures of the checkpoints that have one, from new to old.
+    pub signatures: Vec<(ObjectId, CommitSignature)>,
     /// Everything that is wrong, in the order of sessions and from new to old.
     pub issues: Vec<Issue>,
 }
@@ -52,7 +58,7 @@ impl VerifyReport {
     pub fn is_recoverable(&self) -> bool {
         self.issues
             .iter()
-            .all(|issue| issue.problem == "pack" || issue.good.is_some())
+            .all(|issue| issue.problem == "pack" || issue.problem == SIGNATURE || issue.good.is_some())
     }
 }
 
@@ -107,6 +113,7 @@ pub fn verify(
         }
     }
     check.packs();
+    check.signatures()?;
     Ok(check.report)
 }
 
@@ -121,6 +128,8 @@ struct VerifyRun<'a, 'p> {
     /// Directories of steps that were read.
     steps: HashSet<Oid>,
     gaps: Option<HashSet<Digest>>,
+    /// Checkpoints whose signatures are to be checked, with their sessions.
+    signed: Vec<(String, ObjectId)>,
     progress: &'p mut dyn FnMut(usize),
 }
 
@@ -134,6 +143,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
             merged_seen: HashSet::new(),
             steps: HashSet::new(),
             gaps: None,
+            signed: Vec::new(),
             progress,
         })
     }
@@ -169,6 +179,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
                 break;
             };
             self.merged_seen.insert(id);
+            self.signed.push((name.to_owned(), id));
             self.report.checkpoints += 1;
             (self.progress)(self.report.checkpoints);
             let before = self.report.issues.len();
@@ -189,6 +200,31 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
             issue.good = good;
             issue.latest = good != Some(tip);
         }
+    }
+
+    /// The signatures of all checkpoints that were looked at. A bad one says that somebody made another commit of it.
+    fn signatures(&mut self) -> Result<(), Error> {
+        let all = std::mem::take(&mut self.signed);
+        let ids: Vec<_> = all.iter().map(|(_, id)| *id).collect();
+        let mut found = signature::check(self.scene.repo, &ids)?;
+        for (session, id) in all {
+            let Some(signature) = found.remove(&id) else { continue };
+            if signature.verdict == SignatureVerdict::Bad {
+                self.report.issues.push(Issue {
+                    session,
+                    checkpoint: Some(id),
+                    path: None,
+                    problem: SIGNATURE,
+                    message: signature.words(),
+                    good: None,
+                    latest: false,
+                });
+            }
+            if signature.verdict != SignatureVerdict::Unsigned {
+                self.report.signatures.push((id, signature));
+            }
+        }
+        Ok(())
     }
 
     /// The next chain that was merged in and not looked at yet.

@@ -38,6 +38,7 @@ mod support;
 mod symlink;
 pub mod terminal;
 mod thread_placement;
+mod tool;
 pub mod trace;
 mod unsynced;
 mod worker;
@@ -74,6 +75,7 @@ pub use scratch::scratch_file;
 pub use support::{sync, sync_data, sync_path};
 pub use symlink::symlink_on_the_way;
 pub use thread_placement::spawn_worker;
+pub use tool::{ToolOutput, ask_at_terminal, can_ask_at_terminal, run_tool};
 pub use unsynced::{Watermark, sync_all};
 pub use worker::{leave_terminal, run_alone, run_for};
 

@@ -41,6 +41,11 @@ pub struct CheckpointView<'a> {
     pub parents: Vec<Oid>,
     /// Who saved it.
     pub author: Author<'a>,
+    /// Its signature; null where it is not signed.
+    pub signature: Option<SignatureView>,
+    /// Its signature in words.
+    #[serde(skip)]
+    pub signed: Option<String>,
     /// Whether something that was to be captured was not.
     pub partial: bool,
     /// The paths that are not in it.
@@ -57,6 +62,49 @@ pub struct CheckpointView<'a> {
     /// Whether to show every item of every list.
     #[serde(skip)]
     pub all: bool,
+}
+
+/// The signature of a checkpoint's commit.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SignatureView {
+    /// The commit.
+    pub id: Oid,
+    /// `good`; `untrusted`, `expired`, `expired-key` and `revoked-key` fit the commit as well; `bad`; `unchecked`;
+    /// `unsigned`, in lists.
+    pub verdict: &'static str,
+    /// Who signed, as the key says.
+    pub signer: String,
+    /// The key, or its fingerprint.
+    pub key: String,
+}
+
+impl SignatureView {
+    /// The view of a signature.
+    pub fn of(id: Oid, verdict: &'static str, signer: &str, key: &str) -> Self {
+        Self {
+            id,
+            verdict,
+            signer: signer.to_owned(),
+            key: key.to_owned(),
+        }
+    }
+
+    /// One short line, for a table.
+    pub fn line(&self) -> TextLine {
+        let text = match (self.verdict, self.signer.as_str()) {
+            (verdict, "") => verdict.to_owned(),
+            (verdict, signer) => format!("{verdict}: {signer}"),
+        };
+        TextLine::new().with(self.slot(), text)
+    }
+
+    fn slot(&self) -> Slot {
+        match self.verdict {
+            "good" => Slot::Good,
+            "bad" => Slot::Bad,
+            _ => Slot::Caution,
+        }
+    }
 }
 
 /// A name with its address.
@@ -103,6 +151,9 @@ impl CheckpointView<'_> {
         }
         let author = format!("{} <{}>", self.author.name, self.author.email);
         header("Author", TextLine::new().with(Slot::Person, author));
+        if let (Some(view), Some(words)) = (&self.signature, &self.signed) {
+            header("Signed", TextLine::new().with(view.slot(), words));
+        }
         if let Some(remote) = self.fetched_from {
             header(
                 "Fetched",

@@ -123,6 +123,7 @@ mod tests {
             merged: None,
             verified: false,
             patch: None,
+            signature: None,
         }
     }
 

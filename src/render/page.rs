@@ -365,6 +365,7 @@ mod tests {
                 verified: false,
                 repository: None,
                 size: None,
+                signature: None,
             }],
         };
         let item = MenuItem {

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{
     age::DateStyle,
+    checkpoint::SignatureView,
     count::ByteSize,
     slot::Slot,
     table::{TableColumn, TextTable},
@@ -65,6 +66,9 @@ pub struct SessionRow {
     /// Bytes on disk of what only sessions have, with `--size`; objects that sessions share count for each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
+    /// The signature of its latest checkpoint, with `--trust`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<SignatureView>,
 }
 
 impl SessionTable {
@@ -86,6 +90,7 @@ impl SessionTable {
             TableColumn::left("BY"),
             TableColumn::left("BRANCH").flexible(6),
             TableColumn::right("SIZE"),
+            TableColumn::left("TRUST").flexible(10),
             TableColumn::left("REPOSITORY").flexible(10),
             TableColumn::left("SUMMARY").flexible(10),
         ]);
@@ -124,6 +129,7 @@ impl SessionTable {
                 TextLine::new().with(Slot::Person, by),
                 TextLine::new().with(Slot::Branch, row.branch.as_deref().unwrap_or("-")),
                 TextLine::plain(row.size.map(|size| ByteSize(size).to_string()).unwrap_or_default()),
+                row.signature.as_ref().map(SignatureView::line).unwrap_or_default(),
                 TextLine::new().with(Slot::Path, row.repository.as_deref().unwrap_or_default()),
                 TextLine::plain(summary),
             ]);
@@ -186,6 +192,9 @@ pub struct LogRow {
     /// The files that it changed as a patch, with `--patch`; null where it has no files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
+    /// Its signature, with `--trust`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<SignatureView>,
 }
 
 /// The table of a log. Takes rows one by one, so that a long log is not held in memory twice.
@@ -204,6 +213,7 @@ impl<'d> LogTable<'d> {
             TableColumn::left("WHEN"),
             TableColumn::left("KIND"),
             TableColumn::left("BY"),
+            TableColumn::left("TRUST").flexible(10),
             TableColumn::left("SUMMARY").flexible(10),
         ]);
         Self { table, dates, now }
@@ -227,6 +237,7 @@ impl<'d> LogTable<'d> {
             TextLine::new().with(Slot::Date, self.dates.show(row.at, self.now)),
             TextLine::plain(row.kind.unwrap_or("-")),
             TextLine::new().with(Slot::Person, row.agent.as_ref().unwrap_or(&row.author)),
+            row.signature.as_ref().map(SignatureView::line).unwrap_or_default(),
             summary,
         ]);
     }

@@ -130,6 +130,7 @@ impl ViewSource for NotingSource {
             verified: false,
             repository: None,
             size: None,
+            signature: None,
         };
         let table = SessionTable {
             schema: "git-checkpoint.list/1",
@@ -154,6 +155,7 @@ impl ViewSource for NotingSource {
             merged: None,
             verified: false,
             patch: None,
+            signature: None,
         };
         Ok(CheckpointLog {
             schema: "git-checkpoint.log/1",

@@ -15,12 +15,15 @@ use gix::{
 };
 
 use super::{Error, Kind, ObjectId, Repository, Signature, Time, objects::Writer};
-use crate::model::{
-    document::{self, CheckpointKind, Document},
-    id::{Digest, Oid},
-    list::Lists,
-    message::{self, Trailers},
-    time::Timestamp,
+use crate::{
+    model::{
+        document::{self, CheckpointKind, Document},
+        id::{Digest, Oid},
+        list::Lists,
+        message::{self, Trailers},
+        time::Timestamp,
+    },
+    os,
 };
 
 pub use load::{load, load_compared};
@@ -302,7 +305,8 @@ pub fn write(
     let blob = writer.write(Kind::Blob, &bytes)?;
     let tree = write_root(writer, siblings, blob)?;
     let message = message::encode(document, partial, &digest, writer.subject_template());
-    let id = write_commit(writer, tree, parents, people, &message)?;
+    let commit = commit(tree, parents, people, &message);
+    let id = write_signed(writer, commit, people, document)?;
     Ok(WrittenCheckpoint {
         id,
         digest,
@@ -324,7 +328,26 @@ fn write_commit(
     people: &People,
     message: &str,
 ) -> Result<ObjectId, Error> {
-    let commit = Commit {
+    writer.write(Kind::Commit, &encoded(&commit(tree, parents, people, message)))
+}
+
+/// Writes a commit with the signature that the settings ask for. What is made for a moment and never shared needs none,
+/// and nobody is asked for a passphrase because of something that happens automatically.
+fn write_signed(writer: &Writer, mut commit: Commit, people: &People, document: &Document) -> Result<ObjectId, Error> {
+    use CheckpointKind as Of;
+    let can_ask = match document.kind {
+        Of::Autosave | Of::Safety => return writer.write(Kind::Commit, &encoded(&commit)),
+        Of::Commit | Of::Event | Of::Turn | Of::Edit => false,
+        _ => os::can_ask_at_terminal(),
+    };
+    if let Some((header, signature)) = writer.sign(&encoded(&commit), &people.committer, can_ask) {
+        commit.extra_headers.push((header.into(), signature.into()));
+    }
+    writer.write(Kind::Commit, &encoded(&commit))
+}
+
+fn commit(tree: ObjectId, parents: Vec<ObjectId>, people: &People, message: &str) -> Commit {
+    Commit {
         tree,
         parents: parents.into(),
         author: people.author.clone(),
@@ -332,8 +355,7 @@ fn write_commit(
         encoding: None,
         message: message.into(),
         extra_headers: Vec::new(),
-    };
-    writer.write(Kind::Commit, &encoded(&commit))
+    }
 }
 
 pub(super) fn write_tree(

@@ -51,6 +51,7 @@ pub mod rewrite;
 pub mod scan;
 pub mod scratch;
 pub mod session;
+pub mod signature;
 pub mod spill;
 pub mod steps;
 pub mod transcripts;

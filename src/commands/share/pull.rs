@@ -20,6 +20,7 @@ use crate::{
         },
     },
     render::{
+        checkpoint::SignatureView,
         count::CountedNoun,
         slot::Slot,
         text::{Text, TextLine},
@@ -260,6 +261,9 @@ pub(in crate::commands) fn text_of(pulled: &PulledSession) -> Text {
     line.push(Slot::Id, oid(pulled.id).short());
     line.push(Slot::Plain, format!(" from {}{more}, latest by ", pulled.remote));
     line.push(Slot::Person, &pulled.author);
+    if let Some(signature) = &pulled.signature {
+        line.push(Slot::Plain, format!(", {}", signature.words()));
+    }
     text.push(line);
     if let PullOutcome::Parted { tail, fork, ours, .. } = &pulled.outcome {
         let mut line = TextLine::plain("  ");
@@ -300,6 +304,9 @@ pub(in crate::commands) fn json_of(pulled: &PulledSession) -> Value {
         "before": pulled.before.map(oid),
         "result": result,
         "author": pulled.author,
+        "signature": pulled.signature.as_ref().map(|found| {
+            SignatureView::of(oid(pulled.id), found.verdict.word(), &found.signer, &found.key)
+        }),
         "tail": tail,
         "fork": fork.map(oid),
         "current": pulled.current,

@@ -109,7 +109,8 @@ impl SaveAttempt<'_> {
             digest: written.digest.clone(),
             checkpoint: None,
         };
-        let (document, mut written_save) = self.write(writer, subject, &before, start.folded, &Siblings::default())?;
+        let prepared = self.prepare(writer, subject, &before, start.folded, &Siblings::default())?;
+        let (document, mut written_save) = self.write(writer, prepared)?;
         written_save.needs.extend(written.needs);
         Ok(ComposedCheckpoint {
             name,
@@ -146,8 +147,8 @@ impl SaveAttempt<'_> {
         let before = Predecessor::from(chosen);
         let (siblings, _) =
             checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
-        let (document, written) = self.write(writer, subject, &before, folded, &siblings)?;
-        let exported = self.without_exports(writer, &document, &tip.document)?;
+        let prepared = self.prepare(writer, subject, &before, folded, &siblings)?;
+        let exported = self.without_exports(writer, &prepared.document, &tip.document)?;
         if !self.request.allow_empty && self.changes_nothing(&exported, &tip.document, stood) {
             let mut receipt = self.receipt(chosen.name.clone(), tip.document.clone(), chosen.why.into());
             // What the checkpoint does not hold may have changed even so.
@@ -159,6 +160,7 @@ impl SaveAttempt<'_> {
             receipt.parent = tip.previous();
             return Ok(Err(receipt));
         }
+        let (document, written) = self.write(writer, prepared)?;
         Ok(Ok(ComposedCheckpoint {
             name: chosen.name.clone(),
             document,

@@ -19,7 +19,7 @@ use crate::{
         record::Attachment,
     },
     store::{
-        Kind as ObjectKind,
+        Kind as ObjectKind, ObjectId,
         checkpoint::{self, Siblings},
         objects::Writer,
         restored, steps,
@@ -30,16 +30,24 @@ use crate::{
 /// A file of the session log is full at this many bytes: some thousand lines, rewritten with each save that adds to it.
 const LOG_CHUNK: usize = 128 << 10;
 
+/// A checkpoint whose parts are written, without its commit.
+pub(super) struct PreparedCheckpoint {
+    /// The document, complete.
+    pub(super) document: Document,
+    siblings: Siblings,
+    parents: Vec<ObjectId>,
+}
+
 impl SaveAttempt<'_> {
-    /// Writes the document and its commit.
-    pub(super) fn write(
+    /// Writes everything but the document and its commit, which is made, and signed, only of something new.
+    pub(super) fn prepare(
         &self,
         writer: &Writer,
         subject: Subject,
         before: &Predecessor<'_>,
         folded: std::collections::BTreeMap<String, u64>,
         previous: &Siblings,
-    ) -> Result<(Document, checkpoint::WrittenCheckpoint), Error> {
+    ) -> Result<PreparedCheckpoint, Error> {
         let request = self.request;
         let mut document = compose::document(self.scene, subject.session, request.kind, self.present.facts.clone());
         if request.operation_ends {
@@ -85,6 +93,25 @@ impl SaveAttempt<'_> {
             self.people,
         )?;
         let parents = [Some(before.id), snapshot].into_iter().flatten().collect();
+        document.trees = siblings.named();
+        Ok(PreparedCheckpoint {
+            document,
+            siblings,
+            parents,
+        })
+    }
+
+    /// Writes the document and its commit.
+    pub(super) fn write(
+        &self,
+        writer: &Writer,
+        prepared: PreparedCheckpoint,
+    ) -> Result<(Document, checkpoint::WrittenCheckpoint), Error> {
+        let PreparedCheckpoint {
+            mut document,
+            siblings,
+            parents,
+        } = prepared;
         let partial = compose::is_partial(self.present);
         let written = checkpoint::write(writer, &mut document, partial, &siblings, parents, self.people)?;
         Ok((document, written))

@@ -17,6 +17,7 @@ use crate::{
         ObjectId,
         checkpoint::{self, Checkpoint, DOCUMENT, object_id},
         incoming::{Checker, TreeLimits},
+        signature,
     },
     worktree::snapshot,
 };
@@ -57,6 +58,17 @@ impl<'a> FetchCheck<'a> {
         let mut waiting = vec![(tip, None)];
         while let Some((tip, after)) = waiting.pop() {
             self.chain(tip, after, &mut found, &mut waiting)?;
+        }
+        if self.scene.settings.require_signed {
+            let mut new: Vec<_> = found.difference(&self.good).copied().collect();
+            new.sort();
+            let bad = signature::first_untrusted(self.scene.repo, &new).map_err(|error| error.to_string())?;
+            if let Some((id, words)) = bad {
+                let id = id.to_hex_with_len(8);
+                return Err(format!(
+                    "checkpoint {id}: {words}, and checkpoint.requireSigned asks for a trusted one"
+                ));
+            }
         }
         self.good.extend(found);
         Ok(())

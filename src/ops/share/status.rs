@@ -11,7 +11,7 @@ use crate::{
         checkpoint::{self, Checkpoint},
         refs,
         remote::{self, Remote},
-        session,
+        session, signature,
     },
 };
 
@@ -152,6 +152,11 @@ pub fn foreign(scene: &Scene<'_>, name: Option<&ShortName>, checkpoint: &Checkpo
         .find_map(|entry| entry.message.strip_prefix(super::pull::PULLED));
     if let Some(remote) = pulled {
         return Some(format!("parts of it came from remote '{remote}'"));
+    }
+    if scene.settings.require_signed
+        && let Ok(Some((_, words))) = signature::first_untrusted(scene.repo, &[checkpoint.entry.id])
+    {
+        return Some(format!("it has no trusted signature: {words}"));
     }
     let document = &checkpoint.document;
     if document.host.is_empty() {

@@ -210,6 +210,8 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
             name: "ana",
             email: "a@b.c",
         },
+        signature: None,
+        signed: None,
         partial: false,
         skipped: Vec::new(),
         changes: &[],

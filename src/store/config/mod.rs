@@ -62,9 +62,13 @@ pub struct Settings {
     pub redact_rule: Vec<String>,
     /// Whether this repository is noted in the list of the user's repositories.
     pub repository_list: bool,
+    /// Whether only signed checkpoints are taken from remotes.
+    pub require_signed: bool,
     pub save_every: u64,
     pub save_on: Vec<String>,
     pub save_secrets: bool,
+    /// Whether checkpoints are signed.
+    pub sign: bool,
     /// Form of subjects that the program makes, with `%s` for the subject.
     pub subject_template: String,
     pub transcripts: TranscriptExtent,
@@ -134,8 +138,10 @@ impl Settings {
             redact,
             redact_allow: found.list("redactAllow")?,
             redact_rule: found.list("redactRule")?,
+            require_signed: found.last("requireSigned", word)? == "on",
             save_every: found.last("saveEvery", |value, _| size(value))?,
             save_on: found.list("saveOn")?,
+            sign: found.last("sign", word)? == "on",
             subject_template: found.last("subjectTemplate", template)?,
             save_secrets: found.last("saveSecrets", word)? == "on",
             transcripts: match found.last("transcripts", word)?.as_str() {
@@ -156,6 +162,11 @@ fn hides_untracked(repo: &Repository) -> bool {
         let no = ["no", "false", "off", "0"];
         no.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
     })
+}
+
+/// Whether checkpoints are signed; a value that cannot be used is reported by [`Settings::read`].
+pub fn signs(repo: &Repository) -> bool {
+    repo.config_snapshot().boolean("checkpoint.sign") == Some(true)
 }
 
 /// The form of subjects that the program makes; `None` where they stay as they are. One that cannot be used is reported

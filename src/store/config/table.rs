@@ -227,6 +227,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "note this repository's directory in your own list of repositories with sessions, for --all-repos",
     },
     Setting {
+        name: "requireSigned",
+        kind: SettingKind::Word(&["off", "on"]),
+        default: "off",
+        doc: "take from remotes only sessions whose new checkpoints have a good signature by a trusted key",
+    },
+    Setting {
         name: "saveEvery",
         kind: SettingKind::Count,
         default: "0",
@@ -249,6 +255,12 @@ pub const SETTINGS: &[Setting] = &[
         kind: SettingKind::Text,
         default: "",
         doc: "directory that sessions are kept in where the repository's own cannot be written, as in a sandbox",
+    },
+    Setting {
+        name: "sign",
+        kind: SettingKind::Word(&["off", "on"]),
+        default: "off",
+        doc: "sign checkpoints as git signs commits, by gpg.format and user.signingKey",
     },
     Setting {
         name: "subjectTemplate",

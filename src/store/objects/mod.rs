@@ -30,8 +30,8 @@ use flate2::{Compression, Crc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::{Error, Repository, config, paths};
-use crate::os::{CleanupFailure, Sharing, trace};
+use super::{Error, Repository, Signature, config, paths, signature::Signer};
+use crate::os::{self, CleanupFailure, Sharing, trace};
 use body::Body;
 pub use consolidate::{ConsolidationOutcome, consolidate};
 pub(super) use loose::{damaged_loose, own as own_loose};
@@ -56,6 +56,7 @@ pub struct Writer {
     target: WriteTarget,
     kept: Mutex<ObjectCache>,
     subjects: Option<String>,
+    signer: Option<Mutex<Result<Signer, String>>>,
 }
 
 enum WriteTarget {
@@ -116,6 +117,8 @@ impl Writer {
             target: WriteTarget::Pack(Box::new(pack)),
             kept: Mutex::default(),
             subjects: config::subject_template(repo),
+            // Not everything that is written is signed, so it is no failure yet that this cannot be.
+            signer: config::signs(repo).then(|| Mutex::new(Signer::of(repo))),
         })
     }
 
@@ -129,12 +132,31 @@ impl Writer {
             target: WriteTarget::Memory,
             kept: Mutex::default(),
             subjects: config::subject_template(repo),
+            signer: None,
         }
     }
 
     /// Whether [`finish`](Self::finish) stores anything.
     pub fn is_durable(&self) -> bool {
         matches!(self.target, WriteTarget::Pack(_))
+    }
+
+    /// Signs the bytes of a commit, where that is asked for: the header for the signature, and the signature. Without one
+    /// the checkpoint is made all the same, with a notice, and nothing else of this operation is signed: what it waited for
+    /// once is not waited for a thousand times.
+    pub(super) fn sign(&self, commit: &[u8], committer: &Signature, can_ask: bool) -> Option<(&'static str, String)> {
+        let mut signer = lock(self.signer.as_ref()?);
+        let made = match &*signer {
+            Ok(of) => of
+                .sign(commit, committer, can_ask)
+                .map(|signature| (of.header(), signature)),
+            Err(why) => Err(why.clone()),
+        };
+        made.map_err(|why| {
+            os::notices::say(&format!("the checkpoint is not signed: {}", os::clause(&why)));
+            *signer = Err(why);
+        })
+        .ok()
     }
 
     /// The form of subjects that the program makes, where one is set.

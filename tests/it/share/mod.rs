@@ -10,6 +10,7 @@ mod provenance;
 mod refusing;
 mod secrets;
 mod shapes;
+mod signed;
 mod together;
 
 use std::{fs, os::unix::fs::PermissionsExt as _};

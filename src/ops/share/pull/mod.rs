@@ -24,6 +24,7 @@ use crate::{
         remote::Remote,
         scratch::Scratch,
         session,
+        signature::{self, CommitSignature},
     },
 };
 
@@ -66,6 +67,8 @@ pub struct PulledSession {
     pub outcome: PullOutcome,
     /// Who made the latest checkpoint.
     pub author: String,
+    /// Its signature; `None` where it is not signed.
+    pub signature: Option<CommitSignature>,
     /// Whether it is the current session of this working tree.
     pub current: bool,
     /// Warnings and clean-ups after the change.
@@ -176,6 +179,7 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
         None => bring_beside(scene, &remote, &name, &fetched.alike, planned)?,
     };
     pulled.fetched = Some(fetched);
+    pulled.signature = signature::of_commit(scene.repo, pulled.id)?;
     Ok(pulled)
 }
 
@@ -225,6 +229,7 @@ fn merge_diverged(
             merged: Box::new(merged),
         },
         author,
+        signature: None,
         current: current.is_some_and(|current| current.name == *name),
         aftermath,
     }))
@@ -435,6 +440,7 @@ impl PullAttempt<'_> {
             before: self.ours.map(|ours| ours.entry.id),
             outcome,
             author: now.entry.author.clone(),
+            signature: None,
             current: current.is_some_and(|current| current.name == *self.name),
             aftermath,
         }
