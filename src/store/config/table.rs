@@ -251,16 +251,16 @@ pub const SETTINGS: &[Setting] = &[
         doc: "save untracked files that are secrets by their content: private keys, credentials, .env with values",
     },
     Setting {
-        name: "store",
-        kind: SettingKind::Text,
-        default: "",
-        doc: "directory that sessions are kept in where the repository's own cannot be written, as in a sandbox",
-    },
-    Setting {
         name: "sign",
         kind: SettingKind::Word(&["off", "on"]),
         default: "off",
         doc: "sign checkpoints as git signs commits, by gpg.format and user.signingKey",
+    },
+    Setting {
+        name: "store",
+        kind: SettingKind::Text,
+        default: "",
+        doc: "directory that sessions are kept in where the repository's own cannot be written, as in a sandbox",
     },
     Setting {
         name: "subjectTemplate",
