@@ -363,6 +363,13 @@ fn the_record_comes_though_git_is_unwell() {
             .stdout_has("unknown")
             .stderr_has("was not made current");
     }
+    // Without the file git itself sees no repository; the hint's own command mends it.
+    fs::remove_file(world.path(".git/HEAD")).unwrap();
+    let out = world.checkpoint(["resume", "s"]).code(128).stderr().to_owned();
+    let hint = out.split_once("echo ").expect("the command that mends it").1;
+    let script = format!("echo {}", hint.lines().next().unwrap());
+    world.command("sh", ["-c", &script]).run().success();
+    world.checkpoint(["resume", "s"]).success().stdout_has("hello");
     fs::write(world.path(".git/HEAD"), head).unwrap();
     world.checkpoint(["resume", "s"]).success().stdout_lacks("unknown");
 }
