@@ -9,6 +9,7 @@ pub mod ancestry;
 pub mod autosave;
 pub mod bisect;
 pub mod blame;
+mod blob_batch;
 mod branching;
 pub mod change_stamp;
 pub mod chat;

@@ -10,6 +10,7 @@ use gix::objs::tree::EntryKind;
 
 use super::{
     Error, Kind, ObjectId, Repository,
+    blob_batch::BlobBatch,
     checkpoint::{self, Fault, Siblings, object_id},
     objects::Writer,
 };
@@ -33,6 +34,8 @@ type Chunks = Vec<(String, ObjectId)>;
 struct OpenFile {
     /// The chunks that stay.
     chunks: Chunks,
+    /// The chunks after them.
+    added: BlobBatch,
     /// The beginning of the next one.
     open: Vec<u8>,
 }
@@ -79,11 +82,8 @@ pub fn fold<'p>(
         file.append(writer, part.text.as_bytes())?;
         list[at] = part.info.clone();
     }
-    for (at, mut file) in files {
-        if !file.open.is_empty() {
-            file.close(writer)?;
-        }
-        all[at] = file.chunks;
+    for (at, file) in files {
+        all[at] = file.close(writer)?;
     }
     let directories = all.into_iter().enumerate().map(|(n, chunks)| (n.to_string(), chunks));
     let mut entries = Vec::new();
@@ -99,7 +99,7 @@ pub fn fold<'p>(
 fn opened(repo: &Repository, chunks: Chunks) -> Result<OpenFile, Fault> {
     let mut file = OpenFile {
         chunks,
-        open: Vec::new(),
+        ..OpenFile::default()
     };
     if let Some((_, last)) = file.chunks.last() {
         let last = checkpoint::read(repo, *last, Kind::Blob, "a chunk of a transcript")?;
@@ -115,18 +115,22 @@ impl OpenFile {
     fn append(&mut self, writer: &Writer, text: &[u8]) -> Result<(), Error> {
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             if !self.open.is_empty() && self.open.len() + line.len() > BYTES && self.open.ends_with(b"\n") {
-                self.close(writer)?;
+                self.added.push(writer, std::mem::take(&mut self.open))?;
             }
             self.open.extend_from_slice(line);
         }
         Ok(())
     }
 
-    fn close(&mut self, writer: &Writer) -> Result<(), Error> {
-        let name = format!("{:06}.jsonl", self.chunks.len());
-        self.chunks.push((name, writer.write(Kind::Blob, &self.open)?));
-        self.open.clear();
-        Ok(())
+    /// Stores what is open; gives all chunks.
+    fn close(mut self, writer: &Writer) -> Result<Chunks, Error> {
+        if !self.open.is_empty() {
+            self.added.push(writer, self.open)?;
+        }
+        for id in self.added.finish(writer)? {
+            self.chunks.push((format!("{:06}.jsonl", self.chunks.len()), id));
+        }
+        Ok(self.chunks)
     }
 }
 

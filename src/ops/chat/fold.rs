@@ -3,7 +3,7 @@
 
 use super::{
     super::{Error, Scene, ids, session_choice},
-    COUNTED, ChatChange, Length, SessionChat, TEXTS, compaction, is_near, stored, tokens,
+    COUNTED, ChatChange, Length, SessionChat, TEXTS, compaction, is_near, stored, tokens, tokens_of_each,
 };
 use crate::{
     model::{chat::Compaction, document::Document, id::Oid},
@@ -82,24 +82,6 @@ pub(in crate::ops) fn attach(
         stored::append(scene.repo, writer, previous, messages(), updates, document, siblings)?.map_err(damaged())?;
     length.messages += added.messages;
     length.bytes = (length.bytes + added.bytes).saturating_sub(added.replaced);
-    if added.messages > 0 || added.updates > 0 {
-        // A count represents the messages as they were.
-        let known = length.count.take().filter(|_| added.updates == 0);
-        if is_near(length.bytes, scene.settings.compact_at) {
-            let mut count = known.unwrap_or(0);
-            if known.is_none() {
-                let live = compaction(document).map_or(0, |compaction| compaction.messages);
-                let saved = SavedMessages::at(scene.repo, previous, saved).map_err(damaged())?;
-                saved
-                    .each(live, |_, message| {
-                        count += tokens(updates.get(&message.id).unwrap_or(&message));
-                        Ok(())
-                    })
-                    .map_err(damaged())?;
-            }
-            length.count = Some(messages().map(tokens).fold(count, u64::saturating_add));
-        }
-    }
     transcripts::fold(scene.repo, writer, pending.transcripts.iter(), document, siblings)?.map_err(damaged())?;
     for (name, text) in &pending.texts {
         if text.is_empty() {
@@ -108,6 +90,7 @@ pub(in crate::ops) fn attach(
             siblings.blob(name, writer.write(ObjectKind::Blob, text.as_bytes())?);
         }
     }
+    let mut is_counted = false;
     match change {
         ChatChange::Keep => {}
         ChatChange::Compact(prepared) => {
@@ -129,6 +112,7 @@ pub(in crate::ops) fn attach(
             rest.extend(added.filter(|(at, _)| *at >= from));
             if let Some(kept) = prepared.put(document, &rest) {
                 length = kept;
+                is_counted = true;
             }
         }
         ChatChange::ClearMessages | ChatChange::ClearAll => {
@@ -137,6 +121,7 @@ pub(in crate::ops) fn attach(
             document.chat = None;
             document.transcripts.clear();
             length = Length::default();
+            is_counted = true;
             let kept = compaction(document).filter(|_| *change == ChatChange::ClearMessages);
             document.compaction = kept.and_then(|kept| {
                 let kept = Compaction { messages: 0, ..kept };
@@ -147,6 +132,25 @@ pub(in crate::ops) fn attach(
                     siblings.remove(name);
                 }
             }
+        }
+    }
+    if !is_counted && (added.messages > 0 || added.updates > 0) {
+        // A count represents the messages as they were.
+        let known = length.count.take().filter(|_| added.updates == 0);
+        if is_near(length.bytes, scene.settings.compact_at) {
+            let mut count = known.unwrap_or(0);
+            if known.is_none() {
+                let live = compaction(document).map_or(0, |compaction| compaction.messages);
+                let saved = SavedMessages::at(scene.repo, previous, saved).map_err(damaged())?;
+                saved
+                    .each(live, |_, message| {
+                        count += tokens(updates.get(&message.id).unwrap_or(&message));
+                        Ok(())
+                    })
+                    .map_err(damaged())?;
+            }
+            let new: Vec<_> = messages().collect();
+            length.count = Some(tokens_of_each(&new).into_iter().fold(count, u64::saturating_add));
         }
     }
     if let Some(chat) = &mut document.chat {

@@ -1,5 +1,7 @@
 //! How long a chat is, known from bytes as long as they say that it is far from the limit, and counted only then.
 
+use std::borrow::Borrow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,6 +14,7 @@ use super::{
 };
 use crate::{
     model::{chat::Message, document::Document},
+    os::parallel_runs,
     tokens::PublishedEncoding,
 };
 
@@ -31,12 +34,17 @@ pub struct Length {
 }
 
 impl Length {
-    /// Length in a document; the default where the document has none that can be parsed.
+    /// Length in a document, without a count by another vocabulary; the default where the document has none that can be
+    /// parsed.
     pub fn of(document: &Document) -> Self {
         let tokens = document.tokens.clone();
-        tokens
+        let mut length: Self = tokens
             .and_then(|value| serde_json::from_value(value).ok())
-            .unwrap_or_default()
+            .unwrap_or_default();
+        if length.encoding.as_deref() != Some(COUNTED.name()) {
+            length.count = None;
+        }
+        length
     }
 
     /// The member of the document; `None` without a message.
@@ -51,6 +59,15 @@ pub const COUNTED: PublishedEncoding = PublishedEncoding::O200k;
 /// The tokens of a message in a request.
 pub fn tokens(message: &Message) -> u64 {
     COUNTED.count(&message.section())
+}
+
+/// The messages that a thread counts at a time.
+const RUN: usize = 16;
+
+/// The tokens of each of many messages in a request, counted by two threads.
+pub(super) fn tokens_of_each<M: Borrow<Message> + Sync>(messages: &[M]) -> Vec<u64> {
+    let count = |(): &mut (), run: &[M]| run.iter().map(|message| tokens(message.borrow())).collect();
+    parallel_runs(messages, RUN, || (), count)
 }
 
 /// A share of the limit from which on the live chat is counted exactly; below, its bytes bound it well enough.
@@ -113,11 +130,8 @@ pub(in crate::ops) fn standing(scene: &Scene<'_>, chosen: &SessionChoice) -> Res
     } else if bytes <= GLANCE || is_near(bytes, limit) {
         let waiting = stored::read(scene.repo, &document.session.id)?;
         let chat = SessionChat::new(scene, chosen.name.clone(), document.clone(), &waiting)?;
-        (out.tokens, out.exact) = (0, true);
-        chat.each(chat.live(), |_, message| {
-            out.tokens += tokens(&message);
-            Ok(())
-        })?;
+        let counts = chat.counts(chat.live())?;
+        (out.tokens, out.exact) = (counts.iter().map(|(count, _)| count).sum(), true);
     }
     Ok(out)
 }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     model::{
-        chat::{Compaction, Message},
+        chat::{Compaction, Message, Role},
         document::{Document, SessionStatus},
         json,
         name::ShortName,
@@ -36,6 +36,7 @@ pub(super) use add::{append, redacted};
 pub(super) use fold::{attach, carry};
 pub(super) use import::latest_states;
 pub(super) use length::standing;
+use length::tokens_of_each;
 pub use length::{COUNTED, ChatLength, Length, is_near, may_be_long, tokens};
 
 /// The texts next to a document that a chat needs.
@@ -229,25 +230,44 @@ impl<'r> SessionChat<'r> {
         if !is_near(out.bytes, limit) {
             return Ok(out);
         }
-        let known = saved
-            .count
-            .filter(|_| self.updates.is_empty())
-            .filter(|_| saved.encoding.as_deref() == Some(COUNTED.name()));
-        let mut count = known.unwrap_or(0);
+        let known = saved.count.filter(|_| self.updates.is_empty());
         let from = if known.is_some() {
             self.saved.messages
         } else {
             self.live()
         };
-        self.each(from, |_, message| {
-            count += tokens(&message);
-            Ok(())
-        })?;
-        out.count = Some(count);
+        let counts = self.counts(from)?;
+        out.count = Some(known.unwrap_or(0) + counts.iter().map(|(count, _)| count).sum::<u64>());
         out.encoding = Some(COUNTED.name().to_owned());
         Ok(out)
     }
+
+    /// The counts of all messages from a position on.
+    fn counts(&self, from: u64) -> Result<Vec<MessageCount>, Error> {
+        let mut counts = Vec::new();
+        let mut waiting: Vec<Message> = Vec::new();
+        let mut count = |waiting: &mut Vec<Message>| {
+            let roles = waiting.iter().map(|message| message.role);
+            counts.extend(tokens_of_each(waiting).into_iter().zip(roles));
+            waiting.clear();
+        };
+        self.each(from, |_, message| {
+            waiting.push(message);
+            if waiting.len() == COUNTED_TOGETHER {
+                count(&mut waiting);
+            }
+            Ok(())
+        })?;
+        count(&mut waiting);
+        Ok(counts)
+    }
 }
+
+/// The tokens and role of a message.
+type MessageCount = (u64, Role);
+
+/// The messages that are counted at a time, so that memory stays bounded.
+const COUNTED_TOGETHER: usize = 512;
 
 /// Why reading messages stopped.
 enum ReadStop {

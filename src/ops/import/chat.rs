@@ -142,7 +142,12 @@ impl ImportedChat {
 
     /// Puts the messages so far next to a document, and says in it how many and how long they are. A summary represents
     /// no more of them than there are: where a source says so, it had removed them.
-    pub(super) fn place(&self, writer: &Writer, document: &mut Document, siblings: &mut Siblings) -> Result<(), Error> {
+    pub(super) fn place(
+        &mut self,
+        writer: &Writer,
+        document: &mut Document,
+        siblings: &mut Siblings,
+    ) -> Result<(), Error> {
         self.chunks.place(writer, document, siblings)?;
         let summarized = compaction(document).map_or(0, |compaction| compaction.messages);
         let live = usize::try_from(summarized)

@@ -111,7 +111,7 @@ pub(super) fn session(
             log: if n == count { &foreign.log } else { &[] },
             previous: before.filter(|known| known.tip == last.0),
         };
-        let made = match own.write(scene, writer, &base, foreign_checkpoint, &last, (&chat, redactor))? {
+        let made = match own.write(scene, writer, &base, foreign_checkpoint, &last, (&mut chat, redactor))? {
             Ok(made) => made,
             Err(why) => return Ok(Err(why)),
         };
@@ -161,7 +161,7 @@ impl CheckpointDraft<'_> {
         base: &session::Session,
         foreign: ForeignCheckpoint,
         last: &(ObjectId, Digest),
-        tools: (&ImportedChat, &mut Redactor),
+        tools: (&mut ImportedChat, &mut Redactor),
     ) -> Result<Result<(checkpoint::WrittenCheckpoint, String), String>, Error> {
         let (chat, redactor) = tools;
         let scene = &Scene { now: self.at, ..*scene };

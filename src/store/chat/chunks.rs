@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{
     Error, Kind, ObjectId, Repository,
+    blob_batch::BlobBatch,
     checkpoint::{self, Fault, Siblings},
     objects::Writer,
 };
@@ -252,8 +253,10 @@ fn rewrite(
 /// The chunks of a chat that is written from its beginning, checkpoint by checkpoint.
 #[derive(Debug, Default)]
 pub struct Chunks {
-    /// Chunks that take no further message.
+    /// Chunks that are stored and take no further message.
     full: Vec<(String, ObjectId)>,
+    /// Chunks after them that are not all stored.
+    added: BlobBatch,
     /// Pictures.
     files: BTreeSet<(String, ObjectId)>,
     /// The last chunk.
@@ -292,9 +295,7 @@ impl Chunks {
         }
         let line = json::to_line(&message);
         if self.lines > 0 && (self.lines >= MESSAGES || self.open.len() + line.len() > BYTES) {
-            self.full
-                .push((name(self.full.len()), writer.write(Kind::Blob, &self.open)?));
-            self.open.clear();
+            self.added.push(writer, std::mem::take(&mut self.open))?;
             self.lines = 0;
         }
         self.lines += 1;
@@ -304,9 +305,12 @@ impl Chunks {
     }
 
     /// Puts what there is next to a document, and sets its `chat`. Nothing where there is no message.
-    pub fn place(&self, writer: &Writer, document: &mut Document, siblings: &mut Siblings) -> Result<(), Error> {
+    pub fn place(&mut self, writer: &Writer, document: &mut Document, siblings: &mut Siblings) -> Result<(), Error> {
         if self.messages == 0 {
             return Ok(());
+        }
+        for id in self.added.finish(writer)? {
+            self.full.push((name(self.full.len()), id));
         }
         let mut entries = self.full.clone();
         entries.push((name(entries.len()), writer.write(Kind::Blob, &self.open)?));

@@ -10,7 +10,7 @@ mod extract;
 
 use serde_json::{Map, Value, json};
 
-use super::{COUNTED, Error, Length, Scene, SessionChat, compaction, is_near, running, spoken, tokens};
+use super::{COUNTED, Error, Length, MessageCount, Scene, SessionChat, compaction, is_near, running, spoken, tokens};
 use crate::{
     model::{
         chat::{ChatSummary, Compaction, Message, Role},
@@ -118,12 +118,14 @@ pub fn plan(
     if !force && !is_near(bound + waiting, limit) {
         return Ok(None);
     }
-    let mut counts = Vec::new();
-    chat.each(chat.live(), |_, message| {
-        counts.push((tokens(&message), message.role));
-        Ok(())
-    })?;
-    let total: u64 = counts.iter().map(|(count, _)| count).sum();
+    let is_saved = chat.waiting.is_empty() && chat.updates.is_empty();
+    let known = Length::of(&chat.document).count.filter(|_| is_saved);
+    let (total, counts) = if let Some(known) = known {
+        (known, None)
+    } else {
+        let counts = chat.counts(chat.live())?;
+        (total(&counts), Some(counts))
+    };
     if !force && total + COUNTED.count(fixed) < limit {
         return Ok(None);
     }
@@ -132,6 +134,10 @@ pub fn plan(
         total / 2
     } else {
         (limit / 4).min(total / 2)
+    };
+    let counts = match counts {
+        Some(counts) => counts,
+        None => latest_counts(chat, budget)?,
     };
     let (mut kept, mut kept_tokens) = (0, 0);
     for (count, _) in counts.iter().rev() {
@@ -156,6 +162,26 @@ pub fn plan(
         kept_tokens,
         limit,
     }))
+}
+
+/// The latest messages that are counted first.
+const FEWEST: u64 = 512;
+
+fn total(counts: &[MessageCount]) -> u64 {
+    counts.iter().map(|(count, _)| count).sum()
+}
+
+/// The counts of the latest live messages: of all, or of enough to have more than `budget` tokens.
+fn latest_counts(chat: &SessionChat<'_>, budget: u64) -> Result<Vec<MessageCount>, Error> {
+    let mut wanted = FEWEST;
+    loop {
+        let from = chat.live().max(chat.len().saturating_sub(wanted));
+        let counts = chat.counts(from)?;
+        if from == chat.live() || total(&counts) > budget {
+            return Ok(counts);
+        }
+        wanted *= 8;
+    }
 }
 
 /// Makes a summary if the chat is too long. `None` if it is not. What fails leaves everything as it was, and is noted in
