@@ -15,7 +15,7 @@ use crate::{
 
 /// How long an agent's command may take: some load for seconds.
 const TIME: Duration = Duration::from_secs(60);
-/// The most bytes that it may say, which nobody reads.
+/// The most bytes of its output that are taken, and dropped.
 const SAID: usize = 1 << 20;
 
 /// An agent with the path of its program, where it is installed.

@@ -48,7 +48,7 @@ pub enum FailureKind {
     Denied,
     /// The command line is wrong.
     Usage,
-    /// A question would have to be asked, and nobody is there to answer.
+    /// A question is necessary, and no user is there to answer.
     NeedsAnswer,
     /// Interrupted by the user.
     Interrupted,

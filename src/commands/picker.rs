@@ -11,7 +11,7 @@ use crate::{
     render::{age, slot::Slot, text::TextLine},
 };
 
-/// Asks which of these sessions is meant, latest first. `instead` says what to give where nobody can be asked.
+/// Asks which of these sessions is meant, latest first. `instead` names the argument to give where no question is possible.
 ///
 /// # Errors
 /// [`FailureKind::Negative`] when none was chosen.

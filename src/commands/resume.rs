@@ -337,7 +337,7 @@ fn print(
             age::age(offer.at, now),
             id.short()
         );
-        // Whoever was asked knows why.
+        // The user was asked, so the reason is known.
         if args.recover || context.ui.can_ask() {
             context.ui.status(TextLine::plain(words));
         } else {
@@ -481,7 +481,7 @@ fn candidates(context: &mut Context, opened: &OpenedRepository, dates: &age::Dat
     Ok(())
 }
 
-/// Asks which session is meant when several are and somebody is there to answer.
+/// Asks for the session when several match and the user is at a terminal.
 fn ask(context: &Context, opened: &OpenedRepository) -> Result<Option<Selector>, CommandError> {
     let scene = opened.scene();
     let (rows, chosen) = resume::candidates(&scene)?;

@@ -208,7 +208,7 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
         }
         _ => None,
     };
-    // What was taken back is not to be told to the agent again as what is missing.
+    // Changes that were taken back are not reported to the agent as missing.
     if let Some(resumed) = resumed.as_ref().filter(|_| !args.dry_run)
         && let Some((_, state)) = resume::prompt_of(&opened.scene(), &target.session, resume::PROMPT_SIZE)?
     {

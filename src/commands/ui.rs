@@ -246,7 +246,7 @@ impl Ui {
         Some(session.map_or_else(|| id.to_owned(), |session| format!("{id} of session '{session}'")))
     }
 
-    /// Whether nobody reads standard output any more, or the user stopped the pager: more output is useless.
+    /// Whether standard output has no reader any more, or the user stopped the pager: more output is useless.
     pub fn is_closed(&self) -> bool {
         self.sink.is_closed()
     }

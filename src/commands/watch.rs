@@ -1,4 +1,4 @@
-//! `watch`: an autosave every so often, until somebody or something ends it.
+//! `watch`: an autosave at every interval, until a signal or a limit ends it.
 //!
 //! The repository is opened anew each time: what a long-lived handle remembers may be gone, and that it vanished is
 //! noticed so. Between two looks only flags are read; a look where nothing was reported reads no files

@@ -13,7 +13,7 @@ use crate::model::{document::Document, record::Record, time::Timestamp};
 /// A few cases, or as many as `PROPTEST_CASES` asks for.
 fn config() -> ProptestConfig {
     let given = ProptestConfig::default();
-    // What proptest takes when nobody asks.
+    // The default of proptest.
     if given.cases == 256 {
         ProptestConfig::with_cases(64)
     } else {

@@ -306,7 +306,7 @@ impl Document {
         json::to_bytes(self)
     }
 
-    /// Reads a document. Checks its form, not its digest: that is for whoever knows what the digest should be.
+    /// Reads a document. Checks its form, not its digest: that is for callers that know the digest.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let value = json::parse(bytes, SIZE_LIMIT).map_err(|e| Error::Damaged(e.to_string()))?;
         let schema = value.get("schema").and_then(Value::as_str).unwrap_or_default();

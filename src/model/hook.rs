@@ -201,7 +201,7 @@ pub enum HookRemainder {
     Ours,
     /// It only goes on to the hook that is kept next to it.
     Chain,
-    /// Somebody's own hook.
+    /// The user's own hook.
     Theirs,
 }
 

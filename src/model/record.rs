@@ -39,7 +39,7 @@ pub struct Record {
     /// Summary; its first line is the commit's subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Whether nobody wrote the summary: it was made from git's facts.
+    /// Whether the summary was made from git's facts rather than written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auto_summary: bool,
     /// Achievements of the session so far, oldest first.

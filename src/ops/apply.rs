@@ -156,7 +156,7 @@ fn journal_note(
 /// The checkpoint that a checkpoint of a fork and the current session both come from, if both went on from there or the
 /// fork alone did. `None` where the one comes before the other by its own chain: what it had changed is what is brought.
 fn common(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<Oid> {
-    // Damage in a session or a chain is reported by whoever needs it.
+    // Damage in a session or a chain is reported where it is needed.
     let chosen = session_choice::session_for_command(scene).ok().flatten()?;
     let nearest = compare::nearest(scene, chosen.tip.entry.id, checkpoint.entry.id, MergeEdges::Files);
     let (id, [ahead, steps]) = nearest.ok().flatten()?;

@@ -16,7 +16,7 @@ use crate::model::{
 /// Value that resolves a conflict.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConflictChoice {
-    /// What the record has by now.
+    /// The value in the record by now.
     Current,
     /// That of the session that was merged into.
     Ours,

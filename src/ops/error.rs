@@ -438,7 +438,7 @@ pub enum Error {
         /// The checkpoint.
         id: String,
     },
-    /// Somebody else has claimed the session.
+    /// Another user has claimed the session.
     #[error("session '{session}' is claimed by {by} on {host}{}", until.map(|at| format!(" until {at}")).unwrap_or_default())]
     Claimed {
         /// The session.
@@ -450,7 +450,7 @@ pub enum Error {
         /// Until when.
         until: Option<Timestamp>,
     },
-    /// The program that summarizes the chat was interrupted: nobody wants a summary any more.
+    /// The program that summarizes the chat was interrupted.
     #[error("cannot summarize the chat: it was interrupted")]
     SummarizerInterrupted,
     /// The parts of a request that cannot be left out are too long.

@@ -24,7 +24,7 @@ pub struct Overview {
     pub timeline: Vec<CheckpointCommit>,
     /// Whether there are older ones.
     pub has_older: bool,
-    /// What changed since, for the latest checkpoint of a session here.
+    /// The changes since, for the latest checkpoint of a session here.
     pub changes: Option<ChangeReport>,
     /// A patch from the commit that was checked out to the files, as git writes it; empty where there was none.
     pub patch: Vec<u8>,

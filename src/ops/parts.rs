@@ -159,7 +159,7 @@ pub(super) fn choose(
     Ok(parts)
 }
 
-/// A target of which only the paths that `keeps` says are different from the current files; it is told whether a path
+/// A target of which only the paths that `keeps` says are different from the current files; it gets whether a path
 /// goes away. What a checkpoint left out, and other repositories, stay as they are.
 pub(super) fn restricted(
     repo: &Repository,

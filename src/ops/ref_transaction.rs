@@ -118,7 +118,7 @@ pub(super) fn not_current(error: &store::Error, remedy: &str) -> String {
 
 /// The current session and its latest checkpoint once refs have moved.
 pub(super) fn standing(scene: &Scene<'_>, current: &CurrentPointer, edits: &[RefUpdate]) -> Standing {
-    // An unreadable HEAD is reported by whoever needs it.
+    // An unreadable HEAD is reported where it is needed.
     let branch = facts::branch(scene.repo).unwrap_or_default();
     let Some(session) = &current.session else {
         return Standing {
@@ -130,7 +130,7 @@ pub(super) fn standing(scene: &Scene<'_>, current: &CurrentPointer, edits: &[Ref
     let name = session::ref_name(&session.name);
     let tip = match edits.iter().rfind(|edit| edit.name == name) {
         Some(edit) => edit.new,
-        // Damage is reported by whoever needs the session.
+        // Damage is reported where the session is needed.
         None => refs::read(scene.repo, &name).unwrap_or_default(),
     };
     Standing {

@@ -37,7 +37,7 @@ const MANY: usize = 10;
 pub enum Refusal {
     /// git has begun something and not finished.
     OperationInProgress {
-        /// What.
+        /// Its name in the message.
         operation: OperationKind,
     },
     /// HEAD does not come after the commit at which the checkpoint was saved.

@@ -67,7 +67,7 @@ pub struct ResumeOutcome {
     pub said: Option<SummaryByPerson>,
 }
 
-/// A summary that somebody wrote.
+/// A written summary.
 #[derive(Debug)]
 pub struct SummaryByPerson {
     /// The checkpoint that has it.
@@ -78,7 +78,7 @@ pub struct SummaryByPerson {
     pub summary: String,
 }
 
-/// The latest summary before this checkpoint that somebody wrote, if its own is nobody's.
+/// The latest written summary before this checkpoint, if its own is automatic.
 fn said(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<SummaryByPerson> {
     if checkpoint.document.written_summary().is_some() {
         return None;

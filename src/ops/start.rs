@@ -89,7 +89,7 @@ pub(super) fn create(scene: &Scene<'_>, mut request: StartRequest, current: bool
     with_name(scene, &request, name, current, redactor.found, facts)
 }
 
-/// How often another name is tried because somebody else took it.
+/// How often another name is tried because the one before was taken in the meantime.
 const TRIES: u32 = 20;
 
 fn with_free_name(

@@ -1,4 +1,4 @@
-//! The summary of a session: the one that somebody wrote, else one from git's facts.
+//! The summary of a session: the written one, else one from git's facts.
 
 use super::Scene;
 use crate::{
@@ -9,10 +9,10 @@ use crate::{
     },
 };
 
-/// How many checkpoints are searched for a summary that somebody wrote.
+/// How many checkpoints are searched for a written summary.
 const SEARCHED: usize = 50;
 
-/// The summary that somebody wrote and that holds at a checkpoint.
+/// The written summary that holds at a checkpoint.
 ///
 /// Earlier versions let automatic checkpoints replace it: behind those it is looked for in the checkpoints before.
 pub(super) fn written(scene: &Scene<'_>, at: &Checkpoint) -> Option<String> {
@@ -30,7 +30,7 @@ pub(super) fn written(scene: &Scene<'_>, at: &Checkpoint) -> Option<String> {
     earlier(scene, at).map(|(_, text)| text)
 }
 
-/// The latest checkpoint before this one whose summary somebody wrote, and the summary.
+/// The latest checkpoint before this one with a written summary, and the summary.
 pub(super) fn earlier(scene: &Scene<'_>, at: &Checkpoint) -> Option<(Checkpoint, String)> {
     let before = session::chain(scene.repo, at.entry.id).skip(1).take(SEARCHED);
     before.filter_map(Result::ok).find_map(|entry| {

@@ -47,7 +47,7 @@ impl TargetState {
             lists: checkpoint::lists(repo, checkpoint).map_err(Error::damaged(subject))?,
             held: numbered(repo, checkpoint, "held", subject)?,
             conflicts: numbered(repo, checkpoint, "conflicts", subject)?,
-            // A mask takes nothing from the owner, whoever wrote it down.
+            // A mask takes nothing from the owner.
             umask: u32::from_str_radix(&snapshot.umask, 8).unwrap_or(0o022) & 0o077,
         })
     }

@@ -548,7 +548,7 @@ impl UndoRun<'_> {
             } else {
                 (before, after)
             };
-            // Whoever made another session current since meant it.
+            // A session that was made current since stays current.
             let now = current::read(self.scene.repo)?;
             current::write(self.scene.repo, &now.with_change(from, to))?;
         }

@@ -156,7 +156,7 @@ fn read(
     reader.map(drop)
 }
 
-/// Ends a command that nobody can listen to.
+/// Ends a command whose output has no reader.
 fn give_up(child: &mut Child, job: &ChildJob<'_>, error: io::Error) -> io::Result<()> {
     kill(child, job.foreground, ChildCommand::Kill);
     let _ = child.wait();

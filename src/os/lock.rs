@@ -64,7 +64,7 @@ impl Lock {
         let (sender, receiver) = mpsc::sync_channel(0);
         std::thread::Builder::new().spawn(move || {
             let locked = file.lock().map(|()| file);
-            // Nobody there any more: the file is closed, and the lock with it.
+            // The receiver is gone: the file is closed, and the lock with it.
             let _ = sender.send(locked);
         })?;
         match receiver.recv_timeout(wait) {

@@ -126,7 +126,7 @@ fn converse(child: &mut Child, input: &[u8], limit: Option<Duration>) -> io::Res
     }
 }
 
-/// Reads a pipe to its end in a thread that nobody waits for.
+/// Reads a pipe to its end in a thread of its own, without joining it.
 fn taken(mut pipe: impl Read + Send + 'static) -> io::Result<Receiver<io::Result<Vec<u8>>>> {
     let (sender, receiver) = mpsc::channel();
     std::thread::Builder::new().spawn(move || {

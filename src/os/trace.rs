@@ -22,7 +22,7 @@ pub struct TraceLine {
     pub level: u8,
     /// When, since the beginning.
     pub after: Duration,
-    /// What.
+    /// The name of the operation.
     pub text: String,
 }
 

@@ -43,7 +43,7 @@ const ICON: &str = include_str!("icon.svg");
 
 /// The most bytes of a request.
 const LONGEST: usize = 64 << 10;
-/// How often the repository is asked whether something changed, while somebody follows.
+/// How often the repository is checked for changes while a page is open.
 const INTERVAL: Duration = Duration::from_millis(300);
 /// The most pages that follow at once.
 const FOLLOWERS: usize = 32;
@@ -74,7 +74,7 @@ pub struct PageServer {
     address: SocketAddr,
 }
 
-/// What requests are answered from.
+/// The shared state that requests are answered from.
 struct Site {
     source: Arc<dyn ViewSource>,
     token: String,
@@ -172,7 +172,7 @@ fn groups() -> Vec<(&'static str, Vec<MenuItem>)> {
     .collect()
 }
 
-/// Publishes changes while somebody follows.
+/// Publishes changes while a page is open.
 fn observe(site: &Weak<Site>) {
     let mut wait = INTERVAL;
     loop {

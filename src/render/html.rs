@@ -73,7 +73,7 @@ pub struct HtmlReport<'a> {
     pub timeline: &'a [TimelineEntry],
     /// Whether there are older ones.
     pub has_older: bool,
-    /// What changed since, when the checkpoint is the latest one of its session here.
+    /// The changes since, when the checkpoint is the latest one of its session here.
     pub changes: Option<&'a Text>,
     /// Each file that differs from the commit, with its patch.
     pub files: &'a [FilePatch],

@@ -58,7 +58,7 @@ pub struct MergeView {
     pub finished: Vec<String>,
     /// Result for the files; null if they were not merged.
     pub files: Option<MergedFiles>,
-    /// Why the files were not merged, where nobody said so.
+    /// Why the files were not merged, unless that was requested.
     pub without_files: Option<&'static str>,
 }
 

@@ -199,7 +199,7 @@ pub struct PlanView<'a> {
     pub title: &'a str,
     /// Consequence of the action.
     pub about: &'a str,
-    /// What it acts on, in words.
+    /// Its target, in words.
     pub target: Option<&'a str>,
     /// The label of the value to fill in, and whether it may stay empty.
     pub field: Option<(&'a str, bool)>,

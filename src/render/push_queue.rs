@@ -11,7 +11,7 @@ use super::{
 };
 use crate::model::{id::Oid, name::ShortName, time::Timestamp};
 
-/// What became of the sessions that waited to be pushed
+/// Results for the sessions that waited to be pushed
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct QueueView {
     /// Version of this form.

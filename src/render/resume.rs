@@ -117,7 +117,7 @@ pub struct LostCheckpoints<'a> {
     pub damage: &'a str,
 }
 
-/// A summary that somebody wrote.
+/// A written summary.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LastMessage<'a> {
     /// The checkpoint that has it.

@@ -28,7 +28,7 @@ pub struct TurnsView {
     pub omitted: usize,
     /// Tokens of all turns, also of those that are not listed, as the providers recorded them.
     pub tokens: TokenUsage,
-    /// What all turns cost in US dollars, as far as the agents recorded it; null where none did.
+    /// Cost of all turns in US dollars, as far as the agents recorded it; null where none did.
     pub cost: Option<f64>,
 }
 
@@ -65,7 +65,7 @@ pub struct TurnRow {
     pub files: Vec<String>,
     /// How many more files changed.
     pub files_omitted: u64,
-    /// Whether somebody edited files between the turn before and this one.
+    /// Whether files were edited between the previous turn and this one.
     pub follows_edits: bool,
 }
 

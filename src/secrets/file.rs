@@ -70,7 +70,7 @@ fn assigns_value(line: &str) -> bool {
     !is_placeholder(value)
 }
 
-/// Whether a value represents one that somebody has to fill in.
+/// Whether a value is a placeholder to fill in.
 fn is_placeholder(value: &str) -> bool {
     let value = value.trim();
     let value = match value.chars().next() {

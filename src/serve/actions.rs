@@ -17,7 +17,7 @@ pub struct Action {
     pub about: &'static str,
     /// Value that a person fills in.
     pub field: Option<ActionField>,
-    /// What it acts on.
+    /// Its target.
     pub target: ActionTarget,
     /// Whether it takes something away that only a checkpoint or the trash still has, so that the confirmation says so.
     pub destroys: bool,
@@ -33,7 +33,7 @@ pub struct ActionField {
     pub optional: bool,
 }
 
-/// What an action acts on.
+/// The target of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionTarget {
     /// The working tree or the current session.

@@ -1,6 +1,6 @@
 //! The sessions of coding agents that are bound to sessions here: one small file for each in the private directory.
 //!
-//! What must not be lost is in the checkpoints. A lost file costs at most a second copy of injected context and a new
+//! Everything that must not be lost is in the checkpoints. A lost file costs at most a second copy of injected context and a new
 //! binding to the current session.
 
 use std::{fs, io, path::PathBuf};
@@ -53,7 +53,7 @@ pub struct Binding {
     /// Its last event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<LastEvent>,
-    /// The last event that failed, until somebody was told.
+    /// The last event that failed, until it was reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<LastEvent>,
     /// Whether the agent reported the end of its session.

@@ -100,7 +100,7 @@ pub fn relation(
 pub fn merged_sides(repo: &Repository, tip: ObjectId, known: &mut BTreeSet<ObjectId>) -> Vec<CheckpointCommit> {
     let mut out = Vec::new();
     let mut waiting = vec![tip];
-    // What cannot be read ends the walk there: damage is reported by whoever needs the chain.
+    // An unreadable commit ends the walk: damage is reported where the chain is needed.
     while let Some(id) = waiting.pop() {
         if !known.insert(id) {
             continue;

@@ -62,7 +62,7 @@ pub struct BisectState {
     pub is_automatic: bool,
 }
 
-/// The lock of the bisection of this working tree; whoever has it may change or remove it.
+/// The lock of the bisection of this working tree; its holder may change or remove the bisection.
 pub fn lock(repo: &Repository, wait: Duration) -> Result<lock::HeldLock, Error> {
     let what = "the bisection of this working tree";
     lock::common(repo, &format!("bisect-{}", worktree_id(repo)), what, wait)

@@ -22,7 +22,7 @@ pub enum Error {
         /// Where the search began.
         start: PathBuf,
     },
-    /// What was a repository has no HEAD, so that git takes it for none.
+    /// A git directory without HEAD, which git does not take for a repository.
     #[error("'{}' has no file HEAD, without which it is no git repository", path.display())]
     NoHead {
         /// The git directory.

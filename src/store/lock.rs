@@ -1,4 +1,4 @@
-//! Our locks: kernel locks on files that stay, so that a killed holder blocks nobody.
+//! Our locks: kernel locks on files that stay, so that a killed holder blocks no other process.
 //!
 //! They order our own processes only; against git the refs have git's lock files. All waits have an end.
 
@@ -43,7 +43,7 @@ pub fn agent(repo: &Repository, name: &str, wait: Duration) -> Result<HeldLock, 
     common(repo, &format!("agent-{name}"), "this session of an agent", wait)
 }
 
-/// The lock that whoever compacts the chat of a session holds; nobody waits for it.
+/// The lock of a compaction of a session's chat, taken without waiting.
 pub fn compaction(repo: &Repository, id: &str) -> Result<HeldLock, Error> {
     let what = format!("a compaction of session '{id}'");
     common(repo, &format!("compact-{}", file_name(id)), &what, Duration::ZERO)
@@ -64,7 +64,7 @@ pub fn automatic(repo: &Repository, wait: Duration) -> Result<HeldLock, Error> {
     common(repo, AUTOMATIC, "automatic sharing", wait)
 }
 
-/// Whether somebody pushes what is queued.
+/// Whether another process pushes the queue.
 pub fn is_automatic_busy(repo: &Repository) -> bool {
     os::is_locked(&paths::private_path(repo).join("locks").join(AUTOMATIC)).unwrap_or(false)
 }

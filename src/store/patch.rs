@@ -33,7 +33,7 @@ pub enum PatchFormat {
 /// How to write it.
 #[derive(Clone, Debug, Default)]
 pub struct PatchOptions {
-    /// What.
+    /// The kind of fault.
     pub format: PatchFormat,
     /// NUL instead of LF after each record, and names unquoted.
     pub nul: bool,

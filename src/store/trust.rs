@@ -1,4 +1,4 @@
-//! Whether the user has declared somebody else's repository safe, by git's rules for `safe.directory`.
+//! Whether the user has declared another user's repository safe, by git's rules for `safe.directory`.
 //!
 //! gix looks at the system's and the user's files only. git also takes the setting from the command line and the
 //! environment, and that is how containers and CI give it. In neither case from the repository itself.

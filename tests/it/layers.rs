@@ -200,7 +200,7 @@ const HARMLESS: &[&str] = &[
     "std::process::ExitCode",
 ];
 
-/// What every crate may name without being listed.
+/// Names that every crate may use without being listed.
 const OPEN_CRATES: &[&str] = &["std", "core", "alloc"];
 
 /// Macros that print. `write!` to a writer that was handed in is the way.

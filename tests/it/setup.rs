@@ -228,7 +228,7 @@ fn pages_for_a_browser() {
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
 }
 
-/// What is typed before Tab, and what the line is afterwards.
+/// The line before Tab and after it.
 const LINES: &[(&str, &str)] = &[
     ("git checkpoint sa", "git checkpoint save "),
     ("git checkpoint resume au", "git checkpoint resume auth-refactor "),

@@ -344,7 +344,7 @@ fn assistant(record: &Value, at: Timestamp, fold: &mut Fold) {
     let model = word(message, "model");
     if model == "<synthetic>" || is_set(record, "isApiErrorMessage") {
         let text = blocks::texts(&content);
-        // Written where a session is resumed without a prompt; nobody saw it.
+        // Written where a session is resumed without a prompt; the user never saw it.
         if text.trim() == "No response requested." {
             return;
         }

@@ -1,4 +1,4 @@
-//! `approval`: what somebody else has to agree to.
+//! `approval`: requests that another person has to answer.
 
 use clap::Subcommand;
 

@@ -26,7 +26,7 @@ pub(super) fn ask(context: &Context, git: Git) -> Result<(), Error> {
     Ok(())
 }
 
-/// Filters output of the child: files are written, not the index that it is told of, and nothing but text and colors gets
+/// Filters output of the child: files are written, not the index that it is given, and nothing but text and colors gets
 /// through.
 #[derive(Default)]
 struct Filter {

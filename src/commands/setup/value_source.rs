@@ -1,6 +1,6 @@
 //! Values for completion that only the repository knows: sessions, and the checkpoints of one.
 //!
-//! Whoever presses Tab wants an answer or silence: every failure here is no candidates.
+//! A completion gives candidates or nothing: every failure here is an empty list.
 
 use super::completion::{CompletionValue, ValueKind, ValueSource};
 use crate::{

@@ -36,7 +36,7 @@ const UNATTENDED: &[(&str, Option<&str>)] = &[
     ("GCM_INTERACTIVE", Some("never")),
     ("DISPLAY", None),
     ("WAYLAND_DISPLAY", None),
-    // The session that a command was told to use is no matter of the queue.
+    // The session that a command names does not concern the queue.
     ("CHECKPOINT_SESSION", None),
     // Nothing that a caller wants to know about its own command.
     ("GIT_TRACE", None),

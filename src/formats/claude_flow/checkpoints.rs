@@ -18,7 +18,7 @@ pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
         || (any(bytes, &["\"checkpoint\""]) && any(bytes, &["\"task\""]) && any(bytes, &["\"commit\""]))
 }
 
-/// The placeholder that the hooks leave when nobody filled it in.
+/// The placeholder that the hooks leave unfilled.
 const PLACEHOLDER: &str = "{{user_prompt}}";
 
 pub(super) fn parse(files: &[&File], out: &mut ParseOutcome) {

@@ -125,7 +125,7 @@ fn is_pause(file: &File) -> bool {
     at_line("session_id:") && at_line("paused_at:")
 }
 
-/// A reminder: an instruction for whoever resumes.
+/// A reminder: an instruction for the next resume.
 fn reminder(value: Value, notes: &mut RecordNotes) {
     let text = match value {
         Value::String(text) => text,

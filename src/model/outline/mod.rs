@@ -117,7 +117,7 @@ pub struct Omission {
 /// A checkpoint in sections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outline {
-    /// The summary of the session, where somebody wrote one or git's facts gave one.
+    /// The summary of the session, written or made from git's facts.
     pub summary: Option<String>,
     /// The sections that have an entry, in the order of reading.
     pub sections: Vec<Section>,

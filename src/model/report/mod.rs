@@ -57,7 +57,7 @@ pub struct ChangeReport {
 }
 
 impl ChangeReport {
-    /// The parts that somebody should look at before going on.
+    /// The parts to check before the work continues.
     pub fn attention(&self) -> Vec<ReportPart> {
         let lines = [
             (ReportPart::Age, Some(self.age.verdict)),
@@ -150,7 +150,7 @@ impl ReportVerdict {
         }
     }
 
-    /// Whether somebody should look at it before going on.
+    /// Whether to check it before the work continues.
     pub fn needs_attention(self) -> bool {
         self >= Self::Check
     }
@@ -225,7 +225,7 @@ pub struct Drift {
     pub drifted: bool,
     /// In which parts.
     pub reasons: Vec<ReportPart>,
-    /// The parts that somebody should look at before going on.
+    /// The parts to check before the work continues.
     pub attention: Vec<ReportPart>,
 }
 

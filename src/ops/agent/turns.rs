@@ -26,7 +26,7 @@ pub struct SavedTurn {
     pub before: Option<ObjectId>,
     /// The turn.
     pub turn: AgentTurn,
-    /// Whether somebody edited files between the turn before and this one.
+    /// Whether files were edited between the previous turn and this one.
     pub follows_edits: bool,
 }
 

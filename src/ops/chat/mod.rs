@@ -46,7 +46,7 @@ pub const CONTEXT: &str = "context.md";
 /// File of the agent's role.
 pub const AGENT: &str = "agent.md";
 
-/// What is next to a document and goes on with the session, besides the steps.
+/// The directories next to a document that a session carries forward, besides the steps.
 pub(in crate::ops) const SIBLINGS: [&str; 5] = ["chat", DIRECTORY, CONTEXT, AGENT, "log"];
 
 /// Takes over what a document says of the chat of the one before.

@@ -82,7 +82,7 @@ impl TokenRequest {
     }
 }
 
-/// The text of the parts that a limit does not shorten, for whoever has to know how long they are.
+/// The text of the parts that a limit does not shorten, for callers that need their length.
 pub fn fixed(scene: &Scene<'_>, chat: &SessionChat<'_>, checkpoint: &str) -> Result<String, Error> {
     let [agent, context] = texts(scene, chat)?;
     Ok(agent + &context + checkpoint)

@@ -28,7 +28,7 @@ pub(super) struct ImportedSession {
     pub(super) hashes: BTreeSet<Digest>,
     /// The names of its checkpoints.
     pub(super) names: BTreeSet<String>,
-    /// Whether nobody added a checkpoint here.
+    /// Whether no checkpoint was added here.
     pub(super) is_untouched: bool,
 }
 

@@ -1,6 +1,6 @@
 //! `merge`: another session, or another state of the same one, brought into a session: record, steps, chat and files.
 //!
-//! What is not saved is saved first, so both sides are checkpoints. The base is the checkpoint that both come from. The
+//! Unsaved changes are saved first, so both sides are checkpoints. The base is the checkpoint that both come from. The
 //! files are merged before the session moves, under the journal of every command that changes files: a kill leaves
 //! something that `--continue` finishes and `--abort` takes back. The merge itself is one checkpoint.
 
@@ -98,7 +98,7 @@ pub struct MergeOutcome {
     pub files: Option<RestoreOutcome>,
     /// Paths on which both sides do not fit together.
     pub file_conflicts: Vec<(RepoPath, MergeVerdict)>,
-    /// Why the files were not merged, where nobody said so.
+    /// Why the files were not merged, unless that was requested.
     pub without_files: Option<WithoutFiles>,
     /// Sessions of other options that were finished.
     pub finished: Vec<ShortName>,

@@ -1,6 +1,6 @@
 //! `prune`: checkpoints, sessions, autosaves and trash that are not to be kept any more.
 //!
-//! What goes is decided by `plan`, and done in one change of refs: chains that lose checkpoints are written again with
+//! `plan` decides what goes, and the removal is done in one change of refs: chains that lose checkpoints are written again with
 //! the same documents, the old tips move to the trash, and forks of what moved move along. So `undo` works until the
 //! trash is emptied, and nothing leaves the disk before git collects garbage, which is never started from here.
 

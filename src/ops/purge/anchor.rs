@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Namespaces of refs that are somebody else's.
+/// Namespaces of refs that belong to other tools.
 const OTHERS: [&str; 2] = ["refs/checkpoints-remote/", "refs/checkpoints-incoming/"];
 
 /// Anchors every chain of ours, or those of one ref and its autosaves; in a dry run only names them. Gives for each ref

@@ -39,7 +39,7 @@ use crate::{
     worktree::restore::journal,
 };
 
-/// How often everything is looked at again because somebody saved meanwhile.
+/// How often the purge starts over because of a save in the meantime.
 const TRIES: u32 = 10;
 /// Message of the reflog entries.
 const MESSAGE: &str = "checkpoint: purge";

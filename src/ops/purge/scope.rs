@@ -39,7 +39,7 @@ impl RefInventory {
             };
             let session = match checkpoint::load(scene.repo, tip) {
                 Ok(checkpoint) => checkpoint.document.session.id,
-                // Somebody's own ref, with nothing in it that we put there.
+                // The user's own ref, without content of ours.
                 Err(fault) if is_foreign(&fault) => continue,
                 Err(fault) => return Err(Error::damaged(shown(&name))(fault)),
             };

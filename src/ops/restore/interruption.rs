@@ -1,4 +1,4 @@
-//! What was interrupted: finished by another run, or taken back.
+//! Interrupted operations: finished by another run, or taken back.
 
 use super::{
     super::{

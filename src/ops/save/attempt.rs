@@ -185,7 +185,7 @@ impl SaveAttempt<'_> {
         Ok(current::write(scene.repo, &current::read(scene.repo)?.left(id))?)
     }
 
-    /// Refuses a session that somebody else has claimed. The tip was read under the lock of the session, and the ref moves
+    /// Refuses a session that another user has claimed. The tip was read under the lock of the session, and the ref moves
     /// by compare-and-swap from it: of two that claim at once one is refused.
     fn refuse_claimed(&self, chosen: &SessionChoice, session: &crate::model::document::Session) -> Result<(), Error> {
         let by = compose::by(self.scene, self.people);

@@ -75,7 +75,7 @@ pub struct SaveRequest {
     pub leave: bool,
     /// Whether a session is started when there is none to continue.
     pub start: bool,
-    /// Whether a claim of somebody else is overridden; without it a claim, and what is saved automatically, is refused.
+    /// Whether a claim of another user is overridden; without it a claim, and what is saved automatically, is refused.
     pub claim: OverClaim,
     /// Change of the chat.
     pub chat: chat::ChatChange,

@@ -29,7 +29,7 @@ const FETCH_EVERY: i64 = 5 * 60;
 /// How long a process waits for another one that is just looking whether anybody pushes.
 const BUSY_WAIT: Duration = Duration::from_millis(200);
 
-/// What waits, and how the last attempts ended.
+/// The sessions that wait to be pushed, and how the last attempts ended.
 #[derive(Debug)]
 pub struct AutomaticStatus {
     /// The remote of pushes.
@@ -55,7 +55,7 @@ pub struct QueueOutcome {
     pub is_busy: bool,
 }
 
-/// What waits; `None` where nothing is shared automatically and nothing waits.
+/// The queue; `None` where nothing is shared automatically and nothing waits.
 pub fn status(scene: &Scene<'_>) -> Option<AutomaticStatus> {
     let queued: Vec<ShortName> = push_queue::list(scene.repo).into_iter().map(|one| one.name).collect();
     let settings = scene.settings;

@@ -1,6 +1,6 @@
 //! Steps: begun, ended, tried again, taken back; each change goes into the draft of the session.
 //!
-//! What a step is to be afterwards is decided here and written as a patch, so that two processes at work on different
+//! The later state of a step is decided here and written as a patch, so that two processes at work on different
 //! steps, or members of one, do not undo each other. Running commands is in `run`.
 
 mod files;

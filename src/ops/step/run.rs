@@ -1,7 +1,7 @@
 //! A command run as a step: what it printed, how it ended, how long it took, and which files it changed.
 //!
 //! The step is on disk before the command begins, so that a machine that dies leaves a step that is running, not none.
-//! What is stored of the output has gone through the redactor as one stream and is bounded; what the caller shows is
+//! The part of the output that is stored has gone through the redactor as one stream and is bounded; what the caller shows is
 //! not changed.
 
 use std::{ffi::OsString, path::Path, time::Duration};

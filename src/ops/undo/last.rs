@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// Fails if a command came since that is not on the list: whoever says undo may mean that one.
+/// Fails if a command came since that is not on the list: `undo` may mean that one.
 pub(super) fn check(scene: &Scene<'_>, entry: &UndoEntry) -> Result<(), Error> {
     let Some(standing) = &entry.standing else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The hand-off note: what whoever takes the work over has to know, on a page.
+//! The hand-off note: on one page, the facts that the next person or agent needs.
 
 use super::{
     super::{markdown, outline},

@@ -91,7 +91,7 @@ impl Search<'_> {
         clean.map(|_| vec![b'x'; bytes.len()])
     }
 
-    /// What a reader gives, up to the bound, and whether it is all of it; `None` beyond the bound.
+    /// The bytes of a reader, up to the bound, and whether they are all of it; `None` beyond the bound.
     fn unpack(&self, reader: &mut dyn Read) -> Option<(Vec<u8>, bool)> {
         let mut out = Vec::new();
         let is_intact = reader.take(self.left as u64 + 1).read_to_end(&mut out).is_ok();

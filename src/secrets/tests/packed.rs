@@ -259,7 +259,7 @@ fn what_is_beyond_the_limits_does_not_stay() {
     assert!(scanner.redact_packed(&deep).0.is_some());
 }
 
-/// What is addressed by offsets keeps its length.
+/// Data that is addressed by offsets keeps its length.
 #[test]
 fn nothing_moves_in_a_database_or_a_tar_archive() {
     let scanner = scanner();

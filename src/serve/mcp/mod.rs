@@ -86,7 +86,7 @@ impl ToolServer {
         let token = context.meta.get_progress_token();
         if token.is_some() {
             monitor.progress = Some(Arc::new(move |title: &str, done, total| {
-                // Nobody listens any more once the call is answered.
+                // The client has stopped listening once the call is answered.
                 let _ = send.send((title.to_owned(), done, total));
             }));
         }

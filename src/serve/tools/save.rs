@@ -59,7 +59,7 @@ struct RecordChange {
     questions: Option<Vec<TextOrItem>>,
     /// Reminders; they are added.
     todos: Option<Vec<TextOrItem>>,
-    /// Instructions for whoever resumes; they are added.
+    /// Instructions for the next resume; they are added.
     resume_instructions: Option<Vec<TextOrItem>>,
     /// Further members of a record; an unknown one is kept and reported.
     #[serde(flatten)]

@@ -26,7 +26,7 @@ pub struct Setting {
     pub name: &'static str,
     /// Kind of the value.
     pub kind: SettingKind,
-    /// The value it has when nobody sets it; of lists, values separated by spaces.
+    /// The default value; of lists, values separated by spaces.
     pub default: &'static str,
     /// Purpose, in one line.
     pub doc: &'static str,

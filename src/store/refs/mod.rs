@@ -105,7 +105,7 @@ pub fn read(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error> {
     }
 }
 
-/// The same, where nobody has looked whether its object exists.
+/// The same, without a check whether its object exists.
 pub(super) fn read_unproved(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error> {
     check_name(name)?;
     let value = if uses_reftable(repo) {
@@ -137,7 +137,7 @@ pub fn next_number(repo: &Repository, prefix: &str) -> Result<u64, Error> {
     Ok(numbers.max().unwrap_or(0) + 1)
 }
 
-/// The same, where nobody has looked whether their objects exist: for who reads the objects anyhow.
+/// The same, without a check whether their objects exist: for callers that read the objects anyhow.
 pub(super) fn list_unproved(repo: &Repository, prefix: &str) -> Result<Vec<RefListing>, Error> {
     if prefix != "refs/" {
         check_name(prefix.trim_end_matches('/'))?;
@@ -256,7 +256,7 @@ pub fn forget_logs(
 
 /// Takes the lines out of reflogs whose values `is_gone` names, so that they keep nothing from a collection of garbage.
 ///
-/// What a ref is now stays in its log. A kill leaves each log as it was or as it is to be.
+/// The current value of a ref stays in its log. A kill leaves each log as it was or as it is to be.
 pub fn drop_from_logs(
     repo: &Repository,
     names: &[String],

@@ -45,7 +45,7 @@ impl ReflogAppend {
     }
 }
 
-/// Appends a line, durably. The caller holds the ref's lock, so nobody else writes the log.
+/// Appends a line, durably. The caller holds the ref's lock, so no other process writes the log.
 pub(super) fn append(
     repo: &Repository,
     name: &str,

@@ -81,7 +81,7 @@ pub(super) fn update(repo: &Repository, edits: &[RefUpdate], who: &Signature, wa
         .input(input)
         .run();
     if let Err(error) = done {
-        // Somebody may have been faster; then that is the reason to give.
+        // Another process may have been faster; then that is the reason to give.
         for edit in edits {
             check(repo, edit)?;
         }

@@ -165,7 +165,7 @@ fn prepare(
         return Ok(None);
     }
     let lock = LockFile::acquire(repo, "packed-refs", b"", wait)?;
-    // Again, now that nobody else can change it.
+    // Again, now that no other process can change it.
     match PackedRefs::read(repo)?.without(&gone) {
         Some(contents) => {
             lock.fill(&contents)?;

@@ -23,7 +23,7 @@ pub struct ByteDifferences {
 impl RestorePlan {
     /// Reports the files whose bytes would otherwise be lost from those whose blobs hold them.
     ///
-    /// What a filter program stores is not stored in another form unless it has to be: only where the program, run
+    /// The output of a filter program is not stored in another form unless it has to be: only where the program, run
     /// backwards, does not give the bytes on disk. All other conversions depend on settings that may change.
     pub fn unlike(&self, repo: &Repository) -> Result<ByteDifferences, Error> {
         let mut found = ByteDifferences::default();

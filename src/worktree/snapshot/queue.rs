@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::walk::Task;
 
-/// The queue. Empty with nobody at work means that the walk is done.
+/// The queue. Empty with no thread at work means that the walk is done.
 pub(super) struct Queue {
     state: Mutex<QueueState>,
     changed: Condvar,
@@ -16,7 +16,7 @@ pub(super) struct Queue {
 struct QueueState {
     waiting: Vec<Task>,
     at_work: usize,
-    /// Threads that wait for a notification; without one nobody is notified, since that is a system call each time.
+    /// Threads that wait for a notification; without any none is sent, since each one is a system call.
     idle: usize,
     next: u32,
 }

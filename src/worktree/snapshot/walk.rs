@@ -161,7 +161,7 @@ pub(super) struct UntrackedTree {
     pub size: u64,
     /// Cached tree of the directory, if it is unchanged; then its files are no candidates.
     pub tree: Option<ObjectId>,
-    /// The marks of the packs that have its blobs; none if nobody has looked.
+    /// The marks of the packs that have its blobs; none before the first search.
     pub packs: Vec<u64>,
 }
 

@@ -14,7 +14,7 @@ use regex::Regex;
 
 use crate::support::{PROGRAM, Terminal, World};
 
-/// What is in for cargo: building takes minutes, and is what the tests themselves begin with.
+/// The stand-in for cargo: a build takes minutes, and the tests themselves begin with one.
 const CARGO: &str = r#"#!/bin/sh
 case "$1 $2 $3" in
 'run --release --') shift 3; exec git-checkpoint "$@" ;;

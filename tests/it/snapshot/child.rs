@@ -18,7 +18,7 @@ pub const RESULT: &str = "CHECKPOINT_TEST_SNAPSHOT";
 /// Its options as JSON.
 pub const OPTIONS: &str = "CHECKPOINT_TEST_OPTIONS";
 
-/// What a snapshot said.
+/// The output of a snapshot.
 pub struct Taken {
     /// All of it.
     pub json: Value,

@@ -17,7 +17,7 @@ fn with_files() -> World {
     world
 }
 
-/// What git says is at a path of the snapshot.
+/// The entry of git at a path of the snapshot.
 fn blob(world: &World, taken: &Taken, path: &str) -> Option<String> {
     let output = world.git(["cat-file", "blob", &format!("{}:{path}", taken.tree())]);
     (output.is_success()).then(|| output.stdout().to_owned())

@@ -39,7 +39,7 @@ impl Remembering {
             .unwrap();
     }
 
-    /// What the cache knows, as the paths in it.
+    /// The paths in the cache.
     fn remembers(&self, path: &str) -> bool {
         let bytes = fs::read(&self.cache).unwrap();
         bytes.windows(path.len()).any(|window| window == path.as_bytes())

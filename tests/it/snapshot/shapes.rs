@@ -39,7 +39,7 @@ impl Shape {
         self.all(key).first().copied()
     }
 
-    /// What it needs and this run does not have.
+    /// The tool or system feature that is missing in this run.
     fn lacks(&self) -> Option<&str> {
         self.all("Needs").into_iter().find(|need| match *need {
             "root" => !is_root(),

@@ -48,7 +48,7 @@ pub fn start_under(world: &World, program: &[&str], task: &str) -> Started {
 }
 
 impl Started {
-    /// What it said when it was done; `Err` with all its output if it failed or was killed.
+    /// Its output when it was done; `Err` with all its output if it failed or was killed.
     pub fn finish(self) -> Result<String, String> {
         let output = self.0.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();

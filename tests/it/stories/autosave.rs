@@ -54,7 +54,7 @@ impl Watcher {
         assert!(sent.success());
     }
 
-    /// What it printed, and its exit code.
+    /// Its output and exit code.
     fn end(mut self) -> (String, Option<i32>) {
         let begun = Instant::now();
         while self.0.try_wait().unwrap().is_none() {

@@ -289,7 +289,7 @@ fn without_a_session_named_the_best_one_is_taken_and_said() {
     assert_eq!(run.success().stdout_json()["session"], "first");
 }
 
-/// What the report says of a saved file.
+/// The line of the report about a saved file.
 fn state_of(world: &World, path: &str) -> String {
     let report = world.checkpoint(["resume", "s", "--json"]).success().stdout_json()["report"].clone();
     let files = report["saved"]["first"].as_array().unwrap();

@@ -279,7 +279,7 @@ fn a_purge_keeps_the_commits_of_the_operation() {
     world.checkpoint(["verify", "--all"]).success();
 }
 
-/// What git says of the working tree, index and operation.
+/// The output of git about the working tree, index and operation.
 fn said(world: &World) -> String {
     world.git_line(["status"])
 }

@@ -1,5 +1,5 @@
 //! Root in a user's repository (`sudo`, a container) leaves nothing that locks the user out, and what is another user's
-//! is told with the command that takes it over.
+//! is reported with the command that takes it over.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{World, as_nobody};
 
-/// What root owns at or below a path.
+/// The paths that root owns at or below a path.
 fn of_root(path: &Path, found: &mut Vec<PathBuf>) {
     let metadata = fs::symlink_metadata(path).unwrap();
     if metadata.uid() == 0 {

@@ -10,7 +10,7 @@ fn begun() -> World {
     world
 }
 
-/// What a save after these commands holds.
+/// The record of a save after these commands.
 fn record(world: &World) -> Value {
     world.checkpoint(["save", "-m", "saved"]).success();
     world

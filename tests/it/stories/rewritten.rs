@@ -63,7 +63,7 @@ fn rewritten_checkpoints_are_readable_reported_and_anchored_anew() {
         let world = history();
         rewrite(&world, filter);
         collect(&world);
-        // Everything older is readable, and that is told.
+        // Everything older is readable, and the output says so.
         world.checkpoint(["show", "x~1"]).success();
         let told = "another tool rewrote";
         let shown = world.checkpoint(["compare", "x~1", "x"]);

@@ -33,7 +33,7 @@ pub struct Terminal {
     typed_on: String,
 }
 
-/// What a command wrote to the terminal, and how it ended.
+/// The terminal output of a command, and its ending.
 #[derive(Debug)]
 pub struct Screen {
     pub bytes: Vec<u8>,

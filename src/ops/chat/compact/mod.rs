@@ -3,7 +3,7 @@
 //!
 //! The summary is written without any lock on the session, because a program may take long over it. It is put into a
 //! checkpoint only if the session still has the summary and the messages it was made from; messages that came meanwhile
-//! stay. One lock that nobody waits for keeps two from compacting one session at once.
+//! stay. A lock, taken without waiting, keeps two processes from compacting one session at once.
 
 mod command;
 mod extract;
@@ -129,7 +129,7 @@ pub fn plan(
     if !force && total + COUNTED.count(fixed) < limit {
         return Ok(None);
     }
-    // A chat that is short is compacted because somebody wants it: half of it may stay.
+    // A short chat is compacted on request: half of it may stay.
     let budget = if limit == 0 {
         total / 2
     } else {

@@ -44,7 +44,7 @@ pub(super) struct TranscriptCopy {
     /// The entry so far, and its `source` before this reading.
     info: TranscriptInfo,
     after: Option<String>,
-    /// What the chain has of this file, where the reading began at its beginning nevertheless.
+    /// The part of this file that the chain has, where the file was read again from its beginning.
     known: Option<TranscriptInfo>,
     /// The line that has not ended yet; empty and counted where it is too long to hold.
     open: Vec<u8>,
@@ -254,7 +254,7 @@ pub(super) struct CopyOutcome {
 }
 
 impl CopyOutcome {
-    /// What is new, to be added to what waits: nothing where the file is an earlier state of what the chain has.
+    /// The new part, to be added to the pending ones: nothing where the file is an earlier state of what the chain has.
     pub(super) fn into_entries(self, scene: &Scene<'_>, chat: &SessionChat<'_>) -> Result<Vec<PendingMessage>, Error> {
         if let Some(first) = self.parts.first().filter(|part| part.after.is_none())
             && let Some(at) = first.place(&chat.document.transcripts)

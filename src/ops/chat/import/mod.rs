@@ -148,7 +148,7 @@ pub fn import_database(scene: &Scene<'_>, bytes: &[u8], log: Option<&[u8]>) -> R
     sum.ok_or_else(|| refused("the database has no session of this working tree".to_owned()))
 }
 
-/// What is kept of a file that is in memory.
+/// The part of a file in memory that is kept.
 fn copied(
     scene: &Scene<'_>,
     file: &MessageFile<'_>,

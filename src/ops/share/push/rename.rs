@@ -23,7 +23,7 @@ pub struct RenamedForPush {
     pub aftermath: Aftermath,
 }
 
-/// Renames a session `<name>-<user>` if nobody chose its name; `None` where somebody did.
+/// Renames a session `<name>-<user>` if its name is automatic; `None` where it was chosen.
 pub(super) fn give_way(
     scene: &Scene<'_>,
     remote: &Remote,

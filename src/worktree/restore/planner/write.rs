@@ -18,7 +18,7 @@ use crate::worktree::restore::sparse;
 use crate::worktree::restore::walk::{DirectoryRules, PairWalk, PathPair};
 use crate::worktree::snapshot::attributes::Attributes;
 
-/// Bits that let a program run with the rights of somebody else.
+/// Bits that let a program run with the rights of another user.
 const SPECIAL: u32 = 0o7000;
 
 impl Planner<'_, '_> {

@@ -57,7 +57,7 @@ pub(super) struct UntrackedDirectory {
     pub size: u64,
     /// The tree that it became.
     pub tree: ObjectId,
-    /// The marks of the packs in which all its blobs were found; none while nobody has looked.
+    /// The marks of the packs in which all its blobs were found; none before the first search.
     pub packs: Vec<u64>,
 }
 

@@ -23,7 +23,7 @@ pub(in crate::worktree::snapshot) struct CacheScan<'a> {
     /// By the positions of the directories.
     found: Vec<Mutex<DirectoryState>>,
     /// Stat data, by thread.
-    told: Vec<Vec<u8>>,
+    listed: Vec<Vec<u8>>,
     /// Whether everything in all directories is as it was.
     same: bool,
 }
@@ -59,55 +59,55 @@ impl SnapshotMemory {
             return CacheScan {
                 seen: self,
                 found,
-                told: Vec::new(),
+                listed: Vec::new(),
                 same: false,
             };
         };
         let places: Vec<_> = self.directories.iter().zip(&found).collect();
         let work = |number: usize| {
-            let mut told = Vec::new();
+            let mut listed = Vec::new();
             // One by one: the last of a batch of large ones would be waited for.
             while let Some((place, found)) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let start = told.len();
-                let has_names = self.look_at(&root, place, device, &mut told).is_some();
-                let is_same = has_names && place.asked == Some(checksum(&told[start..]));
+                let start = listed.len();
+                let has_names = self.look_at(&root, place, device, &mut listed).is_some();
+                let is_same = has_names && place.asked == Some(checksum(&listed[start..]));
                 if !is_same {
                     same.store(false, Ordering::Relaxed);
                 }
                 let plain = place.plain.filter(|_| is_around && is_same);
                 if !has_names || plain.is_some() {
-                    told.truncate(start);
+                    listed.truncate(start);
                 }
                 *found.lock().unwrap_or_else(PoisonError::into_inner) = match plain {
                     Some(plain) => DirectoryState::Plain(plain),
-                    None if has_names => DirectoryState::Names(number, start..told.len()),
+                    None if has_names => DirectoryState::Names(number, start..listed.len()),
                     None => DirectoryState::Nothing,
                 };
             }
-            told
+            listed
         };
-        let told = std::thread::scope(|scope| {
+        let listed = std::thread::scope(|scope| {
             let threads = threads.min(self.directories.len() / MANY);
             let helpers: Vec<_> = (1..threads)
                 // Without them, where the system allows no more, it takes longer.
                 .map_while(|number| os::spawn_worker(scope, move || work(number)))
                 .collect();
-            let mut told = vec![work(0)];
+            let mut listed = vec![work(0)];
             for helper in helpers {
-                told.push(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+                listed.push(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
-            told
+            listed
         });
         CacheScan {
             seen: self,
             found,
-            told,
+            listed,
             same: same.into_inner(),
         }
     }
 
-    /// Appends the stat data of a directory's files to `told`, if its names are unchanged.
-    fn look_at(&self, root: &Dir, place: &DirectorySlot, device: u64, told: &mut Vec<u8>) -> Option<()> {
+    /// Appends the stat data of a directory's files to `listed`, if its names are unchanged.
+    fn look_at(&self, root: &Dir, place: &DirectorySlot, device: u64, listed: &mut Vec<u8>) -> Option<()> {
         let bytes = &self.bytes[place.names.clone()];
         if place.stamp.dev != device || checksum(bytes) != place.sum {
             return None;
@@ -122,7 +122,7 @@ impl SnapshotMemory {
             if meta.kind != kind || meta.dev != device {
                 return None;
             }
-            stat_encoding::put(&meta, told);
+            stat_encoding::put(&meta, listed);
         }
         Some(())
     }
@@ -171,12 +171,12 @@ impl CacheScan<'_> {
         else {
             return None;
         };
-        let mut told = self.told[thread][range].as_chunks().0.iter();
+        let mut listed = self.listed[thread][range].as_chunks().0.iter();
         let place = &self.seen.directories[at];
         let all = || names(&self.seen.bytes[place.names.clone()]);
         into.fill(all().map(|(name, kind, _)| (name.to_bytes(), kind)));
-        let meta = |kind| move |told| stat_encoding::meta(told, kind, place.stamp.dev);
-        let metas = all().map(|(_, kind, asked)| asked.then(|| told.next()).flatten().map(meta(kind)));
+        let meta = |kind| move |listed| stat_encoding::meta(listed, kind, place.stamp.dev);
+        let metas = all().map(|(_, kind, asked)| asked.then(|| listed.next()).flatten().map(meta(kind)));
         Some(metas.collect())
     }
 }
