@@ -89,10 +89,7 @@ pub(super) fn run(context: &mut Context, agents: &[InstalledAgent]) -> Result<()
         row.advice = advice(adapter, &row);
         rows.push(row);
     }
-    let view = AgentDoctorView {
-        schema: "git-checkpoint.agent-doctor/1",
-        agents: rows,
-    };
+    let view = AgentDoctorView { agents: rows };
     let is_well = view.agents.iter().all(|row| row.saved || row.outcome == "untried");
     if context.ui.options().json {
         context.ui.json(&view)?;

@@ -119,7 +119,6 @@ fn report(
     agents: Vec<AgentServerRow>,
 ) -> Result<(), CommandError> {
     let view = AgentServersView {
-        schema: "git-checkpoint.agent-servers/1",
         action,
         dry_run,
         agents,

@@ -287,7 +287,6 @@ fn report(context: &Context, action: &'static str, parts: Report<'_>) -> Result<
         }
     };
     let view = AgentHooksView {
-        schema: "git-checkpoint.agent-hooks/1",
         action,
         dry_run,
         extent: extent.map(|extent| match extent {
@@ -337,7 +336,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     let enabled = scene.settings.agents;
     let view = AgentsView {
-        schema: "git-checkpoint.agents/1",
         enabled: Some(enabled),
         agents: rows,
     };

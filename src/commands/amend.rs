@@ -50,7 +50,6 @@ pub(super) fn amend(
         }
     }
     let view = AmendView {
-        schema: "git-checkpoint.amend/1",
         session: &done.session,
         before: oid(done.before),
         id: done.id.map(oid),

@@ -117,7 +117,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     }
     let view = BlameView {
-        schema: "git-checkpoint.blame/1",
         session: file.session,
         id: file.checkpoint.map(oid),
         path: file.path,
@@ -188,7 +187,6 @@ pub(super) fn why(args: WhyArgs, context: &mut Context) -> Result<(), CommandErr
         _ => None,
     };
     let view = WhyView {
-        schema: "git-checkpoint.why/1",
         path: found.file.path,
         line: found.line,
         text: String::from_utf8_lossy(&found.text).into_owned(),

@@ -22,7 +22,11 @@ use crate::{
         contents,
         receipt::CheckpointReceipt,
     },
-    render::{chat as render, count::CountedNoun, slot::Slot, text::TextLine},
+    render::{
+        chat as render,
+        messages::{ClearReceipt, CompactReceipt, CompactionDryRun, CompactionPlanRow, CompactionRow, messages},
+        text::TextLine,
+    },
     store,
 };
 
@@ -144,44 +148,21 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         )
         .hint("try again"));
     };
-    if context.ui.options().json {
-        let ids = views::Ids::of(receipt);
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.compact/1",
-            "outcome": "compacted",
-            "session": receipt.session,
-            "id": ids.id,
-            "digest": ids.digest,
-            "compaction": found,
-        }));
-    }
-    let mut line = TextLine::new().with(Slot::Changed, "Compacted");
-    line.push(Slot::Plain, format!(" {} of ", messages(found.messages)));
-    line.push(Slot::Session, receipt.session.as_str());
-    line.push(
-        Slot::Plain,
-        format!(
-            ": {} tokens of messages, now {}",
-            found.tokens_before, found.tokens_after
-        ),
-    );
-    line.push(
-        Slot::Dim,
-        if found.by == "extractive" {
-            " with the extractive summary"
-        } else {
-            " with the summary by checkpoint.compactCommand"
-        },
-    );
-    context.ui.receipt(line);
+    let ids = views::Ids::of(receipt);
+    context.ui.report(&CompactReceipt {
+        outcome: "compacted",
+        session: &receipt.session,
+        made: Some(CompactionRow {
+            id: ids.id.as_ref(),
+            digest: ids.digest.as_ref(),
+            compaction: &found,
+        }),
+        dry_run: None,
+    })?;
     context
         .ui
         .hint("Compact", "see the whole chat with: git checkpoint message list --full");
     Ok(())
-}
-
-fn messages(number: u64) -> String {
-    CountedNoun::new(usize::try_from(number).unwrap_or(usize::MAX), "message").to_string()
 }
 
 fn dry_run(
@@ -190,30 +171,20 @@ fn dry_run(
     plan: Option<&compact::CompactionPlan>,
     limit: u64,
 ) -> Result<(), CommandError> {
-    if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.compact/1",
-            "outcome": if plan.is_some() { "planned" } else { "nothing" },
-            "session": chat.session,
-            "limit": limit,
-            "plan": plan.map(|plan| json!({
-                "messages": plan.covered, "kept": plan.kept, "tokens": plan.tokens, "kept_tokens": plan.kept_tokens,
-            })),
-        }));
-    }
-    let text = match plan {
-        Some(plan) => format!(
-            "would summarize {} ({} tokens), and keep the last {} ({} tokens)",
-            messages(plan.covered),
-            plan.tokens - plan.kept_tokens,
-            plan.kept,
-            plan.kept_tokens
-        ),
-        None if limit == 0 => "nothing to do: checkpoint.compactAt is 0; --force compacts now".to_owned(),
-        None => format!("nothing to do: the chat is below the limit of {limit} tokens; --force compacts now"),
-    };
-    context.ui.receipt(TextLine::plain(text));
-    Ok(())
+    context.ui.report(&CompactReceipt {
+        outcome: if plan.is_some() { "planned" } else { "nothing" },
+        session: &chat.session,
+        made: None,
+        dry_run: Some(CompactionDryRun {
+            limit,
+            plan: plan.map(|plan| CompactionPlanRow {
+                messages: plan.covered,
+                kept: plan.kept,
+                tokens: plan.tokens,
+                kept_tokens: plan.kept_tokens,
+            }),
+        }),
+    })
 }
 
 /// Warns of secrets in the answer of a program, and of a program that was replaced by the built-in rules.
@@ -321,71 +292,46 @@ pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), Comman
     let opened = opening::open(context, &args.whom)?;
     let scene = opened.scene();
     let chat = SessionChat::open(&scene)?;
-    let (what, words) = if args.all {
-        (
-            ClearScope::All,
-            "messages, summary, context, agent description and record",
-        )
+    let scope = if args.all {
+        ClearScope::All
     } else {
-        (ClearScope::Messages, "messages")
+        ClearScope::Messages
     };
+    let mut view = ClearReceipt {
+        outcome: "nothing",
+        session: &chat.session,
+        id: None,
+        digest: None,
+        all: args.all,
+        messages: chat.len(),
+    };
+    if args.dry_run {
+        if args.all || !chat.is_empty() {
+            view.outcome = "planned";
+        }
+        return context.ui.report(&view);
+    }
     let question = format!(
-        "clear the {words} of session {} ({})?",
+        "clear the {} of session {} ({})?",
+        ClearReceipt::parts(args.all),
         chat.session,
         messages(chat.len())
     );
-    if args.dry_run {
-        let nothing = chat.is_empty() && !args.all;
-        if context.ui.options().json {
-            return context.ui.json(&json!({
-                "schema": "git-checkpoint.clear/1",
-                "outcome": if nothing { "nothing" } else { "planned" },
-                "session": chat.session,
-                "all": args.all,
-            }));
-        }
-        context.ui.receipt(TextLine::plain(if nothing {
-            "nothing to clear: there are no messages".to_owned()
-        } else {
-            format!("Would clear {words} of {} ({})", chat.session, messages(chat.len()))
-        }));
-        return Ok(());
-    }
     if !args.yes && !context.ui.confirm(&question, "--yes")? {
         return Err(CommandError::silent(FailureKind::Negative));
     }
-    drop(chat);
-    let done = clear::clear(&scene, what)?;
-    let Some(outcome) = done else {
-        if context.ui.options().json {
-            return context
-                .ui
-                .json(&json!({ "schema": "git-checkpoint.clear/1", "outcome": "nothing" }));
-        }
-        context
-            .ui
-            .receipt(TextLine::plain("nothing to clear: there are no messages"));
-        return Ok(());
+    let Some(outcome) = clear::clear(&scene, scope)? else {
+        return context.ui.report(&view);
     };
     let receipt = outcome.receipt();
     for trouble in &receipt.trouble {
         context.ui.warning(&format!("the checkpoint is saved, but: {trouble}"));
     }
-    if context.ui.options().json {
-        let ids = views::Ids::of(receipt);
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.clear/1",
-            "outcome": "cleared",
-            "session": receipt.session,
-            "id": ids.id,
-            "digest": ids.digest,
-            "all": args.all,
-        }));
-    }
-    let mut line = TextLine::new().with(Slot::Removed, "Cleared");
-    line.push(Slot::Plain, format!(" {words} of "));
-    line.push(Slot::Session, receipt.session.as_str());
-    context.ui.receipt(line);
+    let ids = views::Ids::of(receipt);
+    view.outcome = "cleared";
+    view.id = ids.id.as_ref();
+    view.digest = ids.digest.as_ref();
+    context.ui.report(&view)?;
     context.ui.hint("Undo", "undo with: git checkpoint undo");
     Ok(())
 }

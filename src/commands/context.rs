@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
-
 use super::{
     Context,
     error::{CommandError, FailureKind},
@@ -13,10 +11,7 @@ use super::{
 };
 use crate::{
     ops::chat::{self, SessionChat},
-    render::{
-        slot::Slot,
-        text::{Text, TextLine},
-    },
+    render::messages::{SessionText, TextChange},
 };
 
 /// Store the project context
@@ -62,7 +57,7 @@ const LIMIT: u64 = 1 << 20;
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     match args.command {
         ContextCommand::Set(args) => set(&args.whom, &args.file, chat::CONTEXT, "the context", context),
-        ContextCommand::Show(args) => show(&args.whom, chat::CONTEXT, "context", context),
+        ContextCommand::Show(args) => show(&args.whom, chat::CONTEXT, context),
     }
 }
 
@@ -85,43 +80,26 @@ pub(super) fn set(
     let size = text.len();
     let (session, redactions) = chat::set_text(&message::drafting(&opened), name, text)?;
     warn_redactions(context, &redactions);
-    if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.text/1",
-            "session": session,
-            "name": name,
-            "bytes": size,
-            "redactions": redactions.len(),
-        }));
-    }
-    let word = if size == 0 { "Removed" } else { "Set" };
-    let mut line = TextLine::new()
-        .with(Slot::Added, word)
-        .with(Slot::Plain, format!(" {what} of "));
-    line.push(Slot::Session, session.as_str());
-    line.push(Slot::Plain, ", with the next save");
-    context.ui.receipt(line);
-    Ok(())
+    context.ui.report(&SessionText {
+        session: &session,
+        name,
+        text: None,
+        change: Some(TextChange {
+            bytes: size,
+            redactions: redactions.len(),
+        }),
+    })
 }
 
-fn show(whom: &IdentityArgs, name: &str, what: &str, context: &mut Context) -> Result<(), CommandError> {
+fn show(whom: &IdentityArgs, name: &str, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, whom)?;
     let scene = opened.scene();
     let chat = SessionChat::open(&scene)?;
     let text = chat.text(&scene, name)?;
-    if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.text/1",
-            "session": chat.session,
-            "name": name,
-            "text": text,
-        }));
-    }
-    match text {
-        Some(text) => context.ui.data(Text::block(&text)),
-        None => context
-            .ui
-            .status(TextLine::plain(format!("session {} has no {what}", chat.session))),
-    }
-    Ok(())
+    context.ui.show(&SessionText {
+        session: &chat.session,
+        name,
+        text: text.as_deref(),
+        change: None,
+    })
 }

@@ -1,6 +1,4 @@
-//! `delete`, `pin` and `unpin`: which sessions and checkpoints stay.
-
-use serde_json::json;
+//! `delete`, `pin` and `unpin`: the end of sessions, and the checkpoints that stay.
 
 use super::{
     Context,
@@ -10,15 +8,8 @@ use super::{
     share,
 };
 use crate::{
-    ops::{
-        delete::{self, DeletedSession},
-        pin,
-    },
-    render::{
-        count::CountedNoun,
-        slot::Slot,
-        text::{Text, TextLine},
-    },
+    ops::{delete, pin},
+    render::session_change::{DeletedRow, DeletionReceipt, PinReceipt},
     store::checkpoint::oid,
 };
 
@@ -90,40 +81,19 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         .collect::<Result<Vec<_>, _>>()?;
     let deletion = delete::delete(&opened.scene(), &selectors, args.dry_run)?;
     failure::warn_aftermath(&context.ui, &deletion.aftermath);
-    let deleted = deletion.sessions;
-    if context.ui.options().json {
-        let of = |done: &DeletedSession| {
-            json!({
-                "session": done.name,
-                "id": oid(done.tip),
-                "checkpoints": done.checkpoints,
-                "trash": done.trash,
+    context.ui.report(&DeletionReceipt {
+        dry_run: args.dry_run,
+        deleted: deletion
+            .sessions
+            .iter()
+            .map(|session| DeletedRow {
+                session: &session.name,
+                id: oid(session.tip),
+                checkpoints: session.checkpoints,
+                trash: &session.trash,
             })
-        };
-        context.ui.json(&json!({
-            "schema": "git-checkpoint.delete/1",
-            "dry_run": args.dry_run,
-            "deleted": deleted.iter().map(of).collect::<Vec<_>>(),
-        }))?;
-    } else if context.ui.options().quiet == 0 {
-        let mut text = Text::new();
-        for done in &deleted {
-            let mut line = TextLine::new()
-                .with(Slot::Removed, if args.dry_run { "Would delete" } else { "Deleted" })
-                .with(Slot::Plain, " session ");
-            line.push(Slot::Session, done.name.as_str());
-            if let Some(checkpoints) = done.checkpoints {
-                line.push(
-                    Slot::Plain,
-                    format!(", {}", CountedNoun::new(checkpoints, "checkpoint")),
-                );
-            }
-            line.push(Slot::Plain, ", last ");
-            line.push(Slot::Id, oid(done.tip).short());
-            text.push(line);
-        }
-        context.ui.data(text);
-    }
+            .collect(),
+    })?;
     if args.dry_run {
         return Ok(());
     }
@@ -142,33 +112,12 @@ pub(super) fn unpin(args: UnpinArgs, context: &mut Context) -> Result<(), Comman
 fn set(selector: &str, pinned: bool, dry_run: bool, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let found = pin::pin(&opened.scene(), &failure::selector(selector)?, pinned, dry_run)?;
-    if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.pin/1",
-            "id": oid(found.id),
-            "digest": found.digest,
-            "session": found.session,
-            "pinned": pinned,
-            "changed": found.changed,
-            "dry_run": dry_run,
-        }));
-    }
-    if context.ui.options().quiet == 0 {
-        let word = match (pinned, found.changed) {
-            (true, true) if dry_run => "Would pin",
-            (false, true) if dry_run => "Would unpin",
-            (true, true) => "Pinned",
-            (true, false) => "Pinned already:",
-            (false, true) => "Unpinned",
-            (false, false) => "Not pinned:",
-        };
-        let mut line = TextLine::plain(word).with(Slot::Plain, " ");
-        line.push(Slot::Id, oid(found.id).short());
-        if let Some(session) = &found.session {
-            line.push(Slot::Plain, " of session ");
-            line.push(Slot::Session, session.as_str());
-        }
-        context.ui.data(line);
-    }
-    Ok(())
+    context.ui.report(&PinReceipt {
+        id: oid(found.id),
+        digest: &found.digest,
+        session: found.session.as_ref(),
+        pinned,
+        changed: found.changed,
+        dry_run,
+    })
 }

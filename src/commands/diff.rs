@@ -1,7 +1,5 @@
 //! `diff`: two checkpoints, or a checkpoint and the present.
 
-use serde_json::json;
-
 use super::{
     Context,
     error::{CommandError, FailureKind},
@@ -114,7 +112,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let differs = !diff.record.is_empty() || !diff.files.is_empty();
     if context.ui.options().json {
         context.ui.json(&render::CheckpointDiff {
-            schema: "git-checkpoint.diff/1",
             old: &diff.old,
             new: diff.new.as_ref(),
             record: &diff.record,
@@ -137,18 +134,29 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
 }
 
-/// The commits of two forks.
+fn side(side: &range::RangeSide) -> render::RangeSideRow<'_> {
+    render::RangeSideRow {
+        id: &side.id,
+        session: side.session.as_ref(),
+        head: &side.head,
+    }
+}
+
+/// Matches the commits of two forks.
 fn matched(range: &Range, exit_code: bool, context: &mut Context) -> Result<(), CommandError> {
     if context.ui.options().json {
-        let end = |end: &range::RangeSide| json!({ "id": end.id, "session": end.session, "head": end.head });
-        let commit = |commit: &range::MatchedCommit| json!({ "verdict": commit.verdict, "old": commit.old, "new": commit.new, "subject": commit.subject });
-        context.ui.json(&json!({
-            "schema": "git-checkpoint.range/1",
-            "old": end(&range.old),
-            "new": end(&range.new),
-            "base": range.base,
-            "commits": range.commits.iter().map(commit).collect::<Vec<_>>(),
-        }))?;
+        let commits = range.commits.iter().map(|commit| render::MatchedCommitRow {
+            verdict: commit.verdict,
+            old: commit.old.as_ref(),
+            new: commit.new.as_ref(),
+            subject: &commit.subject,
+        });
+        context.ui.json(&render::RangeView {
+            old: side(&range.old),
+            new: side(&range.new),
+            base: &range.base,
+            commits: commits.collect(),
+        })?;
     } else if range.commits.is_empty() {
         let base = range.base.short();
         context

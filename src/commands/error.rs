@@ -8,10 +8,9 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::process::ExitCode;
 
-use serde_json::json;
-
 use crate::os;
 use crate::render::escape;
+use crate::render::help::{FailureDetail, FailureView};
 use crate::render::slot::Slot;
 use crate::render::text::{Text, TextLine};
 
@@ -283,10 +282,15 @@ impl CommandError {
     /// One JSON object for programs: `{"error":{"code":...,"message":...,"hints":[...]}}`. Hidden characters are
     /// escaped, so that it is safe on a terminal too.
     pub fn render_json(&self) -> String {
-        let value = json!({
-            "error": { "code": self.kind.code(), "message": self.full_message(), "hints": self.hints }
-        });
-        escape::json(&value.to_string()).into_owned()
+        let view = FailureView {
+            error: FailureDetail {
+                code: self.kind.code(),
+                message: self.full_message(),
+                hints: &self.hints,
+            },
+        };
+        let text = serde_json::to_string(&view).unwrap_or_default();
+        escape::json(&text).into_owned()
     }
 
     fn full_message(&self) -> String {

@@ -7,7 +7,6 @@
 use std::fmt::Write as _;
 
 use clap::Command;
-use serde_json::{Value, json};
 
 use super::{
     Context,
@@ -21,7 +20,9 @@ use super::{
 use crate::{
     os,
     render::{
-        guide, schemas,
+        guide,
+        help::{CommandDescription, HelpView},
+        schemas,
         text::{Text, TextLine},
     },
     store::config::{self, SETTINGS},
@@ -245,13 +246,12 @@ fn show(
     page: &str,
 ) -> Result<(), CommandError> {
     if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.help/1",
-            "topic": (!words.is_empty()).then(|| words.join(" ")),
-            "text": text.to_string(),
-            "command": command.map(description),
-            "topics": topics().collect::<Vec<_>>(),
-        }));
+        return context.ui.json(&HelpView {
+            topic: (!words.is_empty()).then(|| words.join(" ")),
+            text: text.to_string(),
+            command: command.map(description),
+            topics: topics().collect(),
+        });
     }
     if !manual(&context.ui, page) {
         context.ui.page();
@@ -296,21 +296,21 @@ fn topics() -> impl Iterator<Item = &'static str> {
 }
 
 /// A command and everything below it, for programs that want to know what there is.
-fn description(command: &Command) -> Value {
-    let options: Vec<String> = command
+fn description(command: &Command) -> CommandDescription {
+    let options = command
         .get_arguments()
         .filter(|arg| !arg.is_hide_set() && !arg.is_global_set())
-        .filter_map(|arg| arg.get_long().map(|long| format!("--{long}")))
-        .collect();
+        .filter_map(|arg| arg.get_long().map(|long| format!("--{long}")));
     let usage = command.clone().render_usage().to_string();
-    json!({
-        "name": command.get_name(),
-        "about": command.get_about().map(ToString::to_string).unwrap_or_default(),
-        "usage": usage.strip_prefix("Usage: ").unwrap_or(&usage),
-        "aliases": command.get_visible_aliases().collect::<Vec<_>>(),
-        "options": options,
-        "commands": command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(description).collect::<Vec<_>>(),
-    })
+    let commands = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    CommandDescription {
+        name: command.get_name().to_owned(),
+        about: command.get_about().map(ToString::to_string).unwrap_or_default(),
+        usage: usage.strip_prefix("Usage: ").unwrap_or(&usage).to_owned(),
+        aliases: command.get_visible_aliases().map(str::to_owned).collect(),
+        options: options.collect(),
+        commands: commands.map(description).collect(),
+    }
 }
 
 fn unknown(command: &Command, words: &[&str]) -> CommandError {

@@ -9,16 +9,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::Subcommand;
-use serde_json::json;
-
 use super::{
     Context,
     error::{CommandError, FailureKind},
     opening::{self, IdentityArgs, OpenedRepository},
 };
 use crate::{
-    model::{hook::Hook, time::Timestamp},
+    model::{
+        hook::{Hook, HookRun},
+        time::Timestamp,
+    },
     ops::{
         Scene,
         hooks::{self as work, HookOutcome},
@@ -26,14 +26,16 @@ use crate::{
     os,
     render::{
         age,
+        hooks::{HookRow, HooksView},
         slot::Slot,
-        text::{Text, TextLine},
+        text::TextLine,
     },
     store::{
         checkpoint::oid,
-        hooks::{self, HookFileChange, HookRun, HookState, Manager},
+        hooks::{self, HookFileChange, HookState, Manager},
     },
 };
+use clap::Subcommand;
 
 /// How long a commit may wait for its checkpoint.
 const BUDGET: Duration = Duration::from_secs(2);
@@ -242,52 +244,31 @@ fn uninstall(wanted: &[Hook], dry_run: bool, context: &mut Context) -> Result<()
     Ok(())
 }
 
-fn report(context: &Context, what: &str, done: &[(Hook, HookFileChange)], dry_run: bool) -> Result<(), CommandError> {
-    let word = |done: &HookFileChange| match done {
-        HookFileChange::Created => "created",
-        HookFileChange::Added => "added",
-        HookFileChange::Chained => "chained",
-        HookFileChange::Unchanged => "unchanged",
-        HookFileChange::Restored => "restored",
-        HookFileChange::Removed => "removed",
-    };
-    if context.ui.options().json {
-        let rows: Vec<_> = done
-            .iter()
-            .map(|(hook, done)| json!({ "hook": hook.name(), "outcome": word(done) }))
-            .collect();
-        return context
-            .ui
-            .json(&json!({ "schema": "git-checkpoint.hooks/1", "action": what, "dry_run": dry_run, "hooks": rows }));
-    }
-    if context.ui.options().quiet > 0 {
-        return Ok(());
-    }
-    let mut text = Text::new();
-    for (hook, done) in done {
-        let says = match done {
-            HookFileChange::Unchanged if what == "install" => "is installed already",
-            HookFileChange::Unchanged => continue,
-            HookFileChange::Created | HookFileChange::Added | HookFileChange::Chained if dry_run => {
-                "would be installed"
-            }
-            HookFileChange::Restored | HookFileChange::Removed if dry_run => "would be taken out",
-            HookFileChange::Created => "installed",
-            HookFileChange::Added => "installed; your own hook runs after it",
-            HookFileChange::Chained => "installed; your own hook is kept next to it and runs after it",
-            HookFileChange::Restored => "taken out; your own hook is as it was",
+fn report(
+    context: &Context,
+    action: &'static str,
+    done: &[(Hook, HookFileChange)],
+    dry_run: bool,
+) -> Result<(), CommandError> {
+    let row = |(hook, done): &(Hook, HookFileChange)| HookRow {
+        hook: hook.name(),
+        outcome: Some(match done {
+            HookFileChange::Created => "created",
+            HookFileChange::Added => "added",
+            HookFileChange::Chained => "chained",
+            HookFileChange::Unchanged => "unchanged",
+            HookFileChange::Restored => "restored",
             HookFileChange::Removed => "removed",
-        };
-        let mut line = TextLine::new().with(Slot::Heading, hook.name());
-        line.pad_to(15);
-        line.push(Slot::Plain, says);
-        text.push(line);
-    }
-    if done.iter().all(|(_, done)| *done == HookFileChange::Unchanged) && what == "uninstall" {
-        text.push(TextLine::plain("No hook calls git-checkpoint."));
-    }
-    context.ui.data(text);
-    Ok(())
+        }),
+        state: None,
+        why: None,
+    };
+    context.ui.report(&HooksView {
+        action,
+        dry_run: Some(dry_run),
+        hooks: Some(done.iter().map(row).collect()),
+        ..HooksView::default()
+    })
 }
 
 /// Hook managers write hook files anew: permanent settings belong in their configuration, which is the project's.
@@ -307,17 +288,13 @@ fn show_snippet(
         return report(context, "install", &done, false);
     }
     let (place, text) = snippet(manager, &missing);
-    if context.ui.options().json {
-        context.ui.json(&json!({
-            "schema": "git-checkpoint.hooks/1",
-            "action": "install",
-            "manager": manager.name(),
-            "place": place,
-            "snippet": text,
-        }))?;
-    } else {
-        context.ui.data(Text::block(&text));
-    }
+    context.ui.show(&HooksView {
+        action: "install",
+        manager: Some(manager.name()),
+        place: Some(place.clone()),
+        snippet: Some(text),
+        ..HooksView::default()
+    })?;
     Err(CommandError::new(
         FailureKind::Negative,
         format!("{} manages the hooks here, so none was written", manager.name()),
@@ -379,51 +356,30 @@ fn status(context: &mut Context) -> Result<(), CommandError> {
         .iter()
         .all(|(hook, state)| works(state) || !Hook::DEFAULT.contains(hook));
     let broken = states.iter().any(|(_, state)| matches!(state, HookState::Broken(_)));
-    if context.ui.options().json {
-        let rows: Vec<_> = states
-            .iter()
-            .map(|(hook, state)| {
-                let (word, why) = words(state);
-                json!({ "hook": hook.name(), "state": word, "why": why })
-            })
-            .collect();
-        context.ui.json(&json!({
-            "schema": "git-checkpoint.hooks/1",
-            "action": "status",
-            "active": all && !broken,
-            "folder": hooks::directory(scene.repo).path.display().to_string(),
-            "manager": manager.map(Manager::name),
-            "hooks": rows,
-            "last_run": last,
-        }))?;
-    } else if context.ui.options().quiet == 0 {
-        let mut text = Text::new();
-        for (hook, state) in &states {
-            let mut line = TextLine::new().with(Slot::Heading, hook.name());
-            line.pad_to(15);
-            let (word, why) = words(state);
-            let off = off_reason(*hook, state);
-            let word = if off.is_some() { "off" } else { word };
-            let why = why.or(off);
-            let slot = match state {
-                HookState::Active | HookState::Managed(_) => Slot::Good,
-                HookState::Absent => Slot::Plain,
-                HookState::Broken(_) => Slot::Bad,
-            };
-            line.push(slot, word);
-            if let Some(why) = why {
-                line.push(Slot::Plain, format!(": {why}"));
-            }
-            text.push(line);
+    let row = |(hook, state): &(Hook, HookState)| {
+        let (word, why) = match state {
+            HookState::Active => ("active", None),
+            HookState::Managed(manager) => ("active", Some(format!("through {}", manager.name()))),
+            HookState::Absent => ("not installed", None),
+            HookState::Broken(why) => ("not working", Some(why.clone())),
+        };
+        HookRow {
+            hook: hook.name(),
+            outcome: None,
+            state: Some(word),
+            why,
         }
-        if let Some(last) = &last {
-            let mut line = TextLine::new().with(Slot::Heading, "last run");
-            line.pad_to(15);
-            line.append(&told(last, scene.now));
-            text.push(line);
-        }
-        context.ui.data(text);
-    }
+    };
+    context.ui.report(&HooksView {
+        action: "status",
+        active: Some(all && !broken),
+        directory: Some(hooks::directory(scene.repo).path.display().to_string()),
+        manager: manager.map(Manager::name),
+        hooks: Some(states.iter().map(row).collect()),
+        last_run_line: last.as_ref().map(|last| run_line(last, scene.now)),
+        last_run: last,
+        ..HooksView::default()
+    })?;
     if all && !broken {
         return Ok(());
     }
@@ -433,28 +389,8 @@ fn status(context: &mut Context) -> Result<(), CommandError> {
     Err(CommandError::silent(FailureKind::Negative))
 }
 
-/// The way to have a hook that is off by default.
-fn off_reason(hook: Hook, state: &HookState) -> Option<String> {
-    let way = match (hook, state) {
-        (Hook::CommitMsg, HookState::Absent) => "git config checkpoint.commitTrailer on",
-        (Hook::PostCheckout, HookState::Absent) => "git checkpoint hooks install --post-checkout",
-        (Hook::PrePush, HookState::Absent) => "git checkpoint hooks install --pre-push",
-        _ => return None,
-    };
-    Some(format!("by default; switch it on with: {way}"))
-}
-
-fn words(state: &HookState) -> (&'static str, Option<String>) {
-    match state {
-        HookState::Active => ("active", None),
-        HookState::Managed(manager) => ("active", Some(format!("through {}", manager.name()))),
-        HookState::Absent => ("not installed", None),
-        HookState::Broken(why) => ("not working", Some(why.clone())),
-    }
-}
-
 /// Result of a run, in one line.
-fn told(run: &HookRun, now: Timestamp) -> TextLine {
+fn run_line(run: &HookRun, now: Timestamp) -> TextLine {
     let mut line = TextLine::plain(format!("{} {}: ", run.hook, age::age(run.at, now)));
     match run.outcome.as_str() {
         "saved" => {
@@ -491,7 +427,7 @@ pub(super) fn summary(scene: &Scene<'_>) -> Vec<TextLine> {
     if let Some(last) = hooks::last(scene.repo)
         && matches!(last.outcome.as_str(), "failed" | "running")
     {
-        lines.push(told(&last, scene.now));
+        lines.push(run_line(&last, scene.now));
     }
     lines
 }

@@ -221,7 +221,6 @@ fn view(outcome: &ImportOutcome, dry_run: bool) -> ImportReceipt<'_> {
     });
     let leaves = &outcome.leaves;
     ImportReceipt {
-        schema: "git-checkpoint.import/1",
         dry_run,
         imported: outcome.imported(),
         partial: outcome.is_partial(),

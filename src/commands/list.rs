@@ -17,8 +17,7 @@ use crate::{
         age::DateStyle,
         file_log::{AutosaveRow, AutosaveTable},
         format::Template,
-        sessions::{SessionRow, SessionTable},
-        slot::Slot,
+        sessions::{SessionRow, SessionTable, TrashRow, TrashTable},
         text::TextLine,
     },
     store::{
@@ -190,7 +189,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let filter = args.filter();
     let rows = list::sessions(&scene, &filter)?;
     let mut view = SessionTable {
-        schema: "git-checkpoint.list/1",
         sessions: rows.into_iter().map(row).collect(),
     };
     if args.size {
@@ -282,10 +280,7 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let dates = args.date.style(context)?;
     let filter = args.filter();
     let template = args.form.template(&ATOMS, &NAMED)?;
-    let mut view = SessionTable {
-        schema: "git-checkpoint.list/1",
-        sessions: Vec::new(),
-    };
+    let mut view = SessionTable { sessions: Vec::new() };
     all_repos::each(context, |context, directory, opened| {
         let scene = opened.scene();
         let mut rows: Vec<SessionRow> = list::sessions(&scene, &filter)?.into_iter().map(row).collect();
@@ -362,7 +357,6 @@ fn autosaves(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle
             latest: autosave.is_latest,
         });
     let view = AutosaveTable {
-        schema: "git-checkpoint.autosaves/1",
         autosaves: rows.collect(),
     };
     if context.ui.options().json {
@@ -386,38 +380,24 @@ fn autosaves(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle
 fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) -> Result<(), CommandError> {
     let scene = opened.scene();
     let all = undelete::trash(&scene)?;
-    let at = |deleted: &undelete::TrashedSession| Timestamp::from_unix(deleted.at, 0);
+    let rows = all.iter().map(|deleted| TrashRow {
+        session: &deleted.name,
+        id: oid(deleted.tip.id),
+        deleted_at: Timestamp::from_unix(deleted.at, 0),
+        summary: &deleted.tip.subject,
+        trash: &deleted.trash,
+    });
+    let view = TrashTable {
+        sessions: rows.collect(),
+    };
     if context.ui.options().json {
-        let rows: Vec<_> = all
-            .iter()
-            .map(|deleted| {
-                serde_json::json!({
-                    "session": deleted.name,
-                    "id": oid(deleted.tip.id),
-                    "deleted_at": at(deleted),
-                    "summary": deleted.tip.subject,
-                    "ref": deleted.trash,
-                })
-            })
-            .collect();
-        let view = serde_json::json!({ "schema": "git-checkpoint.trash/1", "sessions": rows });
         return context.ui.json(&view);
     }
     if all.is_empty() {
         context.ui.status(TextLine::plain("The trash is empty."));
         return Ok(());
     }
-    for deleted in &all {
-        let mut line = TextLine::new().with(Slot::Id, oid(deleted.tip.id).short());
-        line.push(Slot::Plain, "  ");
-        line.push(Slot::Session, deleted.name.as_str());
-        line.push(
-            Slot::Plain,
-            format!("  deleted {}  ", dates.show(at(deleted), scene.now)),
-        );
-        line.push(Slot::Plain, &deleted.tip.subject);
-        context.ui.data(line.cut(context.ui.width()));
-    }
+    context.ui.data(view.text(context.ui.width(), dates, scene.now));
     context
         .ui
         .hint("Trash", "bring one back with: git checkpoint undelete <session>");

@@ -1,7 +1,5 @@
 //! `log`: the checkpoints of a session.
 
-use serde_json::json;
-
 use super::{
     Context,
     error::{CommandError, FailureKind},
@@ -11,7 +9,7 @@ use super::{
     pathspecs::Pathspecs,
 };
 use crate::{
-    model::{operation::LogLine, path::RepoPath, selector::Selector, time::Timestamp},
+    model::{path::RepoPath, selector::Selector, time::Timestamp},
     ops::{
         self,
         file_history::{self, FileHistoryRequest, PatchLog},
@@ -23,9 +21,8 @@ use crate::{
         count::CountedNoun,
         file_log::{self, FileLog, FileVersionRow, StateRef},
         graph, patch,
+        record::{NoteRow, SessionNotes},
         sessions::{CheckpointLog, LogRow, LogTable},
-        slot::Slot,
-        table::{TableColumn, TextTable},
         text::TextLine,
     },
     store::{
@@ -140,7 +137,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     }
     let view = CheckpointLog {
-        schema: "git-checkpoint.log/1",
         session: log.session,
         checkpoints,
         forked_from: log.source.map(oid),
@@ -188,7 +184,6 @@ fn patches(
     let width = (format == PatchFormat::Stat).then(|| context.ui.width());
     let mut changes = PatchLog::new(&scene, format, width);
     let mut view = CheckpointLog {
-        schema: "git-checkpoint.log/1",
         session: log.session,
         checkpoints: Vec::new(),
         forked_from: log.source.map(oid),
@@ -292,7 +287,6 @@ fn files(
         return Ok(());
     }
     let mut view = FileLog {
-        schema: "git-checkpoint.file-log/1",
         session: history.session.clone(),
         versions: Vec::new(),
         more: history.more,
@@ -378,14 +372,20 @@ fn notes(
             CountedNoun::new(found.unreadable, "line")
         ));
     }
+    let notes = found.lines.iter().map(|(line, saved)| NoteRow {
+        at: line.at,
+        level: &line.level,
+        message: &line.message,
+        agent: line.agent.as_deref(),
+        saved: *saved,
+    });
+    let view = SessionNotes {
+        session: &found.session,
+        total: found.total,
+        notes: notes.collect(),
+    };
     if context.ui.options().json {
-        let line = |(line, saved): &(LogLine, bool)| json!({ "at": line.at, "level": line.level, "message": line.message, "agent": line.agent, "saved": saved });
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.notes/1",
-            "session": found.session,
-            "total": found.total,
-            "notes": found.lines.iter().map(line).collect::<Vec<_>>(),
-        }));
+        return context.ui.json(&view);
     }
     if found.lines.is_empty() {
         context
@@ -394,28 +394,8 @@ fn notes(
         return Ok(());
     }
     context.ui.page();
-    let mut table = TextTable::new([
-        TableColumn::left(""),
-        TableColumn::left(""),
-        TableColumn::left("").flexible(20),
-        TableColumn::left(""),
-        TableColumn::left(""),
-    ]);
-    for (line, saved) in &found.lines {
-        let slot = match line.level.as_str() {
-            "error" => Slot::Bad,
-            "warn" => Slot::Caution,
-            _ => Slot::Dim,
-        };
-        table.row([
-            TextLine::new().with(Slot::Date, dates.show(line.at, scene.now)),
-            TextLine::new().with(slot, &line.level),
-            TextLine::plain(&line.message),
-            TextLine::new().with(Slot::Person, line.agent.as_deref().unwrap_or_default()),
-            TextLine::new().with(Slot::Dim, if *saved { "" } else { "not saved" }),
-        ]);
-    }
-    context.ui.data(table.render(context.ui.table_width()));
+    let text = view.text(context.ui.table_width(), dates, scene.now);
+    context.ui.data(text);
     Ok(())
 }
 

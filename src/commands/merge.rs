@@ -204,7 +204,6 @@ pub(super) fn view(merged: &MergeOutcome, dry_run: bool) -> MergeView {
     });
     let report = &merged.report;
     MergeView {
-        schema: "git-checkpoint.merge/1",
         outcome: match (merged.is_up_to_date, dry_run) {
             (true, _) => "up-to-date",
             (_, true) => "planned",

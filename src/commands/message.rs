@@ -25,10 +25,16 @@ use crate::{
     ops::{
         Error, Scene,
         chat::{self, NewMessage, SessionChat, import},
-        redact::RedactedSecret,
         select,
     },
-    render::{chat as render, count::CountedNoun, slot::Slot, text::TextLine},
+    render::{
+        chat as render,
+        messages::{
+            MessageImportReceipt, MessageList, MessageReceipt, NumberedMessage, RepairedLine, SkippedLine, messages,
+        },
+        slot::Slot,
+        text::TextLine,
+    },
 };
 
 /// Add and list messages of the chat
@@ -201,24 +207,13 @@ fn add(args: MessageAddArgs, context: &mut Context) -> Result<(), CommandError> 
     };
     let added = chat::add(&drafting(&opened), new)?;
     warn_redactions(context, &added.redactions);
-    if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.message/1",
-            "session": added.session,
-            "id": added.message.id,
-            "at": added.message.at,
-            "role": added.message.role,
-            "redactions": added.redactions.len(),
-        }));
-    }
-    let mut line = TextLine::new()
-        .with(Slot::Added, "Added")
-        .with(Slot::Plain, " message ");
-    line.push(Slot::Id, &added.message.id);
-    line.push(Slot::Plain, format!(" of {} to ", role.word()));
-    line.push(Slot::Session, added.session.as_str());
-    context.ui.receipt(line);
-    Ok(())
+    context.ui.report(&MessageReceipt {
+        session: &added.session,
+        id: &added.message.id,
+        at: added.message.at,
+        role: added.message.role,
+        redactions: added.redactions.len(),
+    })
 }
 
 fn with_image(content: Value, image: Value) -> Value {
@@ -320,11 +315,7 @@ fn list(args: MessageListArgs, context: &mut Context) -> Result<(), CommandError
     context.ui.page();
     let width = context.ui.table_width();
     if from > 0 && !args.full && args.limit.is_none() {
-        let number = usize::try_from(from).unwrap_or(usize::MAX);
-        let line = format!(
-            "{} before are summarized; see them with --full",
-            CountedNoun::new(number, "message")
-        );
+        let line = format!("{} before are summarized; see them with --full", messages(from));
         context.ui.data(TextLine::new().with(Slot::Dim, line));
     }
     let mut rows = Rows::default();
@@ -416,31 +407,28 @@ fn json_list(
     chat.each(from, |at, mut message| {
         groups.push(at + 1, &message);
         if shown == Shown::Texts {
-            if let Some(text) = turn::spoken(&message) {
-                let mut value = serde_json::to_value(&message).unwrap_or_default();
-                value["n"] = json!(at + 1);
-                value["content"] = text.into();
-                messages.push(value);
-            }
+            let Some(text) = turn::spoken(&message) else {
+                return Ok(());
+            };
+            message.content = text.into();
         } else if which.is_none_or(|which| is_named(which, at, &message)) {
             chat.saved.attach(&mut message);
-            let mut value = serde_json::to_value(&message).unwrap_or_default();
-            value["n"] = json!(at + 1);
-            messages.push(value);
+        } else {
+            return Ok(());
         }
+        messages.push(NumberedMessage { message, n: at + 1 });
         Ok(())
     })?;
     missing(which, messages.len())?;
-    context.ui.json(&json!({
-        "schema": "git-checkpoint.messages/1",
-        "session": chat.session,
-        "total": chat.len(),
-        "summarised": chat.live(),
-        "compaction": chat.compaction,
-        "turns": groups.end().into_iter().filter(|group| group.key.is_some()).collect::<Vec<_>>(),
-        "messages": messages,
-        "unreadable": chat.unreadable,
-    }))
+    context.ui.json(&MessageList {
+        session: &chat.session,
+        total: chat.len(),
+        summarised: chat.live(),
+        compaction: chat.compaction.as_ref(),
+        turns: groups.end().into_iter().filter(|group| group.key.is_some()).collect(),
+        messages,
+        unreadable: &chat.unreadable,
+    })
 }
 
 fn is_named(which: &[String], at: u64, message: &Message) -> bool {
@@ -552,47 +540,42 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
     if !rest.is_empty() {
         context.ui.warning(&format!("and {} more like these", rest.len()));
     }
-    if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.message-import/1",
-            "session": done.session,
-            "agent": done.agent,
-            "agent_session": done.transcript.as_ref().and_then(|transcript| transcript.facts.id.clone()),
-            "title": done.transcript.as_ref().and_then(|transcript| transcript.facts.title.clone()),
-            "added": done.added,
-            "updated": done.updated,
-            "known": done.known,
-            "records": done.transcript.as_ref().map(|transcript| transcript.records),
-            "unknown": done.transcript.as_ref().map(|transcript| transcript.unknown.iter().cloned().collect::<std::collections::BTreeMap<_, _>>()),
-            "turns": done.transcript.as_ref().map(|transcript| &transcript.turns),
-            "helpers": done.transcript.as_ref().map(|transcript| &transcript.helpers),
-            "tasks": done.transcript.as_ref().and_then(|transcript| transcript.tasks.as_ref()),
-            "repaired": done.report.repaired.iter().map(|(line, what)| json!({ "line": line, "what": what })).collect::<Vec<_>>(),
-            "skipped": done.report.skipped.iter().map(|(line, why)| json!({ "line": line, "why": why })).collect::<Vec<_>>(),
-            "redactions": done.redactions.iter().filter(|found: &&RedactedSecret| found.replaced).count(),
-        }));
-    }
-    let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-    let mut line = TextLine::new().with(Slot::Added, "Imported");
-    line.push(
-        Slot::Plain,
-        format!(" {} to ", CountedNoun::new(number(done.added), "message")),
-    );
-    line.push(Slot::Session, done.session.as_str());
-    if let Some(agent) = done.agent.and_then(crate::agents::named) {
-        line.push(Slot::Plain, format!(" from {}", agent.title()));
-    }
-    if done.updated > 0 {
-        line.push(Slot::Plain, format!(", {} updated", done.updated));
-    }
-    if done.known > 0 {
-        line.push(Slot::Plain, format!(", {} known already", done.known));
-    }
-    if !done.report.skipped.is_empty() {
-        line.push(Slot::Caution, format!(", {} skipped", done.report.skipped.len()));
-    }
-    context.ui.receipt(line);
-    Ok(())
+    let read = done.transcript.as_ref();
+    let repaired = done.report.repaired.iter();
+    let skipped = done.report.skipped.iter();
+    context.ui.report(&MessageImportReceipt {
+        session: &done.session,
+        agent: done.agent,
+        agent_title: done
+            .agent
+            .and_then(crate::agents::named)
+            .map(crate::agents::Agent::title),
+        agent_session: read.and_then(|read| read.facts.id.as_deref()),
+        title: read.and_then(|read| read.facts.title.as_deref()),
+        added: done.added,
+        updated: done.updated,
+        known: done.known,
+        records: read.map(|read| read.records),
+        unknown: read.map(|read| {
+            read.unknown
+                .iter()
+                .map(|(kind, count)| (kind.as_str(), *count))
+                .collect()
+        }),
+        turns: read.map(|read| value(&read.turns)),
+        helpers: read.map(|read| value(&read.helpers)),
+        tasks: read.and_then(|read| read.tasks.as_ref()).map(value),
+        repaired: repaired
+            .map(|(line, what)| RepairedLine { line: *line, what })
+            .collect(),
+        skipped: skipped.map(|(line, why)| SkippedLine { line: *line, why }).collect(),
+        redactions: done.redactions.iter().filter(|found| found.replaced).count(),
+    })
+}
+
+/// A value of a lower layer as JSON.
+fn value(value: &impl serde::Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
 }
 
 /// Reports what was repaired and what was skipped, the first of each.

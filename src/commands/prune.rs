@@ -1,8 +1,6 @@
-//! `prune`: which rules, and what they take and leave.
+//! `prune`: the retention rules of arguments and settings.
 
 use std::time::Duration;
-
-use serde_json::json;
 
 use super::{
     Context,
@@ -15,17 +13,9 @@ use crate::{
         Scene,
         prune::{self, PruneOutcome, PrunedRef, RetentionRules},
     },
-    render::{
-        age,
-        count::{ByteSize, CountedNoun},
-        slot::Slot,
-        text::{Text, TextLine},
-    },
+    render::prune::{PruneReceipt, PrunedRefRow, PrunedRow, RetainedRow},
     store::{self, checkpoint::oid},
 };
-
-/// How many checkpoints are listed one by one.
-const LISTED: usize = 20;
 
 /// Delete old checkpoints by retention rules
 ///
@@ -119,11 +109,6 @@ const GC: &str = "the disk is freed by git's own garbage collection: git gc --pr
 const TRASH_AND_GC: &str = "the disk is freed by emptying the trash and by git's own garbage collection:\n\
                             git checkpoint prune --trash && git gc --prune=now";
 
-/// Whether nothing moved to the trash.
-fn only_trash(pruned: &PruneOutcome) -> bool {
-    pruned.goes.is_empty() && pruned.sessions.is_empty() && pruned.autosaves.is_empty()
-}
-
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
@@ -156,11 +141,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         ));
     }
     failure::warn_aftermath(&context.ui, &pruned.aftermath);
+    let receipt = view(&pruned, args.dry_run);
     if context.ui.options().json {
-        return context.ui.json(&json_of(&pruned, args.dry_run));
+        return context.ui.json(&receipt);
     }
     if context.ui.options().quiet == 0 {
-        context.ui.data(text(&pruned, &rules, args.dry_run, &scene));
+        context.ui.data(receipt.text(!rules.is_empty(), scene.now));
     }
     if rules.is_empty() {
         context
@@ -182,7 +168,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
         context
             .ui
-            .hint("Freed", if only_trash(&pruned) { GC } else { TRASH_AND_GC });
+            .hint("Freed", if receipt.is_trash_only() { GC } else { TRASH_AND_GC });
     }
     Ok(())
 }
@@ -201,152 +187,46 @@ pub(super) fn by_itself(context: &Context, scene: &Scene<'_>) {
     }
     match prune::prune(scene, &rules, false) {
         Ok(pruned) if pruned.is_empty() => {}
-        Ok(pruned) => context.ui.status(summary(&pruned, false)),
+        Ok(pruned) => context.ui.status(view(&pruned, false).summary()),
         Err(error) => context
             .ui
             .warning(&format!("the checkpoint is saved, but was not pruned: {error}")),
     }
 }
 
-fn summary(pruned: &PruneOutcome, dry_run: bool) -> TextLine {
-    let mut parts = Vec::new();
-    let mut part = |n: usize, one: &str| {
-        if n > 0 {
-            parts.push(CountedNoun::new(n, one).to_string());
-        }
-    };
-    part(pruned.goes.len(), "checkpoint");
-    part(pruned.sessions.len(), "session");
-    part(pruned.autosaves.len(), "autosave");
-    if !pruned.trash.is_empty() {
-        let entries = CountedNoun::irregular(pruned.trash.len(), "trash entry", "trash entries");
-        parts.push(entries.to_string());
+fn view(pruned: &PruneOutcome, dry_run: bool) -> PruneReceipt<'_> {
+    fn refs(list: &[PrunedRef]) -> Vec<PrunedRefRow<'_>> {
+        let rows = list.iter().map(|gone| PrunedRefRow {
+            name: &gone.name,
+            id: oid(gone.id),
+            checkpoints: gone.checkpoints,
+        });
+        rows.collect()
     }
-    let verb = if dry_run { "Would prune " } else { "Pruned " };
-    let mut line = TextLine::new()
-        .with(Slot::Removed, verb)
-        .with(Slot::Plain, parts.join(", "));
-    line.push(
-        Slot::Plain,
-        format!("; {} kept", CountedNoun::new(pruned.kept, "checkpoint")),
-    );
-    if let Some(bytes) = pruned.frees.filter(|bytes| *bytes > 0) {
-        let when = if only_trash(pruned) {
-            "'git gc --prune=now' runs"
-        } else {
-            "the trash is emptied"
-        };
-        line.push(Slot::Plain, format!("; frees {} when {when}", ByteSize(bytes)));
+    let goes = pruned.goes.iter().map(|goes| PrunedRow {
+        session: &goes.session,
+        id: oid(goes.entry.id),
+        digest: goes.entry.trailers.digest.as_ref(),
+        at: goes.entry.time,
+        summary: &goes.entry.subject,
+    });
+    let stays = pruned.stays.iter().map(|stays| RetainedRow {
+        session: &stays.session,
+        id: oid(stays.entry.id),
+        digest: stays.entry.trailers.digest.as_ref(),
+        why: stays.why.word(),
+        summary: &stays.entry.subject,
+    });
+    PruneReceipt {
+        outcome: if dry_run { "planned" } else { "pruned" },
+        checkpoints: goes.collect(),
+        stays: stays.collect(),
+        kept: pruned.kept,
+        sessions: refs(&pruned.sessions),
+        autosaves: refs(&pruned.autosaves),
+        trash: refs(&pruned.trash),
+        moved: &pruned.moved,
+        damaged: &pruned.damaged,
+        frees_bytes: pruned.frees,
     }
-    line
-}
-
-fn text(pruned: &PruneOutcome, rules: &RetentionRules, dry_run: bool, scene: &Scene<'_>) -> Text {
-    let mut text = Text::new();
-    if pruned.is_empty() {
-        text.push(TextLine::plain(if rules.is_empty() {
-            "Nothing to prune: without a rule everything is kept."
-        } else {
-            "Nothing to prune."
-        }));
-    } else {
-        text.push(summary(pruned, dry_run));
-    }
-    for goes in pruned.goes.iter().take(LISTED) {
-        let mut line = TextLine::plain("  remove ").with(Slot::Id, oid(goes.entry.id).short());
-        line.push(Slot::Plain, "  ");
-        line.push(Slot::Session, goes.session.as_str());
-        line.push(Slot::Plain, "  ");
-        line.push(Slot::Date, age::age(goes.entry.time, scene.now));
-        line.push(Slot::Plain, format!("  {}", goes.entry.subject));
-        text.push(line.cut(78));
-    }
-    more(&mut text, pruned.goes.len());
-    let mut gone = |what: &str, list: &[PrunedRef]| {
-        for gone in list.iter().take(LISTED) {
-            let mut line = TextLine::plain("  remove ").with(Slot::Id, oid(gone.id).short());
-            line.push(Slot::Plain, format!("  {what} "));
-            line.push(Slot::Session, &gone.name);
-            line.push(
-                Slot::Plain,
-                format!(", {}", CountedNoun::new(gone.checkpoints, "checkpoint")),
-            );
-            text.push(line);
-        }
-        more(&mut text, list.len());
-    };
-    gone("session", &pruned.sessions);
-    gone("autosave", &pruned.autosaves);
-    gone("trash", &pruned.trash);
-    for stays in pruned.stays.iter().take(LISTED) {
-        let mut line = TextLine::plain("  keep   ").with(Slot::Id, oid(stays.entry.id).short());
-        line.push(Slot::Plain, "  ");
-        line.push(Slot::Session, stays.session.as_str());
-        line.push(Slot::Caution, format!("  {}", stays.why.word()));
-        line.push(Slot::Plain, format!("  {}", stays.entry.subject));
-        text.push(line.cut(78));
-    }
-    more(&mut text, pruned.stays.len());
-    if !pruned.moved.is_empty() {
-        let names: Vec<&str> = pruned.moved.iter().map(crate::model::name::ShortName::as_str).collect();
-        text.push(TextLine::plain(format!(
-            "  move   forks of what is written again: {}",
-            names.join(", ")
-        )));
-    }
-    text
-}
-
-fn more(text: &mut Text, number: usize) {
-    if number > LISTED {
-        text.push(TextLine::plain(format!(
-            "         and {} more (--json lists all)",
-            number - LISTED
-        )));
-    }
-}
-
-fn json_of(pruned: &PruneOutcome, dry_run: bool) -> serde_json::Value {
-    let gone = |list: &[PrunedRef]| -> Vec<serde_json::Value> {
-        let of = |gone: &PrunedRef| json!({ "name": gone.name, "id": oid(gone.id), "checkpoints": gone.checkpoints });
-        list.iter().map(of).collect()
-    };
-    let goes: Vec<_> = pruned
-        .goes
-        .iter()
-        .map(|goes| {
-            json!({
-                "session": goes.session,
-                "id": oid(goes.entry.id),
-                "digest": goes.entry.trailers.digest,
-                "at": goes.entry.time,
-                "summary": goes.entry.subject,
-            })
-        })
-        .collect();
-    let stays: Vec<_> = pruned
-        .stays
-        .iter()
-        .map(|stays| {
-            json!({
-                "session": stays.session,
-                "id": oid(stays.entry.id),
-                "digest": stays.entry.trailers.digest,
-                "why": stays.why.word(),
-            })
-        })
-        .collect();
-    json!({
-        "schema": "git-checkpoint.prune/1",
-        "outcome": if dry_run { "planned" } else { "pruned" },
-        "checkpoints": goes,
-        "stays": stays,
-        "kept": pruned.kept,
-        "sessions": gone(&pruned.sessions),
-        "autosaves": gone(&pruned.autosaves),
-        "trash": gone(&pruned.trash),
-        "moved": pruned.moved,
-        "damaged": pruned.damaged,
-        "frees_bytes": pruned.frees,
-    })
 }

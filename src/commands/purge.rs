@@ -112,11 +112,7 @@ fn is_a_file(error: crate::ops::Error, args: &Args, context: &Context) -> Comman
 
 fn report(context: &mut Context, purged: &PurgeOutcome) -> Result<(), CommandError> {
     let receipt = view(purged);
-    if context.ui.options().json {
-        context.ui.json(&receipt)?;
-    } else if context.ui.options().quiet == 0 {
-        context.ui.data(receipt.text());
-    }
+    context.ui.report(&receipt)?;
     if !purged.on_disk.is_empty() && !purged.is_empty() {
         context.ui.hint(
             "Purge",
@@ -141,7 +137,6 @@ fn view(purged: &PurgeOutcome) -> PurgeReceipt<'_> {
         }
     };
     PurgeReceipt {
-        schema: "git-checkpoint.purge/1",
         outcome: match (purged.is_empty(), purged.dry_run) {
             (true, _) => "nothing",
             (false, true) => "planned",

@@ -1,19 +1,12 @@
 //! `rename`: another name for a session.
 
-use serde_json::json;
-
 use super::{
     Context,
     error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs},
 };
-use crate::{
-    model::name::ShortName,
-    ops::switch,
-    render::{slot::Slot, text::TextLine},
-    store::checkpoint::oid,
-};
+use crate::{model::name::ShortName, ops::switch, render::session_change::RenameReceipt, store::checkpoint::oid};
 
 /// Rename a session
 #[derive(Debug, clap::Args)]
@@ -52,23 +45,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     let opened = opening::open(context, &IdentityArgs::default())?;
     let renamed = switch::rename(&opened.scene(), &selector, &to, args.dry_run)?;
-    let (from, tip) = (renamed.from, renamed.tip);
     failure::warn_aftermath(&context.ui, &renamed.aftermath);
-    if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.rename/1",
-            "session": to,
-            "before": from,
-            "id": oid(tip),
-            "dry_run": args.dry_run,
-        }));
-    }
-    let word = if args.dry_run { "Would rename" } else { "Renamed" };
-    let line = TextLine::plain(word)
-        .with(Slot::Plain, " session ")
-        .with(Slot::Session, from.as_str());
-    context
-        .ui
-        .receipt(line.with(Slot::Plain, " to ").with(Slot::Session, to.as_str()));
-    Ok(())
+    context.ui.report(&RenameReceipt {
+        session: &to,
+        before: &renamed.from,
+        id: oid(renamed.tip),
+        dry_run: args.dry_run,
+    })
 }

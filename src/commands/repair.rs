@@ -1,6 +1,4 @@
-//! `repair`: a damaged session goes on from its latest whole checkpoint.
-
-use serde_json::json;
+//! `repair`: a damaged session goes on from its latest intact checkpoint.
 
 use super::{
     Context,
@@ -9,11 +7,8 @@ use super::{
 };
 use crate::{
     model::name::ShortName,
-    ops::repair::{self, RepairedSession},
-    render::{
-        slot::Slot,
-        text::{Text, TextLine},
-    },
+    ops::repair,
+    render::session_change::{RepairReceipt, RepairedRow},
     store::checkpoint::oid,
 };
 
@@ -44,65 +39,22 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         super::failure::warn_leftovers(&context.ui, &session.leftovers);
     }
     let hopeless = repaired.iter().any(|session| session.to.is_none());
-    if context.ui.options().json {
-        let sessions: Vec<_> = repaired.iter().map(json_of).collect();
-        context.ui.json(&json!({
-            "schema": "git-checkpoint.repair/1",
-            "dry_run": args.dry_run,
-            "sessions": sessions,
-        }))?;
-    } else if context.ui.options().quiet == 0 {
-        context.ui.data(text(&repaired, args.dry_run));
-    }
+    context.ui.report(&RepairReceipt {
+        dry_run: args.dry_run,
+        sessions: repaired
+            .iter()
+            .map(|session| RepairedRow {
+                session: &session.session,
+                before: session.from.map(oid),
+                now: session.to.map(oid),
+                kept: session.kept.as_deref(),
+                anchored: session.anchored,
+            })
+            .collect(),
+    })?;
     if hopeless {
         Err(CommandError::silent(FailureKind::Negative))
     } else {
         Ok(())
     }
-}
-
-fn json_of(session: &RepairedSession) -> serde_json::Value {
-    json!({
-        "session": session.session,
-        "before": session.from.map(oid),
-        "now": session.to.map(oid),
-        "kept": session.kept,
-        "anchored": session.anchored,
-    })
-}
-
-fn text(repaired: &[RepairedSession], dry_run: bool) -> Text {
-    let mut text = Text::new();
-    if repaired.is_empty() {
-        text.push(TextLine::plain("No damage found."));
-    }
-    for session in repaired {
-        let Some(to) = session.to else {
-            let line = TextLine::new()
-                .with(Slot::Bad, "No intact checkpoint of ")
-                .with(Slot::Session, &session.session);
-            text.push(line.with(Slot::Plain, "; nothing was done. Fetch it from a clone that has it."));
-            continue;
-        };
-        if session.anchored {
-            let verb = if dry_run { "Would anchor " } else { "Anchored " };
-            let line = TextLine::plain(verb).with(Slot::Session, &session.session);
-            text.push(line.with(Slot::Plain, " to the commits that another tool made of it"));
-            continue;
-        }
-        let verb = if dry_run { "Would set " } else { "Set " };
-        let mut line = TextLine::plain(verb).with(Slot::Session, &session.session);
-        if let Some(from) = session.from {
-            line.push(Slot::Plain, " from ");
-            line.push(Slot::Id, oid(from).short());
-        }
-        line.push(Slot::Plain, " to ");
-        line.push(Slot::Id, oid(to).short());
-        line.push(Slot::Plain, ", its latest intact checkpoint");
-        text.push(line);
-        if let Some(kept) = &session.kept {
-            text.push(TextLine::plain("  what was there is kept as ").with(Slot::Path, kept));
-        }
-    }
-    text
 }

@@ -1,6 +1,4 @@
-//! `replay`: what the next try of a failed step should know, and with `--run` its commands run again.
-
-use serde_json::json;
+//! `replay`: the prompt for the next try of a failed step, and with `--run` its commands run again.
 
 use super::{
     Context,
@@ -14,7 +12,7 @@ use crate::{
     ops::replay::{self, ReplayAction, ReplayOutcome, ReplayRequest, RunRequest},
     os::{self, child::Stream},
     render::{
-        retry::{RetryPrompt, RetryView},
+        retry::{ReplayRow, ReplayRunView, RetryPrompt, RetryView},
         slot::Slot,
         step as render,
         text::TextLine,
@@ -91,7 +89,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let as_json = context.ui.options().json || args.format == "json";
     let retry = &shown.retry;
     let mut view = RetryView {
-        schema: "git-checkpoint.replay/1",
         session: shown.session.as_ref(),
         attempt: retry.attempt,
         objective: &retry.objective,
@@ -162,7 +159,7 @@ fn again(
         }
     }
     if context.ui.options().json {
-        context.ui.json(&json_of(&replayed, args.dry_run))?;
+        context.ui.json(&view(&replayed, args.dry_run))?;
     }
     passed_on(replayed.status)
 }
@@ -183,20 +180,20 @@ fn planned(step: &Step, action: ReplayAction) -> TextLine {
     line
 }
 
-fn json_of(replayed: &ReplayOutcome, dry_run: bool) -> serde_json::Value {
-    json!({
-        "schema": "git-checkpoint.replay-run/1",
-        "session": replayed.session,
-        "dry_run": dry_run,
-        "status": replayed.status,
-        "steps": replayed.items.iter().map(|item| json!({
-            "id": item.step.id,
-            "n": item.step.n,
-            "title": item.step.title,
-            "action": item.action.word(),
-            "command": item.step.command,
-            "status": item.step.status,
-            "exit_status": item.ran.as_ref().map(|ran| ran.status),
-        })).collect::<Vec<_>>(),
-    })
+fn view(replayed: &ReplayOutcome, dry_run: bool) -> ReplayRunView<'_> {
+    let steps = replayed.items.iter().map(|item| ReplayRow {
+        id: &item.step.id,
+        n: item.step.n,
+        title: &item.step.title,
+        action: item.action.word(),
+        command: item.step.command.as_ref(),
+        status: item.step.status,
+        exit_status: item.ran.as_ref().map(|ran| ran.status),
+    });
+    ReplayRunView {
+        session: &replayed.session,
+        dry_run,
+        status: replayed.status,
+        steps: steps.collect(),
+    }
 }

@@ -1,8 +1,6 @@
-//! `request`: what a session holds as a prompt for a model.
+//! `request`: the content of a session as a prompt for a model.
 
 use std::ffi::OsString;
-
-use serde_json::json;
 
 use super::{
     Context,
@@ -25,9 +23,8 @@ use crate::{
         count::CountedNoun,
         escape,
         fence::OutputFence,
-        slot::Slot,
-        table::{TableColumn, TextTable},
-        text::{Text, TextLine},
+        text::TextLine,
+        tokens::{RequestMessages, RequestTokens, RequestView, TokenParts},
     },
     tokens::models::TokenMethod,
 };
@@ -111,106 +108,49 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             CountedNoun::new(number, "message")
         ));
     }
-    if context.ui.options().json {
-        return json_of(context, &chat, &built, &counting, args.preview);
-    }
-    if args.preview {
-        context.ui.data(preview(&built, &counting));
-        return Ok(());
+    let view = view(&chat, &built, &counting, args.preview);
+    if context.ui.options().json || args.preview {
+        return context.ui.show(&view);
     }
     let mut text = built.system();
     if !built.user.text.is_empty() {
         text.push_str(&format!("# User prompt\n\n{}\n", built.user.text.trim_end()));
     }
     context.ui.bytes(text.as_bytes());
-    context.ui.status(TextLine::plain(format!(
-        "{} tokens, {}",
-        built.total,
-        how(&built, &counting)
-    )));
+    context
+        .ui
+        .status(TextLine::plain(format!("{} tokens, {}", built.total, view.method())));
     Ok(())
 }
 
-fn how(built: &TokenRequest, counting: &TokenMethod) -> String {
-    if counting.source.is_empty() {
-        format!("{} ({})", built.method.word(), counting.encoding.name())
-    } else {
-        format!("{}: {}", built.method.word(), counting.source)
-    }
-}
-
-fn preview(built: &TokenRequest, counting: &TokenMethod) -> Text {
-    let mut table = TextTable::new([
-        TableColumn::left("part"),
-        TableColumn::right("tokens"),
-        TableColumn::left(""),
-    ]);
-    let notes = [
-        ("agent", built.agent.tokens, String::new()),
-        ("context", built.context.tokens, String::new()),
-        ("checkpoint", built.checkpoint.tokens, summarized(built)),
-        ("messages", built.messages.tokens, included(built)),
-        ("user prompt", built.user.tokens, String::new()),
-        ("headings", built.frame, String::new()),
-        ("total", built.total, how(built, counting)),
-    ];
-    for (part, tokens, note) in notes {
-        if part == "headings" && tokens == 0 {
-            continue;
-        }
-        table.row([
-            TextLine::new().with(Slot::Heading, part),
-            TextLine::plain(tokens.to_string()),
-            TextLine::new().with(Slot::Dim, note),
-        ]);
-    }
-    table.render(usize::MAX)
-}
-
-fn summarized(built: &TokenRequest) -> String {
-    match built.summarized {
-        0 => String::new(),
-        n => format!(
-            "with a summary of {}",
-            CountedNoun::new(usize::try_from(n).unwrap_or(usize::MAX), "message")
-        ),
-    }
-}
-
-fn included(built: &TokenRequest) -> String {
-    match built.left_out {
-        0 => CountedNoun::new(usize::try_from(built.included).unwrap_or(usize::MAX), "message").to_string(),
-        left => format!("{} of {}", built.included, built.included + left),
-    }
-}
-
-fn json_of(
-    context: &Context,
-    chat: &SessionChat<'_>,
-    built: &TokenRequest,
+fn view<'a>(
+    chat: &'a SessionChat<'_>,
+    built: &'a TokenRequest,
     counting: &TokenMethod,
     preview: bool,
-) -> Result<(), CommandError> {
-    let mut value = json!({
-        "schema": "git-checkpoint.request/1",
-        "session": chat.session,
-        "tokens": {
-            "agent": built.agent.tokens,
-            "context": built.context.tokens,
-            "checkpoint": built.checkpoint.tokens,
-            "messages": built.messages.tokens,
-            "user": built.user.tokens,
-            "headings": built.frame,
-            "total": built.total,
+) -> RequestView<'a> {
+    RequestView {
+        session: &chat.session,
+        tokens: RequestTokens {
+            parts: TokenParts {
+                agent: built.agent.tokens,
+                context: built.context.tokens,
+                checkpoint: built.checkpoint.tokens,
+                messages: built.messages.tokens,
+                headings: built.frame,
+            },
+            user: built.user.tokens,
+            total: built.total,
         },
-        "method": built.method.word(),
-        "encoding": counting.encoding.name(),
-        "source": Some(counting.source).filter(|source| !source.is_empty()),
-        "messages": { "included": built.included, "left_out": built.left_out, "summarised": built.summarized },
-    });
-    if !preview {
-        value["system"] = built.system().into();
-        value["user"] = built.user.text.clone().into();
+        method: built.method.word(),
+        encoding: counting.encoding.name(),
+        source: Some(counting.source).filter(|source| !source.is_empty()),
+        messages: RequestMessages {
+            included: built.included,
+            left_out: built.left_out,
+            summarised: built.summarized,
+        },
+        system: (!preview).then(|| built.system()),
+        user: (!preview).then_some(built.user.text.as_str()),
     }
-    context.ui.json(&value)
 }

@@ -25,7 +25,7 @@ use crate::{
     },
     os,
     render::{
-        age,
+        View as _, age,
         count::CountedNoun,
         prompt::{LEAST, ResumePrompt},
         receipt,
@@ -276,7 +276,7 @@ fn fetched(context: &Context, opened: &OpenedRepository, selector: Selector) -> 
     let pulled = pull::bring(&scene, &remote, &session)?;
     failure::warn_aftermath(&context.ui, &pulled.aftermath);
     if !context.ui.options().json {
-        context.ui.status(share::pull::text_of(&pulled));
+        context.ui.status(share::pull::view(&pulled, false).text());
     }
     Ok(Selector {
         base: Base::Word(session.to_string()),
@@ -463,7 +463,6 @@ fn candidates(context: &mut Context, opened: &OpenedRepository, dates: &age::Dat
     let scene = opened.scene();
     let rows = resume::resumable(&scene)?.into_iter().zip(1..);
     let view = SessionTable {
-        schema: "git-checkpoint.list/1",
         sessions: rows
             .map(|(row, number)| SessionRow {
                 number: Some(number),
@@ -503,7 +502,6 @@ fn offer_of(offer: &Offer) -> Autosave {
 fn prompt_view(resumed: &ResumeOutcome, now: Timestamp, limit: usize) -> Result<ResumePromptView<'_>, CommandError> {
     let checkpoint = &resumed.checkpoint;
     Ok(ResumePromptView {
-        schema: "git-checkpoint.resume-prompt/1",
         session: &resumed.session,
         session_id: &checkpoint.document.session.id,
         id: oid(checkpoint.entry.id),
@@ -522,7 +520,6 @@ fn prompt_view(resumed: &ResumeOutcome, now: Timestamp, limit: usize) -> Result<
 fn view(resumed: &ResumeOutcome, now: Timestamp) -> Resume<'_> {
     let checkpoint = &resumed.checkpoint;
     Resume {
-        schema: "git-checkpoint.resume/1",
         session: &resumed.session,
         session_id: &checkpoint.document.session.id,
         id: oid(checkpoint.entry.id),

@@ -85,7 +85,6 @@ fn with_context(
 fn print(context: &mut Context, session: &ShortName, view: AgentSessionView) -> Result<(), CommandError> {
     if context.ui.options().json {
         return context.ui.json(&AgentSessionReport {
-            schema: "git-checkpoint.agent-session/1",
             dry_run: false,
             session: session.to_string(),
             agent: view,

@@ -480,7 +480,9 @@ fn follow_up(
     let mut document = as_json.then(|| serde_json::to_value(view).unwrap_or_default());
     let pushed = then.push.then(|| send(context, opened, &receipt.session)).transpose()?;
     if let (Some(document), Some(pushed)) = (&mut document, &pushed) {
-        document["push"] = pushed.as_ref().map_or(Value::Null, super::share::push::json_of);
+        document["push"] = pushed
+            .as_ref()
+            .map_or(Value::Null, |pushed| json!(super::share::push::view(pushed)));
     }
     if then.clean && receipt.is_partial() {
         context

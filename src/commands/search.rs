@@ -236,7 +236,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     if context.ui.options().json && !context.ui.options().lines {
         context.ui.json(&SearchView {
-            schema: "git-checkpoint.search/1",
             matches: rows,
             sessions: total.sessions,
             checkpoints: total.checkpoints,

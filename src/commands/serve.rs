@@ -71,7 +71,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             .hint("let it take a free one: leave --port out")
     })?;
     let address = PageAddress {
-        schema: "git-checkpoint.serve/1",
         url: server.url(),
         port: server.port(),
         actions: args.actions,

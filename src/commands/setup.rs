@@ -13,8 +13,6 @@ mod value_source;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use serde_json::json;
-
 use self::completion::{Shell, candidates, lines};
 use self::install::{InstallAction, InstallPaths, InstallStep};
 use super::Context;
@@ -23,8 +21,7 @@ use super::error::{CommandError, FailureKind};
 use super::ui::Ui;
 use crate::os;
 use crate::render::count::CountedNoun;
-use crate::render::slot::Slot;
-use crate::render::text::TextLine;
+use crate::render::setup::{SetupReceipt, SetupRow};
 
 /// Part of the set-up: manual pages, completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -103,7 +100,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         steps.iter().try_for_each(InstallStep::run)?;
         os::trace::changed();
     }
-    report(&args, &steps, ui)?;
+    let file = |step: &InstallStep| SetupRow {
+        path: step.path.display().to_string(),
+        action: step.action.word(),
+    };
+    ui.report(&SetupReceipt {
+        dry_run: args.dry_run,
+        is_removal: args.uninstall,
+        files: steps.iter().map(file).collect(),
+    })?;
     let foreign: Vec<&InstallStep> = steps.iter().filter(|s| s.action == InstallAction::Foreign).collect();
     let Some(first) = foreign.first() else {
         hints(&args, &steps, env, ui);
@@ -160,65 +165,6 @@ fn plan(args: &Args, command: &clap::Command, env: &Environment) -> Result<Vec<I
         }
     }
     Ok(out)
-}
-
-fn report(args: &Args, steps: &[InstallStep], ui: &Ui) -> Result<(), CommandError> {
-    if ui.options().json {
-        let files: Vec<_> = steps
-            .iter()
-            .map(|s| json!({ "path": s.path.display().to_string(), "action": s.action.word() }))
-            .collect();
-        return ui.json(&json!({ "schema": "git-checkpoint.setup/1", "dry_run": args.dry_run, "files": files }));
-    }
-    // Two dozen pages are one line: files of one directory with which the same is done.
-    let mut rest = steps.iter().filter(|s| s.action != InstallAction::Absent).peekable();
-    while let Some(step) = rest.next() {
-        let mut count = 1;
-        while rest
-            .next_if(|s| s.action == step.action && s.path.parent() == step.path.parent())
-            .is_some()
-        {
-            count += 1;
-        }
-        let slot = match step.action {
-            InstallAction::Write | InstallAction::Replace => Slot::Added,
-            InstallAction::Remove => Slot::Removed,
-            InstallAction::Foreign => Slot::Caution,
-            InstallAction::Keep | InstallAction::Absent => Slot::Dim,
-        };
-        let directory = step.path.parent().unwrap_or(&step.path);
-        let what = match count {
-            1 => step.path.display().to_string(),
-            _ => format!("{} in {}", CountedNoun::new(count, "page"), directory.display()),
-        };
-        ui.receipt(
-            TextLine::new()
-                .with(slot, format!("{:<8}", step.action.word()))
-                .with(Slot::Path, what),
-        );
-    }
-    let changed = steps
-        .iter()
-        .filter(|s| {
-            matches!(
-                s.action,
-                InstallAction::Write | InstallAction::Replace | InstallAction::Remove
-            )
-        })
-        .count();
-    let verb = match (args.dry_run, args.uninstall) {
-        (false, false) => "installed",
-        (false, true) => "removed",
-        (true, false) => "would install",
-        (true, true) => "would remove",
-    };
-    let text = if changed == 0 {
-        "nothing to do".to_owned()
-    } else {
-        format!("{verb} {}", CountedNoun::new(changed, "file"))
-    };
-    ui.receipt(TextLine::plain(text));
-    Ok(())
 }
 
 /// Hints about settings that the user's shell may need to find the files.

@@ -109,7 +109,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     let signature = signature::of_commit(scene.repo, checkpoint.entry.id)?;
     let view = CheckpointView {
-        schema: "git-checkpoint.show/1",
         id,
         digest: &checkpoint.digest,
         session: session.map(crate::model::name::ShortName::as_str),

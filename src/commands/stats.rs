@@ -70,7 +70,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         ));
     }
     let view = StatsView {
-        schema: "git-checkpoint.stats/1",
         by,
         groups: counted
             .groups

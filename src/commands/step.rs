@@ -314,7 +314,6 @@ fn view(noted: &StepReceipt) -> render::StepView<'_> {
         EventOutcome::NotAsked | EventOutcome::Failed { .. } => None,
     };
     render::StepView {
-        schema: "git-checkpoint.step/1",
         session: Some(&noted.appended.session),
         step: &noted.step,
         change: Some(render::StepChangeView {
@@ -332,7 +331,6 @@ fn list(args: StepListArgs, context: &mut Context) -> Result<(), CommandError> {
     let found = step::steps(&scene, selector.as_ref())?;
     if context.ui.options().json {
         return context.ui.json(&render::StepList {
-            schema: "git-checkpoint.steps/1",
             session: found.session.as_ref(),
             steps: &found.steps,
         });
@@ -357,7 +355,6 @@ fn show(args: ShowArgs, context: &mut Context) -> Result<(), CommandError> {
     let step = found.find(&args.step)?;
     if context.ui.options().json {
         return context.ui.json(&render::StepView {
-            schema: "git-checkpoint.step/1",
             session: found.session.as_ref(),
             step,
             change: None,

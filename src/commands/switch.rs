@@ -1,7 +1,5 @@
 //! `switch`: another session becomes current.
 
-use serde_json::json;
-
 use super::{
     Context,
     error::{CommandError, FailureKind},
@@ -15,7 +13,7 @@ use crate::{
         list::{self, SessionFilter, SessionStanding},
         switch,
     },
-    render::{slot::Slot, text::TextLine},
+    render::session_change::SwitchReceipt,
 };
 
 /// Make another session current on this branch; no file changes
@@ -60,22 +58,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         None => picked(context, &opened)?,
     };
     let (name, document) = switch::switch(&opened.scene(), &selector, args.dry_run)?;
-    if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.switch/1",
-            "session": name,
-            "session_id": document.session.id,
-            "status": document.session.status,
-            "dry_run": args.dry_run,
-        }));
-    }
-    let word = if args.dry_run { "Would switch" } else { "Switched" };
-    let line = TextLine::plain(word)
-        .with(Slot::Plain, " to session ")
-        .with(Slot::Session, name.as_str());
-    context
-        .ui
-        .receipt(line.with(Slot::Plain, format!(", {}", document.session.status.word())));
+    context.ui.report(&SwitchReceipt {
+        session: &name,
+        session_id: &document.session.id,
+        status: document.session.status,
+        dry_run: args.dry_run,
+    })?;
     if args.dry_run {
         return Ok(());
     }

@@ -1,6 +1,6 @@
-//! `tokens`: how many tokens a text or a chat has, and how that is known.
+//! `tokens`: the number of tokens of a text or a chat, and how it is known.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     Context,
@@ -16,7 +16,11 @@ use crate::{
         },
         contents, select,
     },
-    render::{chat as render, count::CountedNoun, slot::Slot, text::TextLine},
+    render::{
+        chat as render,
+        count::CountedNoun,
+        tokens::{TokenParts, TokensView},
+    },
     tokens::models::{Method, TokenMethod},
 };
 
@@ -57,38 +61,12 @@ struct TokenCount {
     tokens: u64,
     method: Method,
     of: String,
-    /// Where the number comes from, when it is not exact.
+    /// The source of the number, where it is not exact.
     source: String,
     bytes: Option<u64>,
     messages: Option<u64>,
     /// The parts of a chat's number, where it was counted.
     parts: Option<TokenParts>,
-}
-
-/// The parts of a request without a question.
-struct TokenParts {
-    agent: u64,
-    context: u64,
-    checkpoint: u64,
-    messages: u64,
-    headings: u64,
-}
-
-impl TokenParts {
-    /// `4200 in 40 messages, 36 in the checkpoint`.
-    fn words(&self, messages: u64) -> String {
-        let messages = CountedNoun::new(usize::try_from(messages).unwrap_or(usize::MAX), "message");
-        let parts = [
-            (self.messages, format!("in {messages}")),
-            (self.checkpoint, "in the checkpoint".to_owned()),
-            (self.context, "in the context".to_owned()),
-            (self.agent, "in the agent description".to_owned()),
-            (self.headings, "in headings".to_owned()),
-        ];
-        let parts = parts.iter().filter(|(tokens, _)| *tokens > 0);
-        let parts: Vec<String> = parts.map(|(tokens, place)| format!("{tokens} {place}")).collect();
-        parts.join(", ")
-    }
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -115,47 +93,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
         None => chat(&args, &counting, context)?,
     };
-    if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.tokens/1",
-            "of": found.of,
-            "tokens": found.tokens,
-            "method": found.method.word(),
-            "model": args.model,
-            "encoding": counting.encoding.name(),
-            "source": Some(found.source).filter(|source| !source.is_empty()),
-            "bytes": found.bytes,
-            "messages": found.messages,
-            "parts": found.parts.as_ref().map(|parts| json!({
-                "agent": parts.agent,
-                "context": parts.context,
-                "checkpoint": parts.checkpoint,
-                "messages": parts.messages,
-                "headings": parts.headings,
-            })),
-        }));
-    }
-    let mut line = TextLine::new().with(Slot::Id, found.tokens.to_string());
-    line.push(Slot::Plain, " tokens, ");
-    let slot = if found.method == Method::Estimated {
-        Slot::Caution
-    } else {
-        Slot::Good
-    };
-    line.push(slot, found.method.word());
-    if found.method == Method::Exact {
-        line.push(Slot::Plain, format!(" ({})", counting.encoding.name()));
-    } else {
-        line.push(Slot::Plain, format!(": {}", found.source));
-    }
-    context.ui.data(line);
-    if let Some(parts) = &found.parts {
-        let words = parts.words(found.messages.unwrap_or(0));
-        if !words.is_empty() {
-            context.ui.data(TextLine::plain(format!("  {words}")));
-        }
-    }
-    Ok(())
+    context.ui.show(&TokensView {
+        of: found.of,
+        tokens: found.tokens,
+        method: found.method.word(),
+        model: args.model.as_deref(),
+        encoding: counting.encoding.name(),
+        source: Some(found.source).filter(|source| !source.is_empty()),
+        bytes: found.bytes,
+        messages: found.messages,
+        parts: found.parts,
+    })
 }
 
 /// Whether a word means a file rather than a session; a session is found before a file of the same name is.

@@ -114,7 +114,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         found.turns.len().saturating_sub(LISTED)
     };
     let view = TurnsView {
-        schema: "git-checkpoint.turns/1",
         session: found.session.to_string(),
         tokens: found.turns.iter().fold(TokenUsage::default(), sum),
         cost: (!costs.is_empty()).then(|| costs.iter().sum()),
@@ -248,7 +247,6 @@ fn force_line(args: &RewindArgs) -> String {
 
 fn rewind_view(args: &RewindArgs, target: &RewindTarget, agent: Option<&AgentSessionView>) -> serde_json::Value {
     let view = RewindView {
-        schema: "git-checkpoint.rewind/1",
         dry_run: args.dry_run,
         session: target.session.to_string(),
         turn: target.turn.n,

@@ -1,19 +1,12 @@
 //! `undelete`: a session back from the trash.
 
-use serde_json::json;
-
 use super::{
     Context,
     error::CommandError,
     failure,
     opening::{self, IdentityArgs},
 };
-use crate::{
-    model::name::ShortName,
-    ops::undelete,
-    render::{slot::Slot, text::TextLine},
-    store::checkpoint::oid,
-};
+use crate::{model::name::ShortName, ops::undelete, render::session_change::UndeleteReceipt, store::checkpoint::oid};
 
 /// Bring a deleted session back from the trash
 ///
@@ -41,21 +34,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let opened = opening::open(context, &IdentityArgs::default())?;
     let undeleted = undelete::undelete(&opened.scene(), &args.session, args.name.as_ref(), args.dry_run)?;
     failure::warn_aftermath(&context.ui, &undeleted.aftermath);
-    if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.undelete/1",
-            "session": undeleted.name,
-            "id": oid(undeleted.tip),
-            "dry_run": args.dry_run,
-        }));
-    }
-    let word = if args.dry_run { "Would undelete" } else { "Undeleted" };
-    let line = TextLine::plain(word)
-        .with(Slot::Plain, " session ")
-        .with(Slot::Session, undeleted.name.as_str())
-        .with(Slot::Plain, " at ")
-        .with(Slot::Id, oid(undeleted.tip).short());
-    context.ui.receipt(line);
+    context.ui.report(&UndeleteReceipt {
+        session: &undeleted.name,
+        id: oid(undeleted.tip),
+        dry_run: args.dry_run,
+    })?;
     if !args.dry_run {
         context.ui.hint(
             "Undelete",

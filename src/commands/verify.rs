@@ -1,8 +1,6 @@
-//! `verify`: what is damaged, where, and what to do.
+//! `verify`: the damage, its place, and its remedy.
 
 use std::collections::BTreeMap;
-
-use serde_json::json;
 
 use super::{
     Context,
@@ -14,9 +12,9 @@ use crate::{
     ops::verify::{self, Issue, REWRITTEN, SIGNATURE, VerifyReport},
     render::{
         checkpoint::SignatureView,
-        count::CountedNoun,
         slot::Slot,
-        text::{Text, TextLine},
+        text::TextLine,
+        verify::{IssueRow, VerifyView},
     },
     store::checkpoint::oid,
 };
@@ -54,15 +52,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         done => done?,
     };
     drop(progress);
-    if context.ui.options().json {
-        context.ui.json(&json_of(&report))?;
-    } else {
-        context.ui.data(text(&report));
-        for hint in remedies(&report) {
-            context
-                .ui
-                .status(TextLine::new().with(Slot::Hint, "fix: ").with(Slot::Plain, hint));
-        }
+    context.ui.show(&view(&report))?;
+    for hint in remedies(&report) {
+        let line = TextLine::new().with(Slot::Hint, "fix: ");
+        context.ui.status(line.with(Slot::Plain, hint));
     }
     if report.is_valid() {
         Ok(())
@@ -71,97 +64,35 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
 }
 
-fn json_of(report: &VerifyReport) -> serde_json::Value {
-    let issues: Vec<_> = report
-        .issues
-        .iter()
-        .map(|issue| {
-            json!({
-                "session": issue.session,
-                "checkpoint": issue.checkpoint.map(oid),
-                "path": issue.path,
-                "problem": issue.problem,
-                "message": issue.message,
-                "newest_good": issue.good.map(oid),
-                "fix": remedy(issue),
-            })
-        })
-        .collect();
-    json!({
-        "schema": "git-checkpoint.verify/1",
-        "valid": report.is_valid(),
-        "recoverable": report.is_recoverable(),
-        "issues": issues,
-        "sessions": report.sessions,
-        "checkpoints": report.checkpoints,
-        "objects": report.objects,
-        "promised": report.promised,
-        "signatures": report
+fn view(report: &VerifyReport) -> VerifyView<'_> {
+    let issues = report.issues.iter().map(|issue| IssueRow {
+        session: &issue.session,
+        checkpoint: issue.checkpoint.map(oid),
+        path: issue.path.as_ref(),
+        problem: issue.problem,
+        message: &issue.message,
+        newest_good: issue.good.map(oid),
+        fix: remedy(issue),
+    });
+    let mut signed = BTreeMap::<String, usize>::new();
+    for (_, signature) in &report.signatures {
+        *signed.entry(signature.words()).or_default() += 1;
+    }
+    VerifyView {
+        valid: report.is_valid(),
+        recoverable: report.is_recoverable(),
+        issues: issues.collect(),
+        sessions: report.sessions,
+        checkpoints: report.checkpoints,
+        objects: report.objects,
+        promised: report.promised,
+        signatures: report
             .signatures
             .iter()
-            .map(|(id, signature)| SignatureView::of(oid(*id), signature.verdict.word(), &signature.signer, &signature.key))
-            .collect::<Vec<_>>(),
-    })
-}
-
-fn text(report: &VerifyReport) -> Text {
-    let mut text = Text::new();
-    let mut line = TextLine::plain(format!(
-        "Checked {} of {}, {}",
-        CountedNoun::new(report.checkpoints, "checkpoint"),
-        CountedNoun::new(report.sessions, "session"),
-        CountedNoun::new(report.objects, "object"),
-    ));
-    if report.promised > 0 {
-        line.push(
-            Slot::Plain,
-            format!(" ({} not fetched by this partial clone)", report.promised),
-        );
+            .map(|(id, found)| SignatureView::of(oid(*id), found.verdict.word(), &found.signer, &found.key))
+            .collect(),
+        signed,
     }
-    text.push(line);
-    let mut signatures = BTreeMap::<String, usize>::new();
-    for (_, signature) in &report.signatures {
-        *signatures.entry(signature.words()).or_default() += 1;
-    }
-    for (words, count) in &signatures {
-        text.push(TextLine::plain(format!(
-            "  {}: {words}",
-            CountedNoun::new(*count, "checkpoint")
-        )));
-    }
-    let unsigned = report.checkpoints.saturating_sub(report.signatures.len());
-    if !signatures.is_empty() && unsigned > 0 {
-        text.push(TextLine::plain(format!(
-            "  {}: not signed",
-            CountedNoun::new(unsigned, "checkpoint")
-        )));
-    }
-    if report.is_valid() {
-        text.push(TextLine::new().with(Slot::Good, "No damage found."));
-    }
-    for issue in &report.issues {
-        let word = if issue.problem == SIGNATURE {
-            "bad  "
-        } else if issue.problem == REWRITTEN {
-            "rewritten  "
-        } else {
-            "damaged  "
-        };
-        let mut line = TextLine::new()
-            .with(Slot::Bad, word)
-            .with(Slot::Session, &issue.session);
-        if let Some(checkpoint) = issue.checkpoint {
-            line.push(Slot::Plain, " ");
-            line.push(Slot::Id, oid(checkpoint).short());
-        }
-        if let Some(path) = &issue.path {
-            line.push(Slot::Plain, "  ");
-            line.push(Slot::Path, path.quoted());
-        }
-        text.push(line);
-        text.push(TextLine::plain(format!("         {}", issue.message)));
-    }
-    text
 }
 
 /// Hints for each kind of damage, each once.

@@ -45,7 +45,6 @@ impl ViewSource for ResidentProcess {
             let scene = opened.scene();
             let rows = sessions(&scene, &SessionFilter::default())?;
             let table = SessionTable {
-                schema: "git-checkpoint.list/1",
                 sessions: rows.into_iter().map(list::row).collect(),
             };
             Ok((table, scene.now))
@@ -60,7 +59,6 @@ impl ViewSource for ResidentProcess {
                 rows.push(log::row(entry));
             })?;
             Ok(CheckpointLog {
-                schema: "git-checkpoint.log/1",
                 session: found.session,
                 checkpoints: rows,
                 forked_from: found.source.map(oid),

@@ -85,7 +85,6 @@ pub(super) fn receipt<'a>(outcome: &'a CheckpointOutcome, ids: &'a Ids) -> SaveR
 pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &'a Ids) -> SaveReceipt<'a> {
     let summary = document.subject();
     SaveReceipt {
-        schema: "git-checkpoint.receipt/1",
         outcome,
         id: ids.id.as_ref(),
         digest: ids.digest.as_ref(),

@@ -10,8 +10,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::json;
-
 use super::{
     Context,
     error::{CommandError, FailureKind},
@@ -21,7 +19,7 @@ use super::{
 use crate::{
     model::document::CheckpointKind,
     ops::{
-        autosave::{self, AutosaveOutcome, AutosaveReceipt},
+        autosave::{self, AutosaveOutcome},
         autosave_loop::{Lookout, Way},
         save,
     },
@@ -29,8 +27,8 @@ use crate::{
     render::{
         age,
         count::CountedNoun,
-        slot::Slot,
-        text::{Text, TextLine},
+        text::TextLine,
+        watch::{OnceResult, WatchTimes, WatchView},
     },
     store::{
         self,
@@ -187,23 +185,20 @@ fn once(context: &Context, opened: &OpenedRepository) -> Result<(), CommandError
             context.ui.warning(&format!("it is saved, but: {trouble}"));
         }
     }
-    if context.ui.options().json {
-        context.ui.json(&json!({
-            "schema": "git-checkpoint.watch/1",
-            "ended": "once",
-            "outcome": word,
-            "session": made.map(|made| &made.session.name),
-            "id": made.map(|made| oid(made.id)),
-            "partial": made.is_some_and(|made| made.failed > 0),
-            "new_bytes": made.map(|made| made.new_bytes),
-            "autosaves": u8::from(word == "saved"),
-            "unchanged": u8::from(word == "unchanged"),
-            "without_session": u8::from(made.is_none()),
-            "failures": 0,
-        }))?;
-    } else if context.ui.options().quiet == 0 {
-        context.ui.data(line(word, made));
-    }
+    context.ui.report(&WatchView {
+        ended: "once",
+        session: made.map(|made| made.session.name.as_str()),
+        autosaves: u64::from(word == "saved"),
+        unchanged: u64::from(word == "unchanged"),
+        without_session: u64::from(made.is_none()),
+        once: Some(OnceResult {
+            outcome: word,
+            id: made.map(|made| oid(made.id)),
+            partial: made.is_some_and(|made| made.failed > 0),
+            new_bytes: made.map(|made| made.new_bytes),
+        }),
+        ..WatchView::default()
+    })?;
     if made.is_none() {
         context
             .ui
@@ -213,23 +208,6 @@ fn once(context: &Context, opened: &OpenedRepository) -> Result<(), CommandError
         return Err(CommandError::silent(FailureKind::Partial));
     }
     Ok(())
-}
-
-fn line(word: &str, made: Option<&AutosaveReceipt>) -> TextLine {
-    let Some(made) = made else {
-        return TextLine::plain("No session is current: nothing to save to");
-    };
-    let mut line = if word == "saved" {
-        TextLine::new()
-            .with(Slot::Added, "Autosaved")
-            .with(Slot::Plain, " session ")
-    } else {
-        TextLine::plain("Nothing new in session ")
-    };
-    line.push(Slot::Session, made.session.name.as_str());
-    line.push(Slot::Plain, ": ");
-    line.push(Slot::Id, oid(made.id).short());
-    line
 }
 
 #[derive(Debug, Default)]
@@ -420,41 +398,26 @@ impl WatchLoop<'_> {
             idle,
             failed,
         } = self.counts;
-        let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        let ui = &self.context.ui;
         let why = match &end {
             WatchEnd::Signal(signal) => *signal,
             WatchEnd::Process => "process-ended",
             WatchEnd::Vanished(_) => "vanished",
         };
-        if ui.options().json {
-            ui.json(&json!({
-                "schema": "git-checkpoint.watch/1",
-                "ended": why,
-                "session": self.state.session.as_ref().map(|session| &session.name),
-                "autosaves": saved,
-                "unchanged": unchanged,
-                "without_session": idle,
-                "failures": failed,
-                "interval_ms": self.state.interval,
-                "real_interval_ms": self.state.real_interval,
-                "last": self.state.saved,
-            }))?;
-        } else if ui.options().quiet == 0 {
-            let mut line = TextLine::plain(format!(
-                "Watched for {}: ",
-                age::duration(self.started.elapsed().as_secs())
-            ));
-            line.push(Slot::Plain, CountedNoun::new(number(saved), "autosave").to_string());
-            line.push(Slot::Plain, format!(", {unchanged} times nothing new"));
-            if idle > 0 {
-                line.push(Slot::Plain, format!(", {idle} times no session"));
-            }
-            if failed > 0 {
-                line.push(Slot::Bad, format!(", {}", CountedNoun::new(number(failed), "failure")));
-            }
-            ui.data(Text::from(line));
-        }
+        self.context.ui.report(&WatchView {
+            ended: why,
+            session: self.state.session.as_ref().map(|session| session.name.as_str()),
+            autosaves: saved,
+            unchanged,
+            without_session: idle,
+            failures: failed,
+            times: Some(WatchTimes {
+                interval_ms: self.state.interval,
+                real_interval_ms: self.state.real_interval,
+                last: self.state.saved.as_ref(),
+                seconds: self.started.elapsed().as_secs(),
+            }),
+            once: None,
+        })?;
         match (end, self.state.failure) {
             (WatchEnd::Vanished(error), _) => Err(error.hint("the repository is missing: watching has ended")),
             (_, Some(failure)) => Err(CommandError::new(

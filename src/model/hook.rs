@@ -4,6 +4,11 @@
 //! neither the variables, the options, the exit status nor the standard input of what follows, and taking it out gives
 //! the bytes that were there before.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::time::Timestamp;
+
 /// A hook of git's that can make checkpoints, or tie commits to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hook {
@@ -50,6 +55,25 @@ impl Hook {
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hook| hook.name() == name)
     }
+}
+
+/// The last run of a hook of ours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HookRun {
+    /// The hook.
+    pub hook: String,
+    /// When it began.
+    pub at: Timestamp,
+    /// `running`, `saved`, `unchanged`, `skipped` or `failed`.
+    #[schemars(extend("enum" = ["running", "saved", "unchanged", "skipped", "failed"]))]
+    pub outcome: String,
+    /// The checkpoint, or the reason.
+    pub what: String,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub took: u64,
+    /// Its process.
+    pub process: u32,
 }
 
 const BEGIN: &str = "# >>> git-checkpoint hooks >>>";

@@ -34,3 +34,4 @@ pub mod step;
 pub mod time;
 pub mod transcript;
 pub mod turn;
+pub mod watch;

@@ -6,6 +6,15 @@ use serde_json::{Map, Value};
 
 use super::{id::Digest, json, name::ShortName, patch, record::UnknownMembers, time::Timestamp};
 
+/// A session by identity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionRef {
+    /// Its identity.
+    pub id: String,
+    /// The name it had.
+    pub name: ShortName,
+}
+
 /// A session, as a checkpoint knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "session")]

@@ -137,7 +137,7 @@ pub struct Turn {
 }
 
 /// The messages of a chat that belong to one turn, or to none.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TurnGroup {
     /// The agent's own key of the turn; none for messages that belong to no turn.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -160,6 +160,7 @@ pub struct TurnGroup {
     /// Tokens that the provider recorded.
     pub tokens: TokenUsage,
     /// Its tool calls: name and how often.
+    #[schemars(with = "Vec<Vec<Value>>")]
     pub calls: Vec<(String, u64)>,
     /// How many of them failed.
     pub failed_calls: u64,

@@ -8,13 +8,10 @@ use super::{
     text::{Text, TextLine},
 };
 
-/// The tool server in the configurations of agents; its JSON is `git-checkpoint.agent-servers/1`.
+/// Coding agents that the tool server was registered with or removed from.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Coding agents that the tool server was registered with or removed from")]
+#[serde(tag = "schema", rename = "git-checkpoint.agent-servers/1")]
 pub struct AgentServersView {
-    /// `git-checkpoint.agent-servers/1`.
-    #[schemars(extend("const" = "git-checkpoint.agent-servers/1"))]
-    pub schema: &'static str,
     /// `enable` or `disable`.
     pub action: &'static str,
     /// Whether it is only planned.

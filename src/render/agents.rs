@@ -10,13 +10,10 @@ use super::{
 };
 use crate::model::time::Timestamp;
 
-/// The agents and whether this repository takes part; its JSON is `git-checkpoint.agents/1`.
+/// Coding agents, their hooks and their last events.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Coding agents, their hooks and their last events")]
+#[serde(tag = "schema", rename = "git-checkpoint.agents/1")]
 pub struct AgentsView {
-    /// `git-checkpoint.agents/1`.
-    #[schemars(extend("const" = "git-checkpoint.agents/1"))]
-    pub schema: &'static str,
     /// Whether `checkpoint.agents` is on here; null outside of a repository.
     pub enabled: Option<bool>,
     /// Every agent, in the program's order.
@@ -131,13 +128,10 @@ impl AgentsView {
     }
 }
 
-/// The result of `enable` and `disable`; its JSON is `git-checkpoint.agent-hooks/1`.
+/// Hooks of coding agents that were added or removed.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Hooks of coding agents that were added or removed")]
+#[serde(tag = "schema", rename = "git-checkpoint.agent-hooks/1")]
 pub struct AgentHooksView {
-    /// `git-checkpoint.agent-hooks/1`.
-    #[schemars(extend("const" = "git-checkpoint.agent-hooks/1"))]
-    pub schema: &'static str,
     /// `enable` or `disable`.
     pub action: &'static str,
     /// Whether it is only planned.
@@ -251,13 +245,10 @@ pub fn diff(path: &str, before: Option<&str>, after: Option<&str>) -> String {
         .to_string()
 }
 
-/// The result of `agents doctor`; its JSON is `git-checkpoint.agent-doctor/1`.
+/// Agents that were asked once, and what their hooks did.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Agents that were asked once, and what their hooks did")]
+#[serde(tag = "schema", rename = "git-checkpoint.agent-doctor/1")]
 pub struct AgentDoctorView {
-    /// `git-checkpoint.agent-doctor/1`.
-    #[schemars(extend("const" = "git-checkpoint.agent-doctor/1"))]
-    pub schema: &'static str,
     /// The agents.
     pub agents: Vec<AgentDoctorRow>,
 }

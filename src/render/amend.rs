@@ -11,11 +11,8 @@ use crate::model::{
 
 /// A checkpoint whose notes were amended.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "A checkpoint whose notes were amended")]
+#[serde(tag = "schema", rename = "git-checkpoint.amend/1")]
 pub struct AmendView<'a> {
-    /// Name of the schema.
-    #[schemars(extend("const" = "git-checkpoint.amend/1"))]
-    pub schema: &'static str,
     /// The session.
     pub session: &'a ShortName,
     /// The checkpoint as it was; the trash has it.

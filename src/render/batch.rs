@@ -4,13 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// An answer of `batch`, one a line.
+/// An answer of batch, one a line.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "An answer of batch, one a line")]
+#[serde(tag = "schema", rename = "git-checkpoint.batch/1")]
 pub struct BatchAnswer {
-    /// `git-checkpoint.batch/1`.
-    #[schemars(extend("const" = "git-checkpoint.batch/1"))]
-    pub schema: &'static str,
     /// Number of the line, from 1.
     pub line: u64,
     /// The `id` of the request.

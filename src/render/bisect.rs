@@ -12,13 +12,10 @@ use super::{
 };
 use crate::model::{id::Oid, time::Timestamp};
 
-/// How far a bisection is; its JSON is `git-checkpoint.bisect/1`.
+/// How far a bisection is.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "How far a bisection is")]
+#[serde(tag = "schema", rename = "git-checkpoint.bisect/1")]
 pub struct BisectView {
-    /// `git-checkpoint.bisect/1`.
-    #[schemars(extend("const" = "git-checkpoint.bisect/1"))]
-    pub schema: &'static str,
     /// `testing`: a checkpoint is to be tested; `found`: the first bad one is known; `skipped`: one of several that were
     /// skipped; `none`: no bisection is in progress.
     pub state: &'static str,
@@ -75,7 +72,6 @@ impl BisectView {
     /// A view without a bisection.
     pub fn none() -> Self {
         Self {
-            schema: "git-checkpoint.bisect/1",
             state: "none",
             session: None,
             directory: None,

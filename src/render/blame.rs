@@ -11,13 +11,11 @@ use super::{
 };
 use crate::model::{id::Oid, path::RepoPath, time::Timestamp};
 
-/// A file with the origin of its lines; its JSON is `git-checkpoint.blame/1`.
+/// The origin of the lines of a file.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The origin of the lines of a file", extend("x-lines" = "hunks"))]
+#[serde(tag = "schema", rename = "git-checkpoint.blame/1")]
+#[schemars(extend("x-lines" = "hunks"))]
 pub struct BlameView {
-    /// `git-checkpoint.blame/1`.
-    #[schemars(extend("const" = "git-checkpoint.blame/1"))]
-    pub schema: &'static str,
     /// The session; one that was fetched as `<remote>/<session>`.
     pub session: String,
     /// The checkpoint; null for the current files.
@@ -141,13 +139,10 @@ impl BlameView {
 /// Columns of a prompt next to a line.
 const PROMPT: usize = 28;
 
-/// The reason for a line; its JSON is `git-checkpoint.why/1`.
+/// The reason for a line.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The reason for a line")]
+#[serde(tag = "schema", rename = "git-checkpoint.why/1")]
 pub struct WhyView {
-    /// `git-checkpoint.why/1`.
-    #[schemars(extend("const" = "git-checkpoint.why/1"))]
-    pub schema: &'static str,
     /// The path.
     pub path: RepoPath,
     /// The number of the line, from 1.

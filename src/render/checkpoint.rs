@@ -22,13 +22,10 @@ use crate::model::{
 /// How many files are shown unless all are asked for.
 const SHOWN: usize = 5;
 
-/// The output of `show`.
+/// One checkpoint.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "One checkpoint")]
+#[serde(tag = "schema", rename = "git-checkpoint.show/1")]
 pub struct CheckpointView<'a> {
-    /// `git-checkpoint.show/1`.
-    #[schemars(extend("const" = "git-checkpoint.show/1"))]
-    pub schema: &'static str,
     /// The commit.
     pub id: Oid,
     /// The digest of its document.

@@ -9,15 +9,12 @@ use super::{
     slot::Slot,
     text::{Text, TextLine},
 };
-use crate::model::{change::TreeChange, comparison::RecordDifference, id::Oid};
+use crate::model::{change::TreeChange, comparison::RecordDifference, id::Oid, name::ShortName};
 
-/// The differences as JSON, `git-checkpoint.diff/1`.
+/// The differences between two checkpoints, or one and the current files.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The differences between two checkpoints, or one and the current files")]
+#[serde(tag = "schema", rename = "git-checkpoint.diff/1")]
 pub struct CheckpointDiff<'a> {
-    /// `git-checkpoint.diff/1`.
-    #[schemars(extend("const" = "git-checkpoint.diff/1"))]
-    pub schema: &'static str,
     /// The older side.
     pub old: &'a Oid,
     /// The newer side; null for the current files.
@@ -31,6 +28,46 @@ pub struct CheckpointDiff<'a> {
     /// The files as a patch, where `--patch` asked for it; bytes that are no UTF-8 are replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<Cow<'a, str>>,
+}
+
+/// The commits of two forks, as `diff --range` matches them.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.range/1")]
+#[schemars(extend("x-lines" = "commits"))]
+pub struct RangeView<'a> {
+    /// The older side.
+    pub old: RangeSideRow<'a>,
+    /// The newer side.
+    pub new: RangeSideRow<'a>,
+    /// The commit that both began at.
+    pub base: &'a Oid,
+    /// Their commits, in the order of git.
+    pub commits: Vec<MatchedCommitRow<'a>>,
+}
+
+/// A side of a range.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RangeSideRow<'a> {
+    /// The checkpoint.
+    pub id: &'a Oid,
+    /// Its session.
+    pub session: Option<&'a ShortName>,
+    /// The commit it was saved at.
+    pub head: &'a Oid,
+}
+
+/// A commit of one side, with the other side's that makes about the same change.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MatchedCommitRow<'a> {
+    /// `removed`: only the old side has it; `added`: only the new side.
+    #[schemars(extend("enum" = ["same", "changed", "removed", "added"]))]
+    pub verdict: &'static str,
+    /// The old side's commit.
+    pub old: Option<&'a Oid>,
+    /// The new side's commit.
+    pub new: Option<&'a Oid>,
+    /// Its subject.
+    pub subject: &'a str,
 }
 
 /// A heading and a line an item; nothing when the records are the same.

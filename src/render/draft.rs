@@ -13,13 +13,10 @@ use crate::model::{
     time::Timestamp,
 };
 
-/// A change of the draft as JSON, `git-checkpoint.draft/1`.
+/// A change of the draft.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "A change of the draft")]
+#[serde(tag = "schema", rename = "git-checkpoint.draft/1")]
 pub struct DraftView<'a> {
-    /// `git-checkpoint.draft/1`.
-    #[schemars(extend("const" = "git-checkpoint.draft/1"))]
-    pub schema: &'static str,
     /// The change, in one word.
     #[schemars(extend("enum" = [
         "added", "answered", "blocked", "changed", "checked", "cleared", "closed", "decided", "done", "dropped", "noted",
@@ -70,13 +67,11 @@ pub struct DraftDetail {
     pub overlaps: Option<Vec<Overlap>>,
 }
 
-/// The items of a list as JSON, `git-checkpoint.items/1`.
+/// The items of one list of the record.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The items of one list of the record", extend("x-lines" = "items"))]
+#[serde(tag = "schema", rename = "git-checkpoint.items/1")]
+#[schemars(extend("x-lines" = "items"))]
 pub struct ItemList<'a> {
-    /// `git-checkpoint.items/1`.
-    #[schemars(extend("const" = "git-checkpoint.items/1"))]
-    pub schema: &'static str,
     /// The name of the session.
     pub session: &'a ShortName,
     /// The identity of the session, which never changes.

@@ -12,13 +12,11 @@ use super::{
 };
 use crate::model::{id::Oid, path::RepoPath, report::Lines, time::Timestamp};
 
-/// The versions of files in a session; its JSON is `git-checkpoint.file-log/1`.
+/// The versions of files in a session.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The versions of files in a session", extend("x-lines" = "versions"))]
+#[serde(tag = "schema", rename = "git-checkpoint.file-log/1")]
+#[schemars(extend("x-lines" = "versions"))]
 pub struct FileLog {
-    /// `git-checkpoint.file-log/1`.
-    #[schemars(extend("const" = "git-checkpoint.file-log/1"))]
-    pub schema: &'static str,
     /// The session; one that was fetched as `<remote>/<session>`.
     pub session: String,
     /// Each distinct version once, those that were held last first.
@@ -164,13 +162,11 @@ pub fn heading(state: &StateRef, dates: &DateStyle, now: Timestamp) -> Vec<TextL
     out
 }
 
-/// Autosaves; its JSON is `git-checkpoint.autosaves/1`.
+/// The autosaves of a repository.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The autosaves of a repository", extend("x-lines" = "autosaves"))]
+#[serde(tag = "schema", rename = "git-checkpoint.autosaves/1")]
+#[schemars(extend("x-lines" = "autosaves"))]
 pub struct AutosaveTable {
-    /// `git-checkpoint.autosaves/1`.
-    #[schemars(extend("const" = "git-checkpoint.autosaves/1"))]
-    pub schema: &'static str,
     /// Latest first.
     pub autosaves: Vec<AutosaveRow>,
 }

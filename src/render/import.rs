@@ -11,13 +11,10 @@ use super::{
 };
 use crate::model::{id::Oid, time::Timestamp};
 
-/// Everything a receipt of `import` says.
+/// Sessions that an import brought in, or would bring in.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Sessions that an import brought in, or would bring in")]
+#[serde(tag = "schema", rename = "git-checkpoint.import/1")]
 pub struct ImportReceipt<'a> {
-    /// `git-checkpoint.import/1`.
-    #[schemars(extend("const" = "git-checkpoint.import/1"))]
-    pub schema: &'static str,
     /// Whether nothing was changed.
     pub dry_run: bool,
     /// Number of sessions that are new or have grown.

@@ -17,13 +17,10 @@ use crate::model::{
 /// How many lines of a part are shown.
 const LISTED: usize = 20;
 
-/// A merge, or what one would do; its JSON is `git-checkpoint.merge/1`.
+/// A merge of sessions.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "A merge of sessions")]
+#[serde(tag = "schema", rename = "git-checkpoint.merge/1")]
 pub struct MergeView {
-    /// `git-checkpoint.merge/1`.
-    #[schemars(extend("const" = "git-checkpoint.merge/1"))]
-    pub schema: &'static str,
     /// `merged`, `planned`, `up-to-date` or `refused`.
     pub outcome: &'static str,
     /// Whether nothing was changed because that was asked for.

@@ -280,13 +280,10 @@ pub fn receipt(text: &Text, warnings: &[String]) -> String {
     .into_string()
 }
 
-/// Address of a running page; its JSON is `git-checkpoint.serve/1`.
+/// Address of the local page.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Address of the local page")]
+#[serde(tag = "schema", rename = "git-checkpoint.serve/1")]
 pub struct PageAddress {
-    /// `git-checkpoint.serve/1`.
-    #[schemars(extend("const" = "git-checkpoint.serve/1"))]
-    pub schema: &'static str,
     /// The address with the token of this run, which admits anyone who has it.
     pub url: String,
     /// The port on the loopback interface.
@@ -346,7 +343,6 @@ mod tests {
             questions: vec![item],
         };
         let table = SessionTable {
-            schema: "git-checkpoint.list/1",
             sessions: vec![SessionRow {
                 number: None,
                 session: HOSTILE.to_owned(),

@@ -1,8 +1,10 @@
-//! Receipt of `purge`, and its JSON `git-checkpoint.purge/1`.
+//! Receipt of `purge`.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
+    View,
     count::CountedNoun,
     slot::Slot,
     text::{Text, TextLine},
@@ -15,14 +17,15 @@ pub const COLLECT: &str = "git gc --prune=now";
 /// Limit of paths or names that are listed one by one; JSON has all of them.
 const TOLD: usize = 10;
 
-/// Everything a receipt of `purge` says.
-#[derive(Debug, Serialize)]
+/// Content that was permanently removed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.purge/1")]
 pub struct PurgeReceipt<'a> {
-    /// `git-checkpoint.purge/1`.
-    pub schema: &'static str,
     /// `purged`, `planned` or `nothing`.
+    #[schemars(extend("enum" = ["nothing", "planned", "purged"]))]
     pub outcome: &'static str,
     /// `files`, `checkpoint` or `session`.
+    #[schemars(extend("enum" = ["files", "checkpoint", "session"]))]
     pub of: &'static str,
     /// The session, or the id of the checkpoint; null for files.
     pub subject: Option<String>,
@@ -57,7 +60,7 @@ pub struct PurgeReceipt<'a> {
 }
 
 /// A file that was removed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct PurgedPath<'a> {
     /// Its path, C-quoted where it must be.
     pub path: &'a RepoPath,
@@ -66,7 +69,7 @@ pub struct PurgedPath<'a> {
 }
 
 /// A ref that was changed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct PurgedRef<'a> {
     /// Its full name.
     pub name: &'a str,
@@ -77,7 +80,7 @@ pub struct PurgedRef<'a> {
 }
 
 /// A session on a remote.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RemoteSession<'a> {
     /// The remote.
     pub remote: &'a str,
@@ -87,9 +90,8 @@ pub struct RemoteSession<'a> {
     pub command: String,
 }
 
-impl PurgeReceipt<'_> {
-    /// Removed content, its locations, and the follow-up work.
-    pub fn text(&self) -> Text {
+impl View for PurgeReceipt<'_> {
+    fn text(&self) -> Text {
         let mut text = Text::new();
         if self.outcome == "nothing" {
             text.push(TextLine::plain(self.nothing()));
@@ -127,7 +129,9 @@ impl PurgeReceipt<'_> {
         self.rows(&mut text);
         text
     }
+}
 
+impl PurgeReceipt<'_> {
     /// The question before it is done.
     pub fn question(&self) -> String {
         let what = match (self.of, &self.subject) {

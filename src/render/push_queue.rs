@@ -1,4 +1,4 @@
-//! Automatic sharing: what waits in the queue, and what became of pushing it.
+//! Automatic sharing: the queue of sessions, and the outcome of pushing it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,11 +11,10 @@ use super::{
 };
 use crate::model::{id::Oid, name::ShortName, time::Timestamp};
 
-/// Results for the sessions that waited to be pushed
+/// Outcome of pushing the sessions that waited.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.push-queued/1")]
 pub struct QueueView {
-    /// Version of this form.
-    pub schema: &'static str,
     /// The remote of `checkpoint.autoPush`.
     pub remote: Option<String>,
     /// Whether another process pushes the queue at this moment.

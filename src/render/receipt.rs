@@ -15,13 +15,10 @@ use crate::model::{
     list::SkippedEntry,
 };
 
-/// Everything a receipt says; its JSON is `git-checkpoint.receipt/1`.
+/// The receipt of start, save, pause and finish.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The receipt of start, save, pause and finish")]
+#[serde(tag = "schema", rename = "git-checkpoint.receipt/1")]
 pub struct SaveReceipt<'a> {
-    /// `git-checkpoint.receipt/1`.
-    #[schemars(extend("const" = "git-checkpoint.receipt/1"))]
-    pub schema: &'static str,
     /// `repeated`: an earlier save with the same key made it.
     #[schemars(extend("enum" = ["saved", "unchanged", "repeated", "planned", "started", "existing"]))]
     pub outcome: &'static str,

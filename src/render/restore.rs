@@ -17,13 +17,10 @@ use crate::model::{
 /// How many lines of a plan are shown where the plan is not what was asked for.
 const LISTED: usize = 20;
 
-/// Everything a receipt says; its JSON is `git-checkpoint.restore/1`.
+/// The receipt or plan of restore, apply, undo and redo.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The receipt or plan of restore, apply, undo and redo")]
+#[serde(tag = "schema", rename = "git-checkpoint.restore/1")]
 pub struct RestoreReceipt<'a> {
-    /// `git-checkpoint.restore/1`.
-    #[schemars(extend("const" = "git-checkpoint.restore/1"))]
-    pub schema: &'static str,
     /// `restore`, `apply`, `undo` or `redo`.
     pub operation: &'a str,
     /// `done`, `planned`, `refused`, `nothing`, `incomplete` or `aborted`.

@@ -19,13 +19,10 @@ use crate::model::{
     time::Timestamp,
 };
 
-/// The output of `resume`.
+/// A resumed session, and what changed since.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "A resumed session, and what changed since")]
+#[serde(tag = "schema", rename = "git-checkpoint.resume/1")]
 pub struct Resume<'a> {
-    /// `git-checkpoint.resume/1`.
-    #[schemars(extend("const" = "git-checkpoint.resume/1"))]
-    pub schema: &'static str,
     /// The name of the session.
     pub session: &'a ShortName,
     /// The identity of the session, which never changes.
@@ -66,13 +63,10 @@ pub struct Resume<'a> {
     pub now: Timestamp,
 }
 
-/// The prompt of a resumed session as JSON, `git-checkpoint.resume-prompt/1`.
+/// A resumed session as a prompt for an agent.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "A resumed session as a prompt for an agent")]
+#[serde(tag = "schema", rename = "git-checkpoint.resume-prompt/1")]
 pub struct ResumePromptView<'a> {
-    /// `git-checkpoint.resume-prompt/1`.
-    #[schemars(extend("const" = "git-checkpoint.resume-prompt/1"))]
-    pub schema: &'static str,
     /// The name of the session.
     pub session: &'a ShortName,
     /// The identity of the session, which never changes.

@@ -11,7 +11,7 @@ use super::{fence::OutputFence, markdown, text::Text};
 use crate::model::{
     name::ShortName,
     path::RepoPath,
-    step::{RetryInfo, Step, Warning},
+    step::{RetryInfo, ShellCommand, Step, StepStatus, Warning},
 };
 
 /// The most characters of one step's context.
@@ -21,13 +21,10 @@ const LINES: usize = 60;
 /// How many paths a warning lists.
 const PATHS: usize = 20;
 
-/// The next try as JSON, `git-checkpoint.replay/1`.
+/// The next try of a failed step.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The next try of a failed step")]
+#[serde(tag = "schema", rename = "git-checkpoint.replay/1")]
 pub struct RetryView<'a> {
-    /// `git-checkpoint.replay/1`.
-    #[schemars(extend("const" = "git-checkpoint.replay/1"))]
-    pub schema: &'static str,
     /// The name of the session; null for a checkpoint of no session.
     pub session: Option<&'a ShortName>,
     /// Which try it would be, from 1.
@@ -45,6 +42,40 @@ pub struct RetryView<'a> {
     /// The prompt for an agent, where `--format prompt` asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+}
+
+/// Commands of steps that ran again.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.replay-run/1")]
+pub struct ReplayRunView<'a> {
+    /// The name of the session.
+    pub session: &'a ShortName,
+    /// Whether nothing ran.
+    pub dry_run: bool,
+    /// The exit status of the last command.
+    pub status: i32,
+    /// The steps from the first on.
+    pub steps: Vec<ReplayRow<'a>>,
+}
+
+/// A step whose command ran again, or did not have to.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReplayRow<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// Its place in the order of steps, from 1.
+    pub n: u32,
+    /// Its title.
+    pub title: &'a str,
+    /// What was done with it.
+    #[schemars(extend("enum" = ["run", "reused", "run or reused", "no command", "not reached"]))]
+    pub action: &'static str,
+    /// Its command.
+    pub command: Option<&'a ShellCommand>,
+    /// Its status now.
+    pub status: StepStatus,
+    /// The exit status of its command; null where it did not run.
+    pub exit_status: Option<i32>,
 }
 
 /// Input of a prompt.

@@ -6,13 +6,11 @@ use serde::Serialize;
 use super::{age::DateStyle, slot::Slot, text::TextLine};
 use crate::model::{id::Oid, time::Timestamp};
 
-/// The matches of a search; its JSON is `git-checkpoint.search/1`.
+/// Text found in sessions.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Text found in sessions", extend("x-lines" = "matches"))]
+#[serde(tag = "schema", rename = "git-checkpoint.search/1")]
+#[schemars(extend("x-lines" = "matches"))]
 pub struct SearchView {
-    /// `git-checkpoint.search/1`.
-    #[schemars(extend("const" = "git-checkpoint.search/1"))]
-    pub schema: &'static str,
     /// Sessions latest first, in each the checkpoints latest first.
     pub matches: Vec<SearchRow>,
     /// Sessions that were searched.

@@ -9,17 +9,15 @@ use super::{
     count::ByteSize,
     slot::Slot,
     table::{TableColumn, TextTable},
-    text::TextLine,
+    text::{Text, TextLine},
 };
-use crate::model::{id::Oid, time::Timestamp};
+use crate::model::{id::Oid, name::ShortName, time::Timestamp};
 
-/// The sessions of a repository; its JSON is `git-checkpoint.list/1`.
+/// The sessions of a repository.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The sessions of a repository", extend("x-lines" = "sessions"))]
+#[serde(tag = "schema", rename = "git-checkpoint.list/1")]
+#[schemars(extend("x-lines" = "sessions"))]
 pub struct SessionTable {
-    /// `git-checkpoint.list/1`.
-    #[schemars(extend("const" = "git-checkpoint.list/1"))]
-    pub schema: &'static str,
     /// Latest first, damaged ones last.
     pub sessions: Vec<SessionRow>,
 }
@@ -138,13 +136,51 @@ impl SessionTable {
     }
 }
 
-/// The checkpoints of a session; its JSON is `git-checkpoint.log/1`.
+/// The sessions in the trash.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The checkpoints of a session", extend("x-lines" = "checkpoints"))]
+#[serde(tag = "schema", rename = "git-checkpoint.trash/1")]
+#[schemars(extend("x-lines" = "sessions"))]
+pub struct TrashTable<'a> {
+    /// The session deleted last comes first.
+    pub sessions: Vec<TrashRow<'a>>,
+}
+
+/// A session in the trash.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TrashRow<'a> {
+    /// Its former name.
+    pub session: &'a ShortName,
+    /// Its latest checkpoint.
+    pub id: Oid,
+    /// When it was deleted.
+    pub deleted_at: Timestamp,
+    /// The summary of its latest checkpoint.
+    pub summary: &'a str,
+    /// The ref that keeps it.
+    #[serde(rename = "ref")]
+    pub trash: &'a str,
+}
+
+impl TrashTable<'_> {
+    /// A line for each session.
+    pub fn text(&self, width: usize, dates: &DateStyle, now: Timestamp) -> Text {
+        let lines = self.sessions.iter().map(|row| {
+            let mut line = TextLine::new().with(Slot::Id, row.id.short());
+            line.push(Slot::Plain, "  ");
+            line.push(Slot::Session, row.session.as_str());
+            line.push(Slot::Plain, format!("  deleted {}  ", dates.show(row.deleted_at, now)));
+            line.push(Slot::Plain, row.summary);
+            line.cut(width)
+        });
+        lines.collect()
+    }
+}
+
+/// The checkpoints of a session.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.log/1")]
+#[schemars(extend("x-lines" = "checkpoints"))]
 pub struct CheckpointLog {
-    /// `git-checkpoint.log/1`.
-    #[schemars(extend("const" = "git-checkpoint.log/1"))]
-    pub schema: &'static str,
     /// The session.
     pub session: String,
     /// Latest first.

@@ -11,13 +11,11 @@ use super::{
 };
 use crate::model::{report::Lines, turn::TokenUsage};
 
-/// Figures of sessions; its JSON is `git-checkpoint.stats/1`.
+/// Turns, tokens, cost and lines.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Turns, tokens, cost and lines", extend("x-lines" = "groups"))]
+#[serde(tag = "schema", rename = "git-checkpoint.stats/1")]
+#[schemars(extend("x-lines" = "groups"))]
 pub struct StatsView {
-    /// `git-checkpoint.stats/1`.
-    #[schemars(extend("const" = "git-checkpoint.stats/1"))]
-    pub schema: &'static str,
     /// `session`, `day`, `agent` or `model`.
     pub by: &'static str,
     /// Sessions latest first; days, agents and models by name.

@@ -24,13 +24,10 @@ const LINES: usize = 20;
 /// How many files are shown unless all are asked for.
 const FILES: usize = 10;
 
-/// A step as JSON, `git-checkpoint.step/1`: shown, or as a command left it.
+/// A step of a session.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "A step of a session")]
+#[serde(tag = "schema", rename = "git-checkpoint.step/1")]
 pub struct StepView<'a> {
-    /// `git-checkpoint.step/1`.
-    #[schemars(extend("const" = "git-checkpoint.step/1"))]
-    pub schema: &'static str,
     /// The name of the session; null for a checkpoint of no session.
     pub session: Option<&'a ShortName>,
     /// The step.
@@ -51,13 +48,11 @@ pub struct StepChangeView<'a> {
     pub redactions: Vec<RedactionRow>,
 }
 
-/// The steps of a session as JSON, `git-checkpoint.steps/1`.
+/// The steps of a session.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The steps of a session", extend("x-lines" = "steps"))]
+#[serde(tag = "schema", rename = "git-checkpoint.steps/1")]
+#[schemars(extend("x-lines" = "steps"))]
 pub struct StepList<'a> {
-    /// `git-checkpoint.steps/1`.
-    #[schemars(extend("const" = "git-checkpoint.steps/1"))]
-    pub schema: &'static str,
     /// The name of the session; null for a checkpoint of no session.
     pub session: Option<&'a ShortName>,
     /// The steps, in their order.

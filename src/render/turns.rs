@@ -13,13 +13,10 @@ use super::{
 };
 use crate::model::{id::Oid, time::Timestamp, turn::TokenUsage};
 
-/// The turns of a session; its JSON is `git-checkpoint.turns/1`.
+/// The turns of a session.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The turns of a session")]
+#[serde(tag = "schema", rename = "git-checkpoint.turns/1")]
 pub struct TurnsView {
-    /// `git-checkpoint.turns/1`.
-    #[schemars(extend("const" = "git-checkpoint.turns/1"))]
-    pub schema: &'static str,
     /// The session.
     pub session: String,
     /// Its turns, the oldest first.
@@ -169,13 +166,10 @@ pub struct AgentSessionView {
     pub command: String,
 }
 
-/// The result of `resume --agent`; its JSON is `git-checkpoint.agent-session/1`.
+/// The session of a coding agent, ready to be resumed.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "The session of a coding agent, ready to be resumed")]
+#[serde(tag = "schema", rename = "git-checkpoint.agent-session/1")]
 pub struct AgentSessionReport {
-    /// `git-checkpoint.agent-session/1`.
-    #[schemars(extend("const" = "git-checkpoint.agent-session/1"))]
-    pub schema: &'static str,
     /// Whether nothing was written.
     pub dry_run: bool,
     /// The session here.
@@ -206,13 +200,10 @@ impl AgentSessionView {
     }
 }
 
-/// The plan or result of `rewind`; its JSON is `git-checkpoint.rewind/1`.
+/// A rewind to the state after or before a turn.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "A rewind to the state after or before a turn")]
+#[serde(tag = "schema", rename = "git-checkpoint.rewind/1")]
 pub struct RewindView {
-    /// `git-checkpoint.rewind/1`.
-    #[schemars(extend("const" = "git-checkpoint.rewind/1"))]
-    pub schema: &'static str,
     /// Whether nothing was changed.
     pub dry_run: bool,
     /// The session.

@@ -133,7 +133,6 @@ impl ViewSource for NotingSource {
             signature: None,
         };
         let table = SessionTable {
-            schema: "git-checkpoint.list/1",
             sessions: vec![row("auth", true), row("\u{5e9}\u{5dc}-\u{65e5}\u{672c}", false)],
         };
         Ok((table, time()))
@@ -158,7 +157,6 @@ impl ViewSource for NotingSource {
             signature: None,
         };
         Ok(CheckpointLog {
-            schema: "git-checkpoint.log/1",
             session: selector.unwrap_or_default().to_owned(),
             checkpoints: (1..=self.count).rev().take(limit).map(row).collect(),
             forked_from: None,

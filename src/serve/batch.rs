@@ -115,7 +115,6 @@ fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
 
 fn malformed(line: u64, id: Value, message: String) -> BatchAnswer {
     BatchAnswer {
-        schema: "git-checkpoint.batch/1",
         line,
         id,
         exit_code: 129,
@@ -179,7 +178,6 @@ fn of_command(line: u64, id: Value, run: CommandRun) -> BatchAnswer {
         _ => None,
     };
     BatchAnswer {
-        schema: "git-checkpoint.batch/1",
         line,
         id,
         exit_code: run.exit_code,
@@ -196,7 +194,6 @@ fn of_tool(line: u64, id: Value, result: Result<ToolResult, CommandFailure>) -> 
         Err(failure) => (failure.exit_code, Value::Null, Vec::new(), Some(failure.into())),
     };
     BatchAnswer {
-        schema: "git-checkpoint.batch/1",
         line,
         id,
         exit_code,

@@ -15,10 +15,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     Error, OwnFile, Repository, branching, checkpoint, session, sharing, worktree_private_dir, worktree_private_path,
 };
-use crate::{
-    model::{json, name::ShortName},
-    os,
-};
+pub use crate::model::session::SessionRef;
+use crate::{model::json, os};
 
 /// The content of the file, read for the branch that is checked out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,15 +52,6 @@ pub struct Elsewhere {
     pub session: SessionRef,
     /// Its branch; `None` for a detached HEAD.
     pub branch: Option<String>,
-}
-
-/// A session by identity.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionRef {
-    /// Its identity.
-    pub id: String,
-    /// The name it had.
-    pub name: ShortName,
 }
 
 impl CurrentPointer {

@@ -8,13 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
-use serde::{Deserialize, Serialize};
 
 use super::{Error, Repository, git, private_dir, private_path, sharing, worktree_private_dir, worktree_private_path};
 use crate::model::{
-    hook::{self, Hook, HookRemainder},
+    hook::{self, Hook, HookRemainder, HookRun},
     json,
-    time::Timestamp,
 };
 use crate::os;
 
@@ -389,24 +387,6 @@ fn set_mode(_: &Path, _: Option<&fs::Metadata>) -> io::Result<()> {
 pub fn is_rebasing(repo: &Repository) -> bool {
     let directory = repo.git_dir();
     directory.join("rebase-merge").is_dir() || directory.join("rebase-apply").join("rebasing").exists()
-}
-
-/// Last run of a hook of ours.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HookRun {
-    /// The hook.
-    pub hook: String,
-    /// When it began.
-    pub at: Timestamp,
-    /// `running`, `saved`, `unchanged`, `skipped` or `failed`.
-    pub outcome: String,
-    /// The checkpoint, or the reason.
-    pub what: String,
-    /// How long it took, in milliseconds.
-    #[serde(default)]
-    pub took: u64,
-    /// Its process.
-    pub process: u32,
 }
 
 const RUN: &str = "hook.json";

@@ -8,79 +8,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Error, Repository, current::SessionRef, sharing, worktree_private_dir, worktree_private_path};
-use crate::model::{id::Oid, json, time::Timestamp};
+use super::{Error, Repository, sharing, worktree_private_dir, worktree_private_path};
+use crate::model::json;
+pub use crate::model::watch::{WatchAutosave, WatchFailure, WatcherEnd, WatcherState};
 use crate::os;
 
 const LOCK: &str = "watch.lock";
 const STATE: &str = "watch.json";
 /// More than such a file ever has.
 const MOST: usize = 1 << 20;
-
-/// State of a watcher, as it reports it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WatcherState {
-    /// Its process.
-    pub process: u32,
-    /// Its machine.
-    pub host: String,
-    /// When it began.
-    pub since: Timestamp,
-    /// The interval it was asked for, in milliseconds.
-    pub interval: u64,
-    /// The interval it keeps, in milliseconds: longer where looking takes long.
-    pub real_interval: u64,
-    /// The session it last saved, or found nothing new in.
-    #[serde(default)]
-    pub session: Option<SessionRef>,
-    /// That session's latest checkpoint then.
-    #[serde(default)]
-    pub tip: Option<Oid>,
-    /// When it last looked.
-    #[serde(default)]
-    pub looked: Option<Timestamp>,
-    /// The last autosave it made.
-    #[serde(default)]
-    pub saved: Option<WatchAutosave>,
-    /// Why saving fails at present.
-    #[serde(default)]
-    pub failure: Option<WatchFailure>,
-    /// How it ended; absent while it runs, and for ever if it was killed.
-    #[serde(default)]
-    pub ended: Option<WatcherEnd>,
-}
-
-/// An autosave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WatchAutosave {
-    /// Its commit.
-    pub id: Oid,
-    /// When it was made.
-    pub at: Timestamp,
-}
-
-/// A failure that lasts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WatchFailure {
-    /// When it first failed.
-    pub since: Timestamp,
-    /// How often in a row.
-    pub times: u64,
-    /// Last failure.
-    pub message: String,
-}
-
-/// How a watcher ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WatcherEnd {
-    /// A signal asked it to.
-    Asked,
-    /// The process it watched had ended.
-    Process,
-}
 
 /// Whether a watcher runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,11 +28,10 @@ pub enum Watcher {
 }
 
 impl Watcher {
-    /// Whether the work it watched was cut off: it was killed, with the machine perhaps, or the process ended for which
-    /// it watched. One on another machine cannot be judged.
+    /// The state of a watcher that is gone and whose work was cut off.
     pub fn cut_off(&self, host: &str) -> Option<&WatcherState> {
         match self {
-            Self::Gone(state) if state.host == host && state.ended != Some(WatcherEnd::Asked) => Some(state),
+            Self::Gone(state) if state.is_cut_off(host) => Some(state),
             _ => None,
         }
     }

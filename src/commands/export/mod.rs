@@ -4,17 +4,13 @@ pub(super) mod html;
 mod keep;
 mod multi_file;
 mod omissions;
-mod receipt;
 
 use std::{
     path::{Path, PathBuf},
     sync::LazyLock,
 };
 
-use serde_json::json;
-
 pub(super) use self::keep::{after_autosave, after_save};
-use self::receipt::ExportReceipt;
 use super::{
     Context,
     error::{CommandError, FailureKind},
@@ -24,7 +20,7 @@ use super::{
 };
 use crate::{
     agents::{self, Agent},
-    formats::{self, Attachment, ExportExtent, ExportFiles, ExportInput, OmittedContent, System, UnexportedCounts},
+    formats::{self, ExportExtent, ExportFiles, ExportInput, OmittedContent, System, UnexportedCounts},
     model::{binary_text, json as stored, outline::Contents},
     ops::{
         agent::resumption,
@@ -33,8 +29,9 @@ use crate::{
     },
     os,
     render::{
+        checkpoint::Author,
         document::{self, DocumentSource, block},
-        receipt::SkippedPath,
+        export::{AttachmentRow, CheckpointExport, ExportReceipt, ModeRow, OmissionRow, SnapshotLists},
     },
     store::{self, checkpoint::oid},
 };
@@ -250,29 +247,41 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         (None, Some(path)) => (Some(path), into(context, path, &bytes, args.dry_run)?),
         (None, None) => (None, false),
     };
-    let receipt = ExportReceipt {
-        args: &args,
-        exported: &exported,
-        left_out: &left_out,
-        path,
-        changed,
-    };
+    let mut receipt = receipt(&args, &exported, &left_out);
+    receipt.file = path.map(|path| path.display().to_string());
+    receipt.changed = changed;
     // What is JSON itself needs nothing around it.
     if context.ui.options().json && (path.is_some() || args.format.0.name != "json") {
-        let text = path.is_none().then_some(bytes.as_slice());
-        return context.ui.json(&receipt.json(None, text));
+        receipt.text = path.is_none().then(|| String::from_utf8_lossy(&bytes));
+        return context.ui.json(&receipt);
     }
     if path.is_none() {
         context.ui.bytes(&bytes);
         return Ok(());
     }
-    let did = match (changed, args.dry_run) {
-        (true, true) => "Would write ",
-        (true, false) => "Wrote ",
-        (false, _) => "Unchanged: ",
-    };
-    context.ui.receipt(receipt.line(did.to_owned()));
-    Ok(())
+    context.ui.report(&receipt)
+}
+
+/// The receipt of a document; its place is up to the caller.
+fn receipt<'a>(args: &'a Args, exported: &'a ExportedCheckpoint, left_out: &'a [OmittedContent]) -> ExportReceipt<'a> {
+    ExportReceipt {
+        id: oid(exported.checkpoint.entry.id),
+        digest: &exported.checkpoint.digest,
+        session: exported.name(),
+        format: args.format.0.name,
+        file: None,
+        files: None,
+        changed: true,
+        dry_run: args.dry_run,
+        text: None,
+        left_out: left_out
+            .iter()
+            .map(|omitted| OmissionRow {
+                what: &omitted.what,
+                count: omitted.count,
+            })
+            .collect(),
+    }
 }
 
 /// The place that is to be written to.
@@ -448,44 +457,45 @@ fn foreign(exported: &ExportedCheckpoint, system: System) -> (ExportFiles, Vec<O
     (written, left_out)
 }
 
-/// A file as JSON: as text where it is one.
-fn attached(attachment: &Attachment) -> serde_json::Value {
-    match std::str::from_utf8(&attachment.bytes) {
-        Ok(text) => json!({ "name": attachment.name, "text": text }),
-        Err(_) => json!({ "name": attachment.name, "base64": binary_text::encode(&attachment.bytes) }),
-    }
-}
-
 fn everything(exported: &ExportedCheckpoint) -> Vec<u8> {
-    let checkpoint = &exported.checkpoint;
+    let entry = &exported.checkpoint.entry;
     let lists = &exported.lists;
-    let skipped: Vec<SkippedPath> = lists.skipped.iter().map(Into::into).collect();
-    let modes = lists
-        .modes
-        .iter()
-        .map(|(path, mode)| json!({ "path": path, "mode": format!("{mode:04o}") }));
-    stored::to_bytes(&json!({
-        "schema": "git-checkpoint.export/1",
-        "session": exported.name(),
-        "id": oid(checkpoint.entry.id),
-        "digest": checkpoint.digest,
-        "parents": checkpoint.entry.parents.iter().map(|id| oid(*id)).collect::<Vec<_>>(),
-        "author": { "name": checkpoint.entry.author, "email": checkpoint.entry.email },
-        "document": checkpoint.document,
-        "steps": exported.steps,
-        "log": exported.log,
-        "messages": exported.messages,
-        "context": exported.context,
-        "agent": exported.agent,
-        "attachments": exported.attachments.iter().map(attached).collect::<Vec<_>>(),
-        "lists": {
-            "skipped": skipped,
-            "modes": modes.collect::<Vec<_>>(),
-            "raw": lists.raw,
-            "empty_dirs": lists.empty_dirs,
-            "intent_to_add": lists.intent_to_add,
+    let attachments = exported.attachments.iter().map(|attachment| {
+        let text = std::str::from_utf8(&attachment.bytes).ok();
+        AttachmentRow {
+            name: &attachment.name,
+            text,
+            base64: text.is_none().then(|| binary_text::encode(&attachment.bytes)),
+        }
+    });
+    let modes = lists.modes.iter().map(|(path, mode)| ModeRow {
+        path,
+        mode: format!("{mode:04o}"),
+    });
+    stored::to_bytes(&CheckpointExport {
+        session: exported.name(),
+        id: oid(entry.id),
+        digest: &exported.checkpoint.digest,
+        parents: entry.parents.iter().map(|id| oid(*id)).collect(),
+        author: Author {
+            name: &entry.author,
+            email: &entry.email,
         },
-    }))
+        document: &exported.checkpoint.document,
+        steps: &exported.steps,
+        log: &exported.log,
+        messages: &exported.messages,
+        context: exported.context.as_deref(),
+        agent: exported.agent.as_deref(),
+        attachments: attachments.collect(),
+        lists: SnapshotLists {
+            skipped: lists.skipped.iter().map(Into::into).collect(),
+            modes: modes.collect(),
+            raw: &lists.raw,
+            empty_dirs: &lists.empty_dirs,
+            intent_to_add: &lists.intent_to_add,
+        },
+    })
 }
 
 #[cfg(test)]

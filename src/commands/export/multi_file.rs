@@ -7,14 +7,12 @@ use super::{
         Context,
         error::{CommandError, FailureKind},
     },
-    Args, omissions,
-    receipt::ExportReceipt,
+    Args, omissions, receipt,
 };
 use crate::{
     formats::{ExportFiles, OmittedContent, System},
     ops::export::ExportedCheckpoint,
     os,
-    render::count::CountedNoun,
 };
 
 /// Refuses a place for a directory before anything is read.
@@ -76,21 +74,10 @@ pub(super) fn write(
     };
     put.map_err(|error| failed(&error))?;
     omissions::report_omissions(left_out, args.format.0.name, context);
-    let receipt = ExportReceipt {
-        args,
-        exported,
-        left_out,
-        path: Some(&path),
-        changed: true,
-    };
-    if context.ui.options().json {
-        let files: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-        return context.ui.json(&receipt.json(Some(&files), None));
-    }
-    let count = CountedNoun::new(files.len(), "file");
-    let did = if args.dry_run { "Would write" } else { "Wrote" };
-    context.ui.receipt(receipt.line(format!("{did} {count} to ")));
-    Ok(())
+    let mut receipt = receipt(args, exported, left_out);
+    receipt.file = Some(path.display().to_string());
+    receipt.files = Some(files.iter().map(|(name, _)| name.as_str()).collect());
+    context.ui.report(&receipt)
 }
 
 /// Files that are there and would be read together with the new ones: two sessions in one, or checkpoints that the

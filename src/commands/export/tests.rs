@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::*;
-use crate::{formats::left_out, model::outline::Contents, render::outline::tests::full};
+use crate::{
+    formats::{Attachment, left_out},
+    model::outline::Contents,
+    render::outline::tests::full,
+};
 
 fn values<T: serde::Serialize>(items: &[T]) -> Vec<Value> {
     items

@@ -1,4 +1,4 @@
-//! `check` and `iteration`: results of lint, tests and the like, and which turn of the work they belong to.
+//! `check` and `iteration`: results of lint, tests and the like, and the turn of the work they belong to.
 
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use crate::{
         draft::{self, DraftChange},
         items,
     },
-    render::{draft::DraftDetail, slot::Slot, text::TextLine},
+    render::{draft::DraftDetail, record::IterationView, slot::Slot, text::TextLine},
 };
 
 /// Record the result of a check; the latest of each name counts
@@ -115,20 +115,10 @@ pub(in crate::commands) fn iteration(args: IterationArgs, context: &mut Context)
     let number = match args.number.as_deref() {
         None => {
             let now = now()?;
-            if context.ui.options().json {
-                return context.ui.json(&json!({
-                    "schema": "git-checkpoint.iteration/1",
-                    "session": now.session,
-                    "iteration": now.record.iteration,
-                }));
-            }
-            match now.record.iteration {
-                Some(number) => context.ui.data(TextLine::plain(number.to_string())),
-                None => context
-                    .ui
-                    .status(TextLine::plain(format!("session '{}' has no iteration", now.session))),
-            }
-            return Ok(());
+            return context.ui.show(&IterationView {
+                session: &now.session,
+                iteration: now.record.iteration,
+            });
         }
         Some("next") => match now() {
             Ok(now) => now.record.iteration.unwrap_or(0).saturating_add(1),

@@ -330,7 +330,6 @@ fn show(
             Value::Object(out)
         });
         return context.ui.json(&ItemList {
-            schema: "git-checkpoint.items/1",
             session: &now.session,
             session_id: &now.tip.document.session.id,
             list: kind.list,

@@ -94,7 +94,6 @@ pub(super) fn report(
             .map(|(outcome, ids)| views::receipt(outcome, ids));
         let (list, items) = told.items.map(|(kind, items)| (kind.list, items)).unzip();
         let view = DraftView {
-            schema: "git-checkpoint.draft/1",
             outcome: told.outcome,
             session: &appended.session,
             session_id: &appended.session_id,

@@ -1,7 +1,7 @@
-//! `partition`: which paths belong to which agent.
+//! `partition`: the paths of each agent.
 
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{ChangeNotice, SessionArg, some_text, stored_path};
 use crate::{
@@ -18,8 +18,8 @@ use crate::{
         items,
     },
     render::{
+        record::{PartitionsView, words},
         slot::Slot,
-        table::{TableColumn, TextTable},
         text::TextLine,
     },
 };
@@ -157,13 +157,13 @@ fn list(context: &mut Context, args: &PartitionListArgs) -> Result<(), CommandEr
     let opened = args.whose.open(context)?;
     let now = items::now(&opened.scene())?;
     let found = overlaps(&now.record);
+    let view = PartitionsView {
+        session: &now.session,
+        partitions: &now.record.partitions,
+        overlaps: &found,
+    };
     if context.ui.options().json {
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.partitions/1",
-            "session": now.session,
-            "partitions": now.record.partitions,
-            "overlaps": found,
-        }));
+        return context.ui.json(&view);
     }
     if now.record.partitions.is_empty() {
         context
@@ -171,19 +171,7 @@ fn list(context: &mut Context, args: &PartitionListArgs) -> Result<(), CommandEr
             .status(TextLine::plain(format!("session '{}' has no partitions", now.session)));
         return Ok(());
     }
-    let mut table = TextTable::new([TableColumn::left("agent"), TableColumn::left("paths").flexible(20)]);
-    for (agent, paths) in &now.record.partitions {
-        table.row([
-            TextLine::new().with(Slot::Person, agent),
-            TextLine::new().with(Slot::Path, words(paths)),
-        ]);
-    }
-    context.ui.data(table.render(context.ui.table_width()));
+    context.ui.data(view.text(context.ui.table_width()));
     warn(context, &found);
     Ok(())
-}
-
-fn words(paths: &Value) -> String {
-    let paths = paths.as_array().map(Vec::as_slice).unwrap_or_default();
-    paths.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
 }

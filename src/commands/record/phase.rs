@@ -1,4 +1,4 @@
-//! `phase`: which phase of so many the work is in.
+//! `phase`: the phase of the work.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::{
         draft::{self, DraftChange},
         items,
     },
-    render::{slot::Slot, text::TextLine},
+    render::record::{self, PhaseView},
 };
 
 /// Show or set the phase of the work
@@ -36,20 +36,10 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     let opened = args.whose.open(context)?;
     let Some((n, of)) = args.phase else {
         let now = items::now(&opened.scene())?;
-        if context.ui.options().json {
-            return context.ui.json(&json!({
-                "schema": "git-checkpoint.phase/1",
-                "session": now.session,
-                "phase": now.record.phase,
-            }));
-        }
-        match &now.record.phase {
-            Some(phase) => context.ui.data(shown(phase)),
-            None => context
-                .ui
-                .status(TextLine::plain(format!("session '{}' has no phase", now.session))),
-        }
-        return Ok(());
+        return context.ui.show(&PhaseView {
+            session: &now.session,
+            phase: now.record.phase.as_ref(),
+        });
     };
     // Only whoever saves on it pays for looking at the phase before.
     let asked = opened
@@ -77,15 +67,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         .and_then(|phase| phase["title"].as_str())
         .map(str::to_owned);
     let phase = Phase { n, of, title };
-    let mut told = ChangeNotice::line("set", shown(&phase));
+    let mut told = ChangeNotice::line("set", record::phase(&phase));
     told.detail.phase = Some(phase);
     super::report(context, &opened, &appended, told, triggers)
-}
-
-fn shown(phase: &Phase) -> TextLine {
-    let mut line = TextLine::new().with(Slot::Heading, format!("Phase {} of {}", phase.n, phase.of));
-    if let Some(title) = &phase.title {
-        line.push(Slot::Plain, format!(": {title}"));
-    }
-    line
 }

@@ -15,10 +15,7 @@ use crate::{
         draft::{self, DraftChange},
         items,
     },
-    render::{
-        slot::Slot,
-        text::{Text, TextLine},
-    },
+    render::{record::StateView, slot::Slot, text::TextLine},
 };
 
 /// Store arbitrary JSON
@@ -115,17 +112,14 @@ fn get(context: &mut Context, args: StateGetArgs) -> Result<(), CommandError> {
     let now = items::now(&opened.scene())?;
     let at = args.at.unwrap_or_default();
     let found = now.record.state.as_ref().and_then(|state| state.pointer(&at));
-    if context.ui.options().json {
-        context.ui.json(&json!({
-            "schema": "git-checkpoint.state/1",
-            "session": now.session,
-            "at": at,
-            "found": found.is_some(),
-            "value": found,
-        }))?;
-    } else if let Some(found) = found {
-        let text = serde_json::to_string_pretty(found).unwrap_or_default();
-        context.ui.data(Text::block(&text));
+    let view = StateView {
+        session: &now.session,
+        at: &at,
+        found: found.is_some(),
+        value: found,
+    };
+    if context.ui.options().json || view.found {
+        context.ui.show(&view)?;
     }
     match found {
         Some(_) => Ok(()),

@@ -76,7 +76,6 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
     };
     let now = opened.scene().now;
     RestoreReceipt {
-        schema: "git-checkpoint.restore/1",
         operation: match report.taken {
             Some(taken) => taken.direction.word(),
             None => restored.map_or("restore", |restored| &restored.operation),

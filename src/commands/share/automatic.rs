@@ -122,7 +122,6 @@ pub(super) fn queued(context: &mut Context) -> Result<(), CommandError> {
 fn report(context: &Context, remote: Option<String>, outcome: &QueueOutcome) -> Result<(), CommandError> {
     let pushed = outcome.pushed.iter().flat_map(|pushed| &pushed.sessions);
     let view = QueueView {
-        schema: "git-checkpoint.push-queued/1",
         remote,
         busy: outcome.is_busy,
         pushed: pushed

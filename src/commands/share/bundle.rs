@@ -5,8 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::json;
-
 use super::{pull, wired};
 use crate::{
     commands::{
@@ -19,8 +17,7 @@ use crate::{
     ops::share::bundle::{self, Request},
     render::{
         count::CountedNoun,
-        slot::Slot,
-        text::{Text, TextLine},
+        share::{BundleReceipt, BundledRow, RefusedBundle, UnbundleReceipt},
     },
     store::checkpoint::oid,
 };
@@ -70,28 +67,14 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     let bundled = wired(context, "git checkpoint bundle", |wire| {
         bundle::create(&opened.scene(), &request, wire)
     })?;
-    if context.ui.options().json {
-        let sessions = bundled
-            .sessions
-            .iter()
-            .map(|(name, id)| json!({ "session": name, "id": oid(*id) }));
-        return context.ui.json(&json!({
-            "schema": "git-checkpoint.bundle/1",
-            "file": args.file.display().to_string(),
-            "bytes": bundled.bytes,
-            "sessions": sessions.collect::<Vec<_>>(),
-        }));
-    }
-    let mut line = TextLine::plain("Wrote ").with(Slot::Path, args.file.display().to_string());
-    line.push(
-        Slot::Plain,
-        format!(
-            ", {}, {} KiB",
-            CountedNoun::new(bundled.sessions.len(), "session"),
-            bundled.bytes.div_ceil(1024)
-        ),
-    );
-    context.ui.receipt(line);
+    let sessions = bundled.sessions.iter();
+    context.ui.report(&BundleReceipt {
+        file: args.file.display().to_string(),
+        bytes: bundled.bytes,
+        sessions: sessions
+            .map(|(session, id)| BundledRow { session, id: oid(*id) })
+            .collect(),
+    })?;
     context.ui.hint(
         "Bundle",
         &format!("bring it in elsewhere: git checkpoint unbundle {}", args.file.display()),
@@ -135,32 +118,16 @@ pub(in crate::commands) fn open(args: OpenArgs, context: &mut Context) -> Result
     let unbundled = wired(context, "git checkpoint unbundle", |wire| {
         bundle::open(&opened.scene(), &file, &args.sessions, wire)
     })?;
-    if context.ui.options().json {
-        let sessions: Vec<_> = unbundled.sessions.iter().map(pull::json_of).collect();
-        let refused = unbundled
-            .refused
+    let refused = unbundled.refused.iter();
+    context.ui.report(&UnbundleReceipt {
+        file: &shown,
+        sessions: unbundled
+            .sessions
             .iter()
-            .map(|(name, why)| json!({ "session": name, "why": why }));
-        context.ui.json(&json!({
-            "schema": "git-checkpoint.unbundle/1",
-            "file": shown,
-            "sessions": sessions,
-            "refused": refused.collect::<Vec<_>>(),
-        }))?;
-    } else if context.ui.options().quiet == 0 {
-        let mut text = Text::new();
-        for pulled in &unbundled.sessions {
-            text.append(pull::text_of(pulled));
-        }
-        for (name, why) in &unbundled.refused {
-            text.push(
-                TextLine::plain("Refused: ")
-                    .with(Slot::Session, name)
-                    .with(Slot::Plain, format!(", {why}")),
-            );
-        }
-        context.ui.data(text);
-    }
+            .map(|session| pull::view(session, false))
+            .collect(),
+        refused: refused.map(|(session, why)| RefusedBundle { session, why }).collect(),
+    })?;
     if !unbundled.refused.is_empty() {
         let sessions = CountedNoun::new(unbundled.refused.len(), "session");
         return Err(

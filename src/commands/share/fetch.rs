@@ -1,6 +1,4 @@
-//! `fetch`: what a remote's sessions are now.
-
-use serde_json::{Value, json};
+//! `fetch`: the sessions of a remote, as they are there now.
 
 use super::wired;
 use crate::{
@@ -11,13 +9,12 @@ use crate::{
     },
     ops::share::{
         ChainRelation,
-        fetch::{self, FetchOutcome, FetchRequest, FetchedSession, RemoteChange},
+        fetch::{self, FetchOutcome, FetchRequest, RemoteChange},
         status::{self, ShareState},
     },
     render::{
         count::CountedNoun,
-        slot::Slot,
-        text::{Text, TextLine},
+        share::{FetchReceipt, FetchRow, RefusedFetch},
     },
     store::{checkpoint::oid, session},
 };
@@ -58,20 +55,9 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     let fetched = wired(context, "git checkpoint fetch", |wire| {
         fetch::fetch(&opened.scene(), &request, wire)
     })?;
-    if context.ui.options().json {
-        let mut value = json_of(&fetched);
-        value["dry_run"] = args.dry_run.into();
-        context.ui.json(&value)?;
-    } else if context.ui.options().quiet == 0 {
-        let mut text = text_of(&fetched);
-        for line in waiting(&opened, &fetched)? {
-            text.push(line);
-        }
-        context.ui.data(text);
-        if args.dry_run {
-            context.ui.data(TextLine::plain("Nothing of it was kept."));
-        }
-    }
+    context
+        .ui
+        .report(&view(&fetched, args.dry_run, waiting(&opened, &fetched)?))?;
     let remote = &fetched.remote.name;
     if !fetched.refused.is_empty() {
         let sessions = CountedNoun::new(fetched.refused.len(), "session");
@@ -115,10 +101,10 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
 }
 
 /// Fetched checkpoints that are not new and not merged yet: a refused push fetches what it met.
-fn waiting(opened: &opening::OpenedRepository, fetched: &FetchOutcome) -> Result<Vec<TextLine>, CommandError> {
+fn waiting(opened: &opening::OpenedRepository, fetched: &FetchOutcome) -> Result<Vec<(String, usize)>, CommandError> {
     let remote = &fetched.remote.name;
     let is_news = |name: &str| fetched.sessions.iter().any(|found| found.name.as_str() == name);
-    let mut lines = Vec::new();
+    let mut waiting = Vec::new();
     for standing in status::status(&opened.scene(), Some(remote.as_str()))? {
         for row in standing.sessions.iter().filter(|row| !is_news(&row.name)) {
             let count = match &row.state {
@@ -126,99 +112,37 @@ fn waiting(opened: &opening::OpenedRepository, fetched: &FetchOutcome) -> Result
                 ShareState::Both(ChainRelation::Diverged { theirs, .. }) => *theirs,
                 _ => continue,
             };
-            let mut line = TextLine::plain("  ").with(Slot::Caution, "waits");
-            line.pad_to(12);
-            line.push(Slot::Session, &row.name);
-            let count = CountedNoun::new(count, "checkpoint");
-            let pull = format!("git checkpoint pull {remote} {}", row.name);
-            line.push(Slot::Plain, format!("  {count} fetched before, not in yours: '{pull}'"));
-            lines.push(line);
+            waiting.push((row.name.clone(), count));
         }
     }
-    Ok(lines)
+    Ok(waiting)
 }
 
-fn text_of(fetched: &FetchOutcome) -> Text {
-    let mut text = Text::new();
-    if fetched.sessions.is_empty() && fetched.refused.is_empty() {
-        let sessions = CountedNoun::new(fetched.unchanged, "session");
-        text.push(TextLine::plain(format!(
-            "Nothing new on {}, {sessions}",
-            fetched.remote.name
-        )));
-        return text;
-    }
-    text.push(TextLine::plain(format!(
-        "From {} ({})",
-        fetched.remote.name, fetched.remote.url
-    )));
-    for found in &fetched.sessions {
-        text.push(line_of(found));
-    }
-    for (name, why) in &fetched.refused {
-        let mut line = TextLine::plain("  ").with(Slot::Bad, "refused");
-        line.pad_to(12);
-        line.push(Slot::Session, name);
-        line.push(Slot::Plain, format!("  {why}"));
-        text.push(line);
-    }
-    text
-}
-
-fn line_of(found: &FetchedSession) -> TextLine {
-    let slot = if found.change.is_good() {
-        Slot::Added
-    } else {
-        Slot::Caution
-    };
-    let mut line = TextLine::plain("  ").with(slot, found.change.word());
-    line.pad_to(12);
-    line.push(Slot::Session, found.name.as_str());
-    line.push(Slot::Plain, "  ");
-    if let Some(tip) = found.tip {
-        line.push(Slot::Id, oid(tip).short());
-    }
-    let more = match found.change {
-        RemoteChange::New { checkpoints } => format!("  {}", CountedNoun::new(checkpoints, "checkpoint")),
-        RemoteChange::Forward { checkpoints: 0 } => "  pruned there".to_owned(),
-        RemoteChange::Forward { checkpoints } => format!("  {} more", CountedNoun::new(checkpoints, "checkpoint")),
-        RemoteChange::Back { checkpoints } => format!("  {} fewer", CountedNoun::new(checkpoints, "checkpoint")),
-        RemoteChange::Rewritten => "  another history than before".to_owned(),
-        RemoteChange::Deleted => "missing there".to_owned(),
-    };
-    line.push(Slot::Plain, more);
-    if !found.taken {
-        line.push(Slot::Caution, ", not followed");
-    }
-    line
-}
-
-/// As JSON, `git-checkpoint.fetch/1`.
-pub(super) fn json_of(fetched: &FetchOutcome) -> Value {
-    let session = |found: &FetchedSession| {
-        let checkpoints = match found.change {
+fn view(fetched: &FetchOutcome, dry_run: bool, waiting: Vec<(String, usize)>) -> FetchReceipt<'_> {
+    let sessions = fetched.sessions.iter().map(|found| FetchRow {
+        session: &found.name,
+        selector: format!("{}/{}", fetched.remote.name, found.name),
+        id: found.tip.map(oid),
+        before: found.before.map(oid),
+        change: found.change.word(),
+        checkpoints: match found.change {
             RemoteChange::New { checkpoints }
             | RemoteChange::Forward { checkpoints }
             | RemoteChange::Back { checkpoints } => Some(checkpoints),
             RemoteChange::Rewritten | RemoteChange::Deleted => None,
-        };
-        json!({
-            "session": found.name,
-            "selector": format!("{}/{}", fetched.remote.name, found.name),
-            "id": found.tip.map(oid),
-            "before": found.before.map(oid),
-            "change": found.change.word(),
-            "checkpoints": checkpoints,
-            "followed": found.taken,
-        })
-    };
-    let refused = |(name, why): &(String, String)| json!({ "session": name, "reason": why });
-    json!({
-        "schema": "git-checkpoint.fetch/1",
-        "remote": fetched.remote.name,
-        "url": fetched.remote.url,
-        "sessions": fetched.sessions.iter().map(session).collect::<Vec<_>>(),
-        "refused": fetched.refused.iter().map(refused).collect::<Vec<_>>(),
-        "unchanged": fetched.unchanged,
-    })
+        },
+        followed: found.taken,
+    });
+    let refused = fetched.refused.iter();
+    FetchReceipt {
+        dry_run,
+        remote: &fetched.remote.name,
+        url: &fetched.remote.url,
+        sessions: sessions.collect(),
+        refused: refused
+            .map(|(session, reason)| RefusedFetch { session, reason })
+            .collect(),
+        unchanged: fetched.unchanged,
+        waiting,
+    }
 }

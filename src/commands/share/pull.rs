@@ -1,7 +1,5 @@
 //! `pull`: a session brought to what a remote has.
 
-use serde_json::{Value, json};
-
 use super::wired;
 use crate::{
     commands::{
@@ -19,12 +17,7 @@ use crate::{
             pull::{self, PullOutcome, PullRequest, PulledSession},
         },
     },
-    render::{
-        checkpoint::SignatureView,
-        count::CountedNoun,
-        slot::Slot,
-        text::{Text, TextLine},
-    },
+    render::{checkpoint::SignatureView, share::PullReceipt},
     store::{checkpoint::oid, remote},
 };
 
@@ -115,15 +108,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         return reported;
     }
     if args.dry_run {
-        if context.ui.options().json {
-            let mut value = json_of(&pulled);
-            value["dry_run"] = true.into();
-            return context.ui.json(&value);
-        }
-        if context.ui.options().quiet == 0 {
-            context.ui.data(planned(&pulled));
-        }
-        return Ok(());
+        return context.ui.report(&view(&pulled, true));
     }
     report(context, &pulled)
 }
@@ -183,36 +168,9 @@ fn offered(
 /// Reports what was brought.
 pub(in crate::commands) fn report(context: &Context, pulled: &PulledSession) -> Result<(), CommandError> {
     failure::warn_aftermath(&context.ui, &pulled.aftermath);
-    if context.ui.options().json {
-        return context.ui.json(&json_of(pulled));
-    }
-    if context.ui.options().quiet == 0 {
-        context.ui.data(text_of(pulled));
-    }
+    context.ui.report(&view(pulled, false))?;
     hints(context, pulled);
     Ok(())
-}
-
-/// Report of a dry run.
-fn planned(pulled: &PulledSession) -> TextLine {
-    let name = &pulled.name;
-    let checkpoints = |count: usize| CountedNoun::new(count, "checkpoint");
-    TextLine::plain(match &pulled.outcome {
-        PullOutcome::UpToDate { ahead: 0 } => format!("Up to date: {name}"),
-        PullOutcome::UpToDate { ahead } => format!("Up to date: {name}, {} not pushed", checkpoints(*ahead)),
-        PullOutcome::New { checkpoints: count } => format!("Would pull {name}, new, {}", checkpoints(*count)),
-        PullOutcome::Forward { checkpoints: count } => format!("Would pull {name}, {}", checkpoints(*count)),
-        PullOutcome::Parted { tail, ours, theirs, .. } => format!(
-            "Would pull {name}, {}; {} of yours would become session {tail}, or with --merge both stay one session",
-            checkpoints(*theirs),
-            checkpoints(*ours)
-        ),
-        PullOutcome::Merged { ours, theirs, .. } => format!(
-            "Would merge {name}: {} of the remote, {} of yours",
-            checkpoints(*theirs),
-            checkpoints(*ours)
-        ),
-    })
 }
 
 fn hints(context: &Context, pulled: &PulledSession) {
@@ -233,85 +191,37 @@ fn hints(context: &Context, pulled: &PulledSession) {
     context.ui.hint("Pulled", &next);
 }
 
-/// Result of a pull, for people.
-pub(in crate::commands) fn text_of(pulled: &PulledSession) -> Text {
-    let mut text = Text::new();
-    let mut line = TextLine::new();
-    let (word, more) = match &pulled.outcome {
-        PullOutcome::UpToDate { ahead: 0 } => ("Up to date:", String::new()),
-        PullOutcome::UpToDate { ahead } => (
-            "Up to date:",
-            format!(", {} not pushed", CountedNoun::new(*ahead, "checkpoint")),
-        ),
-        PullOutcome::New { checkpoints } => (
-            "Pulled",
-            format!(", new, {}", CountedNoun::new(*checkpoints, "checkpoint")),
-        ),
-        PullOutcome::Forward { checkpoints } => {
-            ("Pulled", format!(", {}", CountedNoun::new(*checkpoints, "checkpoint")))
-        }
-        PullOutcome::Parted { theirs, .. } | PullOutcome::Merged { theirs, .. } => {
-            ("Pulled", format!(", {}", CountedNoun::new(*theirs, "checkpoint")))
-        }
+/// The receipt of a pull.
+pub(in crate::commands) fn view(pulled: &PulledSession, dry_run: bool) -> PullReceipt<'_> {
+    let (result, ours, theirs) = match &pulled.outcome {
+        PullOutcome::UpToDate { ahead } => ("up-to-date", *ahead, 0),
+        PullOutcome::New { checkpoints } => ("new", 0, *checkpoints),
+        PullOutcome::Forward { checkpoints } => ("forward", 0, *checkpoints),
+        PullOutcome::Parted { ours, theirs, .. } => ("diverged", *ours, *theirs),
+        PullOutcome::Merged { ours, theirs, .. } => ("merged", *ours, *theirs),
     };
-    line.push(Slot::Added, word);
-    line.push(Slot::Plain, " ");
-    line.push(Slot::Session, pulled.name.as_str());
-    line.push(Slot::Plain, " ");
-    line.push(Slot::Id, oid(pulled.id).short());
-    line.push(Slot::Plain, format!(" from {}{more}, latest by ", pulled.remote));
-    line.push(Slot::Person, &pulled.author);
-    if let Some(signature) = &pulled.signature {
-        line.push(Slot::Plain, format!(", {}", signature.words()));
-    }
-    text.push(line);
-    if let PullOutcome::Parted { tail, fork, ours, .. } = &pulled.outcome {
-        let mut line = TextLine::plain("  ");
-        if let Some(fork) = fork {
-            let own = match ours {
-                1 => "your checkpoint was".to_owned(),
-                _ => format!("your {} were", CountedNoun::new(*ours, "checkpoint")),
-            };
-            line.push(Slot::Plain, format!("{own} "));
-            line.push(Slot::Caution, "moved to session ");
-            line.push(Slot::Session, tail.as_str());
-            line.push(Slot::Plain, " ");
-            line.push(Slot::Id, oid(*fork).short());
-        } else {
-            line.push(Slot::Plain, "your own session of that name ");
-            line.push(Slot::Caution, "is now called ");
-            line.push(Slot::Session, tail.as_str());
-        }
-        text.push(line);
-    }
-    text
-}
-
-/// As JSON, `git-checkpoint.pull/1`.
-pub(in crate::commands) fn json_of(pulled: &PulledSession) -> Value {
-    let (result, tail, fork) = match &pulled.outcome {
-        PullOutcome::UpToDate { .. } => ("up-to-date", None, None),
-        PullOutcome::New { .. } => ("new", None, None),
-        PullOutcome::Forward { .. } => ("forward", None, None),
-        PullOutcome::Parted { tail, fork, .. } => ("diverged", Some(tail), *fork),
-        PullOutcome::Merged { .. } => ("merged", None, None),
+    let (tail, fork) = match &pulled.outcome {
+        PullOutcome::Parted { tail, fork, .. } => (Some(tail), *fork),
+        _ => (None, None),
     };
-    json!({
-        "schema": "git-checkpoint.pull/1",
-        "remote": pulled.remote,
-        "session": pulled.name,
-        "id": oid(pulled.id),
-        "before": pulled.before.map(oid),
-        "result": result,
-        "author": pulled.author,
-        "signature": pulled.signature.as_ref().map(|found| {
+    PullReceipt {
+        remote: &pulled.remote,
+        session: &pulled.name,
+        id: oid(pulled.id),
+        before: pulled.before.map(oid),
+        result,
+        author: &pulled.author,
+        signature: pulled.signature.as_ref().map(|found| {
             SignatureView::of(oid(pulled.id), found.verdict.word(), &found.signer, &found.key)
         }),
-        "tail": tail,
-        "fork": fork.map(oid),
-        "current": pulled.current,
-        "dry_run": false,
-    })
+        signed: pulled.signature.as_ref().map(|found| found.words()),
+        tail,
+        fork: fork.map(oid),
+        current: pulled.current,
+        dry_run,
+        ours,
+        theirs,
+    }
 }
 
 /// A failure to find a session that was fetched, with what to do.

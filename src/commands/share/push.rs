@@ -1,7 +1,5 @@
 //! `push`: sessions to a remote.
 
-use serde_json::{Value, json};
-
 use super::{automatic, wired};
 use crate::{
     commands::{
@@ -13,9 +11,9 @@ use crate::{
     model::name::ShortName,
     ops::share::push::{self, PushFate, PushOutcome, PushRequest, PushSelection},
     render::{
+        View as _,
         count::CountedNoun,
-        slot::Slot,
-        text::{Text, TextLine},
+        share::{PushReceipt, PushRow, RenamedRow},
     },
     store::checkpoint::oid,
 };
@@ -92,7 +90,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     };
     let pushed = send(context, &opened, &request)?;
     if context.ui.options().json {
-        context.ui.json(&json_of(&pushed))?;
+        context.ui.json(&view(&pushed))?;
     }
     verdict(&pushed)
 }
@@ -131,7 +129,7 @@ pub(in crate::commands) fn send(
     }
     let options = context.ui.options();
     if !options.json && options.quiet == 0 {
-        context.ui.data(text_of(&pushed));
+        context.ui.data(view(&pushed).text());
     }
     Ok(pushed)
 }
@@ -214,115 +212,45 @@ fn as_branches(remote: &str, name: &ShortName) -> String {
     )
 }
 
-fn text_of(pushed: &PushOutcome) -> Text {
-    let mut text = Text::new();
-    let (number, first) = &pushed.commits;
-    if *number > 0 {
-        let also = if pushed.dry_run {
-            "Would also upload"
-        } else {
-            "Also uploaded"
+/// The receipt of a push.
+pub(in crate::commands) fn view(pushed: &PushOutcome) -> PushReceipt<'_> {
+    let sessions = pushed.sessions.iter().map(|sent| {
+        let mut row = PushRow {
+            session: &sent.name,
+            id: oid(sent.id),
+            result: sent.fate.word(),
+            ok: sent.fate.is_good(),
+            checkpoints: None,
+            reason: None,
+            diverged: (0, 0),
         };
-        text.push(TextLine::plain(format!(
-            "{also} {} of your history that '{}' lacked:",
-            CountedNoun::new(*number, "commit"),
-            pushed.remote
-        )));
-        for commit in first {
-            let mut line = TextLine::plain("  ").with(Slot::Id, commit.id.short());
-            line.push(Slot::Plain, format!(" {}", commit.subject));
-            text.push(line);
+        match &sent.fate {
+            PushFate::Refused { why, .. } => row.reason = Some(why),
+            PushFate::New(count) | PushFate::Forward(count) | PushFate::Behind(count) => row.checkpoints = Some(*count),
+            PushFate::Diverged { ours, theirs } => row.diverged = (*ours, *theirs),
+            _ => {}
         }
-        if *number > first.len() {
-            text.push(TextLine::plain(format!("  and {} more", number - first.len())));
-        }
-    }
-    for renamed in &pushed.renamed {
-        let word = if pushed.dry_run { "Would rename" } else { "Renamed" };
-        let mut line = TextLine::new().with(Slot::Changed, word).with(Slot::Plain, " session ");
-        line.push(Slot::Session, renamed.from.as_str());
-        line.push(Slot::Plain, " to ");
-        line.push(Slot::Session, renamed.to.as_str());
-        let why = format!(", as {} has another session of that name", pushed.remote);
-        text.push(line.with(Slot::Plain, why));
-    }
-    for sent in &pushed.sessions {
-        let (slot, word) = match (&sent.fate, pushed.dry_run) {
-            (PushFate::UpToDate, _) => (Slot::Plain, "Up to date:"),
-            (PushFate::Behind(_), _) => (Slot::Caution, "Not pushed:"),
-            (fate, _) if !fate.is_good() => (Slot::Bad, "Refused:"),
-            (_, true) => (Slot::Added, "Would push"),
-            (_, false) => (Slot::Added, "Pushed"),
-        };
-        let mut line = TextLine::new().with(slot, word).with(Slot::Plain, " ");
-        line.push(Slot::Session, sent.name.as_str());
-        line.push(Slot::Plain, " ");
-        line.push(Slot::Id, oid(sent.id).short());
-        line.push(Slot::Plain, format!(" to {}", pushed.remote));
-        line.push(
-            Slot::Plain,
-            match &sent.fate {
-                PushFate::New(count) => format!(", new, {}", CountedNoun::new(*count, "checkpoint")),
-                PushFate::Forward(count) => format!(", {}", CountedNoun::new(*count, "checkpoint")),
-                PushFate::PutBack => ", put back".to_owned(),
-                PushFate::Pruned => ", pruned".to_owned(),
-                PushFate::Behind(count) => format!(", which has {} more", CountedNoun::new(*count, "checkpoint")),
-                PushFate::Diverged { ours, theirs } => format!(", which diverged: {ours} here, {theirs} there"),
-                PushFate::Another => ", which has another session of that name".to_owned(),
-                PushFate::Refused { why, .. } => format!(": {why}"),
-                PushFate::UpToDate => String::new(),
-            },
-        );
-        text.push(line);
-    }
-    if pushed.lfs > 0 {
-        text.push(TextLine::plain(format!(
-            "{} of git-lfs sent first",
-            CountedNoun::new(pushed.lfs, "file")
-        )));
-    }
-    if pushed.autosaves > 0 {
-        text.push(TextLine::plain(format!(
-            "{} pushed",
-            CountedNoun::new(pushed.autosaves, "autosave")
-        )));
-    }
-    text
-}
-
-/// As JSON, `git-checkpoint.push/1`.
-pub(in crate::commands) fn json_of(pushed: &PushOutcome) -> Value {
-    let session = |sent: &push::PushedSession| {
-        let (why, checkpoints) = match &sent.fate {
-            PushFate::Refused { why, .. } => (Some(why), None),
-            PushFate::New(count) | PushFate::Forward(count) | PushFate::Behind(count) => (None, Some(*count)),
-            _ => (None, None),
-        };
-        json!({
-            "session": sent.name,
-            "id": oid(sent.id),
-            "result": sent.fate.word(),
-            "ok": sent.fate.is_good(),
-            "checkpoints": checkpoints,
-            "reason": why,
-        })
-    };
-    json!({
-        "schema": "git-checkpoint.push/1",
-        "remote": pushed.remote,
-        "url": pushed.url,
-        "namespace": pushed.namespace,
-        "dry_run": pushed.dry_run,
-        "sessions": pushed.sessions.iter().map(session).collect::<Vec<_>>(),
-        "renamed": pushed
+        row
+    });
+    PushReceipt {
+        remote: &pushed.remote,
+        url: &pushed.url,
+        namespace: &pushed.namespace,
+        dry_run: pushed.dry_run,
+        sessions: sessions.collect(),
+        renamed: pushed
             .renamed
             .iter()
-            .map(|renamed| json!({ "from": renamed.from, "to": renamed.to }))
-            .collect::<Vec<_>>(),
-        "commits": pushed.commits.0,
-        "autosaves": pushed.autosaves,
-        "lfs_objects": pushed.lfs,
-        "unscanned": pushed.unscanned,
-        "secrets_published": pushed.allowed.len(),
-    })
+            .map(|renamed| RenamedRow {
+                from: &renamed.from,
+                to: &renamed.to,
+            })
+            .collect(),
+        commits: pushed.commits.0,
+        first_commits: &pushed.commits.1,
+        autosaves: pushed.autosaves,
+        lfs_objects: pushed.lfs,
+        unscanned: &pushed.unscanned,
+        secrets_published: pushed.allowed.len(),
+    }
 }

@@ -9,7 +9,7 @@ use crate::{
     },
     model::name::ShortName,
     ops::share::push,
-    render::remove::{RemovalView, RemovedRow},
+    render::session_change::{RemovalView, RemovedRow},
     store::checkpoint::oid,
 };
 
@@ -32,7 +32,6 @@ pub(in crate::commands) fn run(
         push::remove(&opened.scene(), remote, &names, dry_run, wire)
     })?;
     let view = RemovalView {
-        schema: "git-checkpoint.remote-delete/1",
         remote,
         dry_run,
         deleted: removed
@@ -45,12 +44,7 @@ pub(in crate::commands) fn run(
             })
             .collect(),
     };
-    if context.ui.options().json {
-        return context.ui.json(&view);
-    }
-    if context.ui.options().quiet == 0 {
-        context.ui.data(view.text());
-    }
+    context.ui.report(&view)?;
     if let Some(kept) = removed.iter().find(|one| one.trash.is_some()) {
         let hint = format!("bring it back here with: git checkpoint undelete {}", kept.name);
         context.ui.hint("Trash", &hint);

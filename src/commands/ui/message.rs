@@ -6,7 +6,9 @@ use serde::Serialize;
 use super::Ui;
 use crate::commands::environment::boolean;
 use crate::commands::error::{CommandError, FailureKind, hint_lines};
+use crate::render::View;
 use crate::render::escape;
+use crate::render::help::{WarningDetail, WarningView};
 use crate::render::schemas;
 use crate::render::slot::Slot;
 use crate::render::text::{Text, TextLine};
@@ -65,6 +67,32 @@ impl Ui {
         Ok(())
     }
 
+    /// Writes what a command was asked for: JSON with `--json`, else text.
+    ///
+    /// # Errors
+    /// When `view` cannot be written as JSON.
+    pub fn show(&self, view: &impl View) -> Result<(), CommandError> {
+        if self.options.json {
+            return self.json(view);
+        }
+        match view.nothing() {
+            Some(message) => self.status(TextLine::plain(message)),
+            None => self.data(view.text()),
+        }
+        Ok(())
+    }
+
+    /// Writes the receipt of a changing command: JSON with `--json`, else text. No text with `--quiet`.
+    ///
+    /// # Errors
+    /// When `view` cannot be written as JSON.
+    pub fn report(&self, view: &impl View) -> Result<(), CommandError> {
+        if self.options.quiet > 0 && !self.options.json {
+            return Ok(());
+        }
+        self.show(view)
+    }
+
     /// Writes the receipt of a changing command, one line on standard output. Not with `--quiet`.
     pub fn receipt(&self, line: TextLine) {
         if self.options.quiet == 0 && !self.options.json {
@@ -92,8 +120,11 @@ impl Ui {
             return;
         }
         if self.options.json {
-            let value = serde_json::json!({ "warning": { "message": text } }).to_string();
-            self.write_error(&(escape::json(&value).into_owned() + "\n"));
+            let view = WarningView {
+                warning: WarningDetail { message: text },
+            };
+            let text = serde_json::to_string(&view).unwrap_or_default();
+            self.write_error(&(escape::json(&text).into_owned() + "\n"));
             return;
         }
         let lines = text.lines().map(|l| {

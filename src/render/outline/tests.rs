@@ -168,7 +168,6 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
     let report = ChangeReport::empty(document.created_at);
     let now = document.created_at;
     let view = resume::Resume {
-        schema: "",
         session: &document.session.name,
         session_id: "",
         id: id.clone(),
@@ -200,7 +199,6 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
         token: "token",
     };
     let shown = checkpoint::CheckpointView {
-        schema: "",
         id: id.clone(),
         digest: &digest,
         session: Some("auth"),

@@ -5,9 +5,46 @@ use serde_json::{Map, Value};
 
 use crate::model::{document::Document, report::ChangeReport};
 
-/// The schema of a type, complete with the definitions it uses.
+/// The schema of a type, complete with the definitions it uses. The name of an output is its first member, and the
+/// first line of its description its title.
 pub(super) fn made<T: JsonSchema>() -> Value {
-    generator().into_root_schema_for::<T>().to_value()
+    let mut schema = generator().into_root_schema_for::<T>().to_value();
+    let Some(members) = schema.as_object_mut() else {
+        return schema;
+    };
+    if !members.contains_key("title")
+        && let Some(Value::String(description)) = members.shift_remove("description")
+    {
+        let (title, rest) = description.split_once('\n').unwrap_or((&description, ""));
+        members.insert("title".to_owned(), title.trim_end_matches('.').into());
+        if !rest.trim().is_empty() {
+            members.insert("description".to_owned(), rest.trim().into());
+        }
+    }
+    tagged(members, &T::schema_name());
+    if let Some(Value::Object(definitions)) = members.get_mut("$defs") {
+        for (name, mut definition) in std::mem::take(definitions) {
+            if let Some(members) = definition.as_object_mut() {
+                tagged(members, &name);
+            }
+            let name = super::of(&name).unwrap_or(&name).to_owned();
+            definitions.insert(name, definition);
+        }
+    }
+    schema
+}
+
+/// Adds the member `schema`, where the name of a type says that serde writes it before the type's own members.
+fn tagged(members: &mut Map<String, Value>, name: &str) {
+    if super::of(name).is_none() {
+        return;
+    }
+    if let Value::Array(required) = members.entry("required").or_insert_with(|| Value::Array(Vec::new())) {
+        required.insert(0, "schema".into());
+    }
+    if let Value::Object(properties) = members.entry("properties").or_insert_with(|| Map::new().into()) {
+        properties.shift_insert(0, "schema".to_owned(), serde_json::json!({ "const": name }));
+    }
 }
 
 /// The definitions of the stored document and of the change report, for schemas that are still written by hand.
@@ -77,6 +114,9 @@ fn generator() -> SchemaGenerator {
 /// Uses fewer keywords: alternatives of fixed words become `enum`, with the meaning of each in the description, and
 /// numbers lose the names of machine types.
 fn plain(schema: &mut Map<String, Value>) {
+    if let Some(Value::String(reference)) = schema.get_mut("$ref") {
+        *reference = reference.replace("git-checkpoint.", "").replace("~11", "");
+    }
     schema.remove("default");
     if schema
         .get("format")

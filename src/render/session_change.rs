@@ -1,0 +1,267 @@
+//! Receipts of the commands that change sessions as a whole: `delete`, `undelete`, `pin`, `rename`, `switch`, `repair`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    View,
+    count::CountedNoun,
+    slot::Slot,
+    text::{Text, TextLine},
+};
+use crate::model::{
+    id::{Digest, Oid},
+    name::ShortName,
+    session::SessionStatus,
+};
+
+/// A session with another name.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.rename/1")]
+pub struct RenameReceipt<'a> {
+    /// The new name.
+    pub session: &'a ShortName,
+    /// The old name.
+    pub before: &'a ShortName,
+    /// Its latest checkpoint.
+    pub id: Oid,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+}
+
+impl View for RenameReceipt<'_> {
+    fn text(&self) -> Text {
+        let verb = if self.dry_run { "Would rename" } else { "Renamed" };
+        let line = TextLine::plain(format!("{verb} session ")).with(Slot::Session, self.before.as_str());
+        line.with(Slot::Plain, " to ")
+            .with(Slot::Session, self.session.as_str())
+            .into()
+    }
+}
+
+/// The session that is current now.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.switch/1")]
+pub struct SwitchReceipt<'a> {
+    /// Its name.
+    pub session: &'a ShortName,
+    /// Its identity, which never changes.
+    pub session_id: &'a str,
+    /// Its status.
+    pub status: SessionStatus,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+}
+
+impl View for SwitchReceipt<'_> {
+    fn text(&self) -> Text {
+        let verb = if self.dry_run { "Would switch" } else { "Switched" };
+        let line = TextLine::plain(format!("{verb} to session ")).with(Slot::Session, self.session.as_str());
+        line.with(Slot::Plain, format!(", {}", self.status.word())).into()
+    }
+}
+
+/// A session that came back from the trash.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.undelete/1")]
+pub struct UndeleteReceipt<'a> {
+    /// Its name.
+    pub session: &'a ShortName,
+    /// Its latest checkpoint.
+    pub id: Oid,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+}
+
+impl View for UndeleteReceipt<'_> {
+    fn text(&self) -> Text {
+        let verb = if self.dry_run { "Would undelete" } else { "Undeleted" };
+        let line = TextLine::plain(format!("{verb} session ")).with(Slot::Session, self.session.as_str());
+        line.with(Slot::Plain, " at ").with(Slot::Id, self.id.short()).into()
+    }
+}
+
+/// A checkpoint that was pinned or unpinned.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.pin/1")]
+pub struct PinReceipt<'a> {
+    /// Its commit.
+    pub id: Oid,
+    /// The digest of its document.
+    pub digest: &'a Digest,
+    /// The session it was found through.
+    pub session: Option<&'a ShortName>,
+    /// Whether it is protected from pruning now.
+    pub pinned: bool,
+    /// Whether that is new.
+    pub changed: bool,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+}
+
+impl View for PinReceipt<'_> {
+    fn text(&self) -> Text {
+        let word = match (self.pinned, self.changed) {
+            (true, true) if self.dry_run => "Would pin",
+            (false, true) if self.dry_run => "Would unpin",
+            (true, true) => "Pinned",
+            (true, false) => "Pinned already:",
+            (false, true) => "Unpinned",
+            (false, false) => "Not pinned:",
+        };
+        let mut line = TextLine::plain(format!("{word} ")).with(Slot::Id, self.id.short());
+        if let Some(session) = self.session {
+            line.push(Slot::Plain, " of session ");
+            line.push(Slot::Session, session.as_str());
+        }
+        line.into()
+    }
+}
+
+/// Sessions moved to the trash.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.delete/1")]
+pub struct DeletionReceipt<'a> {
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// The sessions.
+    pub deleted: Vec<DeletedRow<'a>>,
+}
+
+/// A session moved to the trash.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeletedRow<'a> {
+    /// The name of the session.
+    pub session: &'a ShortName,
+    /// Its latest checkpoint.
+    pub id: Oid,
+    /// The number of its checkpoints; null where not all of them can be read.
+    pub checkpoints: Option<usize>,
+    /// The ref that keeps it.
+    pub trash: &'a str,
+}
+
+impl View for DeletionReceipt<'_> {
+    fn text(&self) -> Text {
+        let verb = if self.dry_run { "Would delete" } else { "Deleted" };
+        let lines = self.deleted.iter().map(|row| {
+            let mut line = TextLine::new().with(Slot::Removed, verb).with(Slot::Plain, " session ");
+            line.push(Slot::Session, row.session.as_str());
+            if let Some(checkpoints) = row.checkpoints {
+                line.push(
+                    Slot::Plain,
+                    format!(", {}", CountedNoun::new(checkpoints, "checkpoint")),
+                );
+            }
+            line.push(Slot::Plain, ", last ");
+            line.with(Slot::Id, row.id.short())
+        });
+        lines.collect()
+    }
+}
+
+/// Sessions deleted on a remote.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.remote-delete/1")]
+#[schemars(extend("x-lines" = "deleted"))]
+pub struct RemovalView<'a> {
+    /// The remote.
+    pub remote: &'a str,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// The sessions.
+    pub deleted: Vec<RemovedRow<'a>>,
+}
+
+/// A session deleted on a remote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RemovedRow<'a> {
+    /// The session.
+    pub session: &'a str,
+    /// Its latest checkpoint there.
+    pub id: Oid,
+    /// Whether a session here holds all of its checkpoints.
+    pub is_here: bool,
+    /// The ref that keeps it, where no session here does.
+    pub trash: Option<&'a str>,
+}
+
+impl View for RemovalView<'_> {
+    fn text(&self) -> Text {
+        let word = if self.dry_run { "Would delete" } else { "Deleted" };
+        let lines = self.deleted.iter().map(|row| {
+            let mut line = TextLine::new().with(Slot::Removed, word);
+            line.push(Slot::Plain, " session ");
+            line.push(Slot::Session, row.session);
+            line.push(Slot::Plain, format!(" on {}, last ", self.remote));
+            line.push(Slot::Id, row.id.short());
+            let place = match (row.is_here, self.dry_run) {
+                (true, _) => "; the one here stays",
+                (false, true) => "; it would be in the trash here",
+                (false, false) => "; it is in the trash here",
+            };
+            line.with(Slot::Plain, place)
+        });
+        lines.collect()
+    }
+}
+
+/// Sessions recovered from their latest intact checkpoint.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.repair/1")]
+pub struct RepairReceipt<'a> {
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// The damaged sessions.
+    pub sessions: Vec<RepairedRow<'a>>,
+}
+
+/// A damaged session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RepairedRow<'a> {
+    /// The name of the session.
+    pub session: &'a str,
+    /// Its former latest checkpoint; null where its ref cannot be read.
+    pub before: Option<Oid>,
+    /// Its latest intact checkpoint; null where there is none.
+    pub now: Option<Oid>,
+    /// The ref or file that keeps the former state.
+    pub kept: Option<&'a str>,
+    /// Nothing was damaged: another tool had rewritten it, and its documents name the rewritten commits now.
+    pub anchored: bool,
+}
+
+impl View for RepairReceipt<'_> {
+    fn text(&self) -> Text {
+        let mut text = Text::new();
+        if self.sessions.is_empty() {
+            text.push(TextLine::plain("No damage found."));
+        }
+        let verb = |would: &str, did: &str| TextLine::plain(if self.dry_run { would } else { did });
+        for row in &self.sessions {
+            let Some(now) = &row.now else {
+                let line = TextLine::new().with(Slot::Bad, "No intact checkpoint of ");
+                let line = line.with(Slot::Session, row.session);
+                text.push(line.with(Slot::Plain, "; nothing was done. Fetch it from a clone that has it."));
+                continue;
+            };
+            if row.anchored {
+                let line = verb("Would anchor ", "Anchored ").with(Slot::Session, row.session);
+                text.push(line.with(Slot::Plain, " to the commits that another tool made of it"));
+                continue;
+            }
+            let mut line = verb("Would set ", "Set ").with(Slot::Session, row.session);
+            if let Some(before) = &row.before {
+                line.push(Slot::Plain, " from ");
+                line.push(Slot::Id, before.short());
+            }
+            line.push(Slot::Plain, " to ");
+            line.push(Slot::Id, now.short());
+            text.push(line.with(Slot::Plain, ", its latest intact checkpoint"));
+            if let Some(kept) = row.kept {
+                text.push(TextLine::plain("  what was there is kept as ").with(Slot::Path, kept));
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,529 @@
+//! Output of the commands that share sessions: `push`, `fetch`, `pull`, `bundle`, `unbundle`, `remote status`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    View, age,
+    checkpoint::SignatureView,
+    count::CountedNoun,
+    slot::Slot,
+    status::ShareRelation,
+    text::{Text, TextLine},
+};
+use crate::model::{id::Oid, name::ShortName, report::CommitInfo, time::Timestamp};
+
+fn checkpoints(count: usize) -> String {
+    CountedNoun::new(count, "checkpoint").to_string()
+}
+
+/// A bundle that was written.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.bundle/1")]
+pub struct BundleReceipt<'a> {
+    /// Its file.
+    pub file: String,
+    /// The size of the file.
+    pub bytes: u64,
+    /// The sessions in it.
+    pub sessions: Vec<BundledRow<'a>>,
+}
+
+/// A session of a bundle.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BundledRow<'a> {
+    /// The session.
+    pub session: &'a ShortName,
+    /// Its latest checkpoint.
+    pub id: Oid,
+}
+
+impl View for BundleReceipt<'_> {
+    fn text(&self) -> Text {
+        let line = TextLine::plain("Wrote ").with(Slot::Path, &self.file);
+        let sessions = CountedNoun::new(self.sessions.len(), "session");
+        let size = self.bytes.div_ceil(1024);
+        line.with(Slot::Plain, format!(", {sessions}, {size} KiB")).into()
+    }
+}
+
+/// The sessions that came out of a bundle.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.unbundle/1")]
+pub struct UnbundleReceipt<'a> {
+    /// The file of the bundle.
+    pub file: &'a str,
+    /// The sessions, as `pull` prints them.
+    pub sessions: Vec<PullReceipt<'a>>,
+    /// Sessions that are not safe to use.
+    pub refused: Vec<RefusedBundle<'a>>,
+}
+
+/// A session of a bundle that is not safe to use.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RefusedBundle<'a> {
+    /// Its name.
+    pub session: &'a str,
+    /// The reason.
+    pub why: &'a str,
+}
+
+impl View for UnbundleReceipt<'_> {
+    fn text(&self) -> Text {
+        let mut text = Text::new();
+        for pulled in &self.sessions {
+            text.append(pulled.text());
+        }
+        for row in &self.refused {
+            let line = TextLine::plain("Refused: ").with(Slot::Session, row.session);
+            text.push(line.with(Slot::Plain, format!(", {}", row.why)));
+        }
+        text
+    }
+}
+
+/// A session that follows its remote.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.pull/1")]
+pub struct PullReceipt<'a> {
+    /// The remote.
+    pub remote: &'a str,
+    /// The name of the session.
+    pub session: &'a ShortName,
+    /// Its latest checkpoint.
+    pub id: Oid,
+    /// Its latest checkpoint before.
+    pub before: Option<Oid>,
+    /// The outcome in a word.
+    #[schemars(extend("enum" = ["up-to-date", "new", "forward", "diverged", "merged"]))]
+    pub result: &'static str,
+    /// Who saved the latest checkpoint.
+    pub author: &'a str,
+    /// The signature of the latest checkpoint; null where it is not signed.
+    pub signature: Option<SignatureView>,
+    /// The signature in words, for people.
+    #[serde(skip)]
+    pub signed: Option<String>,
+    /// The session that holds what was only here.
+    pub tail: Option<&'a ShortName>,
+    /// The first checkpoint of that session.
+    pub fork: Option<Oid>,
+    /// Whether it is the current session of this working tree.
+    pub current: bool,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// The number of checkpoints that were only here, for people.
+    #[serde(skip)]
+    pub ours: usize,
+    /// The number of checkpoints that came, for people.
+    #[serde(skip)]
+    pub theirs: usize,
+}
+
+impl PullReceipt<'_> {
+    fn detail(&self) -> String {
+        match (self.result, self.ours) {
+            ("up-to-date", 0) => String::new(),
+            ("up-to-date", ahead) => format!(", {} not pushed", checkpoints(ahead)),
+            ("new", _) => format!(", new, {}", checkpoints(self.theirs)),
+            _ => format!(", {}", checkpoints(self.theirs)),
+        }
+    }
+
+    fn plan(&self) -> TextLine {
+        let (name, ours, theirs) = (self.session, checkpoints(self.ours), checkpoints(self.theirs));
+        let tail = self.tail.map(ShortName::as_str).unwrap_or_default();
+        TextLine::plain(match self.result {
+            "up-to-date" => format!("Up to date: {name}{}", self.detail()),
+            "diverged" => format!(
+                "Would pull {name}, {theirs}; {ours} of yours would become session {tail}, or with --merge both stay one session"
+            ),
+            "merged" => format!("Would merge {name}: {theirs} of the remote, {ours} of yours"),
+            _ => format!("Would pull {name}{}", self.detail()),
+        })
+    }
+}
+
+impl View for PullReceipt<'_> {
+    fn text(&self) -> Text {
+        if self.dry_run {
+            return self.plan().into();
+        }
+        let word = if self.result == "up-to-date" {
+            "Up to date:"
+        } else {
+            "Pulled"
+        };
+        let mut line = TextLine::new().with(Slot::Added, word).with(Slot::Plain, " ");
+        line.push(Slot::Session, self.session.as_str());
+        line.push(Slot::Plain, " ");
+        line.push(Slot::Id, self.id.short());
+        line.push(
+            Slot::Plain,
+            format!(" from {}{}, latest by ", self.remote, self.detail()),
+        );
+        line.push(Slot::Person, self.author);
+        if let Some(signed) = &self.signed {
+            line.push(Slot::Plain, format!(", {signed}"));
+        }
+        let mut text = Text::from(line);
+        if let Some(tail) = self.tail {
+            let mut line = TextLine::plain("  ");
+            if let Some(fork) = &self.fork {
+                let own = match self.ours {
+                    1 => "your checkpoint was".to_owned(),
+                    ours => format!("your {} were", checkpoints(ours)),
+                };
+                line.push(Slot::Plain, format!("{own} "));
+                line.push(Slot::Caution, "moved to session ");
+                line.push(Slot::Session, tail.as_str());
+                line.push(Slot::Plain, " ");
+                line.push(Slot::Id, fork.short());
+            } else {
+                line.push(Slot::Plain, "your own session of that name ");
+                line.push(Slot::Caution, "is now called ");
+                line.push(Slot::Session, tail.as_str());
+            }
+            text.push(line);
+        }
+        text
+    }
+}
+
+/// Sessions that were sent to a remote.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.push/1")]
+pub struct PushReceipt<'a> {
+    /// The remote.
+    pub remote: &'a str,
+    /// Its URL.
+    pub url: &'a str,
+    /// The beginning of the refs that sessions have there.
+    pub namespace: &'a str,
+    /// Whether nothing was sent.
+    pub dry_run: bool,
+    /// The sessions.
+    pub sessions: Vec<PushRow<'a>>,
+    /// Sessions that were renamed, as the remote has others of the same name.
+    pub renamed: Vec<RenamedRow<'a>>,
+    /// The number of commits of branches that went along.
+    pub commits: usize,
+    /// The first of these commits, for people.
+    #[serde(skip)]
+    pub first_commits: &'a [CommitInfo],
+    /// The number of autosaves that went along.
+    pub autosaves: usize,
+    /// The number of files of git-lfs that were sent first.
+    pub lfs_objects: usize,
+    /// Files that were not searched for secrets.
+    pub unscanned: &'a [String],
+    /// The number of secrets that were published because that was allowed.
+    pub secrets_published: usize,
+}
+
+/// A session that was sent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PushRow<'a> {
+    /// Its name.
+    pub session: &'a ShortName,
+    /// Its latest checkpoint here.
+    pub id: Oid,
+    /// The outcome in a word.
+    pub result: &'static str,
+    /// Whether the remote has now what is here.
+    pub ok: bool,
+    /// The number of checkpoints that the outcome is about.
+    pub checkpoints: Option<usize>,
+    /// Why the remote refused it.
+    pub reason: Option<&'a str>,
+    /// The numbers of checkpoints that are only here and only there, for people.
+    #[serde(skip)]
+    pub diverged: (usize, usize),
+}
+
+/// A session with another name.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RenamedRow<'a> {
+    /// The old name.
+    pub from: &'a ShortName,
+    /// The new name.
+    pub to: &'a ShortName,
+}
+
+impl View for PushReceipt<'_> {
+    fn text(&self) -> Text {
+        let mut text = Text::new();
+        if self.commits > 0 {
+            let verb = if self.dry_run {
+                "Would also upload"
+            } else {
+                "Also uploaded"
+            };
+            let commits = CountedNoun::new(self.commits, "commit");
+            let remote = self.remote;
+            text.push(TextLine::plain(format!(
+                "{verb} {commits} of your history that '{remote}' lacked:"
+            )));
+            for commit in self.first_commits {
+                let line = TextLine::plain("  ").with(Slot::Id, commit.id.short());
+                text.push(line.with(Slot::Plain, format!(" {}", commit.subject)));
+            }
+            if self.commits > self.first_commits.len() {
+                let more = self.commits - self.first_commits.len();
+                text.push(TextLine::plain(format!("  and {more} more")));
+            }
+        }
+        for row in &self.renamed {
+            let verb = if self.dry_run { "Would rename" } else { "Renamed" };
+            let mut line = TextLine::new().with(Slot::Changed, verb).with(Slot::Plain, " session ");
+            line.push(Slot::Session, row.from.as_str());
+            line.push(Slot::Plain, " to ");
+            line.push(Slot::Session, row.to.as_str());
+            let why = format!(", as {} has another session of that name", self.remote);
+            text.push(line.with(Slot::Plain, why));
+        }
+        for row in &self.sessions {
+            text.push(self.line(row));
+        }
+        for (count, noun, verb) in [
+            (self.lfs_objects, "file", "of git-lfs sent first"),
+            (self.autosaves, "autosave", "pushed"),
+        ] {
+            if count > 0 {
+                text.push(TextLine::plain(format!("{} {verb}", CountedNoun::new(count, noun))));
+            }
+        }
+        text
+    }
+}
+
+impl PushReceipt<'_> {
+    fn line(&self, row: &PushRow<'_>) -> TextLine {
+        let (slot, word) = match (row.result, row.ok, self.dry_run) {
+            ("up-to-date", ..) => (Slot::Plain, "Up to date:"),
+            ("behind", ..) => (Slot::Caution, "Not pushed:"),
+            (_, false, _) => (Slot::Bad, "Refused:"),
+            (_, true, true) => (Slot::Added, "Would push"),
+            (_, true, false) => (Slot::Added, "Pushed"),
+        };
+        let mut line = TextLine::new().with(slot, word).with(Slot::Plain, " ");
+        line.push(Slot::Session, row.session.as_str());
+        line.push(Slot::Plain, " ");
+        line.push(Slot::Id, row.id.short());
+        line.push(Slot::Plain, format!(" to {}", self.remote));
+        let count = checkpoints(row.checkpoints.unwrap_or(0));
+        let (ours, theirs) = row.diverged;
+        let detail = match row.result {
+            "new" => format!(", new, {count}"),
+            "forward" => format!(", {count}"),
+            "put-back" => ", put back".to_owned(),
+            "pruned" => ", pruned".to_owned(),
+            "behind" => format!(", which has {count} more"),
+            "diverged" => format!(", which diverged: {ours} here, {theirs} there"),
+            "another-session" => ", which has another session of that name".to_owned(),
+            _ => row.reason.map(|why| format!(": {why}")).unwrap_or_default(),
+        };
+        line.with(Slot::Plain, detail)
+    }
+}
+
+/// The sessions of a remote.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.fetch/1")]
+pub struct FetchReceipt<'a> {
+    /// Whether nothing was kept.
+    pub dry_run: bool,
+    /// The remote.
+    pub remote: &'a str,
+    /// Its URL.
+    pub url: &'a str,
+    /// The sessions that changed there.
+    pub sessions: Vec<FetchRow<'a>>,
+    /// Sessions that are not safe to use.
+    pub refused: Vec<RefusedFetch<'a>>,
+    /// The number of sessions that are as they were.
+    pub unchanged: usize,
+    /// Sessions fetched before that are not in those here yet, for people.
+    #[serde(skip)]
+    pub waiting: Vec<(String, usize)>,
+}
+
+/// A session that changed on a remote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FetchRow<'a> {
+    /// Its name.
+    pub session: &'a ShortName,
+    /// The selector that names it here.
+    pub selector: String,
+    /// Its latest checkpoint there; null where it was deleted.
+    pub id: Option<Oid>,
+    /// Its latest checkpoint there, as it was known before.
+    pub before: Option<Oid>,
+    /// The change in a word.
+    pub change: &'static str,
+    /// The number of checkpoints that the change is about.
+    pub checkpoints: Option<usize>,
+    /// Whether the change was followed here.
+    pub followed: bool,
+}
+
+/// A session of a remote that is not safe to use.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RefusedFetch<'a> {
+    /// Its name.
+    pub session: &'a str,
+    /// The reason.
+    pub reason: &'a str,
+}
+
+impl View for FetchReceipt<'_> {
+    fn text(&self) -> Text {
+        let remote = self.remote;
+        let mut text = Text::new();
+        let row = |slot, word: &str, session: &str| {
+            let mut line = TextLine::plain("  ").with(slot, word);
+            line.pad_to(12);
+            line.with(Slot::Session, session)
+        };
+        if self.sessions.is_empty() && self.refused.is_empty() {
+            let sessions = CountedNoun::new(self.unchanged, "session");
+            text.push(TextLine::plain(format!("Nothing new on {remote}, {sessions}")));
+        } else {
+            text.push(TextLine::plain(format!("From {remote} ({})", self.url)));
+        }
+        for found in &self.sessions {
+            let is_good = matches!(found.change, "new" | "forward");
+            let slot = if is_good { Slot::Added } else { Slot::Caution };
+            let mut line = row(slot, found.change, found.session.as_str());
+            line.push(Slot::Plain, "  ");
+            if let Some(id) = &found.id {
+                line.push(Slot::Id, id.short());
+            }
+            let count = checkpoints(found.checkpoints.unwrap_or(0));
+            let detail = match (found.change, found.checkpoints) {
+                ("new", _) => format!("  {count}"),
+                ("forward", Some(0)) => "  pruned there".to_owned(),
+                ("forward", _) => format!("  {count} more"),
+                (_, Some(_)) => format!("  {count} fewer"),
+                (_, None) if found.id.is_none() => "missing there".to_owned(),
+                _ => "  another history than before".to_owned(),
+            };
+            line.push(Slot::Plain, detail);
+            if !found.followed {
+                line.push(Slot::Caution, ", not followed");
+            }
+            text.push(line);
+        }
+        for refused in &self.refused {
+            let line = row(Slot::Bad, "refused", refused.session);
+            text.push(line.with(Slot::Plain, format!("  {}", refused.reason)));
+        }
+        for (session, count) in &self.waiting {
+            let line = row(Slot::Caution, "waits", session);
+            let pull = format!("git checkpoint pull {remote} {session}");
+            let count = checkpoints(*count);
+            text.push(line.with(Slot::Plain, format!("  {count} fetched before, not in yours: '{pull}'")));
+        }
+        if self.dry_run {
+            text.push(TextLine::plain("Nothing of it was kept."));
+        }
+        text
+    }
+}
+
+/// Relation of local sessions to those of the remotes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.remote-status/1")]
+#[schemars(extend("x-lines" = "remotes"))]
+pub struct RemoteStatusView<'a> {
+    /// The remotes.
+    pub remotes: Vec<RemoteRow<'a>>,
+}
+
+/// A remote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RemoteRow<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its URL.
+    pub url: &'a str,
+    /// The URL that is pushed to, where it is another.
+    pub push_url: Option<&'a str>,
+    /// Whether a push to it publishes every ref.
+    pub mirror: bool,
+    /// Whether a fetch without a remote asks it.
+    pub fetch_default: bool,
+    /// Whether a push without a remote goes there.
+    pub push_default: bool,
+    /// When it was last fetched from or pushed to.
+    pub seen_at: Option<Timestamp>,
+    /// The sessions.
+    pub sessions: Vec<SessionRelation<'a>>,
+}
+
+/// The relation of a session to the one of a remote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionRelation<'a> {
+    /// The session.
+    pub session: &'a str,
+    /// The relation.
+    #[serde(flatten)]
+    pub relation: ShareRelation<'a>,
+}
+
+impl RemoteStatusView<'_> {
+    /// The remotes one after the other, each with its sessions.
+    pub fn text(&self, now: Timestamp) -> Text {
+        let mut text = Text::new();
+        for (at, remote) in self.remotes.iter().enumerate() {
+            if at > 0 {
+                text.push(TextLine::new());
+            }
+            remote.lines(&mut text, now);
+        }
+        text
+    }
+}
+
+impl RemoteRow<'_> {
+    fn lines(&self, text: &mut Text, now: Timestamp) {
+        let mut line = TextLine::new().with(Slot::Heading, self.name);
+        line.push(Slot::Plain, format!("  {}", self.url));
+        if let Some(url) = self.push_url {
+            line.push(Slot::Plain, format!(", pushed to {url}"));
+        }
+        if let Some(seen) = self.seen_at {
+            line.push(Slot::Plain, ", seen ");
+            line.push(Slot::Date, age::age(seen, now));
+        }
+        text.push(line);
+        if self.mirror {
+            let caution = "mirror: every 'git push' to it publishes the sessions";
+            text.push(TextLine::plain("  ").with(Slot::Caution, caution));
+        }
+        if self.sessions.is_empty() {
+            text.push(TextLine::plain("  no sessions"));
+        }
+        let width = self.sessions.iter().map(|row| row.session.len()).max().unwrap_or(0);
+        for row in &self.sessions {
+            let relation = &row.relation;
+            let slot = match relation.state.as_str() {
+                "up-to-date" => Slot::Good,
+                "damaged" => Slot::Bad,
+                "diverged" | "another-session" => Slot::Caution,
+                _ => Slot::Plain,
+            };
+            let mut line = TextLine::plain("  ").with(Slot::Session, row.session);
+            line.pad_to(width.min(40) + 4);
+            line.push(slot, relation.state.replace('-', " "));
+            let detail = match (relation.state.as_str(), relation.unpushed, relation.unpulled) {
+                ("up-to-date", ..) => String::new(),
+                ("another-session", ..) => ", of the same name".to_owned(),
+                ("damaged", ..) => format!(", {}", relation.damage.unwrap_or_default()),
+                ("diverged", ours, theirs) => format!(", {ours} here, {theirs} there"),
+                (_, ours, theirs) => format!(", {}", checkpoints(ours + theirs)),
+            };
+            text.push(line.with(Slot::Plain, detail));
+        }
+    }
+}

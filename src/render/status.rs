@@ -1,0 +1,436 @@
+//! Output of `status`: the current session of a working tree, and what is not saved.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    View, age,
+    count::CountedNoun,
+    push_queue::AutomaticSharing,
+    receipt::{self, SkippedPath},
+    slot::Slot,
+    text::{Text, TextLine},
+};
+use crate::model::{
+    comparison::RecordDifference, facts::GitFacts, id::Oid, name::ShortName, time::Timestamp, watch::WatcherState,
+};
+
+/// How many changes of the record are shown.
+const SHOWN: usize = 10;
+
+/// The current session for a shell prompt.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.prompt/1")]
+pub struct PromptView {
+    /// The current session, where there is one.
+    pub session: Option<String>,
+    /// Whether its record has unsaved changes.
+    pub unsaved_record: bool,
+}
+
+impl View for PromptView {
+    fn text(&self) -> Text {
+        let mark = if self.unsaved_record { "*" } else { "" };
+        let line = |session| TextLine::plain(format!("{session}{mark}"));
+        self.session.iter().map(line).collect()
+    }
+}
+
+/// State of this working tree.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.status/1")]
+pub struct StatusView<'a> {
+    /// The current session.
+    pub current: Option<CurrentSessionView<'a>>,
+    /// The current session, where it cannot be read.
+    pub damaged: Option<DamagedSession<'a>>,
+    /// An operation of this program that was interrupted.
+    pub interrupted: Option<&'a str>,
+    /// The watcher of this working tree, or the one that was there last.
+    pub watch: Option<WatcherView<'a>>,
+    /// The number of sessions.
+    pub sessions: usize,
+    /// Sessions fetched from remotes that have no session of the same name here, latest first.
+    pub fetched: &'a [String],
+    /// Whether a save would store something new.
+    pub something_to_save: bool,
+    /// Paths on disk that no checkpoint saved now would hold.
+    pub left_out: Vec<SkippedPath>,
+    /// State of the repository.
+    pub git: &'a GitFacts,
+    /// Remotes to which a push publishes checkpoints as well.
+    pub mirror_remotes: &'a [String],
+    /// Sessions that `checkpoint.autoPush` has queued; null where nothing is shared automatically.
+    pub automatic_sharing: Option<AutomaticSharing>,
+    /// Settings that have no meaning.
+    pub unknown_settings: Vec<UnknownSetting<'a>>,
+    /// Facts that only the text has.
+    #[serde(skip)]
+    pub notes: StatusNotes,
+}
+
+/// Facts that the text of `status` has and the JSON has not.
+#[derive(Debug, Default)]
+pub struct StatusNotes {
+    /// Lines about a session that was named and is not there.
+    pub absent: Vec<String>,
+    /// The number of sessions that are completed or failed.
+    pub finished: usize,
+    /// Whether the repository has no working tree.
+    pub is_bare: bool,
+    /// Whether a remote may have sessions.
+    pub may_fetch: bool,
+    /// The paths that are left out, in words.
+    pub left_out: Option<String>,
+    /// The directory of sessions outside of the repository.
+    pub store: Option<String>,
+    /// Lines about hooks.
+    pub hooks: Vec<TextLine>,
+}
+
+/// The current session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CurrentSessionView<'a> {
+    /// The name of the session.
+    pub session: &'a ShortName,
+    /// The identity of the session, which never changes.
+    pub session_id: &'a str,
+    /// Its status.
+    #[schemars(extend("enum" = ["active", "paused", "completed", "failed", "interrupted"]))]
+    pub status: &'static str,
+    /// Its latest checkpoint.
+    pub tip: Oid,
+    /// When that was saved.
+    pub saved_at: Timestamp,
+    /// Its summary, for people.
+    #[serde(skip)]
+    pub summary: String,
+    /// Its task, for people.
+    #[serde(skip)]
+    pub task: Option<&'a str>,
+    /// The number of changes of the record that are not saved yet.
+    pub draft_operations: usize,
+    /// The differences between the draft and the record of the latest checkpoint.
+    pub draft: &'a [RecordDifference],
+    /// The number of lines of the session log in the draft.
+    pub draft_notes: usize,
+    /// The number of steps that were begun or changed and are not saved yet.
+    pub draft_steps: usize,
+    /// Numbers of lines of the draft that cannot be read.
+    pub draft_unreadable: &'a [usize],
+    /// The number of files that differ from the latest checkpoint; null where it has no files.
+    pub files_changed: Option<usize>,
+    /// Its relation to what was last seen of each remote that has it.
+    pub remotes: Vec<RemoteRelation<'a>>,
+    /// The chat.
+    pub chat: ChatStatus,
+}
+
+/// A session that cannot be read.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DamagedSession<'a> {
+    /// The name of the session.
+    pub session: &'a str,
+    /// The damage.
+    pub damage: &'a str,
+}
+
+/// The relation of a session to a remote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RemoteRelation<'a> {
+    /// The remote.
+    pub remote: &'a str,
+    /// The relation.
+    #[serde(flatten)]
+    pub relation: ShareRelation<'a>,
+    /// The relation in a sentence, for people.
+    #[serde(skip)]
+    pub words: TextLine,
+}
+
+/// The relation of a session here to the one of a remote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ShareRelation<'a> {
+    /// The relation in a word, such as `not-pushed`.
+    pub state: String,
+    /// The number of checkpoints that the remote lacks.
+    pub unpushed: usize,
+    /// The number of checkpoints that only the remote has.
+    pub unpulled: usize,
+    /// Why the two cannot be compared.
+    pub damage: Option<&'a str>,
+}
+
+/// The chat of a session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ChatStatus {
+    /// The number of saved messages in all.
+    pub messages: u64,
+    /// The number of messages that a summary replaces.
+    pub summarised: u64,
+    /// Whether there are unsaved messages or texts.
+    pub unsaved: bool,
+    /// The number of tokens of the messages that no summary replaces.
+    pub tokens: u64,
+    /// How that number is known.
+    #[schemars(extend("enum" = ["exact", "estimated"]))]
+    pub method: &'static str,
+    /// The number of tokens at which the chat is compacted; 0 for never.
+    pub limit: u64,
+    /// Whether the chat will be compacted soon.
+    pub near_limit: bool,
+    /// The version of the summary; 0 for none.
+    pub summary_version: u64,
+    /// The number of compactions.
+    pub compactions: u64,
+}
+
+/// A watcher.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WatcherView<'a> {
+    /// Whether it runs.
+    pub alive: bool,
+    /// Its state, as it last reported it.
+    pub state: Option<&'a WatcherState>,
+    /// The machine that `status` runs on, for people.
+    #[serde(skip)]
+    pub host: &'a str,
+}
+
+impl WatcherView<'_> {
+    fn line(&self, now: Timestamp) -> Option<TextLine> {
+        let Some(state) = self.state else {
+            return Some(TextLine::plain("begins"));
+        };
+        if self.alive
+            && let Some(failure) = &state.failure
+        {
+            let text = format!("fails since {}: {}", age::age(failure.since, now), failure.message);
+            return Some(TextLine::new().with(Slot::Bad, text).cut(69));
+        }
+        let saved = match &state.saved {
+            Some(saved) => format!("last autosave {}", age::age(saved.at, now)),
+            None => "no autosave yet".to_owned(),
+        };
+        if self.alive {
+            let interval = age::duration(state.real_interval / 1000);
+            return Some(TextLine::plain(format!("every {interval}, {saved}")));
+        }
+        let end = match state.ended {
+            _ if !state.is_cut_off(self.host) => return None,
+            Some(_) => "the watched process has ended",
+            None => "was interrupted",
+        };
+        Some(TextLine::new().with(Slot::Caution, format!("{end}; {saved}: 'git checkpoint resume'")))
+    }
+}
+
+/// A setting that has no meaning.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct UnknownSetting<'a> {
+    /// Its full name.
+    pub key: &'a str,
+    /// The file or variable it comes from.
+    pub place: &'a str,
+}
+
+/// Lines that begin with a label.
+#[derive(Default)]
+struct LabeledLines(Text);
+
+impl LabeledLines {
+    fn row(&mut self, label: &str, value: &TextLine) {
+        let mut line = TextLine::new().with(Slot::Heading, label);
+        line.pad_to(11);
+        line.append(value);
+        self.0.push(line);
+    }
+
+    /// A label before the first of several lines.
+    fn rows(&mut self, label: &str, lines: &[TextLine]) {
+        for (at, line) in lines.iter().enumerate() {
+            self.row(if at == 0 { label } else { "" }, line);
+        }
+    }
+
+    fn plain(&mut self, label: &str, value: impl AsRef<str>) {
+        self.row(label, &TextLine::plain(value.as_ref()));
+    }
+}
+
+impl StatusView<'_> {
+    /// The session, then what else is worth a look, then what is to be saved.
+    pub fn text(&self, now: Timestamp) -> Text {
+        let mut out = LabeledLines::default();
+        match &self.current {
+            Some(current) => current.rows(&mut out, now),
+            None => self.no_session(&mut out),
+        }
+        for relation in self.current.iter().flat_map(|current| &current.remotes) {
+            out.row("remote", &relation.words.clone().cut(69));
+        }
+        if let Some(first) = self.fetched.first() {
+            let more = match self.fetched.len() {
+                1 => String::new(),
+                all => format!(" and {} more", all - 1),
+            };
+            out.row(
+                "fetched",
+                &TextLine::plain(format!("{first}{more}, not resumed here")).cut(69),
+            );
+        }
+        if self.notes.may_fetch {
+            out.plain("", "sessions of a remote: 'git checkpoint fetch'");
+        }
+        if let Some(operation) = self.interrupted {
+            let line = TextLine::new().with(Slot::Bad, format!("a {operation} was interrupted:"));
+            out.row("pending", &line);
+            out.plain("", "git checkpoint restore --continue, or --abort");
+        }
+        if let Some(line) = self.watch.as_ref().and_then(|watch| watch.line(now)) {
+            out.row("watch", &line);
+        }
+        out.rows("hooks", &self.notes.hooks);
+        if let Some(sharing) = &self.automatic_sharing {
+            out.rows("sharing", &sharing.lines(now));
+        }
+        if let Some(store) = &self.notes.store {
+            out.plain(
+                "store",
+                format!("{store}: the repository's own directory cannot be written"),
+            );
+        }
+        out.row("code", &receipt::code(self.git));
+        if let Some(current) = &self.current {
+            self.to_save(current, &mut out);
+        }
+        out.0
+    }
+
+    fn no_session(&self, out: &mut LabeledLines) {
+        if let Some(damaged) = &self.damaged {
+            let line = TextLine::new().with(Slot::Session, damaged.session);
+            let line = line.with(Slot::Bad, ", damaged: ").with(Slot::Plain, damaged.damage);
+            out.row("session", &line);
+            return out.plain("fix", format!("git checkpoint repair {}", damaged.session));
+        }
+        if !self.notes.absent.is_empty() {
+            let lines: Vec<_> = self.notes.absent.iter().map(TextLine::plain).collect();
+            return out.rows("session", &lines);
+        }
+        let verb = if self.sessions == 1 { "is" } else { "are" };
+        let others = format!("there {verb} {}", CountedNoun::new(self.sessions, "session"));
+        match self.sessions {
+            0 if self.notes.is_bare => {
+                out.plain("session", "none; in a bare repository there are no files to save");
+            }
+            0 => out.plain("session", "none yet; 'git checkpoint save' makes the first"),
+            all if all == self.notes.finished => {
+                let text = format!("no current session; {others}, finished: 'git checkpoint start' starts one");
+                out.plain("session", text);
+                out.plain("", "'git checkpoint resume' resumes the latest");
+            }
+            _ => out.plain(
+                "session",
+                format!("no current session; {others}: see 'git checkpoint resume'"),
+            ),
+        }
+    }
+
+    fn to_save(&self, current: &CurrentSessionView<'_>, out: &mut LabeledLines) {
+        let caution = |text: String| TextLine::new().with(Slot::Caution, text);
+        let line = match (self.something_to_save, current.files_changed, &self.notes.left_out) {
+            (false, _, None) => TextLine::new().with(Slot::Good, "everything is saved"),
+            (false, _, Some(words)) => caution(format!("everything but {words} is saved")),
+            (true, Some(n), _) if n > 0 => {
+                let files = CountedNoun::new(n, "file");
+                caution(format!("{files} changed since the latest checkpoint"))
+            }
+            // A new fork in its own working tree, or a commit of what was saved already.
+            (_, Some(0), _) if current.draft_operations == 0 && !current.chat.unsaved => {
+                TextLine::plain("all files are saved; branch, HEAD or index moved since")
+            }
+            _ => caution("there is something to save".to_owned()),
+        };
+        out.row("to save", &line);
+        if let (true, Some(words)) = (self.something_to_save, &self.notes.left_out) {
+            out.row("", &caution(format!("a save would leave out {words}")));
+        }
+    }
+}
+
+impl CurrentSessionView<'_> {
+    fn rows(&self, out: &mut LabeledLines, now: Timestamp) {
+        let line = TextLine::new().with(Slot::Session, self.session.as_str());
+        out.row("session", &line.with(Slot::Plain, format!(", {}", self.status)));
+        let mut line = TextLine::new().with(Slot::Id, self.tip.short());
+        line.push(Slot::Plain, "  ");
+        line.push(Slot::Date, age::age(self.saved_at, now));
+        line.push(Slot::Plain, format!("  {}", self.summary));
+        out.row("latest", &line.cut(69));
+        if let Some(task) = self.task {
+            out.row("task", &TextLine::plain(task).cut(69));
+        }
+        if self.chat.messages > 0 || self.chat.unsaved {
+            out.row("chat", &self.chat.line());
+        }
+        if self.draft_operations > 0 {
+            let changes = CountedNoun::new(self.draft_operations, "change");
+            out.plain("draft", format!("{changes} not saved yet"));
+            for line in self.changes() {
+                out.row("", &line);
+            }
+        }
+    }
+
+    /// The changes of the draft.
+    fn changes(&self) -> Vec<TextLine> {
+        let changes = self.draft.iter().take(SHOWN).map(|change| {
+            let (sign, slot) = if change.added {
+                ("+", Slot::Added)
+            } else {
+                ("-", Slot::Removed)
+            };
+            let mut line = TextLine::new().with(slot, format!("{sign} {}", change.item));
+            line.pad_to(13);
+            line.push(Slot::Plain, format!(" {}", change.text));
+            line.cut(69)
+        });
+        let mut lines: Vec<TextLine> = changes.collect();
+        if self.draft.len() > SHOWN {
+            lines.push(TextLine::new().with(Slot::Dim, format!("... {} more", self.draft.len() - SHOWN)));
+        }
+        for (count, noun) in [(self.draft_notes, "note"), (self.draft_steps, "step")] {
+            if count > 0 {
+                let text = format!("+ {}", CountedNoun::new(count, noun));
+                lines.push(TextLine::new().with(Slot::Added, text));
+            }
+        }
+        lines
+    }
+}
+
+impl ChatStatus {
+    /// The number of messages and tokens, and what was summarized.
+    fn line(&self) -> TextLine {
+        let count = |n: u64, one| CountedNoun::new(usize::try_from(n).unwrap_or(usize::MAX), one).to_string();
+        let mut line = TextLine::plain(count(self.messages, "message"));
+        if self.unsaved {
+            line.push(Slot::Caution, " and unsaved ones");
+        }
+        if self.summarised > 0 {
+            line.push(Slot::Plain, format!(", {} summarized", self.summarised));
+        }
+        let is_exact = self.method == "exact";
+        let about = if is_exact { "" } else { "about " };
+        let rest = if self.summarised > 0 { " in the others" } else { "" };
+        line.push(Slot::Plain, format!(", {about}{} tokens{rest}", self.tokens));
+        if !is_exact {
+            line.push(Slot::Dim, " (estimated by size)");
+        }
+        if self.compactions > 0 {
+            line.push(Slot::Plain, format!(", {}", count(self.compactions, "compaction")));
+        }
+        line
+    }
+}
