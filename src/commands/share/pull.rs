@@ -18,7 +18,7 @@ use crate::{
         },
     },
     render::{checkpoint::SignatureView, share::PullReceipt},
-    store::{checkpoint::oid, remote},
+    store::{checkpoint::oid, remote, signature::CommitSignature},
 };
 
 /// Fetch a session and fast-forward to it
@@ -211,10 +211,11 @@ pub(in crate::commands) fn view(pulled: &PulledSession, dry_run: bool) -> PullRe
         before: pulled.before.map(oid),
         result,
         author: &pulled.author,
-        signature: pulled.signature.as_ref().map(|found| {
-            SignatureView::of(oid(pulled.id), found.verdict.word(), &found.signer, &found.key)
-        }),
-        signed: pulled.signature.as_ref().map(|found| found.words()),
+        signature: pulled
+            .signature
+            .as_ref()
+            .map(|found| SignatureView::of(oid(pulled.id), found.verdict.word(), &found.signer, &found.key)),
+        signed: pulled.signature.as_ref().map(CommitSignature::words),
         tail,
         fork: fork.map(oid),
         current: pulled.current,
