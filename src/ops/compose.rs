@@ -114,13 +114,15 @@ pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) ->
     let directory = store::worktree_private_path(scene.repo);
     let cache = directory.is_dir().then(|| directory.join("cache"));
     let options = files::SnapshotOptions {
-        max_file_size: settings.max_file_size,
-        max_total_size: Some(settings.max_total_size),
-        exclude: &settings.exclude,
-        no_secrets: !settings.save_secrets,
-        tracked_only: settings.tracked_only,
-        umask: os::umask().unwrap_or(0o022),
-        index_path: scene.index,
+        rules: files::SnapshotRules {
+            max_file_size: settings.max_file_size,
+            max_total_size: Some(settings.max_total_size),
+            exclude: &settings.exclude,
+            no_secrets: !settings.save_secrets,
+            tracked_only: settings.tracked_only,
+            umask: os::umask().unwrap_or(0o022),
+            index_path: scene.index,
+        },
         cache: cache.as_deref(),
         held,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(4),

@@ -60,7 +60,7 @@ use content::ContentReader;
 use deferred::Results;
 use index::GitIndex;
 use lfs::Lfs;
-use memory::{CachedSnapshot, SnapshotInputs, SnapshotMemory};
+use memory::{CachedSnapshot, SnapshotInputs, SnapshotKey, SnapshotMemory};
 use settings::SnapshotSettings;
 use staged::StagedIssues;
 use walk::{TreeTrust, WalkContext, WalkResult};
@@ -133,9 +133,9 @@ impl KeptContent {
 /// The most bytes that a pointer of git-lfs has.
 pub const LFS_POINTER: u64 = lfs::MAX_POINTER;
 
-/// How a snapshot is taken.
-#[derive(Debug, Clone)]
-pub struct SnapshotOptions<'a> {
+/// The rules by which files are taken. Every cache key has a digest of all of them, so a rule that is added here is in each.
+#[derive(Debug, Clone, Hash)]
+pub struct SnapshotRules<'a> {
     /// Untracked files above this size in bytes are skipped.
     pub max_file_size: u64,
     /// Untracked files, in the order of their paths, are skipped once they come to more than this in bytes.
@@ -151,6 +151,13 @@ pub struct SnapshotOptions<'a> {
     pub umask: u32,
     /// The index, if it is not the repository's own.
     pub index_path: Option<&'a Path>,
+}
+
+/// How a snapshot is taken.
+#[derive(Debug, Clone)]
+pub struct SnapshotOptions<'a> {
+    /// The rules, which decide the result. The other options do not.
+    pub rules: SnapshotRules<'a>,
     /// Where what is expensive to find out is kept from snapshot to snapshot; `None` keeps nothing.
     pub cache: Option<&'a Path>,
     /// Trees next to HEAD's that refs hold: of the checkpoint before this one, files and index. What they have need not be
@@ -192,9 +199,10 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
     let root = repo.workdir().ok_or_else(|| Error::Bare {
         path: repo.git_dir().to_owned(),
     })?;
+    let rules = &options.rules;
     let settings = SnapshotSettings::of(repo)?;
     let ignore = ignore::GlobalPatterns::read(repo, settings.case())?;
-    let exclude = ignore::GlobalPatterns::of_project(root, options.exclude, settings.case())?;
+    let exclude = ignore::GlobalPatterns::of_project(root, rules.exclude, settings.case())?;
     let own = nested::own_directories(repo, root);
     let leftovers = journal::leftovers_begin(repo);
     let hash = repo.object_hash();
@@ -205,16 +213,18 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
     let kept = options.cache.zip(next.as_ref());
     let attributes = Attributes::read(repo)?;
     let around = kept.map(|(_, next)| {
-        let excluded = (exclude.digest(&None), options.no_secrets, options.tracked_only);
-        let rules = (
-            ignore.digest(&None),
-            attributes.digest(),
-            &own,
-            leftovers.as_deref(),
-            excluded,
-        );
-        let digest = cache::digest((extent::of_settings(repo, root)?, rules));
-        Ok::<_, Error>(SnapshotInputs::of(repo, options, next, digest))
+        let key = SnapshotKey {
+            version: env!("CARGO_PKG_VERSION"),
+            config: extent::of_settings(repo, root)?,
+            rules,
+            ignore: ignore.digest(&None),
+            exclude: exclude.digest(&None),
+            attributes: attributes.digest(),
+            own: &own,
+            leftovers: leftovers.as_deref(),
+            index: index::place(repo, rules.index_path),
+        };
+        Ok::<_, Error>(SnapshotInputs::of(&key, next))
     });
     let around = around.transpose()?;
     let device = kept
@@ -235,14 +245,14 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
             )
         });
         let extent = Extent::of_paths(seen.paths());
-        return Ok(whole.snapshot(options.umask, extent));
+        return Ok(whole.snapshot(rules.umask, extent));
     }
-    let index = GitIndex::read(repo, options.index_path)?;
+    let index = GitIndex::read(repo, rules.index_path)?;
     // What was found rests on the index of before.
     let stands = |(_, next): (_, &CacheBuilder)| {
         around
             .as_ref()
-            .is_some_and(|around| around.has_index(repo, options, next))
+            .is_some_and(|around| around.has_index(repo, rules, next))
     };
     let look = kept.is_some_and(stands).then_some(&look);
     let cache = options
@@ -260,10 +270,8 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
         ignore: &ignore,
         exclude: &exclude,
         root,
-        umask: options.umask,
-        max_file_size: options.max_file_size,
-        no_secrets: options.no_secrets,
-        tracked_only: options.tracked_only,
+        rules,
+        rules_digest: cache::digest(rules),
         own: &own,
         cache: &cache,
         next: next.as_ref(),
@@ -276,7 +284,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
         status_only: false,
     };
     let mut found = walk::walk(repo, &ground, attributes, threads)?;
-    if deferred::is_over(&found, options.max_total_size) {
+    if deferred::is_over(&found, rules.max_total_size) {
         // Files above the limit are reported one by one.
         ground.trusted = None;
         found = walk::walk(repo, &ground, Attributes::read(repo)?, threads)?;
@@ -289,7 +297,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
             index.all().len()
         )
     });
-    let mut candidates = deferred::within_budget(&mut found, options.max_total_size);
+    let mut candidates = deferred::within_budget(&mut found, rules.max_total_size);
     let mut builder = trees::Builder::new(repo, &roots, writer, &index, &unmerged.left_out);
     let (index_tree, loose_ends) = builder.index()?;
     let mut staged = StagedIssues::store(repo, writer, &index, loose_ends, &unmerged)?;
@@ -340,7 +348,7 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
         lists,
         conflict_blobs: unmerged.blobs,
         held_blobs,
-        umask: options.umask,
+        umask: rules.umask,
         status: std::mem::take(&mut found.tally).finish(),
         submodules: submodule::unsaved(root, std::mem::take(&mut found.submodules)),
         extent: Extent::default(),

@@ -17,7 +17,7 @@ use super::lfs::Lfs;
 use super::settings::SnapshotSettings;
 use super::trees::Builder;
 use super::walk::{self, FileToRead, ReadReason, WalkContext};
-use super::{Error, ignore, nested};
+use super::{Error, SnapshotRules, ignore, nested};
 use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
 use crate::store::objects::Writer;
@@ -106,6 +106,15 @@ fn state(repo: &Repository, work: &mut usize) -> Result<SubmoduleState, Error> {
     let own = nested::own_directories(repo, root);
     let cache = Cache::empty(repo.object_hash());
     let lfs = Lfs::of(repo)?;
+    let rules = SnapshotRules {
+        max_file_size: u64::MAX,
+        max_total_size: None,
+        exclude: &[],
+        no_secrets: false,
+        tracked_only: false,
+        umask: 0,
+        index_path: None,
+    };
     let ground = WalkContext {
         lfs: &lfs,
         keeps: false,
@@ -115,10 +124,8 @@ fn state(repo: &Repository, work: &mut usize) -> Result<SubmoduleState, Error> {
         ignore: &ignore,
         exclude: &exclude,
         root,
-        umask: 0,
-        max_file_size: u64::MAX,
-        no_secrets: false,
-        tracked_only: false,
+        rules: &rules,
+        rules_digest: 0,
         own: &own,
         cache: &cache,
         next: None,

@@ -12,7 +12,6 @@ use gix::bstr::ByteSlice;
 use gix::index::Entry;
 use gix::index::entry::Mode as EntryMode;
 
-use super::Error;
 use super::attributes::{Attributes, Matcher};
 use super::cache::{Cache, CacheBuilder};
 use super::directory::{ScanBuffers, Visit};
@@ -24,6 +23,7 @@ use super::queue::Queue;
 use super::reachable::TreeLookup;
 use super::settings::SnapshotSettings;
 use super::status::Tally;
+use super::{Error, SnapshotRules};
 use crate::model::list::{Lists, SkipReason, SkippedEntry};
 use crate::model::path::RepoPath;
 use crate::os;
@@ -45,12 +45,9 @@ pub(super) struct WalkContext<'a> {
     /// `checkpoint.exclude`.
     pub exclude: &'a GlobalPatterns,
     pub root: &'a Path,
-    pub umask: u32,
-    pub max_file_size: u64,
-    /// Whether untracked files that are secrets are left out.
-    pub no_secrets: bool,
-    /// Whether no untracked file is taken.
-    pub tracked_only: bool,
+    pub rules: &'a SnapshotRules<'a>,
+    /// A digest of the rules, for cache keys.
+    pub rules_digest: u64,
     /// Device and number of the repository's own directories, which may lie in the working tree under any name.
     pub own: &'a [(u64, u64)],
     pub cache: &'a Cache,
@@ -428,7 +425,7 @@ impl WalkContext<'_> {
         } else {
             entry.is_some_and(|entry| entry.mode == EntryMode::FILE_EXECUTABLE)
         };
-        let usual = if executable { 0o777 } else { 0o666 } & !self.umask;
+        let usual = if executable { 0o777 } else { 0o666 } & !self.rules.umask;
         meta.kind != FileKind::File || meta.mode == usual
     }
 

@@ -251,8 +251,11 @@ fn damaged_lfs_content_is_not_written() {
     world.file("a.bin", "edited");
     let plan = planned(&world, &saved, exact()).unwrap();
     store_lfs(&world, b"the content");
-    let object = world.command("find", [".git/lfs/objects", "-type", "f"]).run();
-    fs::write(world.path(object.stdout().trim()), "THE CONTENT").unwrap();
+    // A git-lfs on this machine may have stored other contents as well.
+    let objects = world.command("find", [".git/lfs/objects", "-type", "f"]).run();
+    for object in objects.stdout().lines() {
+        fs::write(world.path(object), "THE CONTENT").unwrap();
+    }
     let result = restore::execute(
         &open(&world),
         &plan,

@@ -51,14 +51,16 @@ fn save_with(world: &World, max_file_size: u64, exclude: &[String]) -> Snapshot 
     let repo = open(world);
     let writer = Writer::durable(&repo).unwrap();
     let options = snapshot::SnapshotOptions {
+        rules: snapshot::SnapshotRules {
+            max_file_size,
+            max_total_size: None,
+            exclude,
+            no_secrets: false,
+            tracked_only: false,
+            umask: umask(),
+            index_path: None,
+        },
         held: &[],
-        max_file_size,
-        max_total_size: None,
-        exclude,
-        no_secrets: false,
-        tracked_only: false,
-        umask: umask(),
-        index_path: None,
         cache: None,
         threads: 1,
     };

@@ -8,7 +8,7 @@ use std::path::Path;
 use git_checkpoint::os;
 use git_checkpoint::store::objects::Writer;
 use git_checkpoint::store::{self, OpenEnvironment};
-use git_checkpoint::worktree::snapshot::{self, PathSummary, Snapshot, SnapshotOptions};
+use git_checkpoint::worktree::snapshot::{self, PathSummary, Snapshot, SnapshotOptions, SnapshotRules};
 use serde_json::{Value, json};
 
 use crate::support::{Output, World};
@@ -159,14 +159,16 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
     let held: Vec<String> = serde_json::from_value(json["held"].clone()).unwrap_or_default();
     let held: Vec<store::ObjectId> = held.iter().map(|id| id.parse().expect("an id")).collect();
     let options = SnapshotOptions {
+        rules: SnapshotRules {
+            max_file_size: json["max_file_size"].as_u64().unwrap_or(50 << 20),
+            max_total_size: json["max_total_size"].as_u64(),
+            exclude: &exclude,
+            no_secrets: json["no_secrets"].as_bool() == Some(true),
+            tracked_only: json["tracked_only"].as_bool() == Some(true),
+            umask: os::umask().unwrap_or(0o022),
+            index_path: None,
+        },
         held: &held,
-        max_file_size: json["max_file_size"].as_u64().unwrap_or(50 << 20),
-        max_total_size: json["max_total_size"].as_u64(),
-        exclude: &exclude,
-        no_secrets: json["no_secrets"].as_bool() == Some(true),
-        tracked_only: json["tracked_only"].as_bool() == Some(true),
-        umask: os::umask().unwrap_or(0o022),
-        index_path: None,
         cache,
         threads: usize::try_from(json["threads"].as_u64().unwrap_or(2)).unwrap(),
     };

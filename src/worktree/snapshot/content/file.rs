@@ -85,11 +85,11 @@ impl Thread<'_> {
             FileKind::Special => return Err(ReadFailure::skip(SkipReason::Special)),
             _ => return Err(ReadFailure::Again),
         }
-        if candidate.why == ReadReason::Untracked && meta.size > self.reader.ground.max_file_size {
+        if candidate.why == ReadReason::Untracked && meta.size > self.reader.ground.rules.max_file_size {
             return Err(ReadFailure::skip(SkipReason::TooLarge));
         }
         if candidate.why == ReadReason::Untracked
-            && self.reader.ground.no_secrets
+            && self.reader.ground.rules.no_secrets
             && meta.size <= secrets::file::MAX_FILE
         {
             let content = read_whole(&mut file, &meta)?;

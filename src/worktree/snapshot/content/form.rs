@@ -212,7 +212,7 @@ impl Thread<'_> {
                 Err(_) => file.rewind().map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?,
             }
         }
-        if meta.size > ground.max_file_size {
+        if meta.size > ground.rules.max_file_size {
             return Err(ReadFailure::skip(SkipReason::TooLarge));
         }
         let id = if meta.size > MAX_POINTER {

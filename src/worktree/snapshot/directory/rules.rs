@@ -43,8 +43,8 @@ impl Visit<'_, '_> {
         if !self.task.entries.is_empty() && ground.index.find(&path, self.task.entries.clone()).is_some() {
             return true;
         }
-        !(ground.tracked_only
-            || size > ground.max_file_size
+        !(ground.rules.tracked_only
+            || size > ground.rules.max_file_size
             || self.is_ignored(&path, false)
             || self.is_excluded(&path, false))
     }

@@ -59,7 +59,7 @@ impl Visit<'_, '_> {
         if !names::is_storable(name, false) {
             return self.found.skip(path, SkipReason::Name);
         }
-        if self.ground.tracked_only {
+        if self.ground.rules.tracked_only {
             return self.found.skip(path, SkipReason::Untracked);
         }
         if self.is_excluded(path, true) {
@@ -77,7 +77,7 @@ impl Visit<'_, '_> {
         if !names::is_storable(&path[self.path.len()..], meta.kind == FileKind::File) {
             return self.found.skip(&path, SkipReason::Name);
         }
-        if self.ground.tracked_only {
+        if self.ground.rules.tracked_only {
             return self.found.skip(&path, SkipReason::Untracked);
         }
         self.found.elsewhere += usize::from(meta.links > 1);
@@ -85,7 +85,7 @@ impl Visit<'_, '_> {
         if self.is_excluded(&path, false) {
             return self.found.skip_sized(&path, SkipReason::Excluded, meta.size);
         }
-        if meta.size > self.ground.max_file_size {
+        if meta.size > self.ground.rules.max_file_size {
             return self.found.skip_sized(&path, SkipReason::TooLarge, meta.size);
         }
         self.candidate(path, None, *meta, ReadReason::Untracked);

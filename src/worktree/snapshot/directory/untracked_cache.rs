@@ -123,7 +123,7 @@ impl Visit<'_, '_> {
     fn is_cacheable(&self) -> bool {
         let task = self.task;
         self.ground.trusted.is_some()
-            && !self.ground.tracked_only
+            && !self.ground.rules.tracked_only
             && self.files > 0
             && !self.path.is_empty()
             && task.entries.is_empty()
@@ -139,9 +139,7 @@ impl Visit<'_, '_> {
             ground.ignore.digest(&self.ignore),
             ground.exclude.digest(&None),
             self.attributes.digest(),
-            u64::from(ground.umask),
-            ground.max_file_size,
-            u64::from(ground.no_secrets),
+            ground.rules_digest,
             // Without directories in it the tree is taken as it is, and then it must have none.
             u64::from(self.has_directories),
         ] {

@@ -23,7 +23,7 @@ use super::cache::{ByteReader, CacheBuilder, checked, checksum, put_time, put_u3
 use crate::os;
 use crate::os::dir::{DirNames, FileKind, FileTime, Meta};
 pub(super) use scan::CacheScan;
-pub(super) use whole_snapshot::{CachedSnapshot, SnapshotInputs};
+pub(super) use whole_snapshot::{CachedSnapshot, SnapshotInputs, SnapshotKey};
 
 /// First bytes of the file: its kind and the version of its form.
 const MAGIC: &[u8; 8] = b"gcpseen\x01";

@@ -4,7 +4,7 @@
 //! repositories in the working tree, files that could not be read, or files that are not to be believed for another reason.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice;
 use gix::objs::TreeRefIter;
@@ -19,17 +19,39 @@ use crate::worktree::snapshot::content::{Read, ReadOutcome};
 use crate::worktree::snapshot::index;
 use crate::worktree::snapshot::status::{IndexStatus, PathSummary};
 use crate::worktree::snapshot::walk::{ScannedDirectory, WalkContext, WalkMode, WalkResult};
-use crate::worktree::snapshot::{Extent, Snapshot, SnapshotOptions};
+use crate::worktree::snapshot::{Extent, Snapshot, SnapshotRules};
 
 /// Up to so many objects are asked for one by one; of more it is noted in which packs they are.
 const FEW: usize = 64;
 
+/// Everything besides the files and the content of the index that decides a snapshot.
+#[derive(Hash)]
+pub(in crate::worktree::snapshot) struct SnapshotKey<'a> {
+    /// The version of this program.
+    pub version: &'static str,
+    /// Digest of git's settings and of the working tree's place.
+    pub config: u64,
+    pub rules: &'a SnapshotRules<'a>,
+    /// Digest of the ignore rules outside of the working tree.
+    pub ignore: u64,
+    /// Digest of `checkpoint.exclude` and `.checkpointignore`.
+    pub exclude: u64,
+    /// Digest of the attributes outside of the working tree.
+    pub attributes: u64,
+    /// Device and number of the repository's own directories.
+    pub own: &'a [(u64, u64)],
+    /// How the names of temporary files of an interrupted restore begin.
+    pub leftovers: Option<&'a [u8]>,
+    /// The path of the index.
+    pub index: PathBuf,
+}
+
 /// Inputs of a snapshot besides the files: the index, and a digest of everything else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::worktree::snapshot) struct SnapshotInputs {
-    /// Settings, rules and options.
+    /// The digest of a [`SnapshotKey`].
     pub digest: u64,
-    /// A digest of what the system says of the index, or that there is none; `None` if that would not show a change.
+    /// A digest of the stat data of the index, or that there is none; `None` if that would not show a change.
     pub index: Option<u64>,
 }
 
@@ -49,29 +71,22 @@ pub(in crate::worktree::snapshot) struct CachedSnapshot {
 }
 
 impl SnapshotInputs {
-    /// As it is now. `digest` is of all settings and rules.
-    pub(in crate::worktree::snapshot) fn of(
-        repo: &Repository,
-        options: &SnapshotOptions<'_>,
-        next: &cache::CacheBuilder,
-        digest: u64,
-    ) -> Self {
-        let path = index::place(repo, options.index_path);
-        let index = of_index(&path, next);
-        let limits = (options.max_file_size, options.max_total_size, options.umask);
-        let version = env!("CARGO_PKG_VERSION");
-        let digest = cache::digest((digest, path, limits, options.exclude, version));
-        Self { digest, index }
+    /// The current inputs.
+    pub(in crate::worktree::snapshot) fn of(key: &SnapshotKey<'_>, next: &cache::CacheBuilder) -> Self {
+        Self {
+            digest: cache::digest(key),
+            index: of_index(&key.index, next),
+        }
     }
 
     /// Whether the index is still that one, once it was read.
     pub(in crate::worktree::snapshot) fn has_index(
         &self,
         repo: &Repository,
-        options: &SnapshotOptions<'_>,
+        rules: &SnapshotRules<'_>,
         next: &cache::CacheBuilder,
     ) -> bool {
-        of_index(&index::place(repo, options.index_path), next) == self.index
+        of_index(&index::place(repo, rules.index_path), next) == self.index
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
