@@ -28,9 +28,9 @@ use crate::{
     store::agents::Binding,
 };
 
-/// How long an agent may take: some wait for a network that is not there.
+/// The longest time of an agent: some wait for a network that is not there.
 const TIME: Duration = Duration::from_secs(120);
-/// How long a hook's worker may take after the agent ended.
+/// The longest time of a hook's worker after the agent ended.
 const WORKER: Duration = Duration::from_secs(5);
 /// Variables of git that name the user's own repository.
 const CLEARED: &str = "unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX GIT_OBJECT_DIRECTORY GIT_COMMON_DIR";
@@ -91,11 +91,7 @@ pub(super) fn run(context: &mut Context, agents: &[InstalledAgent]) -> Result<()
     }
     let view = AgentDoctorView { agents: rows };
     let is_well = view.agents.iter().all(|row| row.saved || row.outcome == "untried");
-    if context.ui.options().json {
-        context.ui.json(&view)?;
-    } else if context.ui.options().quiet == 0 {
-        context.ui.data(view.text());
-    }
+    context.ui.report(&view)?;
     if is_well {
         Ok(())
     } else {

@@ -13,7 +13,7 @@ use crate::{
     render::agent_servers::{AgentServerRow, AgentServersView},
 };
 
-/// How long an agent's command may take: some load for seconds.
+/// The longest time of an agent's command: some load for seconds.
 const TIME: Duration = Duration::from_secs(60);
 /// The most bytes of its output that are taken, and dropped.
 const SAID: usize = 1 << 20;
@@ -123,13 +123,7 @@ fn report(
         dry_run,
         agents,
     };
-    if context.ui.options().json {
-        return context.ui.json(&view);
-    }
-    if context.ui.options().quiet == 0 {
-        context.ui.data(view.text());
-    }
-    Ok(())
+    context.ui.report(&view)
 }
 
 /// The files that may hold the agent's servers.

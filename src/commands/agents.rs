@@ -308,13 +308,7 @@ fn report(context: &Context, action: &'static str, parts: Report<'_>) -> Result<
             .collect(),
         git_hooks,
     };
-    if context.ui.options().json {
-        return context.ui.json(&view);
-    }
-    if context.ui.options().quiet == 0 {
-        context.ui.data(view.text());
-    }
-    Ok(())
+    context.ui.report(&view)
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {

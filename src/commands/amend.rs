@@ -57,9 +57,5 @@ pub(super) fn amend(
         subject: done.document.subject(),
         dry_run,
     };
-    if context.ui.options().json {
-        return context.ui.json(&view);
-    }
-    context.ui.receipt(view.line());
-    Ok(())
+    context.ui.report(&view)
 }

@@ -1,5 +1,5 @@
-//! How a command fails: what kind of failure, the message, what caused it and what to do about it. Kinds decide the
-//! exit code and the word that JSON readers test.
+//! Failures of commands: the kind, the message, the causes and the advice. Kinds decide the exit code and the word that
+//! JSON readers test.
 //!
 //! Messages are as git's: lower case, no full stop, the subject in single quotes. The layers below have error types of
 //! their own; they become a `CommandError` in the commands, which know what the user asked for.
@@ -156,7 +156,7 @@ pub(super) fn exit_codes() -> Vec<(u8, &'static str, Vec<&'static str>)> {
     out
 }
 
-/// Why a command failed.
+/// The failure of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandError {
     kind: FailureKind,

@@ -19,12 +19,15 @@ use crate::{
     ops::{
         agent::resumption,
         compare::{self, Comparison, SideChanges},
-        fork::{self, ForkOutcome, ForkPlan, ForkTarget},
+        fork::{self, ForkOutcome, ForkPlan, ForkTarget, ForkWorktree},
     },
     render::{
-        diff, fork as render, patch,
-        slot::Slot,
-        text::{Text, TextLine},
+        View as _,
+        fork::{
+            CommonOrigin, CompareView, ComparedSide, ContestedFile, ForkFiles, ForkReceipt, ForkRow, ForkSideChanges,
+            ForkWorktreeRow, HookExit, UncopiedFile,
+        },
+        patch,
         turns::AgentSessionView,
     },
     store::{
@@ -138,7 +141,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         forks,
     };
     if args.dry_run {
-        return plan_text(&fork::plan(&opened.scene(), &request)?, context);
+        return context.ui.report(&plan(&fork::plan(&opened.scene(), &request)?));
     }
     let forks = with_progress(context, |progress| Ok(fork::fork(&opened.scene(), &request, progress)?))?;
     failure::warn_aftermath(&context.ui, &forks.aftermath);
@@ -149,22 +152,29 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             sessions.push(agent_session(context, &opened, forked, agent.as_deref())?);
         }
     }
-    if context.ui.options().json {
-        context.ui.json(&json!({
-            "schema": "git-checkpoint.fork/1",
-            "dry_run": false,
-            "forks": made.iter().zip(sessions.iter().map(Some).chain(std::iter::repeat(None))).map(json_of).collect::<Vec<_>>(),
-        }))?;
-    } else if context.ui.options().quiet == 0 {
-        let current = store::current::read(opened.scene().repo).ok();
-        let current = current.and_then(|current| current.session).map(|session| session.name);
-        for forked in &made {
-            context.ui.data(text_of(forked, current.as_ref() == Some(&forked.name)));
-        }
-        for view in &sessions {
-            context.ui.data(view.text(false));
-        }
-    }
+    let current = store::current::read(opened.scene().repo).ok();
+    let current = current.and_then(|current| current.session).map(|session| session.name);
+    let agents = sessions.iter().map(Some).chain(std::iter::repeat(None));
+    context.ui.report(&ForkReceipt {
+        dry_run: false,
+        forks: made
+            .iter()
+            .zip(agents)
+            .map(|(forked, agent)| ForkRow {
+                agent,
+                id: Some(oid(forked.id)),
+                digest: Some(&forked.digest),
+                session: &forked.name,
+                session_id: &forked.document.session.id,
+                source: oid(forked.source),
+                source_session: forked.source_session.as_ref(),
+                option: option_of(&forked.document),
+                worktree: forked.worktree.as_ref().map(worktree),
+                document: &forked.document,
+                is_current: current.as_ref() == Some(&forked.name),
+            })
+            .collect(),
+    })?;
     let incomplete = made
         .iter()
         .filter_map(|forked| forked.worktree.as_ref())
@@ -226,60 +236,51 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     Ok(())
 }
 
-/// Report of a dry run.
-fn plan_text(planned: &[ForkPlan], context: &Context) -> Result<(), CommandError> {
-    if context.ui.options().json {
-        let forks: Vec<_> = planned
-            .iter()
-            .map(|planned| {
-                json!({
-                    "id": null,
-                    "digest": null,
-                    "session": planned.name,
-                    "session_id": planned.document.session.id,
-                    "source": oid(planned.source),
-                    "source_session": planned.source_session,
-                    "option": option_of(&planned.document),
-                    "worktree": planned.worktree.as_ref().map(|(path, branch)| json!({
-                        "path": path.display().to_string(),
-                        "branch": branch,
-                        "complete": false,
-                    })),
-                })
-            })
-            .collect();
-        return context
-            .ui
-            .json(&json!({ "schema": "git-checkpoint.fork/1", "dry_run": true, "forks": forks }));
+fn worktree(made: &ForkWorktree) -> ForkWorktreeRow<'_> {
+    let refusals = made.brought.refusals.iter();
+    let not_copied = made.not_copied.iter();
+    ForkWorktreeRow {
+        path: made.path.display().to_string(),
+        branch: made.branch.as_deref(),
+        complete: made.brought.is_done(),
+        files: Some(ForkFiles {
+            refusals: refusals.map(|refusal| json!(refusal)).collect(),
+            copied: &made.copied,
+            not_copied: not_copied.map(|(path, why)| UncopiedFile { path, why }).collect(),
+            hook: made.hook.as_ref().map(|hook| HookExit { exit_status: hook.code }),
+            written: made.brought.done.written,
+        }),
     }
-    if context.ui.options().quiet > 0 {
-        return Ok(());
-    }
-    for planned in planned {
-        let worktree = planned.worktree.as_ref().map(|(path, branch)| render::ForkWorktreeRow {
-            path: path.display().to_string(),
-            branch: Some(branch),
-            written: None,
-            copied: 0,
-        });
-        context.ui.data(render::text(&render::Fork {
-            source: &oid(planned.source),
-            id: None,
-            name: planned.name.as_str(),
-            document: &planned.document,
-            worktree,
-            is_current: false,
-        }));
-    }
-    Ok(())
 }
 
-fn option_of(document: &Document) -> Option<&String> {
-    document
-        .session
-        .forked_from
-        .as_ref()
-        .and_then(|from| from.option.as_ref())
+/// The receipt of a dry run.
+fn plan(planned: &[ForkPlan]) -> ForkReceipt<'_> {
+    let forks = planned.iter().map(|planned| ForkRow {
+        agent: None,
+        id: None,
+        digest: None,
+        session: &planned.name,
+        session_id: &planned.document.session.id,
+        source: oid(planned.source),
+        source_session: planned.source_session.as_ref(),
+        option: option_of(&planned.document),
+        worktree: planned.worktree.as_ref().map(|(path, branch)| ForkWorktreeRow {
+            path: path.display().to_string(),
+            branch: Some(branch),
+            complete: false,
+            files: None,
+        }),
+        document: &planned.document,
+        is_current: false,
+    });
+    ForkReceipt {
+        dry_run: true,
+        forks: forks.collect(),
+    }
+}
+
+fn option_of(document: &Document) -> Option<&str> {
+    document.session.forked_from.as_ref()?.option.as_deref()
 }
 
 /// The path without the `..` of its parents, as far as those are there.
@@ -287,23 +288,6 @@ fn plain(path: &Path) -> PathBuf {
     let parts = path.parent().zip(path.file_name());
     let real = parts.and_then(|(parent, name)| Some(parent.canonicalize().ok()?.join(name)));
     real.unwrap_or_else(|| path.to_owned())
-}
-
-fn text_of(forked: &ForkOutcome, is_current: bool) -> Text {
-    let worktree = forked.worktree.as_ref().map(|made| render::ForkWorktreeRow {
-        path: made.path.display().to_string(),
-        branch: made.branch.as_deref(),
-        written: made.brought.refusals.is_empty().then_some(made.brought.done.written),
-        copied: made.copied.len(),
-    });
-    render::text(&render::Fork {
-        source: &oid(forked.source),
-        id: Some(&oid(forked.id)),
-        name: forked.name.as_str(),
-        document: &forked.document,
-        worktree,
-        is_current,
-    })
 }
 
 /// Gives a fork its own session of the coding agent.
@@ -344,28 +328,6 @@ fn agent_session(
     Ok(view)
 }
 
-fn json_of((forked, agent): (&ForkOutcome, Option<&AgentSessionView>)) -> serde_json::Value {
-    json!({
-        "agent": agent,
-        "id": oid(forked.id),
-        "digest": forked.digest,
-        "session": forked.name,
-        "session_id": forked.document.session.id,
-        "source": oid(forked.source),
-        "source_session": forked.source_session,
-        "option": option_of(&forked.document),
-        "worktree": forked.worktree.as_ref().map(|made| json!({
-            "path": made.path.display().to_string(),
-            "branch": made.branch,
-            "complete": made.brought.is_done(),
-            "refusals": made.brought.refusals,
-            "copied": made.copied,
-            "not_copied": made.not_copied.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect::<Vec<_>>(),
-            "hook": made.hook.as_ref().map(|hook| json!({ "exit_status": hook.code })),
-        })),
-    })
-}
-
 pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let format = if args.patch {
@@ -386,54 +348,12 @@ pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), Co
         },
     };
     let compared = compare::compare(&opened.scene(), &request)?;
+    let view = comparison(&compared);
     if context.ui.options().json {
-        return context.ui.json(&comparison(&compared));
+        return context.ui.json(&view);
     }
     context.ui.page();
-    let (a, b) = (compare::name_of(&compared.a), compare::name_of(&compared.b));
-    let mut text = Text::new();
-    for (letter, side) in [("A", &compared.a), ("B", &compared.b)] {
-        let mut line = TextLine::new().with(Slot::Heading, letter).with(Slot::Plain, "  ");
-        line.push(Slot::Id, oid(side.checkpoint.entry.id).short());
-        if let Some(session) = &side.session {
-            line.push(Slot::Plain, "  ");
-            line.push(Slot::Session, session.as_str());
-        }
-        line.push(Slot::Plain, format!("  {}", side.checkpoint.entry.subject));
-        text.push(line);
-    }
-    match &compared.common {
-        Some(common) => {
-            let both = |path: &str, verdict: &str| (path.to_owned(), verdict.to_owned());
-            let met: Vec<_> = common
-                .both
-                .iter()
-                .map(|(path, verdict)| both(&path.quoted(), verdict.words()))
-                .collect();
-            text.append(render::since(
-                &oid(common.checkpoint.entry.id),
-                &common.checkpoint.entry.subject,
-                &[part("A", &common.a), part("B", &common.b)],
-                &met,
-            ));
-        }
-        None => text.push(TextLine::plain("They come from no common checkpoint.")),
-    }
-    text.append(diff::record(&compared.diff.record, &a, &b));
-    if compared.diff.files.is_empty() {
-        let same = if compared.diff.without_files {
-            let lacks = |side: &compare::ComparedCheckpoint| side.checkpoint.document.snapshot.is_none();
-            match (lacks(&compared.a), lacks(&compared.b)) {
-                (true, true) => "neither has files".to_owned(),
-                (true, false) => format!("A has no files: {a} was saved without them"),
-                _ => format!("B has no files: {b} was saved without them"),
-            }
-        } else {
-            "the files are the same".to_owned()
-        };
-        text.push(TextLine::plain(same));
-    }
-    context.ui.data(text);
+    context.ui.data(view.text());
     if format == PatchFormat::Patch && context.ui.for_people() {
         context.ui.verbatim(&patch::text(&compared.diff.text));
     } else {
@@ -442,41 +362,46 @@ pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), Co
     Ok(())
 }
 
-fn part<'a>(letter: &'static str, since: &'a SideChanges) -> render::ForkSideChanges<'a> {
-    render::ForkSideChanges {
-        letter,
-        steps: since.steps,
-        record: &since.record,
-        files: since.files.len(),
+fn comparison(compared: &Comparison) -> CompareView<'_> {
+    CompareView {
+        a: side(&compared.a),
+        b: side(&compared.b),
+        record: &compared.diff.record,
+        files: &compared.diff.files,
+        files_compared: !compared.diff.without_files,
+        common: compared.common.as_ref().map(|common| CommonOrigin {
+            id: oid(common.checkpoint.entry.id),
+            digest: &common.checkpoint.digest,
+            a: since(&common.a),
+            b: since(&common.b),
+            both: common
+                .both
+                .iter()
+                .map(|(path, verdict)| ContestedFile {
+                    path,
+                    conflict: verdict.is_conflict(),
+                    why: verdict.words(),
+                })
+                .collect(),
+            subject: &common.checkpoint.entry.subject,
+        }),
     }
 }
 
-fn comparison(compared: &Comparison) -> serde_json::Value {
-    let side = |side: &compare::ComparedCheckpoint| {
-        json!({
-            "id": oid(side.checkpoint.entry.id),
-            "digest": side.checkpoint.digest,
-            "session": side.session,
-            "subject": side.checkpoint.entry.subject,
-        })
-    };
-    let since =
-        |since: &SideChanges| json!({ "checkpoints": since.steps, "record": since.record, "files": since.files });
-    json!({
-        "schema": "git-checkpoint.compare/1",
-        "a": side(&compared.a),
-        "b": side(&compared.b),
-        "record": compared.diff.record,
-        "files": compared.diff.files,
-        "files_compared": !compared.diff.without_files,
-        "common": compared.common.as_ref().map(|common| json!({
-            "id": oid(common.checkpoint.entry.id),
-            "digest": common.checkpoint.digest,
-            "a": since(&common.a),
-            "b": since(&common.b),
-            "both": common.both.iter()
-                .map(|(path, verdict)| json!({ "path": path, "conflict": verdict.is_conflict(), "why": verdict.words() }))
-                .collect::<Vec<_>>(),
-        })),
-    })
+fn side(side: &compare::ComparedCheckpoint) -> ComparedSide<'_> {
+    ComparedSide {
+        id: oid(side.checkpoint.entry.id),
+        digest: &side.checkpoint.digest,
+        session: side.session.as_ref(),
+        subject: &side.checkpoint.entry.subject,
+        has_files: side.checkpoint.document.snapshot.is_some(),
+    }
+}
+
+fn since(changes: &SideChanges) -> ForkSideChanges<'_> {
+    ForkSideChanges {
+        checkpoints: changes.steps,
+        record: &changes.record,
+        files: &changes.files,
+    }
 }

@@ -37,7 +37,7 @@ use crate::{
 };
 use clap::Subcommand;
 
-/// How long a commit may wait for its checkpoint.
+/// The longest time that a commit waits for its checkpoint.
 const BUDGET: Duration = Duration::from_secs(2);
 /// The variable that says that a hook of ours is at work; the hooks do nothing while it is set.
 const GUARD: &str = "CHECKPOINT_HOOK";
@@ -88,7 +88,7 @@ enum HooksCommand {
     },
 }
 
-/// Which hooks; without any those that give a checkpoint for each commit: post-commit, post-rewrite, post-merge.
+/// The chosen hooks; without any those that give a checkpoint for each commit: post-commit, post-rewrite, post-merge.
 #[derive(Debug, clap::Args)]
 struct HookSelection {
     /// After a commit
@@ -302,7 +302,7 @@ fn show_snippet(
     .hint(format!("put the lines above into {place}")))
 }
 
-/// Where the lines go, and the lines.
+/// The file for the lines, and the lines.
 fn snippet(manager: Manager, missing: &[Hook]) -> (String, String) {
     let mut text = String::new();
     let names: Vec<&str> = missing.iter().map(|hook| hook.name()).collect();

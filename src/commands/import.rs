@@ -22,7 +22,7 @@ use crate::{
     store::checkpoint::oid,
 };
 
-/// How many files that no system knows are named.
+/// The number of files that are named of those that no system knows.
 const NAMED: usize = 10;
 
 /// Import sessions from other tools
@@ -95,12 +95,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     };
     failure::warn_aftermath(&context.ui, &outcome.aftermath);
     let receipt = view(&outcome, args.dry_run);
-    if context.ui.options().json {
-        context.ui.json(&receipt)?;
-    } else {
-        if context.ui.options().quiet == 0 {
-            context.ui.data(receipt.text());
-        }
+    context.ui.report(&receipt)?;
+    if !context.ui.options().json {
         warn(&outcome, context);
         if let Some(warning) = UnsearchedRow::warning(&receipt.unsearched) {
             context.ui.warning(&warning);

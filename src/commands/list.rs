@@ -150,7 +150,7 @@ pub(super) fn id_atom(id: Option<&Oid>, form: Option<&str>) -> String {
     id.unwrap_or_default().to_owned()
 }
 
-/// How dates are shown.
+/// The style of dates.
 #[derive(Debug, clap::Args)]
 pub(super) struct DateArg {
     /// How to show dates: relative, iso, iso-strict, short, unix or format:...

@@ -61,7 +61,7 @@ pub(super) struct Args {
     whom: IdentityArgs,
 }
 
-/// How a merge is done.
+/// The options of a merge.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct MergeArgs {
     /// Merge the files; the default where the other session has its own working tree
@@ -143,11 +143,7 @@ pub(super) fn report(
         return restore::report(context, opened, &refused);
     }
     let view = view(merged, dry_run);
-    if context.ui.options().json {
-        context.ui.json(&view)?;
-    } else if context.ui.options().quiet == 0 {
-        context.ui.data(view.text());
-    }
+    context.ui.report(&view)?;
     if merged.is_up_to_date || dry_run {
         return Ok(());
     }

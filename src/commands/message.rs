@@ -30,7 +30,7 @@ use crate::{
     render::{
         chat as render,
         messages::{
-            MessageImportReceipt, MessageList, MessageReceipt, NumberedMessage, RepairedLine, SkippedLine, messages,
+            MessageImportReceipt, MessageList, MessageView, NumberedMessage, RepairedLine, SkippedLine, messages,
         },
         slot::Slot,
         text::TextLine,
@@ -150,9 +150,9 @@ fn agents() -> clap::builder::PossibleValuesParser {
 const MESSAGE: u64 = strict::INPUT_LIMIT as u64;
 /// The most bytes of a file of messages: 1 GiB.
 const FILE: u64 = 1 << 30;
-/// How long a command that only adds to the draft waits for its lock.
+/// The longest time that a command waits for the lock of the draft.
 pub(super) const DRAFT_WAIT: Duration = Duration::from_secs(2);
-/// How many findings in an imported file are reported one by one.
+/// The number of findings in an imported file that are reported one by one.
 const TOLD: usize = 20;
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -207,7 +207,7 @@ fn add(args: MessageAddArgs, context: &mut Context) -> Result<(), CommandError> 
     };
     let added = chat::add(&drafting(&opened), new)?;
     warn_redactions(context, &added.redactions);
-    context.ui.report(&MessageReceipt {
+    context.ui.report(&MessageView {
         session: &added.session,
         id: &added.message.id,
         at: added.message.at,
@@ -377,7 +377,7 @@ impl Rows {
     }
 }
 
-/// Which messages are listed.
+/// The choice of messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     All,

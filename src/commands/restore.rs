@@ -563,10 +563,8 @@ pub(super) fn report(
     if receipt.outcome == "refused" && !dry_run {
         return Err(refusal(&receipt, report));
     }
-    if within.is_none() && context.ui.options().json {
-        context.ui.json(&receipt)?;
-    } else if within.is_none() && context.ui.options().quiet == 0 {
-        context.ui.data(receipt.text());
+    if within.is_none() {
+        context.ui.report(&receipt)?;
     }
     if receipt.outcome == "nothing" && !report.paths.is_empty() {
         context

@@ -207,7 +207,7 @@ fn offered(context: &Context, args: &Args, resumed: &ResumeOutcome) -> Result<pu
     })
 }
 
-/// How many saved changes are not in the working tree.
+/// The number of saved changes that are not in the working tree.
 fn missing(resumed: &ResumeOutcome) -> usize {
     let saved = resumed.report.saved.as_ref();
     saved.map_or(0, |saved| {
@@ -543,6 +543,7 @@ fn view(resumed: &ResumeOutcome, now: Timestamp) -> Resume<'_> {
         report: &resumed.report,
         document: &checkpoint.document,
         contents: &resumed.contents,
+        files: None,
         author: &checkpoint.entry.author,
         now,
     }

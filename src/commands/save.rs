@@ -27,7 +27,10 @@ use crate::{
         save::{self, SaveRequest},
         share, switch,
     },
-    render::{receipt::UnsearchedRow, schemas},
+    render::{
+        receipt::{SaveReceipt, UnsearchedRow},
+        schemas,
+    },
 };
 
 /// Save your notes and the exact state of the files as a checkpoint
@@ -366,7 +369,7 @@ fn ask_for_session(context: &Context, opened: &OpenedRepository) -> Result<(), C
     Ok(())
 }
 
-/// Whom a checkpoint of this command is by: the agent, else the git user.
+/// The author of a checkpoint of this command: the agent, else the git user.
 pub(super) fn author(scene: &crate::ops::Scene<'_>) -> String {
     save::author(scene)
 }
@@ -430,13 +433,12 @@ fn report_and(
             lines.join(", ")
         ));
     }
-    if context.ui.options().json && !then.push && !then.clean {
-        context.ui.json(&view)?;
-    } else if !context.ui.options().json && context.ui.options().quiet == 0 {
-        context.ui.data(view.text());
-        if let Some(stored) = view.stored() {
-            context.ui.detail(1, stored);
-        }
+    // With what follows, one JSON document has all of it.
+    if !context.ui.options().json || !then.push && !then.clean {
+        context.ui.report(&view)?;
+    }
+    if let Some(stored) = view.stored() {
+        context.ui.detail(1, stored);
     }
     if matches!(outcome, CheckpointOutcome::Saved(_)) {
         super::prune::by_itself(context, &opened.scene());
@@ -445,7 +447,7 @@ fn report_and(
         }
     }
     if then.push || then.clean {
-        return follow_up(context, opened, &outcome, &view, then);
+        return follow_up(context, opened, &outcome, view, then);
     }
     match &outcome {
         CheckpointOutcome::Unchanged(_) if receipt.repeated => {}
@@ -472,18 +474,19 @@ fn follow_up(
     context: &mut Context,
     opened: &OpenedRepository,
     outcome: &CheckpointOutcome,
-    view: &impl serde::Serialize,
+    view: SaveReceipt<'_>,
     then: Afterwards,
 ) -> Result<(), CommandError> {
     let receipt = outcome.receipt();
     let as_json = context.ui.options().json;
-    let mut document = as_json.then(|| serde_json::to_value(view).unwrap_or_default());
     let pushed = then.push.then(|| send(context, opened, &receipt.session)).transpose()?;
-    if let (Some(document), Some(pushed)) = (&mut document, &pushed) {
-        document["push"] = pushed
-            .as_ref()
-            .map_or(Value::Null, |pushed| json!(super::share::push::view(pushed)));
-    }
+    let mut document = as_json.then(|| {
+        let push = pushed.as_ref().map(|pushed| pushed.as_ref().ok());
+        json!(SaveReceipt {
+            push: push.map(|pushed| pushed.map(super::share::push::view)),
+            ..view
+        })
+    });
     if then.clean && receipt.is_partial() {
         context
             .ui

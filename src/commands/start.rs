@@ -91,12 +91,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     view.redactions = views::redactions(&started.redactions);
     super::failure::warn_leftovers(&context.ui, &started.leftovers);
     super::save::warn_redactions(context, &started.redactions);
-    if context.ui.options().json {
-        return context.ui.json(&view);
-    }
-    if context.ui.options().quiet == 0 {
-        context.ui.data(view.text());
-    }
+    context.ui.report(&view)?;
     if started.planned {
         return Ok(());
     }

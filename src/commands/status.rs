@@ -159,7 +159,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
 }
 
-/// Which setting may have been meant by an unknown one.
+/// The setting that an unknown one may mean.
 fn meant(key: &str) -> String {
     let names = crate::store::config::SETTINGS.iter().map(|setting| setting.name);
     let name = key.strip_prefix("checkpoint.").unwrap_or(key);

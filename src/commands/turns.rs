@@ -26,7 +26,7 @@ use crate::{
     store::{self, checkpoint::oid, current::SessionRef},
 };
 
-/// How many turns are listed.
+/// The number of turns that are listed.
 const LISTED: usize = 30;
 
 /// List the turns of a coding agent, with their prompts and files
@@ -269,7 +269,7 @@ pub(super) fn session_ref(document: &Document, name: &crate::model::name::ShortN
     }
 }
 
-/// Where an agent's session goes, without the agent's own directory.
+/// The place of an agent's session, without the agent's own directory.
 pub(super) struct AgentPlace<'a> {
     pub(super) root: &'a Path,
     pub(super) is_copy: bool,

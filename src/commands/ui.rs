@@ -67,7 +67,7 @@ pub struct OutputOptions {
 /// Settings by their full name, such as `color.ui`.
 type Lookup = Box<dyn Fn(&str) -> Option<String> + Send>;
 
-/// Where a command's words go.
+/// The streams for a command's words.
 pub struct Ui {
     env: Environment,
     options: OutputOptions,

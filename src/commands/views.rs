@@ -110,6 +110,8 @@ pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &
             .first()
             .map(|next| next.text.lines().next().unwrap_or_default()),
         git: &document.git,
+        push: None,
+        files: None,
     }
 }
 

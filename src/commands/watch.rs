@@ -37,7 +37,7 @@ use crate::{
     },
 };
 
-/// How often flags are looked at between two saves.
+/// The time between two looks at the flags.
 const PAUSE: Duration = Duration::from_millis(200);
 /// The share of a processor that watching may take is one in this many.
 const SHARE: u32 = 100;
@@ -218,7 +218,7 @@ struct WatchCounts {
     failed: u64,
 }
 
-/// Why watching ended.
+/// The reason for the end of a watch.
 #[derive(Debug)]
 enum WatchEnd {
     Signal(&'static str),

@@ -133,7 +133,7 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     haystack.windows(needle.len()).position(|window| window == needle)
 }
 
-/// Where the block is: the beginning and the end of its bytes.
+/// The place of the block: the beginning and the end of its bytes.
 fn place(text: &[u8]) -> Option<(usize, usize)> {
     let joined = format!("\n{BEGIN_JOINED}\n");
     let plain = format!("{BEGIN}\n");

@@ -16,7 +16,7 @@ use crate::{
     store::{
         self, ObjectId,
         ancestry::{self, AncestryFault, MergeEdges},
-        checkpoint::{self, Checkpoint, object_id, oid},
+        checkpoint::{self, Checkpoint, object_id},
         merge::{self, Labels, Trees},
         patch::PatchOptions,
         tree::{self, Renames},
@@ -189,9 +189,4 @@ fn both(
         .filter(|path| path.ours != path.theirs && changed.contains(&path.path))
         .map(|path| (path.path, path.verdict))
         .collect())
-}
-
-/// The commit of a side, for people.
-pub fn name_of(side: &ComparedCheckpoint) -> String {
-    oid(side.checkpoint.entry.id).short().to_owned()
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
+    View,
     slot::Slot,
     text::{Text, TextLine},
 };
@@ -38,9 +39,9 @@ pub struct AgentServerRow {
     pub reason: Option<String>,
 }
 
-impl AgentServersView {
-    /// A line for each agent, with a second one where something is to be done.
-    pub fn text(&self) -> Text {
+impl View for AgentServersView {
+    // A line for each agent, with a second one where something is to be done.
+    fn text(&self) -> Text {
         let mut text = Text::new();
         for row in &self.agents {
             let mut line = TextLine::new().with(Slot::Heading, row.title);

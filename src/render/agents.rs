@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    age, escape,
+    View, age, escape,
     slot::Slot,
     text::{Text, TextLine},
 };
@@ -177,9 +177,9 @@ pub struct AgentHooksRow {
     pub trust: Option<&'static str>,
 }
 
-impl AgentHooksView {
-    /// A line for each file.
-    pub fn text(&self) -> Text {
+impl View for AgentHooksView {
+    // A line for each file.
+    fn text(&self) -> Text {
         let mut text = Text::new();
         for row in &self.agents {
             let mut line = TextLine::new().with(Slot::Heading, row.title);
@@ -277,9 +277,9 @@ pub struct AgentDoctorRow {
     pub advice: Option<String>,
 }
 
-impl AgentDoctorView {
-    /// A line for each agent.
-    pub fn text(&self) -> Text {
+impl View for AgentDoctorView {
+    // A line for each agent.
+    fn text(&self) -> Text {
         let mut text = Text::new();
         for row in &self.agents {
             let mut line = TextLine::new().with(Slot::Heading, row.title);

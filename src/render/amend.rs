@@ -3,7 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{slot::Slot, text::TextLine};
+use super::{
+    View,
+    slot::Slot,
+    text::{Text, TextLine},
+};
 use crate::model::{
     id::{Digest, Oid},
     name::ShortName,
@@ -27,9 +31,9 @@ pub struct AmendView<'a> {
     pub dry_run: bool,
 }
 
-impl AmendView<'_> {
-    /// `Amended 1234abcd as 5678abcd  parser done`.
-    pub fn line(&self) -> TextLine {
+impl View for AmendView<'_> {
+    // `Amended 1234abcd as 5678abcd  parser done`.
+    fn text(&self) -> Text {
         let word = if self.dry_run { "Would amend" } else { "Amended" };
         let mut line = TextLine::new().with(Slot::Changed, word);
         line.push(Slot::Plain, " ");
@@ -42,7 +46,6 @@ impl AmendView<'_> {
         line.push(Slot::Plain, format!("  {subject}"));
         line.push(Slot::Plain, "  (");
         line.push(Slot::Session, self.session.as_str());
-        line.push(Slot::Plain, ")");
-        line
+        line.with(Slot::Plain, ")").into()
     }
 }

@@ -1,161 +1,318 @@
 //! Receipt of `fork`, and the report of `compare` about two forks.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
+    View,
     count::CountedNoun,
+    diff,
     receipt::{self, ItemCounts},
     slot::Slot,
     text::{Text, TextLine},
+    turns::AgentSessionView,
 };
-use crate::model::{comparison::RecordDifference, document::Document, id::Oid};
+use crate::model::{
+    change::TreeChange,
+    comparison::RecordDifference,
+    document::Document,
+    id::{Digest, Oid},
+    name::ShortName,
+    path::RepoPath,
+};
 
-/// A fork that was made.
-#[derive(Debug)]
-pub struct Fork<'a> {
+/// Sessions that begin at a checkpoint.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.fork/1")]
+pub struct ForkReceipt<'a> {
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// The forks.
+    pub forks: Vec<ForkRow<'a>>,
+}
+
+/// A fork.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ForkRow<'a> {
+    /// The copy of the coding agent's session that it was given.
+    pub agent: Option<&'a AgentSessionView>,
+    /// Its first checkpoint; null in a dry run.
+    pub id: Option<Oid>,
+    /// The digest of that checkpoint's document; null in a dry run.
+    pub digest: Option<&'a Digest>,
+    /// The name of the session.
+    pub session: &'a ShortName,
+    /// The identity of the session, which never changes.
+    pub session_id: &'a str,
     /// The checkpoint it came from.
-    pub source: &'a Oid,
-    /// Its first checkpoint; none in a dry run.
-    pub id: Option<&'a Oid>,
-    /// Its session's name.
-    pub name: &'a str,
-    /// That checkpoint's document.
-    pub document: &'a Document,
+    pub source: Oid,
+    /// The session of that checkpoint.
+    pub source_session: Option<&'a ShortName>,
+    /// The option of a fork point.
+    pub option: Option<&'a str>,
     /// The working tree that was made for it.
     pub worktree: Option<ForkWorktreeRow<'a>>,
-    /// Whether it is the current session of this working tree now.
+    /// Its first document, for people.
+    #[serde(skip)]
+    pub document: &'a Document,
+    /// Whether it is the current session of this working tree now, for people.
+    #[serde(skip)]
     pub is_current: bool,
 }
 
-/// A working tree that was made.
-#[derive(Debug)]
+/// The working tree of a fork.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ForkWorktreeRow<'a> {
     /// Its directory.
     pub path: String,
     /// Its branch.
     pub branch: Option<&'a str>,
-    /// Files written after the commit was checked out; none is reported in a dry run.
-    pub written: Option<usize>,
-    /// Ignored files that were copied from the present working tree.
-    pub copied: usize,
+    /// Whether the files are as they were saved.
+    pub complete: bool,
+    /// Its files; left out in a dry run.
+    #[serde(flatten)]
+    pub files: Option<ForkFiles<'a>>,
 }
 
-/// The receipt of a fork.
-pub fn text(fork: &Fork<'_>) -> Text {
-    let mut text = Text::new();
-    let mut first = match fork.id {
-        Some(_) => TextLine::new().with(Slot::Good, "Forked").with(Slot::Plain, " "),
-        None => TextLine::plain("Would fork "),
-    };
-    first.push(Slot::Id, fork.source.short());
-    first.push(Slot::Plain, " to session ");
-    first.push(Slot::Session, fork.name);
-    if let Some(id) = fork.id {
-        first.push(Slot::Plain, " at ");
-        first.push(Slot::Id, id.short());
+/// The files of a fork's working tree.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ForkFiles<'a> {
+    /// Why the files are those of the commit.
+    pub refusals: Vec<serde_json::Value>,
+    /// Ignored files that were copied from the current working tree.
+    pub copied: &'a [RepoPath],
+    /// Files that could not be copied.
+    pub not_copied: Vec<UncopiedFile<'a>>,
+    /// The user's own post-checkout hook; null without one.
+    pub hook: Option<HookExit>,
+    /// The number of files written after the commit was checked out, for people.
+    #[serde(skip)]
+    pub written: usize,
+}
+
+/// A file that could not be copied.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct UncopiedFile<'a> {
+    /// Its path.
+    pub path: &'a RepoPath,
+    /// The reason.
+    pub why: &'a str,
+}
+
+/// The end of a hook.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct HookExit {
+    /// Its exit status.
+    pub exit_status: i32,
+}
+
+impl View for ForkReceipt<'_> {
+    fn text(&self) -> Text {
+        let mut text = Text::new();
+        for fork in &self.forks {
+            fork.lines(&mut text);
+        }
+        for fork in &self.forks {
+            if let Some(agent) = fork.agent {
+                text.append(agent.text(false));
+            }
+        }
+        text
     }
-    if fork.is_current {
-        first.push(Slot::Plain, ", now current");
-    }
-    text.push(first);
-    let mut detail = |label: &str, value: TextLine| {
-        let mut line = TextLine::plain("  ").with(Slot::Heading, label);
-        line.pad_to(12);
-        line.append(&value);
-        text.push(line);
-    };
-    if let Some(from) = &fork.document.session.forked_from
-        && let Some(option) = &from.option
-    {
-        detail("option", TextLine::plain(option));
-    }
-    let words = ItemCounts::of(fork.document).words();
-    if !words.is_empty() {
-        detail("record", TextLine::plain(words));
-    }
-    if let Some(worktree) = &fork.worktree {
+}
+
+impl ForkRow<'_> {
+    fn lines(&self, text: &mut Text) {
+        let mut first = match self.id {
+            Some(_) => TextLine::new().with(Slot::Good, "Forked").with(Slot::Plain, " "),
+            None => TextLine::plain("Would fork "),
+        };
+        first.push(Slot::Id, self.source.short());
+        first.push(Slot::Plain, " to session ");
+        first.push(Slot::Session, self.session.as_str());
+        if let Some(id) = &self.id {
+            first.push(Slot::Plain, " at ");
+            first.push(Slot::Id, id.short());
+        }
+        if self.is_current {
+            first.push(Slot::Plain, ", now current");
+        }
+        text.push(first);
+        let mut detail = |label: &str, value: TextLine| {
+            let mut line = TextLine::plain("  ").with(Slot::Heading, label);
+            line.pad_to(12);
+            line.append(&value);
+            text.push(line);
+        };
+        if let Some(option) = self.option {
+            detail("option", TextLine::plain(option));
+        }
+        let words = ItemCounts::of(self.document).words();
+        if !words.is_empty() {
+            detail("record", TextLine::plain(words));
+        }
+        let Some(worktree) = &self.worktree else {
+            detail("saved", receipt::code(&self.document.git));
+            // In a dry run as well: a fork in place brings no file.
+            let none = "none was changed; bring the saved ones with: git checkpoint restore @";
+            return detail("files", TextLine::plain(none));
+        };
         let mut line = TextLine::new().with(Slot::Path, &worktree.path);
         if let Some(branch) = worktree.branch {
             line.push(Slot::Plain, ", branch ");
             line.push(Slot::Branch, branch);
         }
         detail("worktree", line);
-        if worktree.copied > 0 {
-            let files = CountedNoun::new(worktree.copied, "ignored file");
+        let Some(files) = &worktree.files else { return };
+        if !files.copied.is_empty() {
+            let copied = CountedNoun::new(files.copied.len(), "ignored file");
             detail(
                 "copied",
-                TextLine::plain(format!("{files} from the current working tree")),
+                TextLine::plain(format!("{copied} from the current working tree")),
             );
         }
-        if let Some(written) = worktree.written {
-            let files = CountedNoun::new(written, "file");
+        if files.refusals.is_empty() {
+            let written = CountedNoun::new(files.written, "file");
             detail(
                 "files",
-                TextLine::plain(format!("as they were: {files} other than in the commit")),
+                TextLine::plain(format!("as they were: {written} other than in the commit")),
             );
         }
-    } else {
-        detail("saved", receipt::code(&fork.document.git));
-        // In a dry run as well: a fork in place brings no file.
-        detail(
-            "files",
-            TextLine::plain("none was changed; bring the saved ones with: git checkpoint restore @"),
-        );
     }
-    text
+}
+
+/// Two checkpoints compared.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.compare/1")]
+pub struct CompareView<'a> {
+    /// The first checkpoint.
+    pub a: ComparedSide<'a>,
+    /// The second checkpoint.
+    pub b: ComparedSide<'a>,
+    /// The differences between their records.
+    pub record: &'a [RecordDifference],
+    /// The differences between their files.
+    pub files: &'a [TreeChange],
+    /// Whether both have files.
+    pub files_compared: bool,
+    /// The checkpoint that both come from.
+    pub common: Option<CommonOrigin<'a>>,
+}
+
+/// A compared checkpoint.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ComparedSide<'a> {
+    /// Its commit.
+    pub id: Oid,
+    /// The digest of its document.
+    pub digest: &'a Digest,
+    /// The session it was found through.
+    pub session: Option<&'a ShortName>,
+    /// Its subject.
+    pub subject: &'a str,
+    /// Whether it has files, for people.
+    #[serde(skip)]
+    pub has_files: bool,
+}
+
+/// The checkpoint that two checkpoints come from.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CommonOrigin<'a> {
+    /// Its commit.
+    pub id: Oid,
+    /// The digest of its document.
+    pub digest: &'a Digest,
+    /// The changes of the first checkpoint since.
+    pub a: ForkSideChanges<'a>,
+    /// The changes of the second checkpoint since.
+    pub b: ForkSideChanges<'a>,
+    /// Files that both changed.
+    pub both: Vec<ContestedFile<'a>>,
+    /// Its subject, for people.
+    #[serde(skip)]
+    pub subject: &'a str,
 }
 
 /// Changes of one side since the common checkpoint.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ForkSideChanges<'a> {
-    /// `A` or `B`.
-    pub letter: &'static str,
-    /// Checkpoints made.
-    pub steps: usize,
-    /// Differences of the record.
+    /// The number of checkpoints.
+    pub checkpoints: usize,
+    /// The differences of the record.
     pub record: &'a [RecordDifference],
-    /// How many files changed.
-    pub files: usize,
+    /// The files that differ.
+    pub files: &'a [TreeChange],
 }
 
-/// Changes of each side since the common checkpoint, and the files that both changed, with the result of a merge.
-pub fn since(common: &Oid, subject: &str, sides: &[ForkSideChanges<'_>], both: &[(String, String)]) -> Text {
-    let mut text = Text::new();
-    let mut line = TextLine::plain("Both come from ");
-    line.push(Slot::Id, common.short());
-    line.push(Slot::Plain, format!("  {subject}"));
-    text.push(line);
-    for side in sides {
-        let mut line = TextLine::plain("  since then ").with(Slot::Heading, side.letter);
-        line.push(
-            Slot::Plain,
-            format!(
-                "  {}, {} changed",
-                CountedNoun::new(side.steps, "checkpoint"),
-                CountedNoun::new(side.files, "file")
-            ),
-        );
-        text.push(line);
-        for change in side.record {
-            let (sign, slot) = if change.added {
-                ("+", Slot::Added)
-            } else {
-                ("-", Slot::Removed)
-            };
-            let mut line = TextLine::plain(format!("    {}", change.item));
-            line.pad_to(16);
-            text.push(line.with(slot, format!("{sign} {}", change.text)));
+/// A file that both sides changed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ContestedFile<'a> {
+    /// Its path.
+    pub path: &'a RepoPath,
+    /// Whether the changes contradict each other.
+    pub conflict: bool,
+    /// The result of a merge in words.
+    pub why: &'static str,
+}
+
+impl View for CompareView<'_> {
+    fn text(&self) -> Text {
+        let mut text = Text::new();
+        for (letter, side) in [("A", &self.a), ("B", &self.b)] {
+            let mut line = TextLine::new().with(Slot::Heading, letter).with(Slot::Plain, "  ");
+            line.push(Slot::Id, side.id.short());
+            if let Some(session) = side.session {
+                line.push(Slot::Plain, "  ");
+                line.push(Slot::Session, session.as_str());
+            }
+            text.push(line.with(Slot::Plain, format!("  {}", side.subject)));
         }
+        match &self.common {
+            Some(common) => common.lines(&mut text),
+            None => text.push(TextLine::plain("They come from no common checkpoint.")),
+        }
+        text.append(diff::record(self.record, self.a.id.short(), self.b.id.short()));
+        if self.files.is_empty() {
+            text.push(TextLine::plain(match (self.a.has_files, self.b.has_files) {
+                (true, true) => "the files are the same".to_owned(),
+                (false, false) => "neither has files".to_owned(),
+                (false, true) => format!("A has no files: {} was saved without them", self.a.id.short()),
+                (true, false) => format!("B has no files: {} was saved without them", self.b.id.short()),
+            }));
+        }
+        text
     }
-    if !both.is_empty() {
-        text.push(TextLine::plain(format!(
-            "  {} changed by both",
-            CountedNoun::new(both.len(), "file")
-        )));
-        for (path, verdict) in both {
-            let mut line = TextLine::plain("    ").with(Slot::Path, path);
+}
+
+impl CommonOrigin<'_> {
+    /// The changes of each side, and the files that both changed.
+    fn lines(&self, text: &mut Text) {
+        let line = TextLine::plain("Both come from ").with(Slot::Id, self.id.short());
+        text.push(line.with(Slot::Plain, format!("  {}", self.subject)));
+        for (letter, side) in [("A", &self.a), ("B", &self.b)] {
+            let line = TextLine::plain("  since then ").with(Slot::Heading, letter);
+            let checkpoints = CountedNoun::new(side.checkpoints, "checkpoint");
+            let files = CountedNoun::new(side.files.len(), "file");
+            text.push(line.with(Slot::Plain, format!("  {checkpoints}, {files} changed")));
+            for change in side.record {
+                let (sign, slot) = if change.added {
+                    ("+", Slot::Added)
+                } else {
+                    ("-", Slot::Removed)
+                };
+                let mut line = TextLine::plain(format!("    {}", change.item));
+                line.pad_to(16);
+                text.push(line.with(slot, format!("{sign} {}", change.text)));
+            }
+        }
+        if !self.both.is_empty() {
+            let files = CountedNoun::new(self.both.len(), "file");
+            text.push(TextLine::plain(format!("  {files} changed by both")));
+        }
+        for file in &self.both {
+            let mut line = TextLine::plain("    ").with(Slot::Path, file.path.quoted());
             line.pad_to(40);
-            line.push(Slot::Plain, "  ");
-            text.push(line.with(Slot::Dim, verdict));
+            text.push(line.with(Slot::Plain, "  ").with(Slot::Dim, file.why));
         }
     }
-    text
 }

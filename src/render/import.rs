@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
+    View,
     count::CountedNoun,
     receipt::{RedactionRow, UnsearchedRow},
     slot::Slot,
@@ -90,9 +91,9 @@ pub struct ProblemRow<'a> {
     pub weight: &'static str,
 }
 
-impl ImportReceipt<'_> {
-    /// The sessions and the counts.
-    pub fn text(&self) -> Text {
+impl View for ImportReceipt<'_> {
+    // The sessions and the counts.
+    fn text(&self) -> Text {
         let mut text = Text::new();
         for row in &self.sessions {
             text.append(row.text(self.dry_run));

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
+    View,
     count::CountedNoun,
     slot::Slot,
     text::{Text, TextLine},
@@ -99,9 +100,9 @@ pub struct ConflictingFile {
     pub conflict: &'static str,
 }
 
-impl MergeView {
-    /// Receipt, then what came, what is decided, and the conflicts.
-    pub fn text(&self) -> Text {
+impl View for MergeView {
+    // Receipt, then what came, what is decided, and the conflicts.
+    fn text(&self) -> Text {
         let mut text = Text::new();
         let mut line = TextLine::new();
         if self.outcome == "up-to-date" {
@@ -132,7 +133,9 @@ impl MergeView {
         self.parts(&mut text);
         text
     }
+}
 
+impl MergeView {
     fn parts(&self, text: &mut Text) {
         for change in self.record.iter().take(LISTED) {
             let (sign, slot) = if change.added {

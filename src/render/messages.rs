@@ -23,7 +23,7 @@ use crate::model::{
 /// A message that was added to the chat.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "schema", rename = "git-checkpoint.message/1")]
-pub struct MessageReceipt<'a> {
+pub struct MessageView<'a> {
     /// The name of the session.
     pub session: &'a ShortName,
     /// The id of the message.
@@ -36,7 +36,7 @@ pub struct MessageReceipt<'a> {
     pub redactions: usize,
 }
 
-impl View for MessageReceipt<'_> {
+impl View for MessageView<'_> {
     fn text(&self) -> Text {
         let mut line = TextLine::new().with(Slot::Added, "Added");
         line.push(Slot::Plain, " message ");

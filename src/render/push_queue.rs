@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    age,
+    View, age,
     count::CountedNoun,
     slot::Slot,
     text::{Text, TextLine},
@@ -47,9 +47,9 @@ pub struct WaitingRow {
     pub reason: String,
 }
 
-impl QueueView {
-    /// As text for people.
-    pub fn text(&self) -> Text {
+impl View for QueueView {
+    // As text for people.
+    fn text(&self) -> Text {
         let mut text = Text::new();
         for row in &self.pushed {
             let mut line = TextLine::new().with(Slot::Added, "Pushed").with(Slot::Plain, " ");

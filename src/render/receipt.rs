@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
+    View,
     count::{ByteSize, CountedNoun},
+    restore::RestoreReceipt,
+    share::PushReceipt,
     slot::Slot,
     text::{Text, TextLine},
 };
@@ -66,6 +69,13 @@ pub struct SaveReceipt<'a> {
     pub branch_changed: Option<BranchChange<'a>>,
     /// State of the repository at save time.
     pub git: &'a GitFacts,
+    /// The push that followed, with `--push`; null where it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[allow(clippy::option_option, reason = "null and no member are two results")]
+    pub push: Option<Option<PushReceipt<'a>>>,
+    /// The working tree that was cleaned afterwards, with `--clean`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<RestoreReceipt<'a>>,
 }
 
 /// A change of the branch since the session that was current last was saved.
@@ -261,9 +271,9 @@ pub fn changes(git: &GitFacts) -> String {
     words.chain(submodules).collect::<Vec<_>>().join(", ")
 }
 
-impl SaveReceipt<'_> {
-    /// Two lines: the outcome with the summary, then where it was saved; a third one where the branch changed.
-    pub fn text(&self) -> Text {
+impl View for SaveReceipt<'_> {
+    // Two lines: the outcome with the summary, then where it was saved; a third one where the branch changed.
+    fn text(&self) -> Text {
         let mut text = Text::new();
         let (word, slot) = match self.outcome {
             "saved" => ("Saved", Slot::Good),
@@ -315,7 +325,9 @@ impl SaveReceipt<'_> {
         }
         text
     }
+}
 
+impl SaveReceipt<'_> {
     /// Where it is stored and how much that took, for `--verbose`.
     pub fn stored(&self) -> Option<TextLine> {
         let stored = format!("Stored in refs/checkpoints/{}", self.session);

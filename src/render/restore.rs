@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
+    View,
     count::CountedNoun,
     slot::Slot,
     text::{Text, TextLine},
@@ -162,9 +163,9 @@ pub struct FailedPath {
     pub why: String,
 }
 
-impl RestoreReceipt<'_> {
-    /// The outcome first, then what needs a look; of a plan that was asked for, every line.
-    pub fn text(&self) -> Text {
+impl View for RestoreReceipt<'_> {
+    // The outcome first, then what needs a look; of a plan that was asked for, every line.
+    fn text(&self) -> Text {
         let mut text = Text::new();
         text.push(self.first());
         let planned = matches!(self.outcome, "planned" | "refused");
@@ -197,7 +198,9 @@ impl RestoreReceipt<'_> {
         self.details(&mut text);
         text
     }
+}
 
+impl RestoreReceipt<'_> {
     fn first(&self) -> TextLine {
         let (word, slot) = match (self.outcome, self.operation) {
             ("planned" | "refused", "restore") => ("Would restore", Slot::Plain),

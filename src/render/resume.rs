@@ -7,6 +7,7 @@ use super::{
     age,
     count::CountedNoun,
     markdown, outline, report,
+    restore::RestoreReceipt,
     slot::Slot,
     text::{Text, TextLine},
 };
@@ -55,6 +56,9 @@ pub struct Resume<'a> {
     pub document: &'a Document,
     /// Counts of entries next to the document.
     pub contents: &'a Contents,
+    /// The files that were brought back, with `--apply` or `--restore`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<RestoreReceipt<'a>>,
     /// Who saved it.
     #[serde(skip)]
     pub author: &'a str,

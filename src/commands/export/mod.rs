@@ -44,7 +44,7 @@ struct ExportFormat {
     make: ExportWriter,
 }
 
-/// How a format is made.
+/// The writer of a format.
 #[derive(Clone, Copy)]
 enum ExportWriter {
     /// A document of ours.

@@ -112,7 +112,7 @@ impl JsonItems {
     }
 }
 
-/// Which items a list shows.
+/// The choice of items.
 #[derive(Debug, Default, clap::Args)]
 struct ItemListArgs {
     /// Only those that are open

@@ -23,7 +23,7 @@ use crate::{
     store::checkpoint::oid,
 };
 
-/// How long the process in the background may take: a server that never answers must not keep it for ever.
+/// The longest time of the process in the background: a server that never answers must not keep it for ever.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// The variables of the process in the background: whatever would ask for something fails instead.
@@ -142,11 +142,7 @@ fn report(context: &Context, remote: Option<String>, outcome: &QueueOutcome) -> 
             .collect(),
         failure: outcome.failure.clone(),
     };
-    if context.ui.options().json {
-        context.ui.json(&view)?;
-    } else if context.ui.options().quiet == 0 {
-        context.ui.data(view.text());
-    }
+    context.ui.report(&view)?;
     if let Some(why) = &outcome.failure {
         return Err(CommandError::new(FailureKind::Network, why.clone()).hint("what waits stays in the queue"));
     }
@@ -162,7 +158,7 @@ fn report(context: &Context, remote: Option<String>, outcome: &QueueOutcome) -> 
         .hint(format!("see what is in the way: git checkpoint push {remote} {name}")))
 }
 
-/// How automatic sharing goes; `None` where nothing is shared automatically and nothing waits.
+/// The state of automatic sharing; `None` where nothing is shared automatically and nothing waits.
 pub(in crate::commands) fn view(scene: &Scene<'_>) -> Option<AutomaticSharing> {
     let found = automatic::status(scene)?;
     let refused = found.state.refused.into_iter();

@@ -184,6 +184,7 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
         report: &report,
         document,
         contents,
+        files: None,
         author: "ana",
         now,
     };

@@ -1,11 +1,10 @@
-//! The published JSON schemas (JSON Schema 2020-12) of what `--json` prints: one file each, named like the thing in
-//! `"schema": "git-checkpoint.<thing>/1"`.
+//! The published JSON schemas (JSON Schema 2020-12) of the outputs of `--json`, made from the types that are printed and
+//! named like the output in `"schema": "git-checkpoint.<output>/1"`.
 //!
-//! Readers should ignore members they do not know: later versions may add some. Definitions that several schemas share
-//! are in `common.json`; what is printed holds those it needs, so that each schema is complete by itself. The tests run
-//! every command and hold its output against these files.
+//! Each schema is complete by itself. Readers should ignore members they do not know: later versions may add some. The
+//! tests run every command and compare its output with its schema.
 
-mod made;
+mod generate;
 
 use serde_json::{Map, Value};
 
@@ -21,11 +20,12 @@ use super::{
     draft::{DraftView, ItemList},
     export::{CheckpointExport, ExportReceipt},
     file_log::{AutosaveTable, FileLog},
+    fork::{CompareView, ForkReceipt},
     help::{FailureView, HelpView, WarningView},
     hooks::HooksView,
     import::ImportReceipt,
     merge::MergeView,
-    messages::{ClearReceipt, CompactReceipt, MessageImportReceipt, MessageList, MessageReceipt, SessionText},
+    messages::{ClearReceipt, CompactReceipt, MessageImportReceipt, MessageList, MessageView, SessionText},
     page::PageAddress,
     prune::PruneReceipt,
     purge::PurgeReceipt,
@@ -51,101 +51,91 @@ use super::{
     watch::WatchView,
 };
 use crate::model::document::Document;
-use made::made;
+use generate::generate;
 
-/// Definitions that several schemas use.
-const COMMON: &str = include_str!("common.json");
+/// The name of an output and the generator of its schema.
+type SchemaSource = (&'static str, fn() -> Value);
 
-/// Where a schema comes from.
-enum Source {
-    /// The text of a file, for outputs that are no typed view yet.
-    File(&'static str),
-    /// The type that is printed.
-    Type(fn() -> Value),
-}
-
-use Source::{File, Type};
-
-/// The source of each schema, by name.
-const SOURCES: &[(&str, Source)] = &[
-    ("agent-doctor", Type(made::<AgentDoctorView>)),
-    ("agent-hooks", Type(made::<AgentHooksView>)),
-    ("agent-servers", Type(made::<AgentServersView>)),
-    ("agent-session", Type(made::<AgentSessionReport>)),
-    ("agents", Type(made::<AgentsView>)),
-    ("amend", Type(made::<AmendView<'_>>)),
-    ("autosaves", Type(made::<AutosaveTable>)),
-    ("batch", Type(made::<BatchAnswer>)),
-    ("bisect", Type(made::<BisectView>)),
-    ("blame", Type(made::<BlameView>)),
-    ("bundle", Type(made::<BundleReceipt<'_>>)),
-    ("clear", Type(made::<ClearReceipt<'_>>)),
-    ("compact", Type(made::<CompactReceipt<'_>>)),
-    ("compare", File(include_str!("compare.json"))),
-    ("delete", Type(made::<DeletionReceipt<'_>>)),
-    ("diff", Type(made::<CheckpointDiff<'_>>)),
-    ("document", Type(made::<Document>)),
-    ("draft", Type(made::<DraftView<'_>>)),
-    ("error", Type(made::<FailureView<'_>>)),
-    ("export", Type(made::<CheckpointExport<'_>>)),
-    ("exported", Type(made::<ExportReceipt<'_>>)),
-    ("fetch", Type(made::<FetchReceipt<'_>>)),
-    ("file-log", Type(made::<FileLog>)),
-    ("fork", File(include_str!("fork.json"))),
-    ("help", Type(made::<HelpView>)),
-    ("hooks", Type(made::<HooksView>)),
-    ("import", Type(made::<ImportReceipt<'_>>)),
-    ("items", Type(made::<ItemList<'_>>)),
-    ("iteration", Type(made::<IterationView<'_>>)),
-    ("list", Type(made::<SessionTable>)),
-    ("log", Type(made::<CheckpointLog>)),
-    ("merge", Type(made::<MergeView>)),
-    ("message", Type(made::<MessageReceipt<'_>>)),
-    ("message-import", Type(made::<MessageImportReceipt<'_>>)),
-    ("messages", Type(made::<MessageList<'_>>)),
-    ("notes", Type(made::<SessionNotes<'_>>)),
-    ("partitions", Type(made::<PartitionsView<'_>>)),
-    ("phase", Type(made::<PhaseView<'_>>)),
-    ("pin", Type(made::<PinReceipt<'_>>)),
-    ("prompt", Type(made::<PromptView>)),
-    ("prune", Type(made::<PruneReceipt<'_>>)),
-    ("pull", Type(made::<PullReceipt<'_>>)),
-    ("purge", Type(made::<PurgeReceipt<'_>>)),
-    ("push", Type(made::<PushReceipt<'_>>)),
-    ("push-queued", Type(made::<QueueView>)),
-    ("range", Type(made::<RangeView<'_>>)),
-    ("receipt", Type(made::<SaveReceipt<'_>>)),
-    ("remote-delete", Type(made::<RemovalView<'_>>)),
-    ("remote-status", Type(made::<RemoteStatusView<'_>>)),
-    ("rename", Type(made::<RenameReceipt<'_>>)),
-    ("repair", Type(made::<RepairReceipt<'_>>)),
-    ("replay", Type(made::<RetryView<'_>>)),
-    ("replay-run", Type(made::<ReplayRunView<'_>>)),
-    ("request", Type(made::<RequestView<'_>>)),
-    ("restore", Type(made::<RestoreReceipt<'_>>)),
-    ("resume", Type(made::<Resume<'_>>)),
-    ("resume-prompt", Type(made::<ResumePromptView<'_>>)),
-    ("rewind", Type(made::<RewindView>)),
-    ("search", Type(made::<SearchView>)),
-    ("serve", Type(made::<PageAddress>)),
-    ("setup", Type(made::<SetupReceipt>)),
-    ("show", Type(made::<CheckpointView<'_>>)),
-    ("state", Type(made::<StateView<'_>>)),
-    ("stats", Type(made::<StatsView>)),
-    ("status", Type(made::<StatusView<'_>>)),
-    ("step", Type(made::<StepView<'_>>)),
-    ("steps", Type(made::<StepList<'_>>)),
-    ("switch", Type(made::<SwitchReceipt<'_>>)),
-    ("text", Type(made::<SessionText<'_>>)),
-    ("tokens", Type(made::<TokensView<'_>>)),
-    ("trash", Type(made::<TrashTable<'_>>)),
-    ("turns", Type(made::<TurnsView>)),
-    ("unbundle", Type(made::<UnbundleReceipt<'_>>)),
-    ("undelete", Type(made::<UndeleteReceipt<'_>>)),
-    ("verify", Type(made::<VerifyView<'_>>)),
-    ("warning", Type(made::<WarningView<'_>>)),
-    ("watch", Type(made::<WatchView<'_>>)),
-    ("why", Type(made::<WhyView>)),
+/// The schema of each output, by name.
+const SOURCES: &[SchemaSource] = &[
+    ("agent-doctor", generate::<AgentDoctorView>),
+    ("agent-hooks", generate::<AgentHooksView>),
+    ("agent-servers", generate::<AgentServersView>),
+    ("agent-session", generate::<AgentSessionReport>),
+    ("agents", generate::<AgentsView>),
+    ("amend", generate::<AmendView<'_>>),
+    ("autosaves", generate::<AutosaveTable>),
+    ("batch", generate::<BatchAnswer>),
+    ("bisect", generate::<BisectView>),
+    ("blame", generate::<BlameView>),
+    ("bundle", generate::<BundleReceipt<'_>>),
+    ("clear", generate::<ClearReceipt<'_>>),
+    ("compact", generate::<CompactReceipt<'_>>),
+    ("compare", generate::<CompareView<'_>>),
+    ("delete", generate::<DeletionReceipt<'_>>),
+    ("diff", generate::<CheckpointDiff<'_>>),
+    ("document", generate::<Document>),
+    ("draft", generate::<DraftView<'_>>),
+    ("error", generate::<FailureView<'_>>),
+    ("export", generate::<CheckpointExport<'_>>),
+    ("exported", generate::<ExportReceipt<'_>>),
+    ("fetch", generate::<FetchReceipt<'_>>),
+    ("file-log", generate::<FileLog>),
+    ("fork", generate::<ForkReceipt<'_>>),
+    ("help", generate::<HelpView>),
+    ("hooks", generate::<HooksView>),
+    ("import", generate::<ImportReceipt<'_>>),
+    ("items", generate::<ItemList<'_>>),
+    ("iteration", generate::<IterationView<'_>>),
+    ("list", generate::<SessionTable>),
+    ("log", generate::<CheckpointLog>),
+    ("merge", generate::<MergeView>),
+    ("message", generate::<MessageView<'_>>),
+    ("message-import", generate::<MessageImportReceipt<'_>>),
+    ("messages", generate::<MessageList<'_>>),
+    ("notes", generate::<SessionNotes<'_>>),
+    ("partitions", generate::<PartitionsView<'_>>),
+    ("phase", generate::<PhaseView<'_>>),
+    ("pin", generate::<PinReceipt<'_>>),
+    ("prompt", generate::<PromptView>),
+    ("prune", generate::<PruneReceipt<'_>>),
+    ("pull", generate::<PullReceipt<'_>>),
+    ("purge", generate::<PurgeReceipt<'_>>),
+    ("push", generate::<PushReceipt<'_>>),
+    ("push-queued", generate::<QueueView>),
+    ("range", generate::<RangeView<'_>>),
+    ("receipt", generate::<SaveReceipt<'_>>),
+    ("remote-delete", generate::<RemovalView<'_>>),
+    ("remote-status", generate::<RemoteStatusView<'_>>),
+    ("rename", generate::<RenameReceipt<'_>>),
+    ("repair", generate::<RepairReceipt<'_>>),
+    ("replay", generate::<RetryView<'_>>),
+    ("replay-run", generate::<ReplayRunView<'_>>),
+    ("request", generate::<RequestView<'_>>),
+    ("restore", generate::<RestoreReceipt<'_>>),
+    ("resume", generate::<Resume<'_>>),
+    ("resume-prompt", generate::<ResumePromptView<'_>>),
+    ("rewind", generate::<RewindView>),
+    ("search", generate::<SearchView>),
+    ("serve", generate::<PageAddress>),
+    ("setup", generate::<SetupReceipt>),
+    ("show", generate::<CheckpointView<'_>>),
+    ("state", generate::<StateView<'_>>),
+    ("stats", generate::<StatsView>),
+    ("status", generate::<StatusView<'_>>),
+    ("step", generate::<StepView<'_>>),
+    ("steps", generate::<StepList<'_>>),
+    ("switch", generate::<SwitchReceipt<'_>>),
+    ("text", generate::<SessionText<'_>>),
+    ("tokens", generate::<TokensView<'_>>),
+    ("trash", generate::<TrashTable<'_>>),
+    ("turns", generate::<TurnsView>),
+    ("unbundle", generate::<UnbundleReceipt<'_>>),
+    ("undelete", generate::<UndeleteReceipt<'_>>),
+    ("verify", generate::<VerifyView<'_>>),
+    ("warning", generate::<WarningView<'_>>),
+    ("watch", generate::<WatchView<'_>>),
+    ("why", generate::<WhyView>),
 ];
 
 /// The names of all schemas, sorted.
@@ -166,87 +156,30 @@ pub fn of(member: &str) -> Option<&str> {
 
 /// The member of an output that `--json=lines` prints, an object of it a line; `None` where nothing is listed.
 pub fn lines(name: &str) -> Option<String> {
-    read(name)?["x-lines"].as_str().map(str::to_owned)
+    schema(name)?["x-lines"].as_str().map(str::to_owned)
 }
 
 /// The members of a record that this version knows.
 pub fn record_members() -> Vec<String> {
-    let record = made::<crate::model::record::Record>();
+    let record = generate::<crate::model::record::Record>();
     let members = record["properties"].as_object();
     members.into_iter().flat_map(Map::keys).cloned().collect()
 }
 
 /// The schema of a type, complete with the definitions it uses.
 pub fn of_type<T: schemars::JsonSchema>() -> Value {
-    made::<T>()
+    generate::<T>()
 }
 
 /// The schema of the arguments of a request, as a program writes them.
 pub fn of_arguments<T: schemars::JsonSchema>() -> Value {
-    made::arguments::<T>()
+    generate::arguments::<T>()
 }
 
-/// A schema, complete with the definitions it uses; None when there is none of that name.
+/// A schema, complete with the definitions it uses; `None` when there is none of that name.
 pub fn schema(name: &str) -> Option<Value> {
-    let mut schema = read(name)?;
-    let common = definitions();
-    let mut wanted = Vec::new();
-    references(&schema, &mut wanted);
-    let own = schema.as_object_mut().and_then(|members| members.remove("$defs"));
-    let mut defs = match own {
-        Some(Value::Object(defs)) => defs,
-        _ => Map::new(),
-    };
-    while let Some(name) = wanted.pop() {
-        if let Some(definition) = common.get(&name).filter(|_| !defs.contains_key(&name)) {
-            references(definition, &mut wanted);
-            defs.insert(name, definition.clone());
-        }
-    }
-    defs.sort_keys();
-    if let (Some(members), false) = (schema.as_object_mut(), defs.is_empty()) {
-        members.insert("$defs".to_owned(), Value::Object(defs));
-    }
-    Some(schema)
-}
-
-fn read(name: &str) -> Option<Value> {
-    let (_, source) = SOURCES.iter().find(|(known, _)| *known == name)?;
-    Some(match source {
-        File(text) => parse(text),
-        Type(schema) => schema(),
-    })
-}
-
-/// The definitions that files refer to: those of the stored document from its types, and those written by hand.
-fn definitions() -> Map<String, Value> {
-    let mut all = Map::new();
-    for value in [made::definitions(), parse(COMMON)["$defs"].take()] {
-        if let Value::Object(definitions) = value {
-            all.extend(definitions);
-        }
-    }
-    all
-}
-
-fn parse(text: &str) -> Value {
-    serde_json::from_str(text).expect("the files are part of the program, and a test reads them all")
-}
-
-/// Collects the names after `#/$defs/` of all references.
-fn references(value: &Value, out: &mut Vec<String>) {
-    match value {
-        Value::Object(members) => {
-            for (key, value) in members {
-                match value.as_str().and_then(|text| text.strip_prefix("#/$defs/")) {
-                    Some(name) if key == "$ref" => out.push(name.to_owned()),
-                    _ => references(value, out),
-                }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| references(item, out)),
-        _ => {}
-    }
+    let (_, schema) = SOURCES.iter().find(|(known, _)| *known == name)?;
+    Some(schema())
 }
 
 #[cfg(test)]
@@ -273,21 +206,19 @@ mod tests {
         assert!(schema("common").is_none());
     }
 
-    #[test]
-    fn all_files_are_listed_and_all_definitions_used() {
-        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/src/render/schemas");
-        let mut files: Vec<_> = std::fs::read_dir(directory)
-            .expect("the sources are here")
-            .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".json")?.to_owned()))
-            .filter(|name| name != "common")
-            .collect();
-        files.sort();
-        let of_files = SOURCES.iter().filter(|(_, source)| matches!(source, File(_)));
-        assert_eq!(files, of_files.map(|(name, _)| *name).collect::<Vec<_>>());
-        let all: Vec<Value> = names().filter_map(schema).collect();
-        for name in parse(COMMON)["$defs"].as_object().expect("definitions").keys() {
-            let used = all.iter().any(|schema| !schema["$defs"][name].is_null());
-            assert!(used, "nothing uses the definition '{name}'");
+    /// Collects the names after `#/$defs/` of all references.
+    fn references(value: &Value, out: &mut Vec<String>) {
+        match value {
+            Value::Object(members) => {
+                for (key, value) in members {
+                    match value.as_str().and_then(|text| text.strip_prefix("#/$defs/")) {
+                        Some(name) if key == "$ref" => out.push(name.to_owned()),
+                        _ => references(value, out),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| references(item, out)),
+            _ => {}
         }
     }
 }

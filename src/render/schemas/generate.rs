@@ -1,13 +1,11 @@
-//! Schemas made from the types that are printed.
+//! Generation of schemas from types.
 
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Map, Value};
 
-use crate::model::{document::Document, report::ChangeReport};
-
 /// The schema of a type, complete with the definitions it uses. The name of an output is its first member, and the
 /// first line of its description its title.
-pub(super) fn made<T: JsonSchema>() -> Value {
+pub(super) fn generate<T: JsonSchema>() -> Value {
     let mut schema = generator().into_root_schema_for::<T>().to_value();
     let Some(members) = schema.as_object_mut() else {
         return schema;
@@ -45,14 +43,6 @@ fn tagged(members: &mut Map<String, Value>, name: &str) {
     if let Value::Object(properties) = members.entry("properties").or_insert_with(|| Map::new().into()) {
         properties.shift_insert(0, "schema".to_owned(), serde_json::json!({ "const": name }));
     }
-}
-
-/// The definitions of the stored document and of the change report, for schemas that are still written by hand.
-pub(super) fn definitions() -> Value {
-    let mut generator = generator();
-    generator.subschema_for::<Document>();
-    generator.subschema_for::<ChangeReport>();
-    Value::Object(generator.take_definitions(true))
 }
 
 /// The schema of a type that is read, in the plain form that all clients understand: without references, and a member
