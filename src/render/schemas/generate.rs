@@ -10,16 +10,18 @@ pub(super) fn generate<T: JsonSchema>() -> Value {
     let Some(members) = schema.as_object_mut() else {
         return schema;
     };
-    if !members.contains_key("title")
+    // Without a title of its own, a type has its name for one.
+    let name = T::schema_name();
+    if members.get("title").is_none_or(|title| *title == *name)
         && let Some(Value::String(description)) = members.shift_remove("description")
     {
         let (title, rest) = description.split_once('\n').unwrap_or((&description, ""));
-        members.insert("title".to_owned(), title.trim_end_matches('.').into());
+        members.shift_insert(0, "title".to_owned(), title.trim_end_matches('.').into());
         if !rest.trim().is_empty() {
             members.insert("description".to_owned(), rest.trim().into());
         }
     }
-    tagged(members, &T::schema_name());
+    tagged(members, &name);
     if let Some(Value::Object(definitions)) = members.get_mut("$defs") {
         for (name, mut definition) in std::mem::take(definitions) {
             if let Some(members) = definition.as_object_mut() {

@@ -196,7 +196,11 @@ mod tests {
             for wanted in wanted {
                 assert!(!schema["$defs"][&wanted].is_null(), "{name} lacks {wanted}");
             }
-            assert!(title(name).is_some_and(|title| !title.is_empty()), "{name}");
+            let title = title(name).unwrap_or_default();
+            assert!(
+                title.contains(' ') && !title.ends_with(['.', ',']),
+                "{name} has the title '{title}'"
+            );
             let id = &schema["properties"]["schema"]["const"];
             assert!(
                 id.is_null() || id == &format!("git-checkpoint.{name}/1"),
