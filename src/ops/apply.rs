@@ -290,7 +290,16 @@ fn run(
             "applied"
         };
         let what = format!("{word} {}", short(checkpoint.entry.id));
-        restore::note_done(scene, "apply", what, Some(&brought), effect.into_iter().collect())?;
+        let is_whole = !note.reverse && note.pathspecs.is_empty() && note.parts.is_none();
+        let files = Some(checkpoint).filter(|_| is_whole);
+        restore::note_done(
+            scene,
+            "apply",
+            what,
+            Some(&brought),
+            effect.into_iter().collect(),
+            files,
+        )?;
         journal::remove(scene.repo)?;
     }
     Ok(ApplyOutcome {

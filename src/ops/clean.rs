@@ -159,7 +159,7 @@ fn run(
             Some(saved) => format!("cleaned the working tree, saved as {}", short(saved.entry.id)),
             None => "cleaned the working tree".to_owned(),
         };
-        restore::note_done(scene, OPERATION, what, Some(&brought), Vec::new())?;
+        restore::note_done(scene, OPERATION, what, Some(&brought), Vec::new(), saved)?;
         restored::write(scene.repo, None)?;
         journal::remove(scene.repo)?;
     }

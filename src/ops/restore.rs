@@ -418,7 +418,9 @@ impl RestoreRun<'_> {
             (made, _) => made,
         };
         effects.extend(made);
-        note_done(scene, "restore", what, restored.brought.as_ref(), effects)?;
+        let is_whole = self.files && self.note.pathspecs.is_empty() && self.note.parts.is_none();
+        let files = Some(&self.checkpoint).filter(|_| is_whole);
+        note_done(scene, "restore", what, restored.brought.as_ref(), effects, files)?;
         self.note_restored()?;
         Ok(journal::remove(scene.repo)?)
     }
@@ -438,6 +440,7 @@ pub(super) fn note_done(
     what: String,
     brought: Option<&AppliedPlan>,
     more: Vec<Effect>,
+    files: Option<&Checkpoint>,
 ) -> Result<(), Error> {
     let mut effects = brought.map(AppliedPlan::effects).unwrap_or_default();
     effects.extend(more);
@@ -462,6 +465,10 @@ pub(super) fn note_done(
         what,
         effects,
         standing: None,
+        files: files.map(|files| undo::CheckpointFiles {
+            session: files.document.session.id.clone(),
+            digest: files.digest.clone(),
+        }),
     };
     Ok(undo::note(scene.repo, entry)?)
 }

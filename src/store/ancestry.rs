@@ -2,13 +2,13 @@
 //!
 //! A prune writes commits again and leaves digests, so checkpoints are known by their digests here.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::{
     ObjectId, Repository,
     checkpoint::{self, CheckpointCommit, Fault},
 };
-use crate::model::document::CheckpointKind;
+use crate::model::{document::CheckpointKind, id::Digest};
 
 /// The merges that are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,25 @@ pub fn relation(
         ahead: known.iter().filter(|key| !common.contains(*key)).count(),
         behind: theirs.keys().filter(|key| !common.contains(*key)).count(),
     })
+}
+
+/// The checkpoint with this digest that one is or comes from.
+pub fn find(repo: &Repository, tip: ObjectId, digest: &Digest) -> Result<Option<ObjectId>, AncestryFault> {
+    let mut seen = HashSet::from([tip]);
+    let mut waiting = VecDeque::from([tip]);
+    while let Some(id) = waiting.pop_front() {
+        let faulty = |fault| AncestryFault {
+            id,
+            fault: Box::new(fault),
+        };
+        let entry = checkpoint::entry(repo, id).map_err(faulty)?;
+        if entry.trailers.digest.as_ref() == Some(digest) {
+            return Ok(Some(id));
+        }
+        let before = parents(repo, &entry, MergeEdges::All).map_err(faulty)?;
+        waiting.extend(before.into_iter().filter(|id| seen.insert(*id)));
+    }
+    Ok(None)
 }
 
 /// The checkpoints of the merged sides that one comes from, besides those that `known` has, which is extended.

@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::current::CurrentPointer;
 use super::{Error, OwnFile, Repository, refs, sharing, worktree_id, worktree_private_dir, worktree_private_path};
 use crate::model::facts::GitOperation;
-use crate::model::id::Oid;
+use crate::model::id::{Digest, Oid};
 use crate::model::json;
 use crate::model::time::Timestamp;
 use crate::os;
@@ -48,6 +48,18 @@ pub struct UndoEntry {
     /// The current session as it was left, for entries that move refs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
+    /// The checkpoint whose files, all of them, were put aside or brought back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<CheckpointFiles>,
+}
+
+/// The files of a checkpoint. A prune writes commits again and leaves digests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointFiles {
+    /// The identity of its session.
+    pub session: String,
+    /// Its digest.
+    pub digest: Digest,
 }
 
 /// The current session at a moment.
@@ -231,6 +243,7 @@ pub fn mean(
         what,
         effects,
         standing,
+        files: None,
     };
     append(repo, &UndoLine::Meant { meant })?;
     Ok(n)

@@ -1,13 +1,22 @@
 //! Merge of a side with the current files: what is compared with what, and the target state that comes of it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{
-    super::{Error, Scene, compose::CurrentSnapshot, pathspecs, restore::short, target_state::TargetState},
+    super::{
+        Error, Scene,
+        compose::CurrentSnapshot,
+        pathspecs,
+        put_aside::{self, CleanedFiles},
+        restore::short,
+        session_choice,
+        target_state::TargetState,
+    },
     ApplyJournal,
 };
 use crate::{
     model::{
+        change::TreeEntryInfo,
         list::{IndexConflict, Lists},
         path::RepoPath,
         report::MergeVerdict,
@@ -17,7 +26,7 @@ use crate::{
         checkpoint::{self, Checkpoint, object_id},
         merge::{self, Labels, PathMerge, PathMergeOutcome, Trees},
         pathspec::PathFilter,
-        tree,
+        refs, tree,
     },
 };
 
@@ -42,23 +51,24 @@ pub(in crate::ops) struct Sides {
 pub(in crate::ops) enum Base {
     /// A commit or a tree; `None` is the empty tree.
     Tree(Option<ObjectId>),
-    /// The files and the index of a checkpoint that both come from, and the commit that it was saved at: a file that the
-    /// present has as that commit has it was cleaned up since.
+    /// The files and the index of a checkpoint that both come from, the work that is put aside, and the files of HEAD.
     Common {
         files: ObjectId,
         index: ObjectId,
-        head: Option<ObjectId>,
+        cleaned: Vec<CleanedFiles>,
+        head: ObjectId,
     },
 }
 
 impl Base {
-    /// The state of a checkpoint that both sides come from.
-    pub(in crate::ops) fn common(scene: &Scene<'_>, common: &Checkpoint) -> Result<Self, Error> {
+    /// The state of a checkpoint that both sides come from; `ours` is the latest checkpoint of the current session.
+    pub(in crate::ops) fn common(scene: &Scene<'_>, common: &Checkpoint, ours: &Checkpoint) -> Result<Self, Error> {
         let state = TargetState::of(scene, common, &short(common.entry.id))?;
         Ok(Self::Common {
             files: state.tree,
             index: state.index,
-            head: common.document.git.head.as_ref().map(object_id),
+            cleaned: put_aside::cleaned(scene, ours)?,
+            head: tree::tree_of(scene.repo, refs::head(scene.repo)?.id)?,
         })
     }
 }
@@ -82,7 +92,9 @@ impl Sides {
             Some(common) => {
                 let id = object_id(common);
                 let common = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
-                Base::common(scene, &common)?
+                let chosen = session_choice::session_for_command(scene)?;
+                let ours = chosen.ok_or_else(|| session_choice::none_current(scene))?.tip;
+                Base::common(scene, &common, &ours)?
             }
         };
         Ok(Self { theirs: files, base })
@@ -96,20 +108,41 @@ impl Sides {
         }
     }
 
-    /// The tree that the present's changes and the checkpoint's are reported by.
+    /// The tree that the present's changes and the checkpoint's are compared with.
+    ///
+    /// That is the common checkpoint, but for files that `pause --clean` removed or reset: they are compared with the
+    /// commit that they were reset to. A file that a person removed or reset is a change like any other.
     fn base(&self, repo: &Repository, ours: &TargetState) -> Result<Option<ObjectId>, Error> {
-        let (files, head) = match self.base {
-            Base::Tree(base) => return Ok(base),
-            Base::Common { files, head, .. } => (files, head),
+        let (files, cleaned, head) = match &self.base {
+            Base::Tree(base) => return Ok(*base),
+            Base::Common {
+                files, cleaned, head, ..
+            } => (*files, cleaned, *head),
         };
-        let mut cleaned = Vec::new();
-        for change in tree::diff(repo, head, Some(files), tree::Renames::Off)? {
-            let now = tree::entry(repo, ours.tree, &change.path)?;
-            if now == change.old && now != change.new {
-                cleaned.push((change.path, change.old));
+        let mut reset: BTreeMap<RepoPath, Option<TreeEntryInfo>> = BTreeMap::new();
+        for aside in cleaned {
+            for change in tree::diff(repo, aside.head, Some(aside.files), tree::Renames::Off)? {
+                let path = &change.path;
+                let is_common = |root: ObjectId| Ok::<_, Error>(tree::entry(repo, root, path)? == change.new);
+                if reset.contains_key(path) || !is_common(files)? || is_common(ours.tree)? {
+                    continue;
+                }
+                let now = tree::entry(repo, ours.tree, path)?;
+                if now != change.old && now != tree::entry(repo, head, path)? {
+                    continue;
+                }
+                // Whoever had it again removed it after that.
+                let mut came_back = false;
+                for later in &aside.since {
+                    came_back |= is_common(*later)?;
+                }
+                if !came_back {
+                    reset.insert(change.path.clone(), change.old);
+                }
             }
         }
-        Ok(Some(merge::edited(repo, files, &cleaned)?))
+        let reset: Vec<_> = reset.into_iter().collect();
+        Ok(Some(merge::edited(repo, files, &reset)?))
     }
 }
 

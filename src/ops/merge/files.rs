@@ -144,7 +144,13 @@ fn label(sides: &MergeTips) -> String {
 /// Sides of the merge of files; without a common checkpoint their commit is the base.
 fn merged_sides(scene: &Scene<'_>, sides: &MergeTips, base: Option<ObjectId>) -> Result<Sides, Error> {
     let base = match latest_base(scene, base.as_slice())? {
-        Some(common) if common.document.snapshot.is_some() => Base::common(scene, &common)?,
+        Some(common) if common.document.snapshot.is_some() => {
+            let ours = match before_merge(sides).filter(|_| is_made(sides)) {
+                Some(id) => &session_choice::load(scene, sides.session.as_str(), id)?,
+                None => &sides.ours,
+            };
+            Base::common(scene, &common, ours)?
+        }
         _ => Base::Tree(sides.theirs.document.git.head.as_ref().map(object_id)),
     };
     Ok(Sides {

@@ -146,7 +146,7 @@ fn note(scene: &Scene<'_>, sides: &MergeTips, brought: Option<&AppliedPlan>, edi
         },
         new: edit.new.map(oid),
     });
-    restore::note_done(scene, OPERATION, what(sides), brought, moved.collect())
+    restore::note_done(scene, OPERATION, what(sides), brought, moved.collect(), None)
 }
 
 /// The files as they are once both sides are merged.

@@ -95,15 +95,16 @@ impl PurgeFollowUp {
             Some(None) => CheckpointFate::Gone,
             Some(Some(now)) => CheckpointFate::Now(now.clone()),
         };
+        let digest = |old: &Digest| self.digests.get(old).cloned().unwrap_or_else(|| Some(old.clone()));
         let purged = undo::UndoPurge {
             became: &became,
+            digest: &digest,
             session: self.session.as_deref(),
         };
         let mut forgotten = 0;
         for directory in store::private_paths(scene.repo) {
             forgotten += undo::purge_entries(scene.repo, &directory, &purged)?;
         }
-        let digest = |old: &Digest| self.digests.get(old).cloned().unwrap_or_else(|| Some(old.clone()));
         pins::update(scene.repo, scene.wait, |pins| {
             let now = pins.iter().filter_map(digest).collect();
             let changed = *pins != now;

@@ -134,6 +134,7 @@ mod tests {
             what: String::new(),
             effects: Vec::new(),
             standing: None,
+            files: None,
         })
     }
 

@@ -8,8 +8,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::{Effect, LIST, UndoLine};
-use crate::model::id::Oid;
+use super::{CheckpointFiles, Effect, LIST, UndoLine};
+use crate::model::id::{Digest, Oid};
 use crate::model::json;
 use crate::os;
 use crate::store::{Error, OwnFile, Repository, lock, sharing};
@@ -29,6 +29,8 @@ pub enum CheckpointFate {
 pub struct UndoPurge<'a> {
     /// Fate of a commit.
     pub became: &'a dyn Fn(&Oid) -> CheckpointFate,
+    /// Digest of a checkpoint that had this one; `None` if it is gone.
+    pub digest: &'a dyn Fn(&Digest) -> Option<Digest>,
     /// The identity of a session that is gone altogether.
     pub session: Option<&'a str>,
 }
@@ -101,6 +103,10 @@ fn update(line: &mut UndoLine, purged: &UndoPurge<'_>) -> bool {
         UndoLine::Done(entry) | UndoLine::Meant { meant: entry } => {
             // Checkpoints were written again: their ids show nothing any more.
             entry.standing = None;
+            entry.files = entry.files.take().and_then(|files| {
+                let digest = (purged.digest)(&files.digest)?;
+                Some(CheckpointFiles { digest, ..files })
+            });
             for effect in &mut entry.effects {
                 match effect {
                     Effect::Files { before: id }
@@ -137,6 +143,7 @@ mod tests {
         };
         let purged = UndoPurge {
             became: &became,
+            digest: &|digest| Some(digest.clone()),
             session: Some("gone"),
         };
         let done = |effect| {
@@ -147,6 +154,7 @@ mod tests {
                 what: String::new(),
                 effects: vec![effect],
                 standing: None,
+                files: None,
             })
         };
         let mut line = done(Effect::Files { before: id("a") });

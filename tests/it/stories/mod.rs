@@ -37,6 +37,7 @@ mod journeys;
 mod large_files;
 mod left_out;
 mod merge;
+mod merge_random;
 mod neutral;
 mod newcomer;
 mod operations;
