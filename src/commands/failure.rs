@@ -267,7 +267,10 @@ impl From<Error> for CommandError {
                 .hint("then replace them: git checkpoint restore --continue --force, or --abort --force"),
             Error::NotInterrupted | Error::NothingTo { .. } => of(FailureKind::Negative),
             Error::NotLast { .. } => of(FailureKind::Refused).hint("undo that one: git checkpoint undo --older"),
-            Error::ChangedSince { .. } => of(FailureKind::Refused),
+            Error::ChangedSince { ref remedies, .. } => {
+                let refused = of(FailureKind::Refused);
+                remedies.iter().fold(refused, |error, remedy| error.hint(remedy))
+            }
             Error::RecordChanged { direction, .. } => of(FailureKind::Refused)
                 .hint("keep the record as it is now: git checkpoint save")
                 .hint(format!("to proceed anyway: git checkpoint {direction} --force")),

@@ -57,8 +57,8 @@ pub(super) struct Args {
     /// Only checkpoints saved at or after this date, such as '2 days ago'
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
-    /// Print one line per checkpoint
-    #[arg(long, conflicts_with_all = ["graph", "format"])]
+    /// Print one line per checkpoint: its id and its summary
+    #[arg(long, conflicts_with = "format")]
     oneline: bool,
     /// Show the session log instead: what 'note' wrote, latest first
     #[arg(long, conflicts_with_all = ["graph", "format", "oneline"])]
@@ -113,7 +113,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return patches(context, &opened, selector.as_ref(), &args, format, &dates);
     }
     if args.graph && !context.ui.options().json {
-        return draw(context, &opened, selector.as_ref(), args.limit, &dates);
+        return draw(context, &opened, selector.as_ref(), &args, &dates);
     }
     let template = args.form.template(&ATOMS, &NAMED)?;
     let as_table = !context.ui.options().json && template.is_none() && !args.oneline;
@@ -327,11 +327,11 @@ fn draw(
     context: &mut Context,
     opened: &OpenedRepository,
     selector: Option<&Selector>,
-    limit: Option<usize>,
+    args: &Args,
     dates: &DateStyle,
 ) -> Result<(), CommandError> {
     let scene = opened.scene();
-    let nodes = ops::graph::graph(&scene, selector, limit)?;
+    let nodes = ops::graph::graph(&scene, selector, args.limit)?;
     let ids: Vec<_> = nodes
         .iter()
         .map(|node| (node.previous.map(oid), node.merged.map(oid)))
@@ -351,7 +351,8 @@ fn draw(
         })
         .collect();
     context.ui.page();
-    let text = graph::text(&drawn, context.ui.table_width(), dates, scene.now, context.ui.glyphs());
+    let dates = (!args.oneline).then_some((dates, scene.now));
+    let text = graph::text(&drawn, context.ui.table_width(), dates, context.ui.glyphs());
     context.ui.data(text);
     Ok(())
 }

@@ -22,7 +22,8 @@ pub(super) struct WayArgs {
     /// Bring the saved changes back, and stage again what was staged
     ///
     /// In a clean working tree at the commit of the checkpoint every file and the index become exactly what was saved.
-    /// Elsewhere the changes are merged, as 'apply --index' does.
+    /// Elsewhere the changes are merged, as 'apply --index' does. Where the latest checkpoint was saved after 'pause
+    /// --clean', the work that it removed comes back; of several, the latest.
     #[arg(long, conflicts_with = "restore")]
     apply: bool,
     /// Restore every file as it was saved, and delete later ones, as 'restore' does
@@ -43,11 +44,11 @@ impl WayArgs {
     }
 }
 
-/// Brings the files of a resumed checkpoint back, and reports it; `within` is the JSON that the receipt becomes a part of.
+/// Brings the files of a resumed checkpoint, or of its session, back, and reports it; `within` is the JSON that the receipt becomes a part of.
 pub(super) fn reapply(
     context: &mut Context,
     opened: &OpenedRepository,
-    selector: &str,
+    (selector, is_session): (&str, bool),
     way: WayArgs,
     within: Option<serde_json::Value>,
 ) -> Result<(), CommandError> {
@@ -56,6 +57,7 @@ pub(super) fn reapply(
             selector: failure::selector(selector)?,
             way: if way.restore { Way::Restore } else { Way::Apply },
             directory: restore::directory(context, opened)?,
+            is_session,
         };
         Ok(reapply::reapply(&opened.scene(), &request, progress)?)
     })?;

@@ -313,6 +313,7 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
     }
     let selector = args.selector.clone().unwrap_or_else(|| "@".to_owned());
     let mut request = apply::ApplyRequest {
+        resumed: false,
         selector: failure::selector(&selector)?,
         reverse: args.reverse,
         pathspecs: args.pathspecs.bytes(context)?,

@@ -29,7 +29,7 @@ use crate::{
         count::CountedNoun,
         prompt::{LEAST, ResumePrompt},
         receipt,
-        resume::{Autosave, LastMessage, LostCheckpoints, Resume, ResumePromptView},
+        resume::{Autosave, LastMessage, LostCheckpoints, PutAside, Resume, ResumePromptView},
         sessions::{SessionRow, SessionTable},
         text::TextLine,
     },
@@ -173,7 +173,13 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let selector = oid(resumed.checkpoint.entry.id);
     if args.way.is_any() && (context.ui.options().json || args.format == "json") {
         let within = serde_json::to_value(view(&resumed, opened.scene().now)).unwrap_or_default();
-        return put_aside::reapply(context, &opened, selector.short(), args.way, Some(within));
+        return put_aside::reapply(
+            context,
+            &opened,
+            (selector.short(), resumed.is_tip),
+            args.way,
+            Some(within),
+        );
     }
     print(context, &opened, &args, &resumed)?;
     let way = if args.way.is_any() {
@@ -182,7 +188,7 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
         offered(context, &args, &resumed)?
     };
     if way.is_any() {
-        put_aside::reapply(context, &opened, selector.short(), way, None)?;
+        put_aside::reapply(context, &opened, (selector.short(), resumed.is_tip), way, None)?;
     } else if args.format == "text" && !context.ui.options().json {
         context.ui.data(TextLine::plain("No file was changed."));
     }
@@ -210,9 +216,14 @@ fn offered(context: &Context, args: &Args, resumed: &ResumeOutcome) -> Result<pu
 /// The number of saved changes that are not in the working tree.
 fn missing(resumed: &ResumeOutcome) -> usize {
     let saved = resumed.report.saved.as_ref();
-    saved.map_or(0, |saved| {
-        usize::try_from(saved.missing + saved.reverted).unwrap_or(usize::MAX)
-    })
+    let latest = saved.map_or(0, |saved| saved.missing + saved.reverted);
+    // One after the other: the latest checkpoint, then what was put aside before it.
+    let missing = if latest > 0 {
+        latest
+    } else {
+        resumed.put_aside.as_ref().map_or(0, |aside| aside.missing)
+    };
+    usize::try_from(missing).unwrap_or(usize::MAX)
 }
 
 /// A session that is none here but was fetched from one remote, as `git switch` takes a branch.
@@ -372,7 +383,14 @@ fn print(
     if let Some(words) = lists.ok().and_then(|lists| receipt::left_out(&lists.skipped)) {
         context.ui.warning(&format!("the checkpoint was saved without {words}"));
     }
-    if missing(resumed) > 0 && !args.way.is_any() && !context.ui.can_ask() {
+    if let Some(aside) = &resumed.put_aside {
+        context.ui.status(TextLine::plain(format!(
+            "{} of {} {} put aside: git checkpoint resume --apply",
+            CountedNoun::new(usize::try_from(aside.missing).unwrap_or(usize::MAX), "change"),
+            oid(aside.id).short(),
+            if aside.missing == 1 { "is" } else { "are" },
+        )));
+    } else if missing(resumed) > 0 && !args.way.is_any() && !context.ui.can_ask() {
         let name = if resumed.is_tip {
             resumed.session.to_string()
         } else {
@@ -541,6 +559,10 @@ fn view(resumed: &ResumeOutcome, now: Timestamp) -> Resume<'_> {
             summary: &said.summary,
         }),
         report: &resumed.report,
+        put_aside: resumed.put_aside.as_ref().map(|aside| PutAside {
+            id: oid(aside.id),
+            missing_changes: aside.missing,
+        }),
         document: &checkpoint.document,
         contents: &resumed.contents,
         files: None,

@@ -93,6 +93,9 @@ pub struct Document {
     /// The checkpoint that was restored last, by digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_from: Option<Digest>,
+    /// Earlier checkpoints whose work `pause --clean` removed and nobody brought back before this one, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub put_aside: Vec<Digest>,
     /// For each draft, the sequence number of the last operation folded in.
     #[serde(default)]
     pub folded: BTreeMap<String, u64>,
@@ -391,6 +394,7 @@ pub(crate) mod tests {
             previous: None,
             merged: None,
             restored_from: None,
+            put_aside: Vec::new(),
             folded: BTreeMap::new(),
             included: None,
             unknown: Map::new(),

@@ -20,7 +20,7 @@ use super::{
     parts::{self, ChosenPart, PartsChooser},
     pathspecs,
     plan_runner::{self, PathScope, PlanJob, PlanJournal},
-    refuse,
+    put_aside, refuse,
     restore::{self, ProgressCallback, RecordFate, RestoreOutcome, RestoreSource, short},
     save,
     select::{self, SelectedCheckpoint},
@@ -35,6 +35,7 @@ use crate::{
         ancestry::MergeEdges,
         checkpoint::{self, Checkpoint, object_id, oid},
         lock,
+        merge::Overlap,
         pathspec::PathFilter,
     },
     worktree::restore::journal::{self, Journal},
@@ -59,6 +60,8 @@ pub struct ApplyRequest {
     pub reverse: bool,
     /// The parts that were chosen; all without a choice.
     pub parts: Option<Vec<ChosenPart>>,
+    /// Whether a session is resumed: what was saved in this working tree is in it, unless it was put aside.
+    pub resumed: bool,
 }
 
 /// Result of an apply, or of its dry run.
@@ -88,6 +91,8 @@ pub(super) struct ApplyJournal {
     /// The parts that were chosen.
     #[serde(default)]
     parts: Option<Vec<ChosenPart>>,
+    #[serde(default)]
+    resumed: bool,
 }
 
 /// Applies a checkpoint's changes to the present.
@@ -122,6 +127,7 @@ pub fn choose_parts(
         paths: filter(scene, &note)?,
         index: false,
         label: &format!("checkpoint {}", short(checkpoint.entry.id)),
+        overlap: overlap(scene, &note, &checkpoint)?,
     };
     parts::choose(scene, chooser, &|repo, present| Ok(merging.merge(repo, present)?.0))
 }
@@ -150,6 +156,7 @@ fn journal_note(
             common(scene, checkpoint)
         },
         parts: request.parts.clone(),
+        resumed: request.resumed,
     }
 }
 
@@ -163,6 +170,18 @@ fn common(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<Oid> {
     let is_own_chain = chosen.tip.document.session.id == checkpoint.document.session.id && ahead == 0;
     let has_files = checkpoint::load(scene.repo, id).is_ok_and(|common| common.document.snapshot.is_some());
     (steps > 0 && has_files && !is_own_chain).then(|| oid(id))
+}
+
+/// What becomes of lines that the checkpoint and the current files both changed. A checkpoint of the own chain may have been
+/// in the working tree before; what was edited since is not put back.
+fn overlap(scene: &Scene<'_>, note: &ApplyJournal, checkpoint: &Checkpoint) -> Result<Overlap, Error> {
+    Ok(if note.reverse || note.common.is_some() {
+        Overlap::Conflict
+    } else if put_aside::was_here(scene, checkpoint, note.resumed)? {
+        Overlap::Ours
+    } else {
+        Overlap::Contained
+    })
 }
 
 /// Finishes an apply that was interrupted: merges again what it would have merged then.
@@ -197,6 +216,7 @@ pub(super) fn interrupted_target(
         paths: filter(scene, &note)?,
         index: note.index,
         label: &format!("checkpoint {}", short(checkpoint.entry.id)),
+        overlap: overlap(scene, &note, &checkpoint)?,
     };
     let goal = merging.merge_into(repo, before.clone())?.0;
     match &note.parts {
@@ -225,6 +245,7 @@ fn run(
         paths: filter(scene, note)?,
         index: note.index,
         label: &label,
+        overlap: overlap(scene, note, checkpoint)?,
     };
     let job = PlanJob {
         operation: "apply",

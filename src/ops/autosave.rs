@@ -10,7 +10,7 @@ use super::{
     Error, Scene, chat,
     compose::{self, CurrentSnapshot, Predecessor},
     draft::{self as notes, DraftChange},
-    placement,
+    placement, put_aside,
     save::{self, content},
     session_choice::{self, SessionChoice},
 };
@@ -188,6 +188,7 @@ fn write(
     document.folded.clone_from(&tip.document.folded);
     document.included = Some(included(&draft, &tip.document.folded)).filter(|included| !included.is_empty());
     document.restored_from = store::restored::read(scene.repo)?.or_else(|| tip.document.restored_from.clone());
+    document.put_aside = put_aside::for_document(scene, tip);
     chat::take_over(&mut document, &tip.document);
     let (previous, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
     let mut siblings = Siblings::default();

@@ -176,6 +176,7 @@ fn both(
         },
         drivers: false,
         rename_candidates: RENAME_CANDIDATES,
+        overlap: merge::Overlap::Conflict,
     };
     let trees = Trees {
         base,

@@ -208,6 +208,7 @@ pub(super) fn document(scene: &Scene<'_>, session: Session, kind: CheckpointKind
         previous: None,
         merged: None,
         restored_from: None,
+        put_aside: Vec::new(),
         folded: BTreeMap::new(),
         included: None,
         unknown: Map::new(),

@@ -216,6 +216,8 @@ pub enum Error {
         what: String,
         /// Description of the change.
         why: String,
+        /// Hints with the commands that help.
+        remedies: Vec<String>,
     },
     /// The record that was to be taken back is not as it was left.
     #[error("cannot {direction} '{what}': the record was changed or saved since")]

@@ -153,7 +153,7 @@ fn attachments(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Attachm
 
 fn before(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<usize, Fault> {
     let mut count = 0;
-    for entry in session::chain(scene.repo, checkpoint.entry.id).skip(1) {
+    for entry in session::history(scene.repo, checkpoint.entry.id).skip(1) {
         count += usize::from(entry?.trailers.kind != Some(model::document::CheckpointKind::Start));
     }
     Ok(count)
@@ -162,7 +162,7 @@ fn before(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<usize, Fault> {
 /// The documents before a checkpoint, oldest first. Files that only they keep are added to the attachments.
 fn earlier(scene: &Scene<'_>, checkpoint: &Checkpoint, kept: &mut Vec<Attachment>) -> Result<Vec<Document>, Fault> {
     let mut out = Vec::new();
-    for entry in session::chain(scene.repo, checkpoint.entry.id).skip(1) {
+    for entry in session::history(scene.repo, checkpoint.entry.id).skip(1) {
         let loaded = checkpoint::load(scene.repo, entry?.id)?;
         if loaded.document.kind == model::document::CheckpointKind::Start {
             continue;

@@ -265,7 +265,7 @@ pub fn log(
         Ok(entry) => since.is_none_or(|since| entry.time.unix() >= since),
         Err(_) => true,
     };
-    let mut chain = session::chain(scene.repo, from).take_while(young);
+    let mut chain = session::history(scene.repo, from).take_while(young);
     let (mut source, mut damage) = (None, None);
     for entry in chain.by_ref().take(limit.unwrap_or(usize::MAX)) {
         match entry {

@@ -1,50 +1,95 @@
 //! Work that `pause --clean` removed from the working tree and that was not brought back since.
 //!
 //! The undo list knows both, and what of it is in force: a file that is absent because it was cleaned away is no deletion.
+//! Later checkpoints say it as well, for other working trees and machines.
 
-use super::{Error, Scene, restore::short};
-use crate::store::{
-    ObjectId,
-    ancestry::{self, MergeEdges},
-    checkpoint::{self, Checkpoint, object_id},
-    undo,
+use super::{Error, Scene, compose, restore::short};
+use crate::{
+    model::{document::WorktreeInfo, id::Digest},
+    store::{
+        ObjectId,
+        ancestry::{self, MergeEdges},
+        checkpoint::{self, Checkpoint, object_id},
+        restored, undo,
+    },
 };
 
-/// The checkpoints of a session's chain whose work is put aside in this working tree, oldest first.
-pub(super) fn checkpoints(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Checkpoint>, Error> {
+/// The digests of the checkpoints whose work is put aside, oldest first, for a session with this latest checkpoint.
+///
+/// What the checkpoint says of other working trees counts until it was brought back in this one.
+pub(super) fn digests(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Digest>, Error> {
     let list = undo::read(scene.repo)?;
-    let mut aside: Vec<&undo::CheckpointFiles> = Vec::new();
+    let mut local: Vec<(&undo::CheckpointFiles, bool)> = Vec::new();
     for (entry, _) in list.entries().filter(|(_, in_force)| *in_force) {
         let Some(files) = &entry.files else { continue };
-        aside.retain(|other| other.digest != files.digest);
-        if entry.operation == super::clean::OPERATION {
-            aside.push(files);
+        local.retain(|(other, _)| other.digest != files.digest);
+        local.push((files, entry.operation == super::clean::OPERATION));
+    }
+    let was_brought = |digest: &Digest| local.iter().any(|(files, aside)| files.digest == *digest && !aside);
+    let mut out = tip.document.put_aside.clone();
+    out.retain(|digest| !was_brought(digest));
+    let session = &tip.document.session;
+    for (files, _) in local.iter().filter(|(_, aside)| *aside) {
+        let is_chain =
+            files.session == session.id || session.forked_from.is_some() && find(scene, tip, &files.digest)?.is_some();
+        if is_chain && !out.contains(&files.digest) {
+            out.push(files.digest.clone());
         }
     }
+    Ok(out)
+}
+
+/// The same for the document of the next checkpoint. A damaged undo list is reported by whoever needs it, not by a save.
+pub(super) fn for_document(scene: &Scene<'_>, tip: &Checkpoint) -> Vec<Digest> {
+    digests(scene, tip).unwrap_or_else(|_| tip.document.put_aside.clone())
+}
+
+fn find(scene: &Scene<'_>, tip: &Checkpoint, digest: &Digest) -> Result<Option<ObjectId>, Error> {
+    ancestry::find(scene.repo, tip.entry.id, digest).map_err(super::compare::damaged)
+}
+
+/// The checkpoints of a session's chain whose work is put aside, oldest first.
+pub(super) fn checkpoints(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Checkpoint>, Error> {
     let mut out = Vec::new();
-    for files in aside {
-        // What was pruned or purged since is nothing that could be brought.
-        if let Some(id) = ancestry::find(scene.repo, tip.entry.id, &files.digest).map_err(super::compare::damaged)? {
+    for digest in digests(scene, tip)? {
+        // What was purged since is nothing that could be brought.
+        if let Some(id) = find(scene, tip, &digest)? {
             out.push(checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?);
         }
     }
     Ok(out)
 }
 
-/// Work that is put aside, and the files of the checkpoints that were saved after it.
+/// The latest work that is put aside and is not the latest checkpoint itself.
+pub(super) fn buried(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Checkpoint>, Error> {
+    let mut all = checkpoints(scene, tip)?;
+    Ok(all.pop().filter(|aside| aside.digest != tip.digest))
+}
+
+/// Work that is not in this working tree and that nobody deleted there, and the files of own checkpoints after it.
 pub(in crate::ops) struct CleanedFiles {
-    /// The files that were cleaned away.
+    /// The files of that work.
     pub(super) files: ObjectId,
-    /// The commit whose state they got.
+    /// The commit whose state they have without it.
     pub(super) head: Option<ObjectId>,
-    /// The files of each checkpoint since.
+    /// The files of each checkpoint since that was saved or brought back in this working tree.
     pub(super) since: Vec<ObjectId>,
 }
 
-/// The work that is put aside in this working tree, latest first.
-pub(in crate::ops) fn cleaned(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<CleanedFiles>, Error> {
+/// Work that is not in this working tree and that nobody deleted there, latest first: what was put aside, and what a
+/// common checkpoint of another working tree holds and was never brought here.
+pub(in crate::ops) fn cleaned(
+    scene: &Scene<'_>,
+    tip: &Checkpoint,
+    common: &Checkpoint,
+) -> Result<Vec<CleanedFiles>, Error> {
+    let brought = BroughtFiles::of(scene)?;
+    let mut absent = checkpoints(scene, tip)?;
+    if !brought.has(common) && !absent.iter().any(|aside| aside.digest == common.digest) {
+        absent.insert(0, common.clone());
+    }
     let mut out = Vec::new();
-    for aside in checkpoints(scene, tip)?.iter().rev() {
+    for aside in absent.iter().rev() {
         let Some(snapshot) = &aside.document.snapshot else {
             continue;
         };
@@ -52,13 +97,12 @@ pub(in crate::ops) fn cleaned(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec
         let mut at = Some(tip.entry.id).filter(|id| *id != aside.entry.id);
         while let Some(id) = at {
             let later = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
-            since.extend(
-                later
-                    .document
-                    .snapshot
-                    .as_ref()
-                    .map(|snapshot| object_id(&snapshot.tree)),
-            );
+            let files = later
+                .document
+                .snapshot
+                .as_ref()
+                .map(|snapshot| object_id(&snapshot.tree));
+            since.extend(files.filter(|_| brought.has(&later)));
             let before = ancestry::parents(scene.repo, &later.entry, MergeEdges::All);
             at = before.map_err(Error::damaged(short(id)))?.first().copied();
             at = at.filter(|id| *id != aside.entry.id);
@@ -70,4 +114,50 @@ pub(in crate::ops) fn cleaned(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec
         });
     }
     Ok(out)
+}
+
+/// Whether all files of a checkpoint were in this working tree, and were not put aside since: brought back, or where that
+/// counts, saved here.
+pub(super) fn was_here(scene: &Scene<'_>, checkpoint: &Checkpoint, saved_counts: bool) -> Result<bool, Error> {
+    let list = undo::read(scene.repo)?;
+    let entries = list.entries().filter(|(_, in_force)| *in_force);
+    let is_about = |entry: &undo::UndoEntry| {
+        let files = entry.files.as_ref();
+        files.is_some_and(|files| files.digest == checkpoint.digest)
+    };
+    let last = entries.filter(|(entry, _)| is_about(entry)).last();
+    Ok(match last {
+        Some((entry, _)) => entry.operation != super::clean::OPERATION,
+        None => saved_counts && BroughtFiles::of(scene)?.has(checkpoint),
+    })
+}
+
+/// Checkpoints whose files are or were in this working tree.
+struct BroughtFiles {
+    host: String,
+    worktree: WorktreeInfo,
+    digests: Vec<Digest>,
+}
+
+impl BroughtFiles {
+    fn of(scene: &Scene<'_>) -> Result<Self, Error> {
+        let list = undo::read(scene.repo)?;
+        let entries = list.entries().filter(|(_, in_force)| *in_force);
+        let mut digests: Vec<_> = entries
+            .filter(|(entry, _)| entry.operation != super::clean::OPERATION)
+            .filter_map(|(entry, _)| Some(entry.files.as_ref()?.digest.clone()))
+            .collect();
+        digests.extend(restored::read(scene.repo)?);
+        Ok(Self {
+            host: scene.host.to_owned(),
+            worktree: compose::worktree(scene),
+            digests,
+        })
+    }
+
+    fn has(&self, checkpoint: &Checkpoint) -> bool {
+        let document = &checkpoint.document;
+        (&document.host, &document.worktree) == (&self.host, &self.worktree)
+            || self.digests.contains(&checkpoint.digest)
+    }
 }

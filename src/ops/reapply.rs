@@ -3,11 +3,17 @@
 use super::{
     Error, Scene,
     apply::{self, ApplyOutcome},
-    clean,
+    clean, put_aside,
     restore::{self, ProgressCallback},
     select,
 };
-use crate::model::{path::RepoPath, selector::Selector};
+use crate::{
+    model::{
+        path::RepoPath,
+        selector::{Base, Selector},
+    },
+    store::checkpoint::{Checkpoint, oid},
+};
 
 /// How the files come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +34,57 @@ pub struct Request {
     pub way: Way,
     /// The directory that the command was started in, relative to the root of the working tree.
     pub directory: RepoPath,
+    /// Whether the session is meant, not just this checkpoint, which is its latest: then work that `pause --clean` removed
+    /// before it comes back as well.
+    pub is_session: bool,
 }
 
-/// Brings the files of a checkpoint back.
+/// Brings the files of a checkpoint back. Where nothing of them is missing, the latest work before it that was put aside.
 pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<'_>) -> Result<ApplyOutcome, Error> {
     let checkpoint = select::checkpoint(scene, &request.selector)?.checkpoint;
-    let is_clean = clean::is_clean_at(scene, &checkpoint)?;
+    let aside = if request.is_session && request.way == Way::Apply {
+        put_aside::buried(scene, &checkpoint)?
+    } else {
+        None
+    };
+    let Some(aside) = aside else {
+        return bring(scene, request, &checkpoint, progress);
+    };
+    let planned = apply::apply(scene, &apply_request(scene, request, true), progress)?;
+    if planned.restored.brought.as_ref().is_some_and(|plan| !plan.is_nothing()) {
+        return bring(scene, request, &checkpoint, progress);
+    }
+    let earlier = Request {
+        selector: Selector {
+            base: Base::Word(oid(aside.entry.id).to_string()),
+            steps: Vec::new(),
+        },
+        ..request.clone()
+    };
+    bring(scene, &earlier, &aside, progress)
+}
+
+fn apply_request(scene: &Scene<'_>, request: &Request, dry_run: bool) -> apply::ApplyRequest {
+    apply::ApplyRequest {
+        selector: request.selector.clone(),
+        pathspecs: Vec::new(),
+        directory: request.directory.clone(),
+        dry_run,
+        index: crate::store::read_only_directory(scene.repo).is_none(),
+        force: false,
+        reverse: false,
+        parts: None,
+        resumed: true,
+    }
+}
+
+fn bring(
+    scene: &Scene<'_>,
+    request: &Request,
+    checkpoint: &Checkpoint,
+    progress: ProgressCallback<'_>,
+) -> Result<ApplyOutcome, Error> {
+    let is_clean = clean::is_clean_at(scene, checkpoint)?;
     let head = crate::store::facts::git_facts(scene.repo, None)?.head;
     let has_index = crate::store::read_only_directory(scene.repo).is_none();
     let restore = restore::RestoreRequest {
@@ -68,15 +119,5 @@ pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<
     if is_clean && restored(true)?.restored.refusals().is_empty() {
         return restored(false);
     }
-    let request = apply::ApplyRequest {
-        selector: request.selector.clone(),
-        pathspecs: Vec::new(),
-        directory: request.directory.clone(),
-        dry_run: false,
-        index: has_index,
-        force: false,
-        reverse: false,
-        parts: None,
-    };
-    apply::apply(scene, &request, progress)
+    apply::apply(scene, &apply_request(scene, request, false), progress)
 }

@@ -10,7 +10,7 @@ use super::{
     autosave::Offer,
     changes, compose, contents, ids,
     list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
-    select, session_choice, share, start, summary, verify,
+    put_aside, select, session_choice, share, start, summary, verify,
 };
 use crate::{
     model::{
@@ -53,6 +53,8 @@ pub struct ResumeOutcome {
     pub foreign: Option<String>,
     /// Change report.
     pub report: ChangeReport,
+    /// Earlier work that `pause --clean` removed, some of which is still missing.
+    pub put_aside: Option<WorkAside>,
     /// When the latest checkpoint is damaged: what is wrong with it, and how many checkpoints were passed over.
     pub lost: Option<(String, usize)>,
     /// Why this session was taken when none was named.
@@ -65,6 +67,30 @@ pub struct ResumeOutcome {
     pub recovered: Option<Offer>,
     /// Last summary by a person, when the summary of this checkpoint was made from git's facts.
     pub said: Option<SummaryByPerson>,
+}
+
+/// Work that was put aside.
+#[derive(Debug)]
+pub struct WorkAside {
+    /// The checkpoint that holds it.
+    pub id: store::ObjectId,
+    /// How many of its changes are missing.
+    pub missing: u64,
+}
+
+/// The latest work before a session's latest checkpoint that was put aside, if any of it is missing.
+fn work_aside(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    tip: &Checkpoint,
+    present: &compose::CurrentSnapshot,
+) -> Option<WorkAside> {
+    // Damage is reported by whoever needs the chain.
+    let aside = put_aside::buried(scene, tip).ok().flatten()?;
+    let report = changes::since(scene, &writer.overlay(scene.repo), &aside, present, None);
+    let missing = report.saved.map_or(0, |saved| saved.missing + saved.reverted);
+    let id = aside.entry.id;
+    (missing > 0).then_some(WorkAside { id, missing })
 }
 
 /// A written summary.
@@ -224,8 +250,14 @@ fn gather(
     let writer = Writer::memory(scene.repo);
     let files = store::has_work_tree(scene.repo);
     // The record comes whatever git cannot say: a damaged index, a HEAD that is gone, files that cannot be read.
+    let mut put_aside = None;
     let report = match compose::present(scene, &writer, files, &[]) {
-        Ok(present) => changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present, max_age),
+        Ok(present) => {
+            if is_tip && lost.is_none() {
+                put_aside = work_aside(scene, &writer, &checkpoint, &present);
+            }
+            changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present, max_age)
+        }
         Err(error) => changes::without_files(scene, &checkpoint, &error, max_age),
     };
     let mut not_begun = None;
@@ -276,6 +308,7 @@ fn gather(
         standing,
         draft,
         report,
+        put_aside,
         lost,
         chosen,
         fetched,

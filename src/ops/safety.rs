@@ -52,6 +52,7 @@ pub(super) fn write(
             document.record = subject.record;
             document.folded.clone_from(&tip.document.folded);
             document.restored_from.clone_from(&tip.document.restored_from);
+            document.put_aside.clone_from(&tip.document.put_aside);
             chat::take_over(&mut document, &tip.document);
             let (previous, _) =
                 checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;

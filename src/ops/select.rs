@@ -139,7 +139,7 @@ fn each_entry(scene: &Scene<'_>, mut each: impl FnMut(&ShortName, &CheckpointCom
         let (Ok(name), Ok(tip)) = (ShortName::new(session.name), session.tip) else {
             continue;
         };
-        for entry in session::chain(scene.repo, tip.id).map_while(Result::ok) {
+        for entry in session::history(scene.repo, tip.id).map_while(Result::ok) {
             each(&name, &entry);
         }
     }
@@ -283,7 +283,7 @@ fn is_like(word: &str, name: &str) -> Option<usize> {
 
 /// The named checkpoints of a session whose names are like a word, with how far they are from it.
 fn named_like(scene: &Scene<'_>, tip: ObjectId, word: &str) -> Vec<(usize, String, CheckpointCommit)> {
-    let chain = session::chain(scene.repo, tip).map_while(Result::ok).take(NAMED);
+    let chain = session::history(scene.repo, tip).map_while(Result::ok).take(NAMED);
     let near = chain.filter_map(|entry| {
         let name = entry.trailers.name.clone()?;
         Some((is_like(word, &name)?, name, entry))
@@ -431,7 +431,7 @@ fn at_date(scene: &Scene<'_>, name: &ShortName, tip: ObjectId, date: &str) -> Re
             best = Some((time, id));
         }
     };
-    for entry in session::chain(scene.repo, tip).map_while(Result::ok) {
+    for entry in session::history(scene.repo, tip).map_while(Result::ok) {
         consider(entry.time.unix(), entry.id);
     }
     for entry in refs::reflog(scene.repo, &session::ref_name(name))? {

@@ -29,23 +29,29 @@ pub struct FileState {
     pub is_autosave: bool,
 }
 
-/// The states up to a checkpoint, latest first; with the autosaves of its session, those made later included.
-pub(super) fn states(scene: &Scene<'_>, from: ObjectId, autosaves: bool) -> Result<Vec<FileState>, Error> {
-    states_since_start(scene, from, autosaves).map(|(states, _)| states)
+/// The states up to a checkpoint, along one line, latest first.
+pub(super) fn states(scene: &Scene<'_>, from: ObjectId) -> Result<Vec<FileState>, Error> {
+    states_since_start(scene, from, false).map(|(states, _)| states)
 }
 
-/// The same with what was committed when the session began; `None` when that is not known.
+/// The same with what was committed when the session began; `None` when that is not known. With what is beside the line: what
+/// was merged in of the same session, and the autosaves of the session, those made later included.
 pub(super) fn states_since_start(
     scene: &Scene<'_>,
     from: ObjectId,
-    autosaves: bool,
+    beside: bool,
 ) -> Result<(Vec<FileState>, Option<FileState>), Error> {
     let mut reader = ObjectReader::of(scene.repo);
     let mut states = Vec::new();
     let mut oldest = None;
     let mut next = Some(from);
     while let Some(id) = next.take() {
-        for entry in session::chain(scene.repo, id) {
+        let entries: Box<dyn Iterator<Item = _>> = if beside {
+            Box::new(session::history(scene.repo, id))
+        } else {
+            Box::new(session::chain(scene.repo, id))
+        };
+        for entry in entries {
             let entry = entry.map_err(Error::damaged(id.to_string()))?;
             if entry.trailers.kind == Some(CheckpointKind::Fork) {
                 next = entry.parents.first().copied();
@@ -60,9 +66,8 @@ pub(super) fn states_since_start(
         Some(entry) => beginning(scene, entry)?,
         None => None,
     };
-    if autosaves {
-        let beside = autosaves_of(scene, &mut reader, from)?;
-        for state in beside {
+    if beside {
+        for state in autosaves_of(scene, &mut reader, from)? {
             let at = states.partition_point(|other| other.entry.time > state.entry.time);
             states.insert(at, state);
         }
@@ -87,7 +92,7 @@ fn beginning(scene: &Scene<'_>, entry: CheckpointCommit) -> Result<Option<FileSt
 
 /// The saved state of a checkpoint; `None` when it has no files.
 fn state(reader: &mut ObjectReader, entry: CheckpointCommit, is_autosave: bool) -> Result<Option<FileState>, Error> {
-    let Some(snapshot) = entry.parents.get(1).copied() else {
+    let Some(snapshot) = entry.snapshot_commit() else {
         return Ok(None);
     };
     let (tree, parents) = reader

@@ -383,11 +383,30 @@ impl UndoRun<'_> {
         made.filter(|_| self.is_undo()).filter(is_there).collect()
     }
 
-    fn changed(&self, why: String) -> Error {
+    fn changed(&self, why: String, remedies: Vec<String>) -> Error {
         Error::ChangedSince {
             what: format!("{} '{}'", self.request.direction.word(), self.entry.what),
             why,
+            remedies,
         }
+    }
+
+    /// Commands that help where a session is not where this action left it: `now` is where it is, `to` where it would go.
+    fn remedies(&self, session: &str, now: Option<&Oid>, to: Option<&Oid>) -> Vec<String> {
+        if now.is_none() {
+            return vec![format!("bring it back: git checkpoint undelete {session}")];
+        }
+        let mut out = vec![format!("see what was saved since: git checkpoint log {session}")];
+        if let Some(to) = to {
+            let to = to.short();
+            let has_files = files_before(self.entry).is_some();
+            let options = if has_files { "" } else { " --record-only" };
+            let what = if has_files { "the files" } else { "the record" };
+            out.push(format!(
+                "give {what} the state of before: git checkpoint restore {to}{options}"
+            ));
+        }
+        out
     }
 
     /// The moves of refs: name, from, to.
@@ -411,15 +430,15 @@ impl UndoRun<'_> {
                 continue;
             }
             if now != *from {
-                let name = name
-                    .strip_prefix("refs/checkpoints/")
-                    .map_or(name.clone(), |s| format!("session {s}"));
+                let session = name.strip_prefix("refs/checkpoints/");
+                let shown = session.map_or_else(|| name.clone(), |session| format!("session {session}"));
                 let why = match (&now, from) {
-                    (None, _) => format!("'{name}' is missing"),
-                    (Some(_), None) => format!("'{name}' exists again"),
-                    (Some(_), Some(_)) => format!("'{name}' has moved on"),
+                    (None, _) => format!("'{shown}' is missing"),
+                    (Some(_), None) => format!("'{shown}' exists again"),
+                    (Some(_), Some(_)) => format!("'{shown}' has moved on"),
                 };
-                return Err(self.changed(why));
+                let remedies = session.map_or_else(Vec::new, |name| self.remedies(name, now.as_ref(), to.as_ref()));
+                return Err(self.changed(why, remedies));
             }
             edits.push((name.clone(), from.clone(), to.clone()));
         }

@@ -26,20 +26,21 @@ pub struct GraphNode<'a> {
     pub merged: Option<&'a Oid>,
 }
 
-/// Children before parents, a line each; what is below a cut is shown as going on.
-pub fn text(nodes: &[GraphNode<'_>], columns: usize, dates: &DateStyle, now: Timestamp, glyphs: Glyphs) -> Text {
+/// Children before parents, a line each; what is below a cut is shown as going on. `dates` are left out with one line for each
+/// checkpoint.
+pub fn text(nodes: &[GraphNode<'_>], columns: usize, dates: Option<(&DateStyle, Timestamp)>, glyphs: Glyphs) -> Text {
     let mut text = Text::new();
     match glyphs {
         Glyphs::Ascii => {
             let renderer = GraphRowRenderer::new().output().with_min_row_height(0).build_ascii();
-            draw(renderer, nodes, columns, dates, now, &mut text);
+            draw(renderer, nodes, columns, dates, &mut text);
         }
         Glyphs::Unicode => {
             let renderer = GraphRowRenderer::new()
                 .output()
                 .with_min_row_height(0)
                 .build_box_drawing();
-            draw(renderer, nodes, columns, dates, now, &mut text);
+            draw(renderer, nodes, columns, dates, &mut text);
         }
     }
     text
@@ -52,8 +53,7 @@ fn draw(
     mut renderer: impl Renderer<Oid, Output = String>,
     nodes: &[GraphNode<'_>],
     columns: usize,
-    dates: &DateStyle,
-    now: Timestamp,
+    dates: Option<(&DateStyle, Timestamp)>,
     text: &mut Text,
 ) {
     for node in nodes {
@@ -73,18 +73,20 @@ fn draw(
             let mut out = TextLine::new().with(Slot::Graph, graph.trim_end());
             if has_text {
                 out.push(Slot::Plain, "  ");
-                out.append(&message(node, dates, now));
+                out.append(&message(node, dates));
             }
             text.push(out.cut(columns));
         }
     }
 }
 
-fn message(node: &GraphNode<'_>, dates: &DateStyle, now: Timestamp) -> TextLine {
+fn message(node: &GraphNode<'_>, dates: Option<(&DateStyle, Timestamp)>) -> TextLine {
     let row = node.row;
     let mut line = TextLine::new().with(Slot::Id, row.id.short());
-    line.push(Slot::Plain, "  ");
-    line.push(Slot::Date, dates.show(row.at, now));
+    if let Some((dates, now)) = dates {
+        line.push(Slot::Plain, "  ");
+        line.push(Slot::Date, dates.show(row.at, now));
+    }
     if node.is_tip {
         line.push(Slot::Plain, "  ");
         line.push(Slot::Session, node.session);
@@ -150,7 +152,7 @@ mod tests {
             node(3, "main", false, None),
         ];
         let dates = DateStyle::parse("short").expect("a style");
-        let lines: Vec<String> = text(&nodes, 80, &dates, rows[0].at, Glyphs::Ascii)
+        let lines: Vec<String> = text(&nodes, 80, Some((&dates, rows[0].at)), Glyphs::Ascii)
             .lines()
             .iter()
             .map(ToString::to_string)

@@ -52,6 +52,9 @@ pub struct Resume<'a> {
     pub last_message: Option<LastMessage<'a>>,
     /// Change report, a member for each line.
     pub report: &'a ChangeReport,
+    /// Earlier work that `pause --clean` removed, some of which is missing; 'resume --apply' brings it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub put_aside: Option<PutAside>,
     /// The document.
     pub document: &'a Document,
     /// Counts of entries next to the document.
@@ -93,6 +96,15 @@ pub struct ResumePromptView<'a> {
     pub missing_changes: usize,
     /// The prompt. Texts that were recorded are marked as such in it.
     pub prompt: String,
+}
+
+/// Earlier work that `pause --clean` removed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PutAside {
+    /// The checkpoint that holds it.
+    pub id: Oid,
+    /// How many of its changes are not in the working tree.
+    pub missing_changes: u64,
 }
 
 /// An autosave.

@@ -2,13 +2,18 @@
 //!
 //! Reads only. A session that cannot be read is returned as damaged next to the others, never left out.
 
+use std::{
+    cmp::Ordering,
+    collections::{BinaryHeap, HashSet},
+};
+
 use super::{
     Error, ObjectId, Repository,
     checkpoint::{self, CheckpointCommit, Fault},
     objects::PackReader,
     refs::{self, RefDamage},
 };
-use crate::model::{document::CheckpointKind, name::ShortName};
+use crate::model::{document::CheckpointKind, name::ShortName, time::Timestamp};
 
 /// Where sessions live.
 pub const PREFIX: &str = "refs/checkpoints/";
@@ -137,5 +142,105 @@ impl Iterator for CheckpointChain<'_> {
             self.next = entry.parents.first().copied();
         }
         Some(entry)
+    }
+}
+
+/// The checkpoints of a session from one backwards, those included that were made in another working tree and merged in,
+/// latest first. One without such merges gives its [`chain`].
+///
+/// Ends after an item that is an error.
+pub fn history(repo: &Repository, from: ObjectId) -> CheckpointHistory<'_> {
+    CheckpointHistory {
+        repo,
+        commits: PackReader::new(repo),
+        seen: HashSet::new(),
+        next: vec![from],
+        waiting: BinaryHeap::new(),
+    }
+}
+
+/// The iterator of [`history`].
+pub struct CheckpointHistory<'r> {
+    repo: &'r Repository,
+    commits: PackReader,
+    seen: HashSet<ObjectId>,
+    /// What comes before the checkpoint given last.
+    next: Vec<ObjectId>,
+    waiting: BinaryHeap<WaitingCheckpoint>,
+}
+
+/// A checkpoint that comes next, the latest first.
+struct WaitingCheckpoint(CheckpointCommit);
+
+impl WaitingCheckpoint {
+    fn key(&self) -> (Timestamp, ObjectId) {
+        (self.0.time, self.0.id)
+    }
+}
+
+impl PartialEq for WaitingCheckpoint {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for WaitingCheckpoint {}
+
+impl PartialOrd for WaitingCheckpoint {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for WaitingCheckpoint {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl CheckpointHistory<'_> {
+    fn read(&mut self, id: ObjectId) -> Result<(), Fault> {
+        let entry = match self.commits.commit(id) {
+            Some(data) => checkpoint::entry_from(id, &data),
+            None => checkpoint::entry(self.repo, id),
+        }?;
+        self.waiting.push(WaitingCheckpoint(entry));
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<Option<CheckpointCommit>, Fault> {
+        for id in std::mem::take(&mut self.next) {
+            if self.seen.insert(id) {
+                self.read(id)?;
+            }
+        }
+        let Some(WaitingCheckpoint(entry)) = self.waiting.pop() else {
+            return Ok(None);
+        };
+        if matches!(entry.trailers.kind, Some(CheckpointKind::Fork | CheckpointKind::Start)) {
+            return Ok(Some(entry));
+        }
+        self.next.extend(entry.parents.first());
+        // Damage in its document is reported by whoever needs that.
+        if let Some(merged) = entry.merged_commit()
+            && let Ok(merge) = checkpoint::load(self.repo, entry.id)
+            && let Some(other) = &merge.document.merged
+            && other.session_id == merge.document.session.id
+        {
+            self.next.push(merged);
+        }
+        Ok(Some(entry))
+    }
+}
+
+impl Iterator for CheckpointHistory<'_> {
+    type Item = Result<CheckpointCommit, Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let item = self.advance().transpose();
+        if matches!(item, Some(Err(_))) {
+            self.waiting.clear();
+        }
+        item
     }
 }

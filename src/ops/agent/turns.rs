@@ -52,7 +52,7 @@ pub fn turns(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<SessionTu
     };
     let mut turns = Vec::new();
     let mut later: Option<SavedTurn> = None;
-    for entry in session::chain(scene.repo, from) {
+    for entry in session::history(scene.repo, from) {
         let entry = entry.map_err(Error::damaged(name.as_str()))?;
         if let Some(turn) = &mut later {
             turn.follows_edits |= entry.trailers.kind == Some(CheckpointKind::Edit);

@@ -67,7 +67,7 @@ impl Base {
         Ok(Self::Common {
             files: state.tree,
             index: state.index,
-            cleaned: put_aside::cleaned(scene, ours)?,
+            cleaned: put_aside::cleaned(scene, ours, common)?,
             head: tree::tree_of(scene.repo, refs::head(scene.repo)?.id)?,
         })
     }
@@ -174,6 +174,8 @@ pub(in crate::ops) struct MergeRun<'a> {
     pub(in crate::ops) paths: Option<PathFilter>,
     pub(in crate::ops) index: bool,
     pub(in crate::ops) label: &'a str,
+    /// Result where both sides changed the same lines.
+    pub(in crate::ops) overlap: merge::Overlap,
 }
 
 impl MergeRun<'_> {
@@ -268,6 +270,7 @@ impl MergeRun<'_> {
             },
             drivers: false,
             rename_candidates: RENAME_CANDIDATES,
+            overlap: self.overlap,
         };
         let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
         if let Some(paths) = self.paths.clone() {
@@ -327,6 +330,7 @@ impl MergeRun<'_> {
             },
             drivers: false,
             rename_candidates: RENAME_CANDIDATES,
+            overlap: self.overlap,
         };
         let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
         let mut paths = self.paths.clone();

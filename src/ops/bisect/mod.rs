@@ -140,7 +140,7 @@ pub fn start(
         state.verdicts.push((oid(good), BisectVerdict::Good));
     }
     // A mistake is found before anything is written.
-    StateLine::new(&timeline::states(scene, from, false)?, &state.verdicts)?;
+    StateLine::new(&timeline::states(scene, from)?, &state.verdicts)?;
     bisect::write(scene.repo, &state)?;
     Ok(HeldBisection { _lock: lock, state })
 }
@@ -165,7 +165,7 @@ pub fn proceed(scene: &Scene<'_>, held: &mut HeldBisection) -> Result<BisectProg
 
 /// How far it is.
 pub fn look(scene: &Scene<'_>, held: &HeldBisection) -> Result<BisectProgress, Error> {
-    let states = timeline::states(scene, object_id(&held.state.from), false)?;
+    let states = timeline::states(scene, object_id(&held.state.from))?;
     let line = StateLine::new(&states, &held.state.verdicts)?;
     Ok(BisectProgress {
         session: held.state.session.clone(),
@@ -207,7 +207,7 @@ pub fn judge(
     let mut verdicts = held.state.verdicts.clone();
     verdicts.push((id, verdict));
     let from: ObjectId = object_id(&held.state.from);
-    StateLine::new(&timeline::states(scene, from, false)?, &verdicts)?;
+    StateLine::new(&timeline::states(scene, from)?, &verdicts)?;
     held.state.verdicts = verdicts;
     held.state.current = None;
     Ok(bisect::write(scene.repo, &held.state)?)

@@ -159,6 +159,7 @@ fn merged(reader: &TreeReader<'_>, sides: Sides, limits: ReportLimits) -> Result
         },
         drivers: false,
         rename_candidates: limits.rename_candidates,
+        overlap: merge::Overlap::Conflict,
     };
     merge::three_way(reader, trees, options)
 }

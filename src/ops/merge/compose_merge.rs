@@ -7,6 +7,7 @@ use super::{
     super::{
         Error, Scene, chat,
         compose::{self, CurrentSnapshot, Predecessor},
+        put_aside,
         restore::short,
         save::content::attach_log,
     },
@@ -145,6 +146,7 @@ pub(super) fn compose_merge(
         unknown: Map::new(),
     });
     document.restored_from.clone_from(&ours.document.restored_from);
+    document.put_aside = put_aside::for_document(scene, ours);
     let people = compose::people(scene);
     let before = Predecessor {
         id: ours.entry.id,

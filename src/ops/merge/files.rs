@@ -19,6 +19,7 @@ use crate::{
         ObjectId, Repository,
         ancestry::MergeEdges,
         checkpoint::object_id,
+        merge::Overlap,
         refs::{self, ExpectedValue, RefUpdate},
         session,
     },
@@ -87,6 +88,7 @@ pub(in crate::ops) fn interrupted_target(
         paths: None,
         index: note.how.index,
         label: &label(&sides),
+        overlap: Overlap::Conflict,
     };
     Ok(merging.merge_into(repo, before.clone())?.0)
 }
@@ -226,6 +228,7 @@ fn merge_files(
         paths: None,
         index: how.index,
         label: &label,
+        overlap: Overlap::Conflict,
     };
     let conflicts = RefCell::new(Vec::new());
     let note = MergeJournal::new(sides, base, how);

@@ -9,7 +9,7 @@ use crate::{
         id::Digest,
         name::ShortName,
     },
-    ops::{Error, Scene},
+    ops::{Error, Scene, put_aside},
     store::{
         ObjectId, ancestry, autosave,
         checkpoint::{self, CheckpointCommit},
@@ -49,6 +49,8 @@ pub enum RetentionReason {
     Named,
     /// It is pinned.
     Pinned,
+    /// Its work was put aside and not brought back.
+    PutAside,
     /// A session was forked from it.
     ForkedFrom,
     /// It joins two lines of work.
@@ -65,6 +67,7 @@ impl RetentionReason {
         match self {
             Self::Named => "named",
             Self::Pinned => "pinned",
+            Self::PutAside => "put aside",
             Self::ForkedFrom => "forked from",
             Self::Merge => "merge",
             Self::Shared => "shared",
@@ -80,6 +83,8 @@ pub(super) struct SessionChain {
     pub(super) session: String,
     pub(super) entries: Vec<CheckpointCommit>,
     pub(super) goes_whole: bool,
+    /// Checkpoints whose work was put aside.
+    put_aside: Vec<Digest>,
 }
 
 impl SessionChain {
@@ -111,6 +116,7 @@ pub(super) struct PrunePlan {
 
 struct ProtectedCheckpoints {
     pins: BTreeSet<Digest>,
+    put_aside: BTreeSet<Digest>,
     shared: BTreeSet<Digest>,
     sources: BTreeSet<ObjectId>,
     force: bool,
@@ -133,6 +139,8 @@ impl ProtectedCheckpoints {
             Some(RetentionReason::Named)
         } else if has(&self.pins) {
             Some(RetentionReason::Pinned)
+        } else if has(&self.put_aside) {
+            Some(RetentionReason::PutAside)
         } else if self.sources.contains(&entry.id) {
             Some(RetentionReason::ForkedFrom)
         } else if has(&self.shared) {
@@ -158,6 +166,7 @@ impl PrunePlan {
         }
         let protected = ProtectedCheckpoints {
             pins: pins::read(scene.repo)?,
+            put_aside: chains.iter().flat_map(|chain| chain.put_aside.clone()).collect(),
             shared: shared(scene)?,
             sources: chains.iter().filter_map(SessionChain::source).collect(),
             force: rules.force,
@@ -461,6 +470,7 @@ fn chains(scene: &Scene<'_>, damaged: &mut Vec<String>) -> Result<Vec<SessionCha
             (Ok(entries), Ok(tip)) if entries.iter().all(|entry| entry.trailers.digest.is_some()) => {
                 chains.push(SessionChain {
                     name,
+                    put_aside: put_aside::for_document(scene, &tip),
                     session: tip.document.session.id,
                     entries,
                     goes_whole: false,

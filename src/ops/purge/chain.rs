@@ -249,6 +249,11 @@ impl<'a> Rewriter<'a> {
         if let Some(digest) = document.restored_from.as_ref().and_then(now) {
             document.restored_from = Some(digest);
         }
+        for digest in &mut document.put_aside {
+            if let Some(digest_now) = now(digest) {
+                *digest = digest_now;
+            }
+        }
         if let Some(parent) = parent {
             document.previous = Some(parent.digest.clone());
         }

@@ -6,7 +6,7 @@ use super::{
     super::{
         Error, Scene, chat,
         compose::{self, Predecessor},
-        ids, summary,
+        ids, put_aside, summary,
     },
     attempt::SaveAttempt,
 };
@@ -67,6 +67,7 @@ impl SaveAttempt<'_> {
         if let Some(tip) = before.checkpoint {
             let restored = restored::read(self.scene.repo)?;
             document.restored_from = restored.or_else(|| tip.document.restored_from.clone());
+            document.put_aside = put_aside::for_document(self.scene, tip);
             chat::take_over(&mut document, &tip.document);
         }
         self.summarize(&mut document, before);

@@ -182,6 +182,7 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
         lost: None,
         last_message: None,
         report: &report,
+        put_aside: None,
         document,
         contents,
         files: None,

@@ -7,6 +7,7 @@
 //! history since, and a decision could not be explained for each path.
 
 mod content;
+mod overlap;
 mod similarity;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,7 @@ use gix::bstr::{BStr, BString, ByteSlice};
 use gix::objs::tree::EntryKind;
 
 pub use content::Labels;
+pub use overlap::Overlap;
 
 use super::checkpoint::object_id;
 use super::tree::{self, TreeDiff, TreeItem};
@@ -44,6 +46,8 @@ pub struct MergeOptions<'a> {
     pub drivers: bool,
     /// Files that may be read while looking for the new name of a changed file; 0 follows exact renames alone.
     pub rename_candidates: usize,
+    /// Result where both sides changed the same lines.
+    pub overlap: Overlap,
 }
 
 /// Result for one path that differs between base and theirs.
@@ -346,8 +350,11 @@ impl Merge<'_> {
             (MergeVerdict::Clean, theirs.id)
         } else {
             let ids = [base.map(|base| base.id), Some(ours.id), Some(theirs.id)];
-            match self.content(names, ids) {
+            match self.content_or_ours(names, ids) {
                 Ok(content::MergeOutcome::Clean(id)) => (MergeVerdict::Clean, id),
+                Ok(content::MergeOutcome::Binary) if self.options.overlap == Overlap::Ours => {
+                    (MergeVerdict::Clean, ours.id)
+                }
                 Ok(content::MergeOutcome::Binary) => return (MergeVerdict::Binary, PathMergeOutcome::Keep),
                 Ok(content::MergeOutcome::Marked(id)) if base.is_none() => (MergeVerdict::AddAdd, id),
                 Ok(content::MergeOutcome::Marked(id)) => (MergeVerdict::Content, id),
@@ -361,6 +368,27 @@ impl Merge<'_> {
             return (verdict, PathMergeOutcome::Keep);
         }
         (verdict, written(Some(TreeItem { mode, id })))
+    }
+
+    /// Merges contents; where both changed the same lines, ours may have them.
+    fn content_or_ours(
+        &mut self,
+        names: [&BString; 3],
+        ids: [Option<ObjectId>; 3],
+    ) -> Result<content::MergeOutcome, Error> {
+        let merged = self.content(names, ids)?;
+        if !matches!(merged, content::MergeOutcome::Marked(_)) {
+            return Ok(merged);
+        }
+        let Some(theirs) = overlap::reduced(self.repo, self.options.overlap, ids) else {
+            return Ok(merged);
+        };
+        let theirs = self
+            .repo
+            .write_blob(theirs)
+            .map_err(Error::gix("write a blob"))?
+            .detach();
+        self.content(names, [ids[0], ids[1], Some(theirs)])
     }
 
     fn content(&mut self, names: [&BString; 3], ids: [Option<ObjectId>; 3]) -> Result<content::MergeOutcome, Error> {

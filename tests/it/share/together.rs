@@ -58,6 +58,34 @@ fn two_clones_that_diverged_become_one_session() {
     assert_eq!(record["todos"][0]["text"], "not saved yet");
     assert_eq!(record["decisions"][0]["text"], "bob decides");
     world.checkpoint(["message", "list"]).success().stdout_has("ana says");
+    // Every checkpoint of both is in the log, latest first, and is found by what it says.
+    let subjects = |args: &[&str]| -> Vec<String> {
+        let log = world
+            .checkpoint(["log", "--oneline"].iter().chain(args).copied())
+            .success();
+        let subject = |line: &str| line.split_once(' ').map(|(_, subject)| subject.to_owned());
+        log.stdout().lines().filter_map(subject).collect()
+    };
+    let all = subjects(&[]);
+    assert_eq!(
+        all[1..],
+        ["before merging auth", "ana's", "bob's", "one", "session started"],
+        "{all:?}"
+    );
+    assert_eq!(subjects(&["-n", "3"]), all[..3]);
+    world
+        .checkpoint(["log", "--graph", "--oneline"])
+        .success()
+        .stdout_has("ana's")
+        .stdout_lacks("ago");
+    let json = world.checkpoint(["log", "--json"]).success().stdout_json();
+    assert_eq!(json["checkpoints"].as_array().unwrap().len(), all.len());
+    world.checkpoint(["show", ":/ana's"]).success();
+    world
+        .checkpoint(["log", "--", "list.txt"])
+        .success()
+        .stdout_has("ana's")
+        .stdout_has("bob's");
     world.checkpoint(["pull"]).success().stdout_has("Up to date");
     world.checkpoint(["push"]).success();
     world.checkpoint(["remote", "status"]).success();

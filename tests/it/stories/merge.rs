@@ -193,6 +193,34 @@ fn two_agents_in_two_forks_and_a_decision() {
         .stdout_has("Up to date");
 }
 
+/// After a save there is no way back in one step; the commands that help are named.
+#[test]
+fn undo_after_a_pause_names_what_helps() {
+    let world = World::with_commit();
+    world.file("f", "0\n");
+    world.checkpoint(["save", "--session", "base", "-m", "one"]).success();
+    world.checkpoint(["switch", "base"]).success();
+    world
+        .checkpoint(["fork", "@", "--name", "other", "--worktree", "../other"])
+        .success();
+    world.enter("other");
+    world.file("f", "1\n");
+    world.checkpoint(["save", "-m", "other"]).success();
+    world.enter("repo");
+    world.checkpoint(["merge", "other"]).success();
+    let before = line(&world, &["rev-parse", "--short=8", "checkpoints/base^"]);
+    world.checkpoint(["pause", "-m", "later"]).success();
+    let back = format!("git checkpoint restore {before}");
+    world
+        .checkpoint(["undo", "--older"])
+        .code(4)
+        .stderr_has("has moved on")
+        .stderr_has("git checkpoint log base")
+        .stderr_has(&back);
+    world.checkpoint(["restore", &before]).success();
+    assert_eq!(text(&world, "f"), "0\n");
+}
+
 /// What both have contradicted, resolved value by value.
 #[test]
 fn contradictions_are_resolved_by_a_command() {

@@ -108,6 +108,152 @@ fn a_hotfix_in_between() {
     assert_eq!(state(&world), before);
 }
 
+/// Saves that come after it, by a person, the hook of a commit or on another machine, do not bury what was put aside.
+#[test]
+fn later_saves_do_not_bury_it() {
+    for hook in [false, true] {
+        let world = messy();
+        let before = state(&world);
+        world.checkpoint(["pause", "--clean", "-m", "half of it"]).success();
+        if hook {
+            world.checkpoint(["hooks", "install"]).success();
+        }
+        world.file("hotfix", "x\n");
+        world.git(["add", "hotfix"]).success();
+        world.git(["commit", "-qm", "hotfix"]).success();
+        if !hook {
+            world.checkpoint(["save", "-m", "hotfix"]).success();
+            world.checkpoint(["save", "-m", "again", "--allow-empty"]).success();
+        }
+        world
+            .checkpoint(["resume"])
+            .success()
+            .stderr_has("put aside: git checkpoint resume --apply");
+        // It survives a prune.
+        world.advance(5_000_000);
+        world.checkpoint(["prune", "--keep-last", "1"]).success();
+        world
+            .checkpoint(["resume", "--apply"])
+            .success()
+            .stdout_has("src/main.txt");
+        fs::remove_file(world.path("hotfix")).unwrap();
+        let mut after = state(&world);
+        assert_eq!(after.files, before.files, "{hook}");
+        after.index = after
+            .index
+            .lines()
+            .filter(|line| !line.ends_with("\thotfix"))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert_eq!(after.index, before.index, "{hook}");
+        // Back once, it is not brought again.
+        world.file("hotfix", "x\n");
+        world.file("src/main.txt", "edited\nand more\n");
+        world.file("README.md", "edited the same line\n");
+        let edited = state(&world);
+        world
+            .checkpoint(["resume", "--apply"])
+            .success()
+            .stderr_has("nothing to apply");
+        assert_eq!(state(&world), edited, "{hook}");
+        world.checkpoint(["save", "-m", "on"]).success();
+        world.checkpoint(["resume", "--apply"]).success();
+        assert_eq!(state(&world), edited, "{hook}");
+    }
+}
+
+#[test]
+fn of_several_the_latest_comes_first() {
+    let world = World::with_commit();
+    for name in ["one", "two"] {
+        world.file(name, "work\n");
+        world.checkpoint(["pause", "--clean"]).success();
+    }
+    world.file("three", "work\n");
+    world.checkpoint(["save", "-m", "three"]).success();
+    let here = |world: &World| ["one", "two", "three"].map(|name| world.path(name).exists());
+    world.checkpoint(["resume", "--apply"]).success();
+    assert_eq!(here(&world), [false, true, true]);
+    world.checkpoint(["undo"]).success();
+    assert_eq!(here(&world), [false, false, true]);
+    world.checkpoint(["resume", "--apply"]).success();
+    world.checkpoint(["save", "-m", "two is back"]).success();
+    world.checkpoint(["resume", "--apply"]).success();
+    assert_eq!(here(&world), [true; 3]);
+    let nothing = world
+        .checkpoint(["resume", "--apply", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(nothing["files"]["outcome"], "nothing");
+    // Another clone gets what was still put aside when the session was saved.
+    let world = World::with_commit();
+    world.file("one", "work\n");
+    world.checkpoint(["pause", "--clean", "--session", "s"]).success();
+    world.file("later", "x\n");
+    world.checkpoint(["save", "-m", "later"]).success();
+    world.git(["clone", "-q", ".", "../clone"]).success();
+    world.enter("clone");
+    world
+        .git(["fetch", "-q", "origin", "refs/checkpoints/*:refs/checkpoints/*"])
+        .success();
+    for path in ["later", "one"] {
+        world.checkpoint(["resume", "s", "--apply"]).success();
+        assert!(world.path(path).exists(), "{path}");
+    }
+    world.checkpoint(["save", "-m", "both"]).success();
+    let document = world
+        .git(["show", "checkpoints/s:checkpoint.json"])
+        .success()
+        .stdout_json();
+    assert_eq!(document.get("put_aside"), None);
+}
+
+/// Files that were edited after they were saved, or after they came back, have the saved changes.
+#[test]
+fn a_second_time_leaves_later_edits_alone() {
+    for clean in [false, true] {
+        for (at_head, saved, later) in [
+            ("a\n", "a\nb\n", "a\nb\nc\n"),
+            ("a\n", "b\n", "b\nc\n"),
+            ("a\n", "b\n", "c\n"),
+            ("a\nb\nc\n", "a\nc\n", "a\nx\nc\n"),
+            ("a\n", "bin\0ary", "bin\0ary 2"),
+        ] {
+            let world = World::with_commit();
+            world.file("f", at_head);
+            world.git(["add", "f"]).success();
+            world.git(["commit", "-qm", "f"]).success();
+            world.file("f", saved);
+            world.file("new", saved);
+            if clean {
+                world.checkpoint(["pause", "--clean"]).success();
+                world.checkpoint(["resume", "--apply"]).success();
+            } else {
+                world.checkpoint(["pause"]).success();
+            }
+            for path in ["f", "new"] {
+                world.file(path, later);
+            }
+            world.checkpoint(["resume", "--apply"]).success();
+            assert_eq!(
+                (world.read("f"), world.read("new")),
+                (later.into(), later.into()),
+                "{saved} {clean}"
+            );
+            assert_eq!(world.git_line(["ls-files", "-u"]), "");
+            // A file that is as committed again gets them.
+            world.file("f", at_head);
+            std::fs::remove_file(world.path("new")).unwrap();
+            world.checkpoint(["resume", "--apply"]).success();
+            assert_eq!(
+                (world.read("f"), world.read("new")),
+                (saved.into(), saved.into()),
+                "{saved} {clean}"
+            );
+        }
+    }
+}
+
 #[test]
 fn undo_brings_it_back_and_redo_cleans_again() {
     let world = messy();
