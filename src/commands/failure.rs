@@ -219,6 +219,13 @@ impl From<Error> for CommandError {
             }
             Error::Restore(ref error) => restore(error),
             Error::NoMatch { .. } => of(FailureKind::NotFound),
+            Error::NotAllSaved { ref paths } => {
+                let mut out = of(FailureKind::Refused);
+                for path in paths.iter().take(10) {
+                    out = out.hint(format!("not saved: {path}"));
+                }
+                out.hint("remove it anyway: git checkpoint fork --remove <session> --force")
+            }
             Error::MixedParts { .. } => of(FailureKind::Negative).hint("answer a or d for that file"),
             Error::RepositoryList { .. } => {
                 of(FailureKind::Fatal).hint("to keep no such list: git config --global checkpoint.repositoryList off")

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{
     Context,
     error::{CommandError, FailureKind},
-    failure,
+    failure, fork_list,
     opening::{self, IdentityArgs, OpenedRepository},
     pathspecs::Pathspecs,
     restore::with_progress,
@@ -25,7 +25,7 @@ use crate::{
         View as _,
         fork::{
             CommonOrigin, CompareView, ComparedSide, ContestedFile, ForkFiles, ForkReceipt, ForkRow, ForkSideChanges,
-            ForkWorktreeRow, HookExit, UncopiedFile,
+            ForkWorktreeRow, HookExit, SetupExit, UncopiedFile,
         },
         patch,
         turns::AgentSessionView,
@@ -52,11 +52,23 @@ Examples:
   With a copy of the coding agent's session, which continues there:
     git checkpoint fork @ --name try-winnow --worktree ../try --agent-session
   One session for each option of a fork point, each in its directory:
-    git checkpoint fork @ --option nom --worktree ../nom --option winnow --worktree ../winnow")]
+    git checkpoint fork @ --option nom --worktree ../nom --option winnow --worktree ../winnow
+  See the forks, and remove a working tree that is no longer needed:
+    git checkpoint fork --list
+    git checkpoint fork --remove try-winnow")]
 pub(super) struct Args {
     /// The checkpoint
-    #[arg(value_name = "CHECKPOINT")]
-    selector: String,
+    #[arg(value_name = "CHECKPOINT", required_unless_present_any = ["list", "remove"])]
+    selector: Option<String>,
+    /// List the forks: status, working tree, and what each changed
+    #[arg(short, long, conflicts_with_all = ["selector", "names", "options", "worktrees", "dry_run"])]
+    list: bool,
+    /// Save what is in the working tree of this fork and remove it; session and branch stay
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["selector", "list", "names", "options", "worktrees", "dry_run"])]
+    remove: Option<ShortName>,
+    /// With --remove: even if files would be lost that no checkpoint holds
+    #[arg(long, requires = "remove")]
+    force: bool,
     /// The name of the new session; give it several times for several forks
     #[arg(long = "name", value_name = "NAME")]
     names: Vec<ShortName>,
@@ -105,7 +117,33 @@ pub(super) struct CompareArgs {
     renames: Option<u8>,
 }
 
+impl Args {
+    /// One fork for each of these options, in a working tree each.
+    pub(super) fn explore(forks: Vec<(String, PathBuf)>, dry_run: bool, whom: IdentityArgs) -> Self {
+        let (options, worktrees) = forks.into_iter().unzip();
+        Self {
+            selector: Some("@".to_owned()),
+            list: false,
+            remove: None,
+            force: false,
+            names: Vec::new(),
+            options,
+            worktrees,
+            branches: Vec::new(),
+            agent_session: None,
+            dry_run,
+            whom,
+        }
+    }
+}
+
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+    if args.list {
+        return fork_list::list(context);
+    }
+    if let Some(name) = &args.remove {
+        return fork_list::remove(name, args.force, context);
+    }
     let opened = opening::open(context, &args.whom)?;
     let count = [
         args.names.len(),
@@ -137,7 +175,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         })
         .collect();
     let request = fork::ForkRequest {
-        selector: failure::selector(&args.selector)?,
+        selector: failure::selector(args.selector.as_deref().unwrap_or("@"))?,
         forks,
     };
     if args.dry_run {
@@ -190,6 +228,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 context
                     .ui
                     .warning(&format!("the post-checkout hook ended with {code} in '{path}'"));
+            }
+        }
+        if let Some(setup) = &made.setup {
+            for line in setup.output.lines() {
+                context.ui.say(&format!("setup: {line}"));
+            }
+            if setup.code != 0 {
+                let (path, code) = (made.path.display(), setup.code);
+                context.ui.warning(&format!(
+                    "the command of checkpoint.forkSetup ended with {code} in '{path}'"
+                ));
             }
         }
         for (path, why) in &made.not_copied {
@@ -248,6 +297,10 @@ fn worktree(made: &ForkWorktree) -> ForkWorktreeRow<'_> {
             copied: &made.copied,
             not_copied: not_copied.map(|(path, why)| UncopiedFile { path, why }).collect(),
             hook: made.hook.as_ref().map(|hook| HookExit { exit_status: hook.code }),
+            setup: made.setup.as_ref().map(|setup| SetupExit {
+                exit_status: setup.code,
+                output: &setup.output,
+            }),
             written: made.brought.done.written,
         }),
     }

@@ -30,6 +30,7 @@ mod export;
 mod failure;
 mod finish;
 mod fork;
+mod fork_list;
 mod groups;
 mod help;
 mod hook;

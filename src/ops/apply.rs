@@ -20,7 +20,7 @@ use super::{
     parts::{self, ChosenPart, PartsChooser},
     pathspecs,
     plan_runner::{self, PathScope, PlanJob, PlanJournal},
-    put_aside, refuse,
+    put_aside, refuse, rerere,
     restore::{self, ProgressCallback, RecordFate, RestoreOutcome, RestoreSource, short},
     save,
     select::{self, SelectedCheckpoint},
@@ -297,13 +297,17 @@ fn run(
         Ok(goal)
     };
     let job = PlanJob { goal: &goal, ..job };
-    let brought = plan_runner::apply_plan(scene, &job)?;
+    let mut brought = plan_runner::apply_plan(scene, &job)?;
     let whole = brought.is_complete() && brought.refusals.is_empty();
     let (in_progress, effect) = if whole && note.index && !note.reverse && note.pathspecs.is_empty() {
         unfinished::set_up(scene, checkpoint, brought.safety, dry_run)?
     } else {
         (OperationFate::NotMeant, None)
     };
+    if whole && !dry_run {
+        let paths: Vec<_> = conflicts.borrow().iter().map(|(path, _)| path.clone()).collect();
+        rerere::run(scene, &mut brought, &paths)?;
+    }
     if whole && !dry_run {
         let word = if note.reverse {
             "took back the changes of"

@@ -127,6 +127,12 @@ pub enum Error {
         /// Kind of the object, such as `file`.
         what: &'static str,
     },
+    /// A working tree holds files that no checkpoint holds.
+    #[error("the working tree holds files that no checkpoint holds, such as '{}'", paths.first().map(ToString::to_string).unwrap_or_default())]
+    NotAllSaved {
+        /// The files.
+        paths: Vec<RepoPath>,
+    },
     /// Hunks were chosen of a file that is stored in two forms.
     #[error("'{path}' is stored as it is on one side and converted on the other: take all of it or nothing")]
     MixedParts {

@@ -85,6 +85,8 @@ pub struct ForkFiles<'a> {
     pub not_copied: Vec<UncopiedFile<'a>>,
     /// The user's own post-checkout hook; null without one.
     pub hook: Option<HookExit>,
+    /// The command of checkpoint.forkSetup; null without one.
+    pub setup: Option<SetupExit<'a>>,
     /// The number of files written after the commit was checked out, for people.
     #[serde(skip)]
     pub written: usize,
@@ -104,6 +106,15 @@ pub struct UncopiedFile<'a> {
 pub struct HookExit {
     /// Its exit status.
     pub exit_status: i32,
+}
+
+/// The end of the set-up command.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SetupExit<'a> {
+    /// Its exit status.
+    pub exit_status: i32,
+    /// Its output, or the end of it.
+    pub output: &'a str,
 }
 
 impl View for ForkReceipt<'_> {

@@ -25,13 +25,14 @@ use crate::{
     ops::{
         agent::resumption,
         export::{self, ExportScope, ExportedCheckpoint},
-        select,
+        export_commit, select,
     },
     os,
     render::{
         checkpoint::Author,
         document::{self, DocumentSource, block},
         export::{AttachmentRow, CheckpointExport, ExportReceipt, ModeRow, OmissionRow, SnapshotLists},
+        exported_commit::ExportedCommit,
     },
     store::{self, checkpoint::oid},
 };
@@ -142,14 +143,22 @@ Examples:
   The session with its files, to hand it over without a server:
     git checkpoint bundle ../auth.bundle auth
   A directory with a file for each checkpoint:
-    git checkpoint export --format folder auth -o ../auth-session")]
+    git checkpoint export --format folder auth -o ../auth-session
+  A plain commit of the files, to review or push:
+    git checkpoint export auth --commit auth-review")]
 pub(super) struct Args {
     /// The session or checkpoint; the latest of the current session by default
     #[arg(default_value = "@")]
     selector: String,
     /// Output format
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    format: FormatName,
+    #[arg(long, value_name = "FORMAT", value_enum, required_unless_present = "commit")]
+    format: Option<FormatName>,
+    /// Make a plain commit of the checkpoint's files on this branch, on top of the commit it was saved at
+    #[arg(long, value_name = "BRANCH", conflicts_with_all = ["format", "output", "into", "force", "dry_run"])]
+    commit: Option<String>,
+    /// With --commit: the message, instead of the checkpoint's subject
+    #[arg(short, long, value_name = "TEXT", requires = "commit", allow_hyphen_values = true)]
+    message: Option<String>,
     /// Write to this file instead of standard output; a format of several files needs a directory here
     #[arg(short, long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath, conflicts_with = "into")]
     output: Option<PathBuf>,
@@ -165,8 +174,17 @@ pub(super) struct Args {
     dry_run: bool,
 }
 
+impl Args {
+    fn format(&self) -> ExportFormat {
+        self.format.map_or(OWN[0], |format| format.0)
+    }
+}
+
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    if args.into.is_some() && args.format.0.name != "handoff" {
+    if let Some(branch) = &args.commit {
+        return commit(&args, branch, context);
+    }
+    if args.into.is_some() && args.format().name != "handoff" {
         return Err(CommandError::new(
             FailureKind::Usage,
             "only '--format handoff' goes into a file with '--into'",
@@ -174,7 +192,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         .hint("write a separate file: -o FILE"));
     }
     let mut args = args;
-    let scope = match args.format.0.make {
+    let scope = match args.format().make {
         ExportWriter::Foreign(_, extent @ (ExportExtent::Directory | ExportExtent::Chain)) => {
             multi_file::room(&args, context)?;
             if extent == ExportExtent::Chain {
@@ -198,7 +216,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         );
     }
     let selector = failure::selector(&args.selector)?;
-    let (exported, page) = match args.format.0.make {
+    let (exported, page) = match args.format().make {
         ExportWriter::Page => html::page(&opened.scene(), &selector)?,
         _ => (export::export(&opened.scene(), &selector, scope)?, Vec::new()),
     };
@@ -208,7 +226,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "{changes} of the draft not in it: 'git checkpoint save' first"
         ));
     }
-    let (bytes, left_out) = match args.format.0.make {
+    let (bytes, left_out) = match args.format().make {
         ExportWriter::Note(make) => (with_source(&exported, make).into_bytes(), Vec::new()),
         ExportWriter::Page => (page, Vec::new()),
         ExportWriter::Json => (everything(&exported), omissions::of_ours(&exported)),
@@ -231,7 +249,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     };
     let args = args;
-    omissions::report_omissions(&left_out, args.format.0.name, context);
+    omissions::report_omissions(&left_out, args.format().name, context);
     let file = named(&args).filter(|_| args.into.is_none());
     let (path, changed) = match (file, args.into.as_deref()) {
         (Some(path), _) => {
@@ -251,7 +269,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     receipt.file = path.map(|path| path.display().to_string());
     receipt.changed = changed;
     // What is JSON itself needs nothing around it.
-    if context.ui.options().json && (path.is_some() || args.format.0.name != "json") {
+    if context.ui.options().json && (path.is_some() || args.format().name != "json") {
         receipt.text = path.is_none().then(|| String::from_utf8_lossy(&bytes));
         return context.ui.json(&receipt);
     }
@@ -496,6 +514,28 @@ fn everything(exported: &ExportedCheckpoint) -> Vec<u8> {
             intent_to_add: &lists.intent_to_add,
         },
     })
+}
+
+/// Makes a plain commit of the checkpoint's files.
+fn commit(args: &Args, branch: &str, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let selector = failure::selector(&args.selector)?;
+    let made = export_commit::commit(&opened.scene(), &selector, branch, args.message.as_deref())?;
+    let view = ExportedCommit {
+        schema: "git-checkpoint.exported-commit/1",
+        id: oid(made.id),
+        branch: made.branch,
+        parent: made.parent,
+        checkpoint: oid(made.selected.checkpoint.entry.id),
+        session: made.selected.session.map(|session| session.to_string()),
+    };
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
+    if context.ui.options().quiet == 0 {
+        context.ui.data(view.text());
+    }
+    Ok(())
 }
 
 #[cfg(test)]

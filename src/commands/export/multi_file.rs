@@ -17,7 +17,7 @@ use crate::{
 
 /// Refuses a place for a directory before anything is read.
 pub(super) fn room(args: &Args, context: &Context) -> Result<(), CommandError> {
-    let name = args.format.0.name;
+    let name = args.format().name;
     let Some(path) = args.output.as_deref().filter(|path| path.as_os_str() != "-") else {
         let message = format!("'--format {name}' writes several files");
         return Err(CommandError::new(FailureKind::Usage, message).hint("name a directory for them: -o DIR"));
@@ -73,7 +73,7 @@ pub(super) fn write(
         _ => os::publish_directory(&full, files),
     };
     put.map_err(|error| failed(&error))?;
-    omissions::report_omissions(left_out, args.format.0.name, context);
+    omissions::report_omissions(left_out, args.format().name, context);
     let mut receipt = receipt(args, exported, left_out);
     receipt.file = Some(path.display().to_string());
     receipt.files = Some(files.iter().map(|(name, _)| name.as_str()).collect());

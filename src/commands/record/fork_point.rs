@@ -1,5 +1,7 @@
 //! `fork-point`: a decision with options, each of which a fork may explore.
 
+use std::path::PathBuf;
+
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 use serde_json::{Map, Value, json};
 
@@ -8,8 +10,9 @@ use crate::{
     commands::{
         Context,
         error::{CommandError, FailureKind as Failure},
+        opening::IdentityArgs,
     },
-    model::item::id_of,
+    model::{item::id_of, name::ShortName},
     ops::{fork, items, select::distance},
     render::{draft::DraftDetail, slot::Slot, text::TextLine},
 };
@@ -24,7 +27,7 @@ Examples:
       --option nom:'combinators' --pros 'no build step' --cons 'slow to compile' \\
       --option winnow:'its successor' --files src/parser.rs
     git checkpoint save -m 'two ways to go'
-    git checkpoint fork @ --option winnow
+    git checkpoint fork-point explore 1
     git checkpoint fork-point decide 1 winnow --reason 'errors are clearer'")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
@@ -37,6 +40,8 @@ enum ForkPointAction {
     Add(ForkPointAddArgs),
     /// Note which option was chosen
     Decide(DecideArgs),
+    /// Fork each of its options into a working tree of its own
+    Explore(ExploreArgs),
     /// It is open again
     Reopen(ItemArgs),
     /// Show them with their options, and the sessions that explore these
@@ -72,6 +77,21 @@ struct DecideArgs {
     /// Why
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
+    #[command(flatten)]
+    whose: SessionArg,
+}
+
+#[derive(Debug, clap::Args)]
+struct ExploreArgs {
+    /// Its id, its number, or what it says
+    #[arg(id = "item", value_name = "ITEM")]
+    point: String,
+    /// The directory for the working trees, one each, called after the session and the option
+    #[arg(long, value_name = "DIR", default_value = "..", value_hint = clap::ValueHint::DirPath)]
+    directory: PathBuf,
+    /// Show what would be done
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     #[command(flatten)]
     whose: SessionArg,
 }
@@ -184,7 +204,41 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             super::add(context, &args.whose, &args.given, kind, args.title, fields, &[])
         }
         Some(ForkPointAction::Decide(args)) => decide(context, args),
+        Some(ForkPointAction::Explore(args)) => explore(context, args),
     }
+}
+
+/// Forks every option that no session explores yet.
+fn explore(context: &mut Context, args: ExploreArgs) -> Result<(), CommandError> {
+    let kind = super::kind("fork-point");
+    let opened = args.whose.open(context)?;
+    let now = items::now(&opened.scene())?;
+    let point = now.find(kind, &args.point)?;
+    let explored = fork::explored(&opened.scene())?;
+    let options = point["options"].as_array().cloned().unwrap_or_default();
+    let keys = options.iter().filter_map(|option| option["key"].as_str());
+    let is_new = |key: &&str| {
+        let known = |fork: &fork::ForkPointSession| fork.point == id_of(&point) && fork.option == **key;
+        !explored.iter().any(known)
+    };
+    let new: Vec<&str> = keys.filter(is_new).collect();
+    if new.is_empty() {
+        return Err(CommandError::new(
+            Failure::NotFound,
+            format!(
+                "fork point '{}' has no option that is not explored yet",
+                kind.text_of(&point)
+            ),
+        )
+        .hint("see which sessions explore them: git checkpoint fork-point list"));
+    }
+    let directory = |key: &str| args.directory.join(format!("{}-{}", now.session, ShortName::like(key)));
+    let forks = new.iter().map(|key| ((*key).to_owned(), directory(key))).collect();
+    let whom = IdentityArgs {
+        session: Some(now.session.clone()),
+        agent: None,
+    };
+    crate::commands::fork::run(crate::commands::fork::Args::explore(forks, args.dry_run, whom), context)
 }
 
 fn decide(context: &mut Context, args: DecideArgs) -> Result<(), CommandError> {

@@ -4,7 +4,9 @@
 //! the very snapshot commit. The source stays as it is.
 
 mod carried;
+pub mod list;
 mod places;
+mod setup;
 
 use std::path::PathBuf;
 
@@ -102,6 +104,8 @@ pub struct ForkWorktree {
     pub not_copied: Vec<(RepoPath, String)>,
     /// Result of the user's own post-checkout hook; `None` without one.
     pub hook: Option<HookRun>,
+    /// Result of the command of `checkpoint.forkSetup`; `None` without one.
+    pub setup: Option<HookRun>,
 }
 
 /// A hook that was run.
@@ -256,6 +260,12 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
         }
     }
     start::merge_packs(scene);
+    // Last and without a lock: the command may take long, call this program, or be interrupted; the forks are complete.
+    if let Some(command) = &scene.settings.fork_setup {
+        for made in made.iter_mut().filter_map(|forked| forked.worktree.as_mut()) {
+            made.setup = Some(setup::run(command, &made.path));
+        }
+    }
     Ok(Forks { made, aftermath })
 }
 

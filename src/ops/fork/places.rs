@@ -116,6 +116,7 @@ pub(super) fn work_tree(
         copied: carried.copied,
         not_copied: carried.failed,
         hook,
+        setup: None,
     })
 }
 

@@ -6,7 +6,7 @@ use super::{
         apply::{Base, MergeRun, Sides},
         compose::CurrentSnapshot,
         plan_runner::{self, AppliedPlan, PathScope, PlanJob, PlanJournal},
-        refuse,
+        refuse, rerere,
         restore::{self, ProgressCallback, RecordFate, RestoreOutcome, RestoreSource, short},
         session_choice,
         target_state::{TargetState, UnstagedChanges},
@@ -175,7 +175,11 @@ pub(super) fn run(
     out.without_files = without.filter(|_| how.files.is_none());
     let mut brought = None;
     if without.is_none() {
-        let (plan, conflicts) = merge_files(scene, sides, how, interrupted, progress)?;
+        let (mut plan, conflicts) = merge_files(scene, sides, how, interrupted, progress)?;
+        if plan.is_done() && !how.dry_run {
+            let paths: Vec<_> = conflicts.iter().map(|(path, _)| path.clone()).collect();
+            rerere::run(scene, &mut plan, &paths)?;
+        }
         out.file_conflicts = conflicts;
         brought = Some(plan);
     }

@@ -10,6 +10,8 @@ use crate::serve::{CommandFailure, CommandLine};
 
 /// How many sessions a list has unless the caller says otherwise.
 const SESSIONS: usize = 50;
+/// How many matches a search has unless the caller says otherwise.
+const MATCHES: u64 = 50;
 /// How many characters a patch has unless the caller says otherwise.
 const PATCH: usize = 20_000;
 
@@ -152,14 +154,38 @@ fn is_file_of(text: &str) -> bool {
 pub(super) const SEARCH: Tool = Tool {
     name: "checkpoint_search",
     title: "Search sessions",
-    description: "Find the sessions whose name or summary holds a text, latest first.",
+    description: "Search the text of all sessions: records, chats, steps, logs and, where asked for, the saved files. Each \
+                  match has its session, checkpoint and line; sessions come latest first.",
     read_only: true,
     destructive: false,
     idempotent: true,
     input: input::<SearchArguments>,
-    output: || published("list"),
+    output: || published("search"),
     call: search,
 };
+
+/// A part of a checkpoint that is searched.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum SearchPart {
+    Record,
+    Chat,
+    Steps,
+    Log,
+    Files,
+}
+
+impl SearchPart {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Record => "record",
+            Self::Chat => "chat",
+            Self::Steps => "steps",
+            Self::Log => "log",
+            Self::Files => "files",
+        }
+    }
+}
 
 /// Arguments of `checkpoint_search`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -167,11 +193,35 @@ pub(super) const SEARCH: Tool = Tool {
 struct SearchArguments {
     /// The text to find.
     query: String,
+    /// Whether the query is an extended regular expression; a fixed text by default.
+    regexp: Option<bool>,
+    /// Whether case matters; it does not by default.
+    match_case: Option<bool>,
+    /// Parts to search; all but files by default.
+    #[serde(default)]
+    parts: Vec<SearchPart>,
+    /// Only this session.
+    session: Option<String>,
+    /// Only checkpoints saved at or after this date, such as '2 days ago'.
+    since: Option<String>,
+    /// The most matches; 50 by default.
+    limit: Option<u64>,
 }
 
 fn search(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFailure> {
     let given: SearchArguments = arguments(given)?;
-    call.result(&CommandLine::new("list").option("grep", Some(&given.query)))
+    let regexp = given.regexp == Some(true);
+    let parts: Vec<&str> = given.parts.iter().map(|part| part.word()).collect();
+    let line = CommandLine::new("search")
+        .option("max-count", Some(given.limit.unwrap_or(MATCHES)))
+        .flag("fixed-strings", !regexp)
+        .flag("extended-regexp", regexp)
+        .flag("ignore-case", given.match_case != Some(true))
+        .option("in", (!parts.is_empty()).then(|| parts.join(",")))
+        .option("session", given.session.as_ref())
+        .option("since", given.since.as_ref())
+        .operands([&given.query]);
+    call.result(&line)
 }
 
 pub(super) const DIFF: Tool = Tool {

@@ -98,6 +98,16 @@ fn arguments_become_words_that_cannot_be_options() {
             json!({"text": "-a", "remotes": true}),
             "list --grep=-a --all",
         ),
+        (
+            "checkpoint_search",
+            json!({"query": "--all", "parts": ["chat", "files"], "limit": 3}),
+            "search --max-count=3 --fixed-strings --ignore-case --in=chat,files -- --all",
+        ),
+        (
+            "checkpoint_search",
+            json!({"query": "a|b", "regexp": true, "match_case": true}),
+            "search --max-count=50 --extended-regexp -- a|b",
+        ),
         ("checkpoint_show", json!({"checkpoint": "auth~1"}), "show auth~1"),
         (
             "checkpoint_diff",
@@ -177,6 +187,7 @@ fn wrong_arguments_run_nothing() {
         ("checkpoint_show", json!({"checkpoint": "@:README.md"})),
         ("checkpoint_show", json!({"checkpoint": "--raw"})),
         ("checkpoint_search", json!({})),
+        ("checkpoint_search", json!({"query": "x", "parts": ["everything"]})),
         ("checkpoint_diff", json!({"new": "b"})),
         ("checkpoint_diff", json!({"old": "--ext-diff"})),
         ("checkpoint_restore", json!({"checkpoint": "--abort"})),

@@ -44,6 +44,8 @@ pub struct Settings {
     /// Files that each save rewrites, as `<format>:<path>`.
     pub export_to: Vec<String>,
     pub fork_copy: Vec<String>,
+    /// A shell command that runs in the new working tree of each fork.
+    pub fork_setup: Option<String>,
     pub interrupted_after: Duration,
     pub keep_completed: Option<bool>,
     pub keep_failed: Option<bool>,
@@ -121,6 +123,7 @@ impl Settings {
             exclude: found.list("exclude")?,
             export_to: found.list("exportTo")?,
             fork_copy: found.list("forkCopy")?,
+            fork_setup: Some(found.last("forkSetup", text)?).filter(|command| !command.is_empty()),
             interrupted_after: found.last("interruptedAfter", |value, _| span(value))?,
             keep_completed: kept(&found.last("keepCompleted", word)?),
             keep_failed: kept(&found.last("keepFailed", word)?),

@@ -113,6 +113,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "ignored files that a fork's working tree takes along, as patterns of .gitignore; also '.worktreeinclude'",
     },
     Setting {
+        name: "forkSetup",
+        kind: SettingKind::Text,
+        default: "",
+        doc: "a shell command that runs in the new work tree of each fork, such as 'npm ci'",
+    },
+    Setting {
         name: "graph",
         kind: SettingKind::Word(&["auto", "ascii", "unicode"]),
         default: "auto",

@@ -187,6 +187,10 @@ iteration next
 iteration
 fork-point add 'Which parser?' --option nom:combinators --option winnow:successor
 fork-point list
+? fork-point explore 1 --dry-run
+fork --list
+? fork --remove try
+export --commit exported
 fork-point decide 1 nom --reason fast
 fork-point reopen 1
 fork-point remove 1

@@ -20,6 +20,7 @@ mod drafts;
 #[cfg(target_os = "linux")]
 mod elsewhere;
 mod everything;
+mod explore;
 mod export_to;
 mod feature;
 #[cfg(target_os = "linux")]

@@ -201,7 +201,19 @@ fn every_tool_answers_as_its_schema_says_in_both_eras() {
         held(&mut client, "checkpoint_save", json!({"session": "auth"}));
         let list = held(&mut client, "checkpoint_list", json!({}));
         assert_eq!(list["sessions"][0]["session"], "auth");
-        held(&mut client, "checkpoint_search", json!({"query": "parser"}));
+        let search = held(&mut client, "checkpoint_search", json!({"query": "PARSER"}));
+        assert_eq!(search["matches"][0]["session"], "auth", "{search}");
+        let files = json!({"query": "^chan+ged$", "regexp": true, "parts": ["files"], "session": "auth"});
+        let search = held(&mut client, "checkpoint_search", files);
+        assert_eq!(search["matches"][0]["path"], "README.md", "{search}");
+        let search = held(&mut client, "checkpoint_search", json!({"query": "parser", "limit": 0}));
+        assert_eq!(search["matches"], json!([]), "{search}");
+        let search = held(
+            &mut client,
+            "checkpoint_search",
+            json!({"query": "PARSER", "match_case": true}),
+        );
+        assert_eq!(search["matches"], json!([]), "{search}");
         let shown = held(&mut client, "checkpoint_show", json!({"checkpoint": "auth~1"}));
         assert_eq!(shown["id"], first["id"]);
         let resumed = held(

@@ -1,0 +1,65 @@
+//! `fork --list` and `fork --remove`: the forks of a repository and their working trees.
+
+use super::{
+    Context,
+    error::CommandError,
+    opening::{self, IdentityArgs},
+};
+use crate::{
+    model::{name::ShortName, path::RepoPath},
+    ops::fork::list as forks,
+    render::{
+        forks::{ForkRemovalView, ForkListRow, ForksView},
+        text::TextLine,
+    },
+    store::checkpoint::oid,
+};
+
+/// Lists the forks.
+pub(super) fn list(context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let forks = forks::all(&opened.scene())?;
+    let row = |fork: &forks::ForkSummary| ForkListRow {
+        session: fork.session.to_string(),
+        source: fork.source.to_string(),
+        option: fork.option.clone(),
+        status: fork.status.word(),
+        id: oid(fork.id),
+        subject: fork.subject.clone(),
+        checkpoints: fork.checkpoints,
+        changed: fork.changed.iter().map(RepoPath::quoted).collect(),
+        worktree: fork.worktree.as_ref().map(|path| path.display().to_string()),
+    };
+    let view = ForksView {
+        schema: "git-checkpoint.forks/1",
+        forks: forks.iter().map(row).collect(),
+    };
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
+    if view.forks.is_empty() {
+        context.ui.status(TextLine::plain("there are no forks"));
+    } else {
+        context.ui.data(view.text(context.ui.table_width()));
+    }
+    Ok(())
+}
+
+/// Removes the working tree of a fork.
+pub(super) fn remove(name: &ShortName, force: bool, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let removed = forks::remove_worktree(&opened.scene(), name, force)?;
+    let view = ForkRemovalView {
+        schema: "git-checkpoint.fork-removed/1",
+        session: removed.session.to_string(),
+        path: removed.path.display().to_string(),
+        saved: oid(removed.saved),
+    };
+    if context.ui.options().json {
+        return context.ui.json(&view);
+    }
+    if context.ui.options().quiet == 0 {
+        context.ui.data(view.text());
+    }
+    Ok(())
+}

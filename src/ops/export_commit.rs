@@ -1,0 +1,95 @@
+//! `export --commit`: the files of a checkpoint as a plain commit on a branch.
+//!
+//! The commit has one parent, the commit that the checkpoint was saved at, so it can be reviewed and pushed like any other.
+//! A branch that is checked out, or that points to another commit, is refused: no work on a branch is moved or reverted.
+
+use super::{
+    Error, Scene,
+    restore::short,
+    select::{self, SelectedCheckpoint},
+};
+use crate::{
+    model::{id::Oid, selector::Selector},
+    store::{
+        self, ObjectId,
+        checkpoint::{object_id, oid},
+        refs,
+    },
+};
+
+/// A commit that was made of a checkpoint.
+#[derive(Debug)]
+pub struct CheckpointCommit {
+    /// The commit.
+    pub id: ObjectId,
+    /// The branch.
+    pub branch: String,
+    /// The commit before it; `None` on an unborn branch.
+    pub parent: Option<Oid>,
+    /// The checkpoint.
+    pub selected: SelectedCheckpoint,
+}
+
+/// Makes the commit and the branch. A branch that points to the checkpoint's commit is advanced.
+pub fn commit(
+    scene: &Scene<'_>,
+    selector: &Selector,
+    branch: &str,
+    message: Option<&str>,
+) -> Result<CheckpointCommit, Error> {
+    let selected = select::checkpoint(scene, selector)?;
+    let document = &selected.checkpoint.document;
+    let Some(snapshot) = &document.snapshot else {
+        return Err(Error::NoFiles {
+            subject: short(selected.checkpoint.entry.id),
+        });
+    };
+    let taken = |what: String| Err(Error::PathTaken { what });
+    let git = || store::git(scene.repo);
+    let failed = |error| Error::from(store::Error::from(error));
+    let is_name = git().args(["check-ref-format", "--branch"]).arg(branch).run().is_ok();
+    if !is_name || branch.starts_with('-') {
+        return taken(format!("'{}' is no name for a branch", branch.escape_debug()));
+    }
+    let full = format!("refs/heads/{branch}");
+    let list = git().args(["worktree", "list", "--porcelain"]).text().map_err(failed)?;
+    if list.lines().any(|line| line.strip_prefix("branch ") == Some(&full)) {
+        return taken(format!("branch '{branch}' is checked out; name another one"));
+    }
+    let before = refs::read(scene.repo, &full)?;
+    let head = document.git.head.as_ref().map(object_id);
+    if let Some(before) = before.filter(|before| Some(*before) != head) {
+        return taken(format!(
+            "branch '{branch}' is at {}, not at the commit that the checkpoint was saved at; name another one",
+            short(before)
+        ));
+    }
+    let own = selected.checkpoint.entry.subject.clone();
+    let text = message.map_or(own, str::to_owned);
+    let mut child = git().args(["commit-tree", "-F", "-", snapshot.tree.as_str()]);
+    if let Some(head) = &document.git.head {
+        child = child.args(["-p", head.as_str()]);
+    }
+    let id = child.input(format!("{}\n", text.trim_end())).text().map_err(failed)?;
+    let id = ObjectId::from_hex(id.trim().as_bytes()).map_err(|_| Error::ConcurrentModification)?;
+    let null = ObjectId::null(scene.repo.object_hash());
+    let old = before.unwrap_or(null).to_string();
+    git()
+        .args([
+            "update-ref",
+            "--create-reflog",
+            "-m",
+            "checkpoint: export",
+            &full,
+            &id.to_string(),
+            &old,
+        ])
+        .run()
+        .map_err(failed)?;
+    Ok(CheckpointCommit {
+        id,
+        branch: branch.to_owned(),
+        parent: head.map(oid),
+        selected,
+    })
+}

@@ -1,0 +1,193 @@
+//! The forks of a repository with their working trees and changes, and the removal of a working tree after everything in it
+//! is saved.
+
+use std::{collections::HashMap, path::PathBuf};
+
+use super::super::{
+    Error, Scene,
+    receipt::CheckpointOutcome,
+    restore, save,
+    save::{OverClaim, SaveRequest},
+    session_choice, verify,
+};
+use crate::{
+    model::{
+        document::{CheckpointKind, SessionStatus},
+        name::ShortName,
+        path::RepoPath,
+    },
+    os,
+    store::{
+        self, ObjectId,
+        checkpoint::{self, object_id, oid},
+        current, session,
+        tree::{self, Renames},
+    },
+};
+
+/// A session that was forked from another one.
+#[derive(Debug)]
+pub struct ForkSummary {
+    /// Its name.
+    pub session: ShortName,
+    /// The session it was forked from, by its name at that time.
+    pub source: ShortName,
+    /// The option of a fork point that it explores.
+    pub option: Option<String>,
+    /// Its status.
+    pub status: SessionStatus,
+    /// Its latest checkpoint.
+    pub id: ObjectId,
+    /// Its subject.
+    pub subject: String,
+    /// Number of checkpoints since the fork.
+    pub checkpoints: usize,
+    /// Files that it changed since the fork.
+    pub changed: Vec<RepoPath>,
+    /// The working tree whose current session it is.
+    pub worktree: Option<PathBuf>,
+}
+
+/// Every fork, by name. Damaged sessions are passed over: `verify` reports them.
+pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkSummary>, Error> {
+    let places = places(scene);
+    let mut out = Vec::new();
+    for found in session::all(scene.repo)? {
+        let (Ok(name), Ok(tip)) = (ShortName::new(found.name), found.tip) else {
+            continue;
+        };
+        let Ok(tip) = checkpoint::load(scene.repo, tip.id) else {
+            continue;
+        };
+        let Some(from) = tip.document.session.forked_from.clone() else {
+            continue;
+        };
+        let chain: Vec<_> = session::chain(scene.repo, tip.entry.id).map_while(Result::ok).collect();
+        let first = chain
+            .last()
+            .and_then(|first| checkpoint::load(scene.repo, first.id).ok());
+        let files = |checkpoint: &checkpoint::Checkpoint| {
+            let snapshot = checkpoint.document.snapshot.as_ref();
+            snapshot.map(|snapshot| object_id(&snapshot.tree))
+        };
+        let changed = match (first.as_ref().and_then(files), files(&tip)) {
+            (Some(old), Some(new)) => tree::diff(scene.repo, Some(old), Some(new), Renames::Exact)?,
+            _ => Vec::new(),
+        };
+        out.push(ForkSummary {
+            source: from.session,
+            option: from.option,
+            status: tip.document.session.status,
+            id: tip.entry.id,
+            subject: tip.entry.subject.clone(),
+            checkpoints: chain.len().saturating_sub(1),
+            changed: changed.into_iter().map(|change| change.path).collect(),
+            worktree: places.get(&tip.document.session.id).cloned(),
+            session: name,
+        });
+    }
+    out.sort_by(|a, b| a.session.cmp(&b.session));
+    Ok(out)
+}
+
+/// The working tree of each session that is current in one, by identity.
+fn places(scene: &Scene<'_>) -> HashMap<String, PathBuf> {
+    let mut out = HashMap::new();
+    for id in store::worktree_ids(scene.repo) {
+        let Some(path) = store::worktree_path(scene.repo, &id) else {
+            continue;
+        };
+        let current = store::open_beside(&path)
+            .ok()
+            .and_then(|repo| current::read(&repo).ok()?.session);
+        if let Some(current) = current {
+            out.insert(current.id, path);
+        }
+    }
+    out
+}
+
+/// Removal of a fork's working tree.
+#[derive(Debug)]
+pub struct WorktreeRemoval {
+    /// Its directory.
+    pub path: PathBuf,
+    /// The session.
+    pub session: ShortName,
+    /// The checkpoint that holds what was in it.
+    pub saved: ObjectId,
+}
+
+/// Saves what is in the working tree of a fork and removes it; session and branch stay. Refuses if there are files that no
+/// checkpoint holds, unless `force` is set.
+pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Result<WorktreeRemoval, Error> {
+    let chosen = session_choice::named(scene, name)?.ok_or_else(|| session_choice::absent(scene, name))?;
+    let id = &chosen.tip.document.session.id;
+    let none = || Error::PathTaken {
+        what: format!("session '{name}' has no working tree of its own"),
+    };
+    let path = places(scene).remove(id).ok_or_else(none)?;
+    let repo = store::open_beside(&path)?;
+    let is_linked = repo.git_dir() != repo.common_dir();
+    let here = store::work_tree(scene.repo)?;
+    if !is_linked || path.canonicalize().ok() == here.canonicalize().ok() {
+        return Err(none());
+    }
+    let there = Scene {
+        repo: &repo,
+        session: Some(name),
+        index: None,
+        ..*scene
+    };
+    if let Some(operation) = restore::interrupted(&there)? {
+        return Err(Error::Interrupted { operation });
+    }
+    let request = SaveRequest {
+        status: chosen.tip.document.session.status,
+        trigger: Some("before-removal".to_owned()),
+        summary: Some("before its working tree was removed".to_owned()),
+        start: false,
+        claim: if force { OverClaim::Forced } else { OverClaim::Automatic },
+        ..SaveRequest::new(CheckpointKind::Event)
+    };
+    let outcome = save::save(&there, request)?;
+    let (CheckpointOutcome::Saved(receipt)
+    | CheckpointOutcome::Unchanged(receipt)
+    | CheckpointOutcome::Planned(receipt)) = outcome;
+    let saved = receipt.id.ok_or(Error::ConcurrentModification)?;
+    if !verify::is_intact(scene, saved) {
+        return Err(Error::Unproved { id: oid(saved) });
+    }
+    let mut lost: Vec<RepoPath> = receipt.skipped.into_iter().map(|skipped| skipped.path).collect();
+    lost.extend(ignored(&there, &path, here)?);
+    lost.sort();
+    lost.dedup();
+    if !lost.is_empty() && !force {
+        return Err(Error::NotAllSaved { paths: lost });
+    }
+    let git = store::git(scene.repo)
+        .args(["worktree", "remove", "--force", "--"])
+        .arg(&path);
+    git.run().map_err(store::Error::from)?;
+    Ok(WorktreeRemoval {
+        path,
+        session: name.clone(),
+        saved,
+    })
+}
+
+/// Ignored files that differ from those of this working tree: `checkpoint.forkCopy` copied the others from here.
+fn ignored(there: &Scene<'_>, path: &std::path::Path, here: &std::path::Path) -> Result<Vec<RepoPath>, Error> {
+    let output = store::git(there.repo)
+        .args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"])
+        .run()
+        .map_err(store::Error::from)?;
+    let paths = output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    let is_other = |relative: &&[u8]| {
+        let name = os::os_string(relative);
+        let read = |root: &std::path::Path| std::fs::read(root.join(&name)).ok();
+        let own = read(path);
+        own.is_none() || own != read(here)
+    };
+    Ok(paths.filter(is_other).map(RepoPath::from).collect())
+}

@@ -1,0 +1,52 @@
+//! The command of `checkpoint.forkSetup`, which prepares the working tree of a fork.
+
+use std::{ffi::OsString, path::Path};
+
+use super::HookRun;
+use crate::{
+    git::OF_ONE_REPOSITORY,
+    os::{
+        self,
+        child::{self, ChildEnd, ChildJob},
+    },
+};
+
+/// The most bytes of output that are kept; the end shows how the command went.
+const OUTPUT: usize = 64 << 10;
+
+/// Runs the command in a working tree. A command that cannot be run has the exit code that a shell gives it.
+pub(super) fn run(command: &str, path: &Path) -> HookRun {
+    let argv = ["sh", "-c", command].map(OsString::from);
+    let job = ChildJob {
+        argv: &argv,
+        directory: path,
+        timeout: None,
+        foreground: false,
+        without: OF_ONE_REPOSITORY,
+        is_guarded: true,
+    };
+    let mut output = Vec::new();
+    let ended = child::run(&job, &mut |_, piece| {
+        output.extend_from_slice(piece);
+        if output.len() > 2 * OUTPUT {
+            output.drain(..output.len() - OUTPUT);
+        }
+        true
+    });
+    let code = match ended {
+        Ok((ChildEnd::Exited(code), _)) => code,
+        Ok((ChildEnd::Signal(signal), _)) => 128 + signal,
+        Ok((ChildEnd::TimedOut, _)) => 124,
+        Ok((ChildEnd::NotFound, _)) => 127,
+        Ok((ChildEnd::NotExecutable, _)) => 126,
+        Err(error) => {
+            output.extend_from_slice(os::reason(&error).as_bytes());
+            126
+        }
+    };
+    let start = output.len().saturating_sub(OUTPUT);
+    HookRun {
+        code,
+        output: String::from_utf8_lossy(&output[start..]).into_owned(),
+    }
+}

@@ -1,0 +1,52 @@
+//! Earlier resolutions of the same conflict, where the user has `rerere` on.
+
+use super::{Error, Scene, plan_runner::AppliedPlan};
+use crate::{
+    model::path::RepoPath,
+    os,
+    store::{self, undo},
+    worktree::restore,
+};
+
+/// Lets git put recorded resolutions into the files in conflict, and remember the conflicts for later. What it writes is part
+/// of the operation: undo takes it back as well.
+pub(super) fn run(scene: &Scene<'_>, brought: &mut AppliedPlan, conflicts: &[RepoPath]) -> Result<(), Error> {
+    if conflicts.is_empty() || !is_on(scene) {
+        return Ok(());
+    }
+    // A conflict that git cannot take note of is resolved by hand, as without it.
+    let Ok(output) = store::git(scene.repo).arg("rerere").accept(0..=255).run() else {
+        return Ok(());
+    };
+    let said = [String::from_utf8_lossy(&output.stdout).as_ref(), &output.stderr].concat();
+    for line in said.lines() {
+        if line.starts_with("Resolved ") || line.starts_with("Staged ") {
+            os::notices::say(&format!("rerere: {}", line.escape_debug()));
+        }
+    }
+    let paths = conflicts.to_vec();
+    let states = restore::states(scene.repo, &paths)?;
+    for (path, state) in paths.into_iter().zip(states) {
+        let known = brought.changes.iter_mut().find(|(changed, _)| *changed == path);
+        if let (Some((_, known)), Some(state)) = (known, state) {
+            *known = state;
+        }
+    }
+    if let Some(safety) = brought.safety {
+        undo::write_changes(scene.repo, safety.n, &brought.changes)?;
+    }
+    Ok(())
+}
+
+/// As git decides it: by the setting, else by whether there is anything recorded.
+fn is_on(scene: &Scene<'_>) -> bool {
+    let setting = store::git(scene.repo)
+        .args(["config", "--type=bool", "--get", "rerere.enabled"])
+        .accept([1])
+        .text()
+        .unwrap_or_default();
+    match setting.as_str() {
+        "" => scene.repo.common_dir().join("rr-cache").is_dir(),
+        word => word == "true",
+    }
+}

@@ -1,0 +1,104 @@
+//! Output of `fork --list` and `fork --remove`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    count::CountedNoun,
+    slot::Slot,
+    table::{TableColumn, TextTable},
+    text::{Text, TextLine},
+};
+use crate::model::id::Oid;
+
+/// The forks of a repository; its JSON is `git-checkpoint.forks/1`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Forks, their working trees and what each changed", extend("x-lines" = "forks"))]
+pub struct ForksView {
+    /// `git-checkpoint.forks/1`.
+    #[schemars(extend("const" = "git-checkpoint.forks/1"))]
+    pub schema: &'static str,
+    /// Each fork, by name.
+    pub forks: Vec<ForkListRow>,
+}
+
+/// A fork.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ForkListRow {
+    /// The session.
+    pub session: String,
+    /// The session it was forked from, by its name at the time of the fork.
+    pub source: String,
+    /// The option of a fork point that it explores.
+    pub option: Option<String>,
+    /// `active`, `paused`, `completed` or `failed`.
+    pub status: &'static str,
+    /// Its latest checkpoint.
+    pub id: Oid,
+    /// Its subject.
+    pub subject: String,
+    /// Number of checkpoints since the fork.
+    pub checkpoints: usize,
+    /// Files that it changed since the fork, C-quoted where they must be.
+    pub changed: Vec<String>,
+    /// The working tree in which it is the current session.
+    pub worktree: Option<String>,
+}
+
+impl ForksView {
+    /// A table.
+    pub fn text(&self, width: usize) -> Text {
+        let mut table = TextTable::new([
+            TableColumn::left("SESSION"),
+            TableColumn::left("FROM"),
+            TableColumn::left("STATUS"),
+            TableColumn::left("CHANGED"),
+            TableColumn::left("WORKING TREE"),
+            TableColumn::left("LATEST").flexible(16),
+        ]);
+        for fork in &self.forks {
+            let from = match &fork.option {
+                Some(option) => format!("{}, {option}", fork.source),
+                None => fork.source.clone(),
+            };
+            table.row([
+                TextLine::new().with(Slot::Session, &fork.session),
+                TextLine::plain(from),
+                TextLine::plain(fork.status),
+                TextLine::plain(CountedNoun::new(fork.changed.len(), "file").to_string()),
+                TextLine::new().with(Slot::Path, fork.worktree.as_deref().unwrap_or("none")),
+                TextLine::plain(&fork.subject),
+            ]);
+        }
+        table.render(width)
+    }
+}
+
+/// A working tree that was removed; its JSON is `git-checkpoint.fork-removed/1`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "A fork's working tree that was removed")]
+pub struct ForkRemovalView {
+    /// `git-checkpoint.fork-removed/1`.
+    #[schemars(extend("const" = "git-checkpoint.fork-removed/1"))]
+    pub schema: &'static str,
+    /// The session, which stays.
+    pub session: String,
+    /// The directory.
+    pub path: String,
+    /// The checkpoint that holds what was in it.
+    pub saved: Oid,
+}
+
+impl ForkRemovalView {
+    /// The receipt.
+    pub fn text(&self) -> TextLine {
+        let mut line = TextLine::new().with(Slot::Removed, "Removed");
+        line.push(Slot::Plain, " working tree ");
+        line.push(Slot::Path, &self.path);
+        line.push(Slot::Plain, " of ");
+        line.push(Slot::Session, &self.session);
+        line.push(Slot::Plain, ", saved as ");
+        line.push(Slot::Id, self.saved.short());
+        line
+    }
+}

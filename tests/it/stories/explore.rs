@@ -1,0 +1,131 @@
+//! Options explored in working trees that are ready to run, a checkpoint as a plain commit, and earlier resolutions.
+
+use crate::support::World;
+
+#[test]
+fn every_option_gets_a_working_tree_that_is_set_up() {
+    let world = World::with_commit();
+    world.file("app", "v0\n");
+    world.checkpoint(["start", "base"]).success();
+    world
+        .checkpoint([
+            "fork-point",
+            "add",
+            "Which?",
+            "--option",
+            "a:one",
+            "--option",
+            "b:other",
+        ])
+        .success();
+    world.checkpoint(["save", "-m", "two ways"]).success();
+    world
+        .git(["config", "checkpoint.forkSetup", "cp app built; echo said; exit 3"])
+        .success();
+    let planned = world.checkpoint(["fork-point", "explore", "1", "--dry-run", "--json"]);
+    assert_eq!(planned.success().stdout_json()["forks"].as_array().unwrap().len(), 2);
+    assert!(!world.path("../base-a").exists());
+    let made = world.checkpoint(["fork-point", "explore", "1", "--json"]);
+    made.success().stderr_has("checkpoint.forkSetup ended with 3");
+    let forks = made.stdout_json()["forks"].clone();
+    for (n, key) in ["a", "b"].into_iter().enumerate() {
+        assert_eq!(world.read(format!("../base-{key}/built")), b"v0\n");
+        let setup = &forks[n]["worktree"]["setup"];
+        assert_eq!((&setup["exit_status"], &setup["output"]), (&3.into(), &"said\n".into()));
+    }
+    world.checkpoint(["fork-point", "explore", "1"]).code(3);
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn a_checkpoint_becomes_a_plain_commit() {
+    let world = World::with_commit();
+    let head = world.git_line(["rev-parse", "HEAD"]);
+    world.file("new", "untracked\n");
+    world
+        .checkpoint(["save", "--session", "s", "-m", "half done"])
+        .success();
+    let made = world
+        .checkpoint(["export", "s", "--commit", "review", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(made["id"], world.git_line(["rev-parse", "review"]));
+    assert_eq!(world.git_line(["rev-parse", "review^@"]), head, "one parent");
+    assert_eq!(
+        world.git_line(["rev-parse", "review^{tree}"]),
+        world.git_line(["rev-parse", "checkpoints/s^2^{tree}"])
+    );
+    assert_eq!(world.git_line(["log", "-1", "--format=%s", "review"]), "half done");
+    assert_eq!(world.git_line(["rev-parse", "HEAD"]), head);
+    // A branch that is elsewhere or checked out stays.
+    let again = world.checkpoint(["export", "s", "--commit", "review"]);
+    assert!(!again.is_success());
+    again.stderr_has("not at the commit");
+    let branch = world.git_line(["symbolic-ref", "--short", "HEAD"]);
+    world
+        .checkpoint(["export", "s", "--commit", &branch])
+        .stderr_has("is checked out");
+    world.git(["fsck", "--strict"]).success();
+}
+
+#[test]
+fn earlier_resolutions_are_used_where_rerere_is_on() {
+    let world = World::with_commit();
+    world.git(["config", "rerere.enabled", "true"]).success();
+    world.file("f", "1\n2\n3\n");
+    world.git(["add", "f"]).success();
+    world.git(["commit", "-qm", "f"]).success();
+    world.file("f", "1\nthen\n3\n");
+    world.checkpoint(["save", "--session", "s", "-m", "then"]).success();
+    world.file("f", "1\nnow\n3\n");
+    world.git(["commit", "-qam", "now"]).success();
+    world.checkpoint(["apply", "s"]).code(1);
+    world.file("f", "1\nboth\n3\n");
+    world.git(["add", "f"]).success();
+    world.git(["rerere"]).success();
+    world.git(["commit", "-qm", "both"]).success();
+    world.git(["reset", "-q", "--hard", "HEAD^"]).success();
+    world.checkpoint(["apply", "s"]).code(1).stderr_has("Resolved 'f'");
+    assert_eq!(world.read("f"), b"1\nboth\n3\n");
+    assert_eq!(world.git_line(["diff", "--name-only", "--diff-filter=U"]), "f");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(world.read("f"), b"1\nnow\n3\n");
+}
+
+#[test]
+fn forks_are_listed_and_their_working_trees_removed() {
+    let world = World::with_commit();
+    world.file(".gitignore", "*.o\n");
+    world.checkpoint(["save", "--session", "base", "-m", "base"]).success();
+    world
+        .checkpoint(["fork", "base", "--name", "try", "--worktree", "../try"])
+        .success();
+    world.enter("try");
+    world.file("made", "by try\n");
+    world.checkpoint(["save", "-m", "tried"]).success();
+    world.file("more", "not saved\n");
+    world.file("built.o", "ignored\n");
+    world.enter("repo");
+    let listed = world.checkpoint(["fork", "--list", "--json"]).success().stdout_json();
+    let fork = &listed["forks"][0];
+    assert_eq!(
+        (&fork["session"], &fork["changed"], &fork["checkpoints"]),
+        (&"try".into(), &serde_json::json!(["made"]), &1.into())
+    );
+    assert!(fork["worktree"].as_str().unwrap().ends_with("/try"));
+    world.checkpoint(["fork", "--list"]).success().stdout_has("1 file");
+    world
+        .checkpoint(["fork", "--remove", "base"])
+        .stderr_has("no working tree of its own");
+    world
+        .checkpoint(["fork", "--remove", "try"])
+        .code(4)
+        .stderr_has("built.o");
+    assert!(world.path("../try/more").exists());
+    world.checkpoint(["fork", "--remove", "try", "--force"]).success();
+    assert!(!world.path("../try").exists());
+    assert_eq!(world.git_line(["show", "checkpoints/try^2:more"]), "not saved");
+    assert_eq!(world.git_line(["rev-parse", "--verify", "checkpoint/try"]).len(), 40);
+    assert!(world.checkpoint(["fork", "--list", "--json"]).success().stdout_json()["forks"][0]["worktree"].is_null());
+    world.checkpoint(["verify", "--all"]).success();
+}
