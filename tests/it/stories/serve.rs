@@ -205,7 +205,7 @@ fn every_tool_answers_as_its_schema_says_in_both_eras() {
         assert_eq!(search["matches"][0]["session"], "auth", "{search}");
         let files = json!({"query": "^chan+ged$", "regexp": true, "parts": ["files"], "session": "auth"});
         let search = held(&mut client, "checkpoint_search", files);
-        assert_eq!(search["matches"][0]["path"], "README.md", "{search}");
+        assert_eq!(search["matches"][0]["name"], "README.md", "{search}");
         let search = held(&mut client, "checkpoint_search", json!({"query": "parser", "limit": 0}));
         assert_eq!(search["matches"], json!([]), "{search}");
         let search = held(
