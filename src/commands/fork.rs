@@ -19,7 +19,7 @@ use crate::{
     ops::{
         agent::resumption,
         compare::{self, Comparison, SideChanges},
-        fork::{self, ForkOutcome, ForkPlan, ForkTarget, ForkWorktree},
+        fork::{self, ForkOutcome, ForkPlan, ForkTarget, ForkWorktree, unfinished},
     },
     render::{
         View as _,
@@ -55,14 +55,19 @@ Examples:
     git checkpoint fork @ --option nom --worktree ../nom --option winnow --worktree ../winnow
   See the forks, and remove a working tree that is no longer needed:
     git checkpoint fork --list
-    git checkpoint fork --remove try-winnow")]
+    git checkpoint fork --remove try-winnow
+  Complete one that was cut off:
+    git checkpoint fork --continue try-winnow")]
 pub(super) struct Args {
     /// The checkpoint
-    #[arg(value_name = "CHECKPOINT", required_unless_present_any = ["list", "remove"])]
+    #[arg(value_name = "CHECKPOINT", required_unless_present_any = ["list", "remove", "continued"])]
     selector: Option<String>,
     /// List the forks: status, working tree, and what each changed
     #[arg(short, long, conflicts_with_all = ["selector", "names", "options", "worktrees", "dry_run"])]
     list: bool,
+    /// Complete the working tree of a fork that was cut off
+    #[arg(long = "continue", value_name = "SESSION", conflicts_with_all = ["selector", "list", "remove", "names", "options", "worktrees", "dry_run"])]
+    continued: Option<ShortName>,
     /// Save what is in the working tree of this fork and remove it; session and branch stay
     #[arg(long, value_name = "SESSION", conflicts_with_all = ["selector", "list", "names", "options", "worktrees", "dry_run"])]
     remove: Option<ShortName>,
@@ -125,6 +130,7 @@ impl Args {
             selector: Some("@".to_owned()),
             list: false,
             remove: None,
+            continued: None,
             force: false,
             names: Vec::new(),
             options,
@@ -145,6 +151,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return fork_list::remove(name, args.force, context);
     }
     let opened = opening::open(context, &args.whom)?;
+    if let Some(name) = &args.continued {
+        let forked = with_progress(context, |progress| {
+            Ok(unfinished::finish(&opened.scene(), name, progress)?)
+        })?;
+        return report(context, &[forked], &[]);
+    }
+    fork_list::warn_unfinished(context, &opened);
     let count = [
         args.names.len(),
         args.options.len(),
@@ -190,6 +203,28 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             sessions.push(agent_session(context, &opened, forked, agent.as_deref())?);
         }
     }
+    report(context, &made, &sessions)?;
+    match made.as_slice() {
+        [
+            ForkOutcome {
+                worktree: Some(made), ..
+            },
+        ] => {
+            let path = made.path.display();
+            context
+                .ui
+                .hint("Fork", &format!("continue there: cd {path} && git checkpoint resume"));
+        }
+        _ => context
+            .ui
+            .hint("Fork", "compare forks later with: git checkpoint compare <one> <other>"),
+    }
+    Ok(())
+}
+
+/// Reports forks that were made.
+fn report(context: &mut Context, made: &[ForkOutcome], sessions: &[AgentSessionView]) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
     let current = store::current::read(opened.scene().repo).ok();
     let current = current.and_then(|current| current.session).map(|session| session.name);
     let agents = sessions.iter().map(Some).chain(std::iter::repeat(None));
@@ -266,21 +301,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             CommandError::new(FailureKind::Fatal, format!("the files in '{path}' are not complete"))
                 .hint(format!("finish it: git -C {path} checkpoint restore --continue")),
         );
-    }
-    match made.as_slice() {
-        [
-            ForkOutcome {
-                worktree: Some(made), ..
-            },
-        ] => {
-            let path = made.path.display();
-            context
-                .ui
-                .hint("Fork", &format!("continue there: cd {path} && git checkpoint resume"));
-        }
-        _ => context
-            .ui
-            .hint("Fork", "compare forks later with: git checkpoint compare <one> <other>"),
     }
     Ok(())
 }

@@ -3,11 +3,11 @@
 use super::{
     Context,
     error::CommandError,
-    opening::{self, IdentityArgs},
+    opening::{self, IdentityArgs, OpenedRepository},
 };
 use crate::{
     model::{name::ShortName, path::RepoPath},
-    ops::fork::list as forks,
+    ops::fork::{list as forks, unfinished},
     render::{
         forks::{ForkRemovalView, ForkListRow, ForksView},
         text::TextLine,
@@ -15,9 +15,20 @@ use crate::{
     store::checkpoint::oid,
 };
 
+/// Warns of forks that were cut off, and names the command that completes them.
+pub(super) fn warn_unfinished(context: &Context, opened: &OpenedRepository) {
+    for note in unfinished::all(&opened.scene()).unwrap_or_default() {
+        context.ui.warning(&format!(
+            "the working tree of fork '{0}' is not complete; finish it: git checkpoint fork --continue {0}",
+            note.session
+        ));
+    }
+}
+
 /// Lists the forks.
 pub(super) fn list(context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
+    warn_unfinished(context, &opened);
     let forks = forks::all(&opened.scene())?;
     let row = |fork: &forks::ForkSummary| ForkListRow {
         session: fork.session.to_string(),
@@ -31,7 +42,6 @@ pub(super) fn list(context: &mut Context) -> Result<(), CommandError> {
         worktree: fork.worktree.as_ref().map(|path| path.display().to_string()),
     };
     let view = ForksView {
-        schema: "git-checkpoint.forks/1",
         forks: forks.iter().map(row).collect(),
     };
     if context.ui.options().json {
@@ -50,7 +60,6 @@ pub(super) fn remove(name: &ShortName, force: bool, context: &mut Context) -> Re
     let opened = opening::open(context, &IdentityArgs::default())?;
     let removed = forks::remove_worktree(&opened.scene(), name, force)?;
     let view = ForkRemovalView {
-        schema: "git-checkpoint.fork-removed/1",
         session: removed.session.to_string(),
         path: removed.path.display().to_string(),
         saved: oid(removed.saved),

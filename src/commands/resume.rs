@@ -383,7 +383,7 @@ fn print(
     if let Some(words) = lists.ok().and_then(|lists| receipt::left_out(&lists.skipped)) {
         context.ui.warning(&format!("the checkpoint was saved without {words}"));
     }
-    if let Some(aside) = &resumed.put_aside {
+    if let Some(aside) = resumed.put_aside.as_ref().filter(|_| !args.way.is_any()) {
         context.ui.status(TextLine::plain(format!(
             "{} of {} {} put aside: git checkpoint resume --apply",
             CountedNoun::new(usize::try_from(aside.missing).unwrap_or(usize::MAX), "change"),

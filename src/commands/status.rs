@@ -92,6 +92,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         for line in views::submodule_lines(&status.facts) {
             context.ui.warning(&line);
         }
+        super::fork_list::warn_unfinished(context, &opened);
         for lock in crate::store::refs::left_locks(scene.repo) {
             context.ui.warning(&format!(
                 "'{}' is there: a command of git is at work, or was killed; then remove it",

@@ -7,7 +7,7 @@
 mod merge_run;
 mod resolution;
 
-pub(super) use merge_run::{Base, MergeRun, Sides};
+pub(super) use merge_run::{Base, MergeRun, OverlapRule, Sides};
 pub use resolution::{is_last, unmerged_paths};
 
 use std::cell::{Cell, RefCell};
@@ -20,7 +20,8 @@ use super::{
     parts::{self, ChosenPart, PartsChooser},
     pathspecs,
     plan_runner::{self, PathScope, PlanJob, PlanJournal},
-    put_aside, refuse, rerere,
+    put_aside::CheckpointPresence,
+    refuse, rerere,
     restore::{self, ProgressCallback, RecordFate, RestoreOutcome, RestoreSource, short},
     save,
     select::{self, SelectedCheckpoint},
@@ -174,13 +175,17 @@ fn common(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<Oid> {
 
 /// What becomes of lines that the checkpoint and the current files both changed. A checkpoint of the own chain may have been
 /// in the working tree before; what was edited since is not put back.
-fn overlap(scene: &Scene<'_>, note: &ApplyJournal, checkpoint: &Checkpoint) -> Result<Overlap, Error> {
-    Ok(if note.reverse || note.common.is_some() {
-        Overlap::Conflict
-    } else if put_aside::was_here(scene, checkpoint, note.resumed)? {
-        Overlap::Ours
-    } else {
-        Overlap::Contained
+fn overlap(scene: &Scene<'_>, note: &ApplyJournal, checkpoint: &Checkpoint) -> Result<OverlapRule, Error> {
+    if note.reverse || note.common.is_some() {
+        return Ok(OverlapRule::default());
+    }
+    Ok(match CheckpointPresence::of(scene, checkpoint)? {
+        CheckpointPresence::Brought(before) => OverlapRule {
+            overlap: Overlap::Ours,
+            before,
+        },
+        CheckpointPresence::Saved if note.resumed => Overlap::Ours.into(),
+        _ => Overlap::Contained.into(),
     })
 }
 

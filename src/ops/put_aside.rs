@@ -116,20 +116,42 @@ pub(in crate::ops) fn cleaned(
     Ok(out)
 }
 
-/// Whether all files of a checkpoint were in this working tree, and were not put aside since: brought back, or where that
-/// counts, saved here.
-pub(super) fn was_here(scene: &Scene<'_>, checkpoint: &Checkpoint, saved_counts: bool) -> Result<bool, Error> {
-    let list = undo::read(scene.repo)?;
-    let entries = list.entries().filter(|(_, in_force)| *in_force);
-    let is_about = |entry: &undo::UndoEntry| {
-        let files = entry.files.as_ref();
-        files.is_some_and(|files| files.digest == checkpoint.digest)
-    };
-    let last = entries.filter(|(entry, _)| is_about(entry)).last();
-    Ok(match last {
-        Some((entry, _)) => entry.operation != super::clean::OPERATION,
-        None => saved_counts && BroughtFiles::of(scene)?.has(checkpoint),
-    })
+/// Whether all files of a checkpoint were in this working tree, and were not put aside since.
+pub(super) enum CheckpointPresence {
+    /// They were not.
+    No,
+    /// They were saved here.
+    Saved,
+    /// They were brought back; before that, the files were those of this tree, where that is known.
+    Brought(Option<ObjectId>),
+}
+
+impl CheckpointPresence {
+    pub(super) fn of(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Self, Error> {
+        let list = undo::read(scene.repo)?;
+        let is_about = |entry: &undo::UndoEntry| {
+            let files = entry.files.as_ref();
+            files.is_some_and(|files| files.digest == checkpoint.digest)
+        };
+        let last = list
+            .entries()
+            .filter(|(entry, in_force)| *in_force && is_about(entry))
+            .last();
+        let Some((entry, _)) = last else {
+            let is_saved = BroughtFiles::of(scene)?.has(checkpoint);
+            return Ok(if is_saved { Self::Saved } else { Self::No });
+        };
+        if entry.operation == super::clean::OPERATION {
+            return Ok(Self::No);
+        }
+        let safety = entry.effects.iter().find_map(|effect| match effect {
+            undo::Effect::Files { before } => Some(object_id(before)),
+            _ => None,
+        });
+        let before = safety.and_then(|safety| checkpoint::load(scene.repo, safety).ok());
+        let snapshot = before.and_then(|before| before.document.snapshot);
+        Ok(Self::Brought(snapshot.map(|snapshot| object_id(&snapshot.tree))))
+    }
 }
 
 /// Checkpoints whose files are or were in this working tree.

@@ -21,7 +21,7 @@ pub(super) fn run(scene: &Scene<'_>, brought: &mut AppliedPlan, conflicts: &[Rep
     let said = [String::from_utf8_lossy(&output.stdout).as_ref(), &output.stderr].concat();
     for line in said.lines() {
         if line.starts_with("Resolved ") || line.starts_with("Staged ") {
-            os::notices::say(&format!("rerere: {}", line.escape_debug()));
+            os::notices::say(&format!("rerere: {line}"));
         }
     }
     let paths = conflicts.to_vec();

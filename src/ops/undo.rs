@@ -5,6 +5,7 @@
 
 mod last;
 mod left;
+mod moved;
 mod parted;
 
 use serde::{Deserialize, Serialize};
@@ -391,24 +392,6 @@ impl UndoRun<'_> {
         }
     }
 
-    /// Commands that help where a session is not where this action left it: `now` is where it is, `to` where it would go.
-    fn remedies(&self, session: &str, now: Option<&Oid>, to: Option<&Oid>) -> Vec<String> {
-        if now.is_none() {
-            return vec![format!("bring it back: git checkpoint undelete {session}")];
-        }
-        let mut out = vec![format!("see what was saved since: git checkpoint log {session}")];
-        if let Some(to) = to {
-            let to = to.short();
-            let has_files = files_before(self.entry).is_some();
-            let options = if has_files { "" } else { " --record-only" };
-            let what = if has_files { "the files" } else { "the record" };
-            out.push(format!(
-                "give {what} the state of before: git checkpoint restore {to}{options}"
-            ));
-        }
-        out
-    }
-
     /// The moves of refs: name, from, to.
     fn moves(&self) -> Vec<(&String, &Option<Oid>, &Option<Oid>)> {
         let mut out = Vec::new();
@@ -430,14 +413,7 @@ impl UndoRun<'_> {
                 continue;
             }
             if now != *from {
-                let session = name.strip_prefix("refs/checkpoints/");
-                let shown = session.map_or_else(|| name.clone(), |session| format!("session {session}"));
-                let why = match (&now, from) {
-                    (None, _) => format!("'{shown}' is missing"),
-                    (Some(_), None) => format!("'{shown}' exists again"),
-                    (Some(_), Some(_)) => format!("'{shown}' has moved on"),
-                };
-                let remedies = session.map_or_else(Vec::new, |name| self.remedies(name, now.as_ref(), to.as_ref()));
+                let (why, remedies) = moved::fault(self.entry, name, now.as_ref(), (from.as_ref(), to.as_ref()));
                 return Err(self.changed(why, remedies));
             }
             edits.push((name.clone(), from.clone(), to.clone()));

@@ -8,11 +8,9 @@ use crate::model::id::Oid;
 
 /// A commit that was made of a checkpoint; its JSON is `git-checkpoint.exported-commit/1`.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.exported-commit/1")]
 #[schemars(title = "A commit made of a checkpoint's files")]
 pub struct ExportedCommit {
-    /// `git-checkpoint.exported-commit/1`.
-    #[schemars(extend("const" = "git-checkpoint.exported-commit/1"))]
-    pub schema: &'static str,
     /// The commit.
     pub id: Oid,
     /// The branch that it is on.

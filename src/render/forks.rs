@@ -13,11 +13,9 @@ use crate::model::id::Oid;
 
 /// The forks of a repository; its JSON is `git-checkpoint.forks/1`.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.forks/1")]
 #[schemars(title = "Forks, their working trees and what each changed", extend("x-lines" = "forks"))]
 pub struct ForksView {
-    /// `git-checkpoint.forks/1`.
-    #[schemars(extend("const" = "git-checkpoint.forks/1"))]
-    pub schema: &'static str,
     /// Each fork, by name.
     pub forks: Vec<ForkListRow>,
 }
@@ -76,11 +74,9 @@ impl ForksView {
 
 /// A working tree that was removed; its JSON is `git-checkpoint.fork-removed/1`.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.fork-removed/1")]
 #[schemars(title = "A fork's working tree that was removed")]
 pub struct ForkRemovalView {
-    /// `git-checkpoint.fork-removed/1`.
-    #[schemars(extend("const" = "git-checkpoint.fork-removed/1"))]
-    pub schema: &'static str,
     /// The session, which stays.
     pub session: String,
     /// The directory.

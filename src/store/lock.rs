@@ -43,6 +43,18 @@ pub fn agent(repo: &Repository, name: &str, wait: Duration) -> Result<HeldLock, 
     common(repo, &format!("agent-{name}"), "this session of an agent", wait)
 }
 
+/// The lock of the working tree of a fork while it is made, taken without waiting.
+pub fn fork(repo: &Repository, session: &str, wait: Duration) -> Result<HeldLock, Error> {
+    let what = format!("the working tree of fork '{session}'");
+    common(repo, &format!("fork-{}", file_name(session)), &what, wait)
+}
+
+/// Whether the working tree of a fork is being made.
+pub fn is_fork_busy(repo: &Repository, session: &str) -> bool {
+    let name = format!("fork-{}", file_name(session));
+    os::is_locked(&paths::private_path(repo).join("locks").join(name)).unwrap_or(false)
+}
+
 /// The lock of a compaction of a session's chat, taken without waiting.
 pub fn compaction(repo: &Repository, id: &str) -> Result<HeldLock, Error> {
     let what = format!("a compaction of session '{id}'");

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::io::Read as _;
+use std::rc::Rc;
 
 use gix::ThreadSafeRepository;
 use gix::bstr::BString;
@@ -65,6 +66,8 @@ pub struct ChainPart {
     pub checkpoints: Vec<CheckpointBlobs>,
     /// The checkpoint to continue with.
     pub next: Option<ObjectId>,
+    /// Checkpoints that were merged in.
+    pub merged: Vec<ObjectId>,
     /// Where the chain breaks, and how.
     pub damage: Option<Fault>,
 }
@@ -124,6 +127,7 @@ fn chain(
         if !matches!(entry.trailers.kind, Some(CheckpointKind::Fork | CheckpointKind::Start)) {
             next = entry.parents.first().copied();
         }
+        part.merged.extend(entry.merged_commit());
         match step(&entry) {
             WalkStep::Stop => break,
             WalkStep::Skip => continue,
@@ -136,11 +140,7 @@ fn chain(
             part.damage = Some(fault);
             break;
         }
-        let files = entry
-            .parents
-            .get(1)
-            .copied()
-            .filter(|_| roles.contains(&BlobRole::File));
+        let files = entry.snapshot_commit().filter(|_| roles.contains(&BlobRole::File));
         let is_new = files != snapshot;
         snapshot = files;
         part.checkpoints.push(CheckpointBlobs {
@@ -224,6 +224,14 @@ impl ObjectReader {
         match self.packed.commit(id) {
             Some(data) => checkpoint::entry_from(id, &data),
             None => checkpoint::entry(&self.repo, id),
+        }
+    }
+
+    /// The bytes of a blob; `None` when they have to be read with [`whole`] or [`stream`], which map packs.
+    pub fn blob(&mut self, id: ObjectId) -> Option<Rc<Vec<u8>>> {
+        match self.packed.object(&id) {
+            Some((Kind::Blob, data)) => Some(data),
+            _ => None,
         }
     }
 

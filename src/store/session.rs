@@ -88,7 +88,7 @@ fn all_under(repo: &Repository, prefix: &str) -> Result<Vec<SessionTip>, Error> 
             if time(a).is_some() {
                 moved(b).cmp(&moved(a))
             } else {
-                std::cmp::Ordering::Equal
+                Ordering::Equal
             }
         };
         by_time.then_with(by_log).then_with(|| a.name.cmp(&b.name))

@@ -286,7 +286,7 @@ fn receipt<'a>(args: &'a Args, exported: &'a ExportedCheckpoint, left_out: &'a [
         id: oid(exported.checkpoint.entry.id),
         digest: &exported.checkpoint.digest,
         session: exported.name(),
-        format: args.format.0.name,
+        format: args.format().name,
         file: None,
         files: None,
         changed: true,
@@ -522,7 +522,6 @@ fn commit(args: &Args, branch: &str, context: &mut Context) -> Result<(), Comman
     let selector = failure::selector(&args.selector)?;
     let made = export_commit::commit(&opened.scene(), &selector, branch, args.message.as_deref())?;
     let view = ExportedCommit {
-        schema: "git-checkpoint.exported-commit/1",
         id: oid(made.id),
         branch: made.branch,
         parent: made.parent,

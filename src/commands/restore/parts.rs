@@ -72,7 +72,8 @@ impl Filter {
 fn shown(line: &[u8]) -> Vec<u8> {
     let plain = without_colors(line);
     let text = String::from_utf8_lossy(&plain);
-    let is_question = text.starts_with('(') && text.ends_with("? ");
+    // The answer may not be echoed: then what comes next is behind a line end.
+    let is_question = text.starts_with('(') && text.trim_end_matches('\n').ends_with("? ");
     let is_help = text.get(1..4) == Some(" - ");
     if !is_question && !is_help {
         return escaped(line);
@@ -129,6 +130,12 @@ fn escaped(bytes: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_in_a_pipe_that_comes_with_more_is_one() {
+        let said = Filter::default().pass(b"(1/2) Apply this hunk to index [y,n]? \ndiff --git a/x b/x\n");
+        assert!(said.starts_with(b"(1/2) Apply this hunk to worktree [y,n]? \n"));
+    }
 
     #[test]
     fn questions_speak_of_the_working_tree_and_nothing_controls_the_terminal() {

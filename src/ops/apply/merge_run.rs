@@ -174,8 +174,22 @@ pub(in crate::ops) struct MergeRun<'a> {
     pub(in crate::ops) paths: Option<PathFilter>,
     pub(in crate::ops) index: bool,
     pub(in crate::ops) label: &'a str,
-    /// Result where both sides changed the same lines.
+    /// What becomes of lines that both sides changed.
+    pub(in crate::ops) overlap: OverlapRule,
+}
+
+/// What becomes of lines that both sides changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::ops) struct OverlapRule {
     pub(in crate::ops) overlap: merge::Overlap,
+    /// Files that are as in this tree are as they were before the changes were brought: they are no edits of them.
+    pub(in crate::ops) before: Option<ObjectId>,
+}
+
+impl From<merge::Overlap> for OverlapRule {
+    fn from(overlap: merge::Overlap) -> Self {
+        Self { overlap, before: None }
+    }
 }
 
 impl MergeRun<'_> {
@@ -270,9 +284,21 @@ impl MergeRun<'_> {
             },
             drivers: false,
             rename_candidates: RENAME_CANDIDATES,
-            overlap: self.overlap,
+            overlap: self.overlap.overlap,
         };
         let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
+        if let Some(before) = self.overlap.before {
+            let options = merge::MergeOptions {
+                overlap: merge::Overlap::Contained,
+                ..options
+            };
+            let anew = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
+            for (path, anew) in merged.iter_mut().zip(anew) {
+                if path.ours.is_some() && tree::entry(repo, before, &path.path)? == path.ours {
+                    *path = anew;
+                }
+            }
+        }
         if let Some(paths) = self.paths.clone() {
             merged.retain(|path| paths.keeps(&path.path) || paths.keeps(&path.saved));
         }
@@ -330,7 +356,7 @@ impl MergeRun<'_> {
             },
             drivers: false,
             rename_candidates: RENAME_CANDIDATES,
-            overlap: self.overlap,
+            overlap: self.overlap.overlap,
         };
         let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
         let mut paths = self.paths.clone();

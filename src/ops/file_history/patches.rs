@@ -38,7 +38,7 @@ impl<'a> PatchLog<'a> {
     /// The changes of a checkpoint against the one before it; against HEAD where that has no files. `None` when the
     /// checkpoint itself has none.
     pub fn checkpoint(&mut self, entry: &CheckpointCommit) -> Result<Option<Vec<u8>>, Error> {
-        let Some(snapshot) = entry.parents.get(1).copied() else {
+        let Some(snapshot) = entry.snapshot_commit() else {
             return Ok(None);
         };
         let before = match entry.parents.first() {

@@ -21,7 +21,8 @@ pub(super) struct Carried {
     pub(super) failed: Vec<(RepoPath, String)>,
 }
 
-/// Copies the named files of the present working tree to a new one. Nothing there is replaced.
+/// Copies the named files of the present working tree to a new one. Nothing there is replaced, but for the beginning of a copy
+/// that was cut off.
 pub(super) fn carry(scene: &Scene<'_>, to: &Path) -> Result<Carried, Error> {
     let root = store::work_tree(scene.repo)?;
     let file = os::read_regular(&root.join(FILE)).unwrap_or_default();
@@ -43,6 +44,15 @@ pub(super) fn carry(scene: &Scene<'_>, to: &Path) -> Result<Carried, Error> {
     let named = untracked(scene, &patterns)?;
     let ignored: HashSet<RepoPath> = untracked(scene, &[])?.into_iter().collect();
     let wanted: Vec<_> = named.into_iter().filter(|path| ignored.contains(path)).collect();
+    for path in &wanted {
+        let name = os::os_string(path.as_bytes());
+        let copies = [root, to].map(|root| os::read_regular(&root.join(&name)));
+        if let [Ok(source), Ok(copy)] = copies
+            && source.starts_with(&copy)
+        {
+            let _ = std::fs::remove_file(to.join(&name));
+        }
+    }
     let mut carried = Carried::default();
     for (path, copied) in worktree::copy(root, to, &wanted)? {
         match copied {

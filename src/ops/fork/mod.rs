@@ -7,6 +7,7 @@ mod carried;
 pub mod list;
 mod places;
 mod setup;
+pub mod unfinished;
 
 use std::path::PathBuf;
 
@@ -239,8 +240,26 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
         needs: &needs,
         ..UndoableRefTransaction::default()
     };
+    // Before the sessions, so that a kill at any point leaves a note.
+    let mut works = Vec::new();
+    for (wanted, forked) in request.forks.iter().zip(&made) {
+        if let Some(path) = &wanted.worktree {
+            let note = unfinished::ForkNote {
+                session: forked.name.clone(),
+                path: RepoPath::new(path.as_os_str().as_encoded_bytes()),
+                branch: branch_of(wanted, &forked.name),
+            };
+            works.push(unfinished::ForkWork::begin(scene, &note)?);
+        }
+    }
     // Before the working trees: if one cannot be made, the sessions can still be taken back.
-    let aftermath = deed.run(scene)?;
+    let aftermath = match deed.run(scene) {
+        Ok(aftermath) => aftermath,
+        Err(error) => {
+            works.into_iter().try_for_each(unfinished::ForkWork::end)?;
+            return Err(error);
+        }
+    };
     drop(worktree);
     let is_single = made.len() == 1;
     for (wanted, forked) in request.forks.iter().zip(&mut made) {
@@ -248,7 +267,10 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
             let made = match work_tree(scene, forked, wanted, path, progress) {
                 Ok(made) => made,
                 // git could not make the working tree, as where a filter fails in it: then nothing was made.
-                Err(error) if is_single && !path.exists() && taken_back(scene) => return Err(error),
+                Err(error) if is_single && !path.exists() && taken_back(scene) => {
+                    works.into_iter().try_for_each(unfinished::ForkWork::end)?;
+                    return Err(error);
+                }
                 Err(error) => {
                     return Err(Error::PartiallyApplied {
                         source: Box::new(error),
@@ -266,6 +288,7 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
             made.setup = Some(setup::run(command, &made.path));
         }
     }
+    works.into_iter().try_for_each(unfinished::ForkWork::end)?;
     Ok(Forks { made, aftermath })
 }
 

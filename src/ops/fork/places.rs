@@ -2,14 +2,15 @@
 
 use super::super::{
     Error, Scene,
+    plan_runner::AppliedPlan,
     restore::{self, ProgressCallback},
     session_choice, start,
 };
-use super::{ForkOutcome, ForkTarget, ForkWorktree, HookRun, carried};
+use super::{ForkOutcome, ForkTarget, ForkWorktree, HookRun, carried, unfinished};
 use crate::{
     model::{id::Oid, name::ShortName},
     os,
-    store::{self, ObjectId, checkpoint::object_id, lock, refs, session},
+    store::{self, ObjectId, checkpoint::object_id, lock, refs, restored, session},
     worktree,
 };
 
@@ -28,6 +29,7 @@ pub(super) fn check_places(scene: &Scene<'_>, forks: &[ForkTarget]) -> Result<()
             && (session::tip(scene.repo, name)?.is_some()
                 || earlier.iter().any(|other| other.name.as_ref() == Some(name)))
         {
+            unfinished::refuse(scene, name)?;
             return Err(Error::Exists { name: name.clone() });
         }
         let Some(path) = &wanted.worktree else { continue };
@@ -84,7 +86,8 @@ pub(super) fn work_tree(
     if head.is_none() {
         git = git.arg("--orphan");
     }
-    git = git.arg("--").arg(path);
+    // Also where git was killed in the middle of the same before.
+    git = git.args(["--force", "--force"]).arg("--").arg(path);
     if let Some(head) = head {
         git = git.arg(head.as_str());
     }
@@ -92,16 +95,76 @@ pub(super) fn work_tree(
         drop_branch(scene, &branch, head.map(object_id));
         return Err(store::Error::from(error).into());
     }
+    fill(scene, forked, branch, path, progress)
+}
+
+/// Completes a working tree that was cut off at any point.
+pub(super) fn complete(
+    scene: &Scene<'_>,
+    forked: &ForkOutcome,
+    wanted: &ForkTarget,
+    path: &std::path::Path,
+    progress: ProgressCallback<'_>,
+) -> Result<ForkWorktree, Error> {
+    let branch = branch_of(wanted, &forked.name);
+    let repo = store::open_beside(path).ok().filter(|_| path.join(".git").is_file());
+    if let Some(repo) = repo.filter(|repo| refs::head(repo).is_ok()) {
+        // What git left when it was killed: the working tree is ours to complete.
+        let own = repo.git_dir();
+        for name in ["index.lock", "HEAD.lock"] {
+            let _ = std::fs::remove_file(own.join(name));
+        }
+        if std::fs::read(own.join("locked")).is_ok_and(|reason| reason.trim_ascii() == b"initializing") {
+            let _ = std::fs::remove_file(own.join("locked"));
+        }
+        return fill(scene, forked, branch, path, progress);
+    }
+    // git had not got far: it begins anew. A directory with anything in it that is no working tree is refused by git.
+    let git = || store::git(scene.repo);
+    let _ = git()
+        .args(["worktree", "remove", "--force", "--force", "--"])
+        .arg(path)
+        .run();
+    let _ = std::fs::remove_file(path.join(".git"));
+    let _ = git().args(["worktree", "prune", "--expire=now"]).run();
+    let head = forked.document.git.head.as_ref();
+    drop_branch(scene, &branch, head.map(object_id));
+    work_tree(scene, forked, wanted, path, progress)
+}
+
+/// Brings the files of a new working tree to what the fork holds. What a killed call has done already stays.
+fn fill(
+    scene: &Scene<'_>,
+    forked: &ForkOutcome,
+    branch: String,
+    path: &std::path::Path,
+    progress: ProgressCallback<'_>,
+) -> Result<ForkWorktree, Error> {
+    let head = forked.document.git.head.as_ref();
     let repo = store::open_beside(path)?;
     let there = Scene {
         repo: &repo,
         index: None,
         ..*scene
     };
-    let _worktree = lock::worktree(there.repo, there.wait)?;
-    start::make_current(&there, &forked.document, &forked.name)?;
-    let checkpoint = session_choice::load(&there, forked.name.as_str(), forked.id)?;
-    let brought = restore::into_new(&there, checkpoint, &forked.name, progress)?;
+    let brought = if restore::interrupted(&there)?.is_some() {
+        let how = restore::Resume {
+            force: false,
+            dry_run: false,
+        };
+        let restored = restore::resume(&there, how, progress)?;
+        restored.brought.unwrap_or_else(AppliedPlan::nothing)
+    } else {
+        let _worktree = lock::worktree(there.repo, there.wait)?;
+        start::make_current(&there, &forked.document, &forked.name)?;
+        let checkpoint = session_choice::load(&there, forked.name.as_str(), forked.id)?;
+        let is_brought = restored::read(there.repo)?.is_some_and(|digest| digest == checkpoint.digest);
+        if is_brought {
+            AppliedPlan::nothing()
+        } else {
+            restore::into_new(&there, checkpoint, &forked.name, progress)?
+        }
+    };
     let carried = carried::carry(scene, path)?;
     let hook = match head {
         Some(head) => post_checkout(&there, head)?,

@@ -3,7 +3,7 @@
 use super::{
     super::{
         Error, Scene,
-        apply::{Base, MergeRun, Sides},
+        apply::{Base, MergeRun, OverlapRule, Sides},
         compose::CurrentSnapshot,
         plan_runner::{self, AppliedPlan, PathScope, PlanJob, PlanJournal},
         refuse, rerere,
@@ -19,7 +19,6 @@ use crate::{
         ObjectId, Repository,
         ancestry::MergeEdges,
         checkpoint::object_id,
-        merge::Overlap,
         refs::{self, ExpectedValue, RefUpdate},
         session,
     },
@@ -88,7 +87,7 @@ pub(in crate::ops) fn interrupted_target(
         paths: None,
         index: note.how.index,
         label: &label(&sides),
-        overlap: Overlap::Conflict,
+        overlap: OverlapRule::default(),
     };
     Ok(merging.merge_into(repo, before.clone())?.0)
 }
@@ -232,7 +231,7 @@ fn merge_files(
         paths: None,
         index: how.index,
         label: &label,
-        overlap: Overlap::Conflict,
+        overlap: OverlapRule::default(),
     };
     let conflicts = RefCell::new(Vec::new());
     let note = MergeJournal::new(sides, base, how);

@@ -34,13 +34,13 @@ use crate::{
 const FIRST: usize = 64;
 
 /// Checkpoints of a part at most: a bound for what is kept of them.
-const MOST: usize = 1 << 14;
+const MOST: usize = 1 << 13;
 
 /// Bytes of matches that are kept until their turn comes.
-const KEPT: usize = 8 << 20;
+const KEPT: usize = 2 << 20;
 
 /// Fingerprints of lines that are kept to recognize what an older checkpoint repeats.
-const FINGERPRINTS: usize = 1 << 20;
+const FINGERPRINTS: usize = 3 << 17;
 
 /// Request of a search.
 #[derive(Debug)]
@@ -181,6 +181,9 @@ pub fn search(
     };
     let mut waiting: Vec<(usize, ObjectId)> = run.sources.iter().map(|source| source.tip).enumerate().collect();
     waiting.reverse();
+    // What was merged in may be in no chain any more: it is searched at the end, where its objects are new.
+    let mut known: HashSet<ObjectId> = run.sources.iter().map(|source| source.tip).collect();
+    let sessions = run.sources.len() as u64;
     let mut budget = FIRST;
     let (mut walked, mut ended) = (0_usize, 0_usize);
     while !waiting.is_empty() {
@@ -202,13 +205,25 @@ pub fn search(
         }
         walked += parts.iter().map(|part| part.checkpoints.len()).sum::<usize>();
         ended += parts.len() - usize::from(cut.is_some());
+        for ((source, _), part) in batch.iter().zip(&parts) {
+            for tip in part.merged.iter().filter(|tip| known.insert(**tip)) {
+                let merging = &run.sources[*source];
+                let side = Source {
+                    name: merging.name.clone(),
+                    tip: *tip,
+                    ..*merging
+                };
+                waiting.insert(0, (run.sources.len(), *tip));
+                run.sources.push(side);
+            }
+        }
         if !run.part(&batch, parts, &mut each)? {
             run.outcome.is_stopped = true;
             break;
         }
         budget = budget.saturating_mul(8).min(MOST);
     }
-    run.outcome.sessions = run.sources.len() as u64;
+    run.outcome.sessions = sessions;
     Ok(run.outcome)
 }
 
@@ -339,7 +354,7 @@ impl SearchRun<'_> {
                 return Ok(false);
             }
             if let Some(content) = content
-                && !self.content(target, entry, content, each)?
+                && !self.content(target, (entry, &mut reader), content, each)?
             {
                 return Ok(false);
             }
@@ -403,7 +418,7 @@ impl SearchRun<'_> {
     fn content(
         &mut self,
         target: &Target,
-        entry: &CheckpointCommit,
+        (entry, reader): (&CheckpointCommit, &mut ObjectReader),
         found: BlobScan<ObjectMatches>,
         each: &mut impl FnMut(&SearchMatch<'_>) -> Result<bool, Error>,
     ) -> Result<bool, Error> {
@@ -418,7 +433,7 @@ impl SearchRun<'_> {
                 }
                 Ok(true)
             }
-            BlobScan::Read(ObjectMatches::Many) | BlobScan::Large => self.streamed(target, entry, each),
+            BlobScan::Read(ObjectMatches::Many) | BlobScan::Large => self.streamed(target, (entry, reader), each),
             BlobScan::Missing => {
                 self.outcome.missing += 1;
                 Ok(true)
@@ -435,7 +450,7 @@ impl SearchRun<'_> {
     fn streamed(
         &mut self,
         target: &Target,
-        entry: &CheckpointCommit,
+        (entry, reader): (&CheckpointCommit, &mut ObjectReader),
         each: &mut impl FnMut(&SearchMatch<'_>) -> Result<bool, Error>,
     ) -> Result<bool, Error> {
         let request = self.request;
@@ -460,8 +475,9 @@ impl SearchRun<'_> {
             })
         };
         // What is not large is at hand without a child process.
-        let whole = scan::whole(repo, blob.id, <[u8]>::to_vec);
-        let is_all = if let BlobScan::Read(data) = whole {
+        let is_all = if let Some(data) = reader.blob(blob.id) {
+            take(self, &data)
+        } else if let BlobScan::Read(data) = scan::whole(repo, blob.id, <[u8]>::to_vec) {
             take(self, &data)
         } else {
             let mut is_all = true;
@@ -549,6 +565,7 @@ fn matches(pattern: &Pattern, blob: &NamedBlob, data: &[u8], kept: &AtomicUsize)
         lines.push(found);
         fits
     });
+    lines.shrink_to_fit();
     if !is_kept {
         kept.fetch_sub(lines.iter().map(size).sum(), Ordering::Relaxed);
         return ObjectMatches::Many;

@@ -288,10 +288,10 @@ impl SessionCount<'_> {
     /// Lines that a checkpoint changed against the one before, or against HEAD where that has no files.
     fn lines(&mut self, entry: &CheckpointCommit, before: Option<&CheckpointCommit>) -> Result<Lines, Error> {
         let mut total = Lines::default();
-        let Some(snapshot) = entry.parents.get(1).copied() else {
+        let Some(snapshot) = entry.snapshot_commit() else {
             return Ok(total);
         };
-        let older = before.and_then(|before| before.parents.get(1).copied());
+        let older = before.and_then(CheckpointCommit::snapshot_commit);
         if older == Some(snapshot) || entry.trailers.kind == Some(CheckpointKind::Fork) {
             return Ok(total);
         }

@@ -18,7 +18,7 @@ const OPTIONS: MergeOptions<'_> = MergeOptions {
     },
     drivers: false,
     rename_candidates: 1000,
-    overlap: Overlap::Conflict,
+    overlap: merge::Overlap::Conflict,
 };
 
 /// Three branches `base`, `ours` and `theirs`, made by changing the files of the working tree.

@@ -190,6 +190,7 @@ fork-point list
 ? fork-point explore 1 --dry-run
 fork --list
 ? fork --remove try
+save -m 'with files'
 export --commit exported
 fork-point decide 1 nom --reason fast
 fork-point reopen 1

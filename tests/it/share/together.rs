@@ -60,16 +60,14 @@ fn two_clones_that_diverged_become_one_session() {
     world.checkpoint(["message", "list"]).success().stdout_has("ana says");
     // Every checkpoint of both is in the log, latest first, and is found by what it says.
     let subjects = |args: &[&str]| -> Vec<String> {
-        let log = world
-            .checkpoint(["log", "--oneline"].iter().chain(args).copied())
-            .success();
+        let log = world.checkpoint(["log", "--oneline"].iter().chain(args).copied());
         let subject = |line: &str| line.split_once(' ').map(|(_, subject)| subject.to_owned());
-        log.stdout().lines().filter_map(subject).collect()
+        log.success().stdout().lines().filter_map(subject).collect()
     };
     let all = subjects(&[]);
     assert_eq!(
         all[1..],
-        ["before merging auth", "ana's", "bob's", "one", "session started"],
+        ["before merging auth", "ana's", "bob's", "one", "start auth"],
         "{all:?}"
     );
     assert_eq!(subjects(&["-n", "3"]), all[..3]);

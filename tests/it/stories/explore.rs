@@ -129,3 +129,79 @@ fn forks_are_listed_and_their_working_trees_removed() {
     assert!(world.checkpoint(["fork", "--list", "--json"]).success().stdout_json()["forks"][0]["worktree"].is_null());
     world.checkpoint(["verify", "--all"]).success();
 }
+
+/// A fork that was cut off says what completes it, and that is all that is needed.
+#[test]
+fn a_fork_that_was_cut_off_is_completed() {
+    for cut in ["before git", "in git", "after git", "in the files"] {
+        let world = World::with_commit();
+        world.file("app", "v1\n");
+        world.file(".gitignore", "*.o\n");
+        world.file("local.o", "ignored\n");
+        world.checkpoint(["save", "--session", "base", "-m", "base"]).success();
+        world
+            .git(["config", "checkpoint.forkSetup", "cp app built.o"])
+            .success();
+        world.git(["config", "checkpoint.forkCopy", "local.o"]).success();
+        world
+            .checkpoint(["fork", "base", "--name", "try", "--worktree", "../try"])
+            .success();
+        let note = world.path(".git/checkpoint/forks/try.json");
+        assert!(!note.exists(), "a fork that is complete has no note");
+        // As a kill leaves it at that point.
+        let path = world.path("../try").canonicalize().unwrap();
+        std::fs::create_dir_all(note.parent().unwrap()).unwrap();
+        let text = serde_json::json!({"session": "try", "path": path.to_str().unwrap(), "branch": "checkpoint/try"});
+        std::fs::write(&note, text.to_string()).unwrap();
+        std::fs::remove_file(path.join("built.o")).unwrap();
+        let own = world.path(".git/worktrees/try");
+        match cut {
+            "before git" => {
+                world.git(["worktree", "remove", "--force", "../try"]).success();
+                world.git(["branch", "-qD", "checkpoint/try"]).success();
+            }
+            "in git" => {
+                std::fs::remove_dir_all(own.join("checkpoint")).unwrap();
+                std::fs::write(own.join("locked"), "initializing\n").unwrap();
+                std::fs::write(own.join("index.lock"), "").unwrap();
+                std::fs::remove_file(path.join("app")).unwrap();
+                std::fs::remove_file(own.join("index")).unwrap();
+            }
+            "after git" => {
+                std::fs::remove_dir_all(own.join("checkpoint")).unwrap();
+                std::fs::remove_file(path.join("app")).unwrap();
+            }
+            _ => std::fs::write(path.join("local.o"), "ign").unwrap(),
+        }
+        for line in [&["fork", "--list"][..], &["status"]] {
+            world
+                .checkpoint(line)
+                .success()
+                .stderr_has("git checkpoint fork --continue try");
+        }
+        world
+            .checkpoint(["fork", "base", "--name", "try", "--worktree", "../try"])
+            .stderr_has("git checkpoint fork --continue try");
+        world.checkpoint(["fork", "--continue", "try"]).success();
+        for (name, bytes) in [("app", "v1\n"), ("built.o", "v1\n"), ("local.o", "ignored\n")] {
+            assert_eq!(
+                std::fs::read(path.join(name)).unwrap(),
+                bytes.as_bytes(),
+                "{cut} {name}"
+            );
+        }
+        world
+            .checkpoint(["fork", "--continue", "try"])
+            .stderr_has("is complete");
+        world
+            .checkpoint(["fork", "--list"])
+            .success()
+            .stderr_lacks("--continue");
+        let listed = world.git_line(["worktree", "list", "--porcelain"]);
+        assert!(
+            !listed.contains("locked") && listed.contains("refs/heads/checkpoint/try"),
+            "{cut}: {listed}"
+        );
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}

@@ -210,12 +210,13 @@ fn a_cleaning_is_no_change() {
         let world = forked();
         let theirs = edit_fork(&world);
         world.checkpoint(["pause", "--clean"]).success();
+        let paused = world.git_line(["rev-parse", "checkpoints/base"]);
         world.file("later", "x\n");
         world.checkpoint(["save", "-m", "later"]).success();
         world.checkpoint([command, "f"]).success();
         assert_eq!([text(&world, "f0"), text(&world, "f3")], theirs, "{command}");
         world.checkpoint(["undo"]).success();
-        world.checkpoint(["restore", "@~1", "--", "f3"]).success();
+        world.checkpoint(["restore", &paused, "--", "f3"]).success();
         world.checkpoint(["save", "-m", "f3 is back"]).success();
         std::fs::remove_file(world.path("f3")).unwrap();
         world.checkpoint([command, "f"]).code(1).stdout_has("conflict");
@@ -223,7 +224,7 @@ fn a_cleaning_is_no_change() {
         // Brought back in full and reset then, all of it is a change.
         world.checkpoint(["undo"]).success();
         world.git(["clean", "-qfd"]).success();
-        world.checkpoint(["restore", "@~2", "--force"]).success();
+        world.checkpoint(["restore", &paused, "--force"]).success();
         world.git(["checkout", "-q", "HEAD", "--", "f0"]).success();
         world.checkpoint([command, "f"]).code(1).stdout_has("conflict");
         assert_eq!(unmerged(&world), "f0", "{command}");

@@ -1,0 +1,156 @@
+//! Forks whose working tree is being made: a note each, from before the directory is made until the set-up command ended. A
+//! note that no process works on is of a fork that was cut off, and [`finish`] completes it.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::{Error, Scene, restore::ProgressCallback, session_choice},
+    ForkOutcome, ForkTarget, places, setup,
+};
+use crate::{
+    model::{name::ShortName, path::RepoPath},
+    os,
+    store::{self, lock},
+};
+
+/// Where the notes are, below our directory.
+const DIRECTORY: &str = "forks";
+
+/// A fork whose working tree is not complete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkNote {
+    /// The session.
+    pub session: ShortName,
+    /// The directory of the working tree.
+    pub path: RepoPath,
+    /// Its branch.
+    pub branch: String,
+}
+
+/// The work on one fork; other processes see that somebody is at it until this is dropped.
+pub(super) struct ForkWork {
+    file: PathBuf,
+    _lock: lock::HeldLock,
+}
+
+impl ForkWork {
+    /// Notes that a working tree is about to be made.
+    pub(super) fn begin(scene: &Scene<'_>, note: &ForkNote) -> Result<Self, Error> {
+        let work = Self::enter(scene, &note.session)?;
+        let directory = store::private_dir(scene.repo)?.join(DIRECTORY);
+        fs::create_dir_all(&directory).map_err(store::Error::io("create", &directory))?;
+        let bytes = serde_json::to_vec(note).unwrap_or_default();
+        os::replace(&work.file, &bytes, store::sharing(scene.repo), true)
+            .map_err(store::Error::io("write", &work.file))?;
+        Ok(work)
+    }
+
+    fn enter(scene: &Scene<'_>, session: &ShortName) -> Result<Self, Error> {
+        Ok(Self {
+            _lock: lock::fork(scene.repo, session.as_str(), Duration::ZERO)?,
+            file: file(scene, session),
+        })
+    }
+
+    /// Notes that nothing is left to do.
+    pub(super) fn end(self) -> Result<(), Error> {
+        remove(&self.file)
+    }
+}
+
+/// Forgets a fork whose working tree is gone.
+pub(super) fn forget(scene: &Scene<'_>, session: &ShortName) -> Result<(), Error> {
+    remove(&file(scene, session))
+}
+
+fn remove(file: &Path) -> Result<(), Error> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(store::Error::io("remove", file)(error).into()),
+        _ => Ok(()),
+    }
+}
+
+fn file(scene: &Scene<'_>, session: &ShortName) -> PathBuf {
+    store::private_path(scene.repo)
+        .join(DIRECTORY)
+        .join(format!("{session}.json"))
+}
+
+/// The forks that were cut off, by name.
+pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkNote>, Error> {
+    let directory = store::private_path(scene.repo).join(DIRECTORY);
+    let mut out = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        // What is not a note of ours is left alone.
+        let note = fs::read(entry.path()).ok();
+        let Some(note) = note.and_then(|bytes| serde_json::from_slice::<ForkNote>(&bytes).ok()) else {
+            continue;
+        };
+        let is_busy = lock::is_fork_busy(scene.repo, note.session.as_str());
+        // A session that was undone or deleted needs no working tree.
+        if !is_busy && store::session::tip(scene.repo, &note.session)?.is_some() {
+            out.push(note);
+        }
+    }
+    out.sort_by(|a, b| a.session.cmp(&b.session));
+    Ok(out)
+}
+
+/// Completes the working tree of a fork that was cut off.
+pub fn finish(scene: &Scene<'_>, name: &ShortName, progress: ProgressCallback<'_>) -> Result<ForkOutcome, Error> {
+    let note = all(scene)?.into_iter().find(|note| note.session == *name);
+    let note = note.ok_or(Error::NothingTo {
+        what: "continue: the working tree of this fork is complete",
+    })?;
+    let work = ForkWork::enter(scene, name)?;
+    let chosen = session_choice::named(scene, name)?.ok_or_else(|| session_choice::absent(scene, name))?;
+    let tip = chosen.tip;
+    let source = tip.previous().ok_or(Error::ConcurrentModification)?;
+    let mut forked = ForkOutcome {
+        name: name.clone(),
+        id: tip.entry.id,
+        digest: tip.digest.clone(),
+        source,
+        source_session: tip
+            .document
+            .session
+            .forked_from
+            .as_ref()
+            .map(|from| from.session.clone()),
+        document: tip.document,
+        worktree: None,
+    };
+    let wanted = ForkTarget {
+        name: Some(name.clone()),
+        worktree: Some(PathBuf::from(os::os_string(note.path.as_bytes()))),
+        branch: Some(note.branch),
+        option: None,
+    };
+    let path = wanted.worktree.clone().unwrap_or_default();
+    let mut made = places::complete(scene, &forked, &wanted, &path, progress)?;
+    if let Some(command) = &scene.settings.fork_setup {
+        made.setup = Some(setup::run(command, &made.path));
+    }
+    forked.worktree = Some(made);
+    work.end()?;
+    Ok(forked)
+}
+
+/// The refusal for a fork whose name is taken by one that was cut off.
+pub(super) fn refuse(scene: &Scene<'_>, name: &ShortName) -> Result<(), Error> {
+    if all(scene)?.iter().any(|note| note.session == *name) {
+        return Err(Error::PathTaken {
+            what: format!(
+                "fork '{name}' was cut off before its working tree was complete; finish it: git checkpoint fork --continue \
+                 {name}"
+            ),
+        });
+    }
+    Ok(())
+}
