@@ -113,10 +113,11 @@ mod tests {
             ("a", "a c b", "a b", Some("a")),
             ("a z", "x b y z", "b z", Some("a z")),
             ("a", "b c d", "b d", Some("a")),
+            // Both removed a line; ours has another one there.
+            ("a m n", "a m2 n", "a n", Some("a m n")),
             // Another change of the same line, or half of it.
             ("a", "c", "b", None),
             ("a", "b", "b c", None),
-            ("a m n", "a m2 n", "a n", None),
             // What does not overlap stays.
             ("a m n o p", "a b c m n o p", "a b m n o q", Some("a m n o q")),
             ("a m n", "a m n", "a b m n", None),
