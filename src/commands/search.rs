@@ -167,6 +167,9 @@ impl SearchOutput<'_> {
         let scene = opened.scene();
         let (is_json, is_lines) = (context.ui.options().json, context.ui.options().lines);
         let outcome = search::search(&scene, request, |found| {
+            if !self.is_open(context) {
+                return Ok(false);
+            }
             if found.is_repeated && !self.args.all && !is_json {
                 return Ok(true);
             }
