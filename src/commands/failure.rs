@@ -276,7 +276,7 @@ impl From<Error> for CommandError {
             Error::NotLast { .. } => of(FailureKind::Refused).hint("undo that one: git checkpoint undo --older"),
             Error::ChangedSince { ref remedies, .. } => {
                 let refused = of(FailureKind::Refused);
-                remedies.iter().fold(refused, |error, remedy| error.hint(remedy))
+                remedies.iter().fold(refused, CommandError::hint)
             }
             Error::RecordChanged { direction, .. } => of(FailureKind::Refused)
                 .hint("keep the record as it is now: git checkpoint save")
