@@ -9,7 +9,7 @@ use crate::{
     model::{name::ShortName, path::RepoPath},
     ops::fork::{list as forks, unfinished},
     render::{
-        forks::{ForkRemovalView, ForkListRow, ForksView},
+        forks::{ForkListRow, ForkRemovalView, ForksView},
         text::TextLine,
     },
     store::checkpoint::oid,

@@ -119,7 +119,7 @@ pub(super) fn complete(
         }
         return fill(scene, forked, branch, path, progress);
     }
-    // git had not got far: it begins anew. A directory with anything in it that is no working tree is refused by git.
+    // git had not got far: it begins anew.
     let git = || store::git(scene.repo);
     let _ = git()
         .args(["worktree", "remove", "--force", "--force", "--"])
@@ -129,7 +129,40 @@ pub(super) fn complete(
     let _ = git().args(["worktree", "prune", "--expire=now"]).run();
     let head = forked.document.git.head.as_ref();
     drop_branch(scene, &branch, head.map(object_id));
-    work_tree(scene, forked, wanted, path, progress)
+    let is_empty = std::fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none());
+    if is_empty {
+        return work_tree(scene, forked, wanted, path, progress);
+    }
+    adopt(scene, &branch, head, path)?;
+    fill(scene, forked, branch, path, progress)
+}
+
+/// Makes a directory with files in it a working tree. They may be git's, from when it was killed, or a person's: bringing the
+/// fork's files saves them first.
+fn adopt(scene: &Scene<'_>, branch: &str, head: Option<&Oid>, path: &std::path::Path) -> Result<(), Error> {
+    let failed = |error| Error::from(store::Error::io("make a working tree of", path)(error));
+    let parent = path.parent().unwrap_or(path);
+    let beside = parent.join(format!(".checkpoint-fork-{}", os::random_token().map_err(failed)?));
+    std::fs::create_dir(&beside).map_err(failed)?;
+    // The same name, after which git calls the working tree.
+    let new = beside.join(path.file_name().unwrap_or_default());
+    let mut git = store::git(scene.repo).args(["worktree", "add", "--quiet", "--no-checkout", "-b", branch]);
+    if head.is_none() {
+        git = git.arg("--orphan");
+    }
+    git = git.args(["--force", "--force"]).arg("--").arg(&new);
+    if let Some(head) = head {
+        git = git.arg(head.as_str());
+    }
+    let made = git.run().map_err(|error| Error::from(store::Error::from(error)));
+    let moved = made.and_then(|_| std::fs::rename(new.join(".git"), path.join(".git")).map_err(failed));
+    // Nothing but empty directories is left of it.
+    let _ = std::fs::remove_dir(&new);
+    let _ = std::fs::remove_dir(&beside);
+    moved?;
+    let repair = store::git(scene.repo).args(["worktree", "repair"]).arg(path);
+    repair.run().map_err(store::Error::from)?;
+    Ok(())
 }
 
 /// Brings the files of a new working tree to what the fork holds. What a killed call has done already stays.

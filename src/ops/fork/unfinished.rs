@@ -45,6 +45,13 @@ impl ForkWork {
         let work = Self::enter(scene, &note.session)?;
         let directory = store::private_dir(scene.repo)?.join(DIRECTORY);
         fs::create_dir_all(&directory).map_err(store::Error::io("create", &directory))?;
+        // What a kill left of writing the same note before.
+        let half = format!("{}.json.", note.session);
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&half) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
         let bytes = serde_json::to_vec(note).unwrap_or_default();
         os::replace(&work.file, &bytes, store::sharing(scene.repo), true)
             .map_err(store::Error::io("write", &work.file))?;
@@ -88,7 +95,10 @@ pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkNote>, Error> {
     let mut out = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         // What is not a note of ours is left alone.
-        let note = fs::read(entry.path()).ok();
+        let path = entry.path();
+        let note = fs::read(&path)
+            .ok()
+            .filter(|_| path.extension().is_some_and(|end| end == "json"));
         let Some(note) = note.and_then(|bytes| serde_json::from_slice::<ForkNote>(&bytes).ok()) else {
             continue;
         };

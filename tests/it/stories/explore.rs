@@ -133,7 +133,7 @@ fn forks_are_listed_and_their_working_trees_removed() {
 /// A fork that was cut off says what completes it, and that is all that is needed.
 #[test]
 fn a_fork_that_was_cut_off_is_completed() {
-    for cut in ["before git", "in git", "after git", "in the files"] {
+    for cut in ["before git", "in git", "git gave up", "after git", "in the files"] {
         let world = World::with_commit();
         world.file("app", "v1\n");
         world.file(".gitignore", "*.o\n");
@@ -166,6 +166,11 @@ fn a_fork_that_was_cut_off_is_completed() {
                 std::fs::write(own.join("index.lock"), "").unwrap();
                 std::fs::remove_file(path.join("app")).unwrap();
                 std::fs::remove_file(own.join("index")).unwrap();
+            }
+            "git gave up" => {
+                std::fs::remove_dir_all(&own).unwrap();
+                world.git(["branch", "-qD", "checkpoint/try"]).success();
+                std::fs::write(path.join("mine"), "not git's\n").unwrap();
             }
             "after git" => {
                 std::fs::remove_dir_all(own.join("checkpoint")).unwrap();
