@@ -123,7 +123,7 @@ fn forked() -> World {
     let world = World::with_commit();
     for n in 0..TRACKED {
         let mut lines = common_lines(n);
-        lines[5] = "as committed".to_owned();
+        "as committed".clone_into(&mut lines[5]);
         world.file(format!("f{n}"), lines.join("\n") + "\n");
     }
     world.git(["add", "--all"]).success();
