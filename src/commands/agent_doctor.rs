@@ -35,11 +35,11 @@ const WORKER: Duration = Duration::from_secs(5);
 /// Variables of git that name the user's own repository.
 const CLEARED: &str = "unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX GIT_OBJECT_DIRECTORY GIT_COMMON_DIR";
 
-/// Run agents once without a key, and say whether the hooks fired
+/// Run each agent once without a key, and check that the hooks fire
 ///
-/// Each program that is installed is asked one question in a repository of its own, with your settings of it and a model
-/// server on this machine that answers "Ready.". No account is used, and nothing is sent anywhere. An agent keeps the
-/// session of that question in its own directory.
+/// Asks each installed agent one question in a temporary repository, with your settings and a model server on this
+/// machine that answers "Ready.". No account is used, and nothing leaves this machine. The agent keeps the session of
+/// that question in its own directory.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -161,10 +161,10 @@ fn bindings(context: &Context, directory: &Path) -> Vec<Binding> {
 fn advice(adapter: &Adapter, row: &AgentDoctorRow) -> Option<String> {
     match row.outcome {
         "absent" => Some(format!("{} is not in PATH", adapter.program)),
-        "untried" => Some("the model server of this agent is in its settings alone".to_owned()),
+        "untried" => Some("the model server of this agent can only be set in its settings".to_owned()),
         _ if row.saved => None,
         _ if row.requests == 0 => Some(format!(
-            "it did not ask the model server of this test: run '{}' and see what it says",
+            "it did not call the test server: run '{}' and check its output",
             adapter.program
         )),
         _ if row.events > 0 => Some("see its last event: git checkpoint agents".to_owned()),

@@ -32,7 +32,7 @@ pub(super) fn add_default(
         return refused(format!("'{directory}' is not of this repository alone, or is tracked"));
     }
     let Some(program) = context.env.program.clone() else {
-        return refused("the system does not say where this program is".to_owned());
+        return refused("the path of this program is unknown".to_owned());
     };
     if !dry_run {
         hooks::note_program(repo, &program)?;

@@ -30,7 +30,7 @@ const BEGIN: &str = "<!-- git-checkpoint:agents:begin -->";
 const END: &str = "<!-- git-checkpoint:agents:end -->";
 
 const PARAGRAPH: &str = "\
-Work in this repository is saved with `git checkpoint`: notes, chat and exact files, on refs of their own. Before something
+Work in this repository is saved with `git checkpoint`: notes, chat and exact files, on their own refs. Before something
 risky run `git checkpoint save -m '<what is done>'`; when you begin, `git checkpoint resume --if-any --format prompt`; to
 go back, `git checkpoint turns` and `git checkpoint rewind`. More: `git checkpoint help skill`.
 ";

@@ -23,12 +23,11 @@ use crate::{
 
 /// Save a checkpoint for each turn of your coding agents
 ///
-/// Adds hooks to the agents' own settings in your home directory, after the hooks that are there, and switches
-/// checkpoint.agents on in this repository. In any other repository the hooks do nothing. Without a name: every agent
-/// that is found here.
+/// Adds hooks to the agents' settings in your home directory, after existing hooks, and turns checkpoint.agents on in
+/// this repository. In other repositories the hooks do nothing. Without a name, enables every agent that is installed.
 ///
-/// From then on each prompt and each answer is saved with the exact files, the next session starts with what the last
-/// one left, and nothing has to be remembered.
+/// From then on each prompt and each answer is saved with the exact files, and the next session starts with the saved
+/// context.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -40,31 +39,31 @@ Examples:
     git checkpoint enable --mcp
   Hooks in files of the project, for agents in the cloud:
     git checkpoint enable claude-code --project
-  See the change of the settings first:
+  Show the changes of the settings first:
     git checkpoint enable codex --dry-run")]
 pub(super) struct EnableArgs {
     /// The agents: claude-code, codex, copilot, gemini, qwen, opencode, pi
     #[arg(value_name = "AGENT", value_parser = adapter)]
     agents: Vec<&'static Adapter>,
-    /// Take part in all your repositories, not in this one alone
+    /// Enable all your repositories, not only this one
     #[arg(long)]
     all_repos: bool,
     /// Only register the tool server with the agents, by their own commands; see 'git checkpoint mcp'
     #[arg(long, conflicts_with = "all_repos")]
     mcp: bool,
-    /// Give the agents a skill as well: when to save, go back, fork and resume
+    /// Also install a skill that tells agents when to save, go back, fork and resume
     #[arg(long)]
     skill: bool,
-    /// Give the agents commands to type: /checkpoint-save, /checkpoint-resume, /checkpoint-rewind
+    /// Also install slash commands: /checkpoint-save, /checkpoint-resume, /checkpoint-rewind
     #[arg(long)]
     slash_commands: bool,
-    /// Put the hooks into files of this project, which agents in the cloud read, and not into your own settings
+    /// Write the hooks to files of this project, which cloud agents read, instead of your settings
     #[arg(long, conflicts_with_all = ["all_repos", "mcp", "skill", "slash_commands"])]
     project: bool,
-    /// Put a paragraph about it between two markers of AGENTS.md, and of CLAUDE.md if there is one
+    /// Add a marked paragraph to AGENTS.md, and to CLAUDE.md if it exists
     #[arg(long)]
     agents_md: bool,
-    /// Leave git's own hooks alone, which save a checkpoint for each commit
+    /// Do not install git hooks, which save a checkpoint for each commit
     #[arg(long)]
     no_git_hooks: bool,
     /// Show what would be done
@@ -74,31 +73,31 @@ pub(super) struct EnableArgs {
 
 /// Remove the hooks of coding agents
 ///
-/// With a name, takes exactly our hooks out of that agent's settings. Without one, only switches checkpoint.agents off
+/// With a name, removes exactly our hooks from that agent's settings. Without one, only turns checkpoint.agents off
 /// here: the hooks stay for your other repositories and do nothing in this one.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Save nothing in this repository any more:
+  Stop saving in this repository:
     git checkpoint disable
-  Take the hooks out of an agent's settings:
+  Remove the hooks from an agent's settings:
     git checkpoint disable claude-code
-  Out of all of them:
+  Remove them from all agents:
     git checkpoint disable --all")]
 pub(super) struct DisableArgs {
     /// The agents
     #[arg(value_name = "AGENT", value_parser = adapter, conflicts_with = "all")]
     agents: Vec<&'static Adapter>,
-    /// Take the hooks out of the settings of all agents
+    /// Remove the hooks from the settings of all agents
     #[arg(long)]
     all: bool,
-    /// Switch checkpoint.agents off for all your repositories
+    /// Turn checkpoint.agents off for all your repositories
     #[arg(long)]
     all_repos: bool,
-    /// Only take the tool server out of the agents' configurations; of all agents without a name
+    /// Only remove the tool server from the agents' configurations
     #[arg(long, conflicts_with = "all_repos")]
     mcp: bool,
-    /// Only take the hooks out of the files of this project; of all agents without a name
+    /// Only remove the hooks from the files of this project
     #[arg(long, conflicts_with_all = ["all_repos", "mcp"])]
     project: bool,
     /// Show what would be done
@@ -108,13 +107,13 @@ pub(super) struct DisableArgs {
 
 /// Show the coding agents, their hooks and their last events
 ///
-/// Ends with 1 if this repository takes part and an agent that is installed has no working hooks.
+/// Exits with 1 if agents are enabled here and an installed agent has no working hooks.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Whether the hooks are in place, and what they did last:
+  Show the hooks and their last events:
     git checkpoint agents
-  Whether they fire, tried with the agents themselves:
+  Test the hooks with the agents themselves:
     git checkpoint agents doctor")]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -187,7 +186,7 @@ pub(super) fn enable(args: EnableArgs, context: &mut Context) -> Result<(), Comm
         if let Err(error) = &done {
             context
                 .ui
-                .warning(&format!("git's own hooks were left as they are: {}", error.message()));
+                .warning(&format!("git hooks were not changed: {}", error.message()));
         }
         done.ok()
     };
@@ -250,7 +249,7 @@ pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), Co
     if edits.is_empty() && !args.dry_run {
         context
             .ui
-            .receipt(TextLine::plain("Agents save nothing in this repository any more."));
+            .receipt(TextLine::plain("Agents no longer save in this repository."));
     }
     Ok(())
 }
@@ -340,7 +339,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     } else if context.ui.options().quiet == 0 {
         context.ui.data(view.text(scene.now));
         if !enabled {
-            context.ui.hint("Agents", "switch it on: git checkpoint enable");
+            context.ui.hint("Agents", "turn it on: git checkpoint enable");
         }
     }
     if is_well {
@@ -423,7 +422,7 @@ fn program(context: &Context) -> Result<String, CommandError> {
     let Some(own) = context.env.program.clone() else {
         return Err(CommandError::new(
             FailureKind::Fatal,
-            "cannot find out where this program is installed",
+            "cannot find the path of this program",
         ));
     };
     let own = own.canonicalize().unwrap_or(own);

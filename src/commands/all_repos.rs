@@ -72,8 +72,8 @@ pub(super) fn note(context: &Context) {
     }
 }
 
-/// Calls a function with every repository of the list that is still there, the one noted last first. What is not there any
-/// more is reported and forgotten.
+/// Calls a function with every repository of the list that is still there, the one noted last first. What is not there
+/// any more is reported and forgotten.
 pub(super) fn each(
     context: &mut Context,
     mut each: impl FnMut(&mut Context, &Path, &OpenedRepository) -> Result<bool, CommandError>,
@@ -91,7 +91,7 @@ pub(super) fn each(
             }
             Ok(None) => {
                 context.ui.warning(&format!(
-                    "{} is not a repository any more; it was moved or removed, and is forgotten",
+                    "{} is no longer a repository and was removed from the list",
                     quoted(&directory.to_string_lossy())
                 ));
                 gone.push(directory);

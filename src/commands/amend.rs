@@ -24,8 +24,8 @@ pub(super) fn summary(
 ) -> Result<Option<String>, CommandError> {
     let is_open = messages.is_empty() && file.is_none();
     if is_open && !edit && is_alone && !context.ui.can_ask() {
-        return Err(CommandError::new(FailureKind::Usage, "nothing to amend with")
-            .hint("give the summary: git checkpoint save --amend -m '...'"));
+        return Err(CommandError::new(FailureKind::Usage, "nothing to amend")
+            .hint("change the summary: git checkpoint save --amend -m '...'"));
     }
     let edit = edit || (is_open && is_alone);
     if is_open && edit {

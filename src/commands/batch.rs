@@ -16,23 +16,23 @@ use crate::{os, serve::batch};
 /// Run many commands in one process, one JSON line each
 ///
 /// Answers each line of the input with one line on standard output, in the same order, until the input ends. A request
-/// has the words of a command, or a tool of 'git checkpoint mcp' with its arguments; an 'id' comes back as it was.
-/// The answer has the exit code, the JSON that the command prints, its warnings, and the error with its hints. Each
-/// command is complete when its answer is written. The exit code is 1 if a request failed.
+/// has the arguments of a command, or a tool of 'git checkpoint mcp' with its arguments; its 'id' is returned. The
+/// answer has the exit code, the JSON that the command prints, its warnings, and the error with its hints. Each command
+/// is complete when its answer is written. The exit code is 1 if a request failed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Two commands, one start:
+  Two commands in one process:
     printf '%s\\n' '{\"args\": [\"save\", \"-m\", \"parsed\"]}' '{\"args\": [\"list\"]}' | git checkpoint batch
-  A record as standard input of its command:
+  Standard input of a command:
     echo '{\"args\": [\"save\", \"--record\", \"-\"], \"input\": {\"todos\": [\"docs\"]}}' | git checkpoint batch
-  A tool by its name:
+  A tool:
     echo '{\"id\": 1, \"tool\": \"checkpoint_resume\", \"arguments\": {}}' | git checkpoint batch")]
 pub(super) struct Args {
     /// Read requests from this file instead of standard input
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<PathBuf>,
-    /// End with the first request that fails
+    /// Stop at the first failed request
     #[arg(long)]
     stop_on_error: bool,
 }

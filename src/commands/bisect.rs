@@ -35,15 +35,15 @@ use crate::{
 
 /// Find the checkpoint that broke something
 ///
-/// Tests checkpoints of the session, and of those it was forked from, by halving, in a working tree of its own: your files,
-/// index and branches stay as they are. Without names the latest checkpoint is bad, and the state before the session is
-/// good. Checkpoints with the same files are tested once.
+/// Does a binary search over the checkpoints of the session, and of those it was forked from, in a separate working
+/// tree: your files, index and branches do not change. By default the latest checkpoint is bad, and the state before
+/// the session is good. Checkpoints with the same files are tested once.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   Which turn broke the tests?
     git checkpoint bisect run cargo test
-  Between two checkpoints, by a script outside of what was saved:
+  Between two checkpoints, with a script outside the saved files:
     git checkpoint bisect run --bad auth --good auth@before-merge \"$PWD/check.sh\"
   Step by step by hand:
     git checkpoint bisect start
@@ -57,15 +57,18 @@ pub(super) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum BisectCommand {
     Start(StartArgs),
+    /// Mark a checkpoint as good
     Good(VerdictArgs),
+    /// Mark a checkpoint as bad
     Bad(VerdictArgs),
+    /// Mark a checkpoint as untestable
     Skip(VerdictArgs),
     Run(RunArgs),
     Log(LogArgs),
     Reset(ResetArgs),
 }
 
-/// Begin a bisection
+/// Start a bisection
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -81,7 +84,7 @@ struct StartArgs {
     date: DateArg,
 }
 
-/// Say how a checkpoint is
+/// Mark a checkpoint as good, bad or untestable
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -94,11 +97,11 @@ struct VerdictArgs {
     date: DateArg,
 }
 
-/// Let a command decide, to the end
+/// Test checkpoints with a command
 ///
-/// Exit codes are those of 'git bisect run': 0 is good, 125 cannot be tested, other codes below 128 are bad, and 128 and
-/// above end the bisection. The command runs in the working tree of the bisection. Without 'bisect start' before it, it
-/// begins a bisection and removes it at its end.
+/// Exit codes are those of 'git bisect run': 0 is good, 125 cannot be tested, other codes below 128 are bad, and 128
+/// and above end the bisection. The command runs in the working tree of the bisection. Without a previous 'bisect
+/// start', it starts a bisection and removes it at the end.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -246,7 +249,7 @@ fn show(
     if context.ui.options().json {
         return context.ui.json(&view);
     }
-    let dates = date.style(context)?;
+    let dates = date.style()?;
     context.ui.data(view.text(&dates, scene.now));
     if let Some(patch) = &view.patch {
         write_patch(context, patch.as_bytes(), PatchFormat::Patch);
@@ -294,7 +297,7 @@ fn to_the_end(
     } else {
         OsString::new()
     };
-    let dates = args.date.style(context)?;
+    let dates = args.date.style()?;
     let mut is_first = true;
     loop {
         let progress = bisect::proceed(&scene, held)?;
@@ -314,7 +317,7 @@ fn to_the_end(
             if matches!(again, 126 | 127) {
                 let message = format!("the command cannot be run: exit code {again} at a good checkpoint as well");
                 return Err(CommandError::new(FailureKind::Fatal, message).hint(
-                    "it runs in a working tree with the saved files; name a script elsewhere by its whole path",
+                    "it runs in a working tree with the saved files; use an absolute path for a script outside",
                 ));
             }
         }
@@ -389,7 +392,7 @@ fn reset(context: &Context, scene: &Scene<'_>) -> Result<(), CommandError> {
         return context.ui.json(&BisectView::none());
     }
     let text = if was_there {
-        "The bisection is ended, and its working tree is removed."
+        "The bisection has ended, and its working tree was removed."
     } else {
         "No bisection is in progress."
     };

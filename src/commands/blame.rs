@@ -17,28 +17,28 @@ use crate::{
     store::checkpoint::oid,
 };
 
-/// Show for each line of a file the turn that brought it in
+/// Show which turn introduced each line of a file
 ///
-/// Without a checkpoint, of the current files; lines that no checkpoint has are 'unsaved'. Lines from before the session,
-/// and those that a merge or a checkout brought in, are the commits' of 'git blame', shown with a caret. Renames are
-/// followed. Edits between two turns of an agent are the person's.
+/// Without a checkpoint, annotates the current file; lines that no checkpoint has are 'unsaved'. Lines from before the
+/// session, and those from a merge or a checkout, show the commit that 'git blame' finds, with a caret. Renames are
+/// followed. Edits between two turns of an agent are attributed to the person.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "git checkpoint blame [OPTIONS] [CHECKPOINT] [--] <FILE>",
     after_long_help = "\
 Examples:
-  A file as it is:
+  The current file:
     git checkpoint blame src/parser.rs
-  Ten lines of it, as a checkpoint has it:
+  Ten lines of it in a checkpoint:
     git checkpoint blame -L 20,+10 auth~3 src/parser.rs
   The reason for one line:
     git checkpoint why src/parser.rs:25"
 )]
 pub(super) struct Args {
-    /// Only these lines, as in git: 'a,b', 'a,+n', or '/text/,+n'; may be given several times
+    /// Only these lines, as in git: 'a,b', 'a,+n', or '/text/,+n'; repeatable
     #[arg(short = 'L', long = "lines", value_name = "RANGE")]
     ranges: Vec<String>,
-    /// The file; before it the checkpoint, else the current files are meant
+    /// The file, after the checkpoint if one is given
     #[arg(required = true, num_args = 1..=2, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     words: Vec<String>,
     #[command(flatten)]
@@ -47,17 +47,17 @@ pub(super) struct Args {
 
 /// Explain one line: its turn, prompt and decisions
 ///
-/// Prints who wrote the line, the prompt of that turn, the decisions of the session that name the file, the commit if it
-/// was committed, and the command that shows the turn.
+/// Prints who wrote the line, the prompt of that turn, the decisions of the session that name the file, the commit if
+/// it was committed, and the command that shows the turn.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   Why is this line there?
     git checkpoint why src/parser.rs:25
-  As a checkpoint has the file:
+  In a checkpoint:
     git checkpoint why src/parser.rs:25 --at auth~3")]
 pub(super) struct WhyArgs {
-    /// The file and the number of the line
+    /// The file and the line number
     #[arg(value_name = "FILE:LINE", value_hint = clap::ValueHint::FilePath)]
     line: String,
     /// The checkpoint that has the file; the current files by default
@@ -84,11 +84,11 @@ fn path_of(context: &Context, opened: &OpenedRepository, typed: &str) -> Result<
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let dates = args.date.style(context)?;
+    let dates = args.date.style()?;
     let (selector, file) = match &args.words[..] {
         [selector, file] => (Some(failure::selector(selector)?), file),
         [file, ..] => (None, file),
-        [] => return Err(CommandError::new(FailureKind::Usage, "which file?")),
+        [] => return Err(CommandError::new(FailureKind::Usage, "a file is needed")),
     };
     let request = BlameRequest {
         selector,
@@ -164,7 +164,7 @@ fn view(origin: &LineOrigin) -> OriginView {
 
 pub(super) fn why(args: WhyArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let dates = args.date.style(context)?;
+    let dates = args.date.style()?;
     let parsed = args
         .line
         .rsplit_once(':')
@@ -172,7 +172,7 @@ pub(super) fn why(args: WhyArgs, context: &mut Context) -> Result<(), CommandErr
     let Some((file, line)) = parsed else {
         return Err(CommandError::new(
             FailureKind::Usage,
-            format!("'{}' is not a file and the number of a line", args.line),
+            format!("'{}' is not a file with a line number", args.line),
         )
         .hint("use a form such as src/parser.rs:25"));
     };

@@ -21,8 +21,8 @@ use crate::{
 
 /// Claim a session for exclusive use
 ///
-/// A claim is part of the session and is visible to others after a push. Automatic checkpoints of others leave a claimed
-/// session alone, and others who save to it are warned. Of two that claim at once one is refused.
+/// A claim is part of the session and is visible to others after a push. Automatic checkpoints of others leave a
+/// claimed session alone, and others who save to it are warned. Of two simultaneous claims, one is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -51,7 +51,7 @@ pub(super) struct Args {
 Examples:
   The current session:
     git checkpoint release
-  One that somebody else left claimed:
+  Release the claim of somebody else:
     git checkpoint release auth --force")]
 pub(super) struct ReleaseArgs {
     /// The session; the current one by default

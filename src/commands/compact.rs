@@ -38,10 +38,10 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  See what would happen, then do it although the chat is short:
+  Show the plan, then compact even a short chat:
     git checkpoint compact --dry-run
     git checkpoint compact --force
-  Let a program of yours write the summary:
+  Use your own summarizer:
     git config checkpoint.compactCommand 'my-summarizer --json'")]
 pub(super) struct Args {
     #[command(flatten)]
@@ -59,20 +59,20 @@ pub(super) struct Args {
 /// The option of commands that may compact.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Events {
-    /// Print what happens as JSON lines on standard error: compaction:start, compaction:complete, compaction:error
+    /// Print events as JSON lines on standard error: compaction:start, compaction:complete, compaction:error
     #[arg(long)]
     pub(super) events: bool,
 }
 
 /// Clear the chat of the session
 ///
-/// The checkpoint before keeps it, and 'git checkpoint undo' brings it back.
+/// The previous checkpoint keeps it, and 'git checkpoint undo' brings it back.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Begin an iteration with an empty chat; record, context and summary stay:
+  Start an iteration with an empty chat; record, context and summary stay:
     git checkpoint clear --messages --yes
-  Begin anew, without the record as well:
+  Start over, without the record as well:
     git checkpoint clear --all")]
 pub(super) struct ClearArgs {
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if context.env.flag(compact::MARK) == Some(true) {
         return Err(CommandError::new(
             FailureKind::Refused,
-            "a compaction is running: a summarizing program cannot start one",
+            "a compaction is in progress, and a summarizer cannot start another",
         ));
     }
     let chat = SessionChat::open(&scene)?;
@@ -161,7 +161,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     })?;
     context
         .ui
-        .hint("Compact", "see the whole chat with: git checkpoint message list --full");
+        .hint("Compact", "see the whole chat: git checkpoint message list --full");
     Ok(())
 }
 
@@ -191,9 +191,7 @@ fn dry_run(
 fn warn(context: &Context, prepared: &PreparedSummary) {
     warn_redactions(context, &prepared.redactions);
     if let Some(why) = &prepared.replaced {
-        context
-            .ui
-            .warning(&format!("{why}; the built-in rules were used instead"));
+        context.ui.warning(&format!("{why}; used the built-in rules instead"));
     }
 }
 
@@ -332,6 +330,6 @@ pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), Comman
     view.id = ids.id.as_ref();
     view.digest = ids.digest.as_ref();
     context.ui.report(&view)?;
-    context.ui.hint("Undo", "undo with: git checkpoint undo");
+    context.ui.hint("Undo", "to undo: git checkpoint undo");
     Ok(())
 }

@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Give the session its context, and read it:
+  Set and show the context:
     git checkpoint context set docs/context.md
     git checkpoint context show")]
 pub(super) struct Args {
@@ -30,7 +30,7 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum ContextCommand {
-    /// Replace the context by a file; '-' is standard input, an empty one removes it
+    /// Replace the context with a file; '-' is standard input, and an empty file removes it
     Set(ContextSetArgs),
     /// Show the context
     Show(ContextShowArgs),

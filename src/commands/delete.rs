@@ -16,22 +16,22 @@ use crate::{
 /// Move a session to the trash
 ///
 /// It stays there until 'git checkpoint prune' empties the trash; 'git checkpoint undo' brings it back. Files, commits
-/// and branches of the project are not touched, nor are the working tree and the branch that a fork was given: 'git
-/// worktree remove' and 'git branch -D' take those away. To remove content permanently, see 'git checkpoint purge'.
+/// and branches of the project are not touched. To remove the working tree and the branch of a fork, use 'git worktree
+/// remove' and 'git branch -D'. To remove content permanently, see 'git checkpoint purge'.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Remove a session that led nowhere:
+  Delete a session:
     git checkpoint delete try-winnow
-  It was the wrong one:
+  Bring it back:
     git checkpoint undo
-  On a remote, where everybody could see it:
+  Delete it on a remote:
     git checkpoint delete --remote origin try-winnow")]
 pub(super) struct Args {
     /// The sessions
     #[arg(value_name = "SESSION", required = true)]
     selectors: Vec<String>,
-    /// Delete them on this remote, as they were last fetched or pushed; sessions here stay
+    /// Delete them on this remote, as last fetched or pushed; local sessions stay
     #[arg(long, value_name = "REMOTE")]
     remote: Option<String>,
     /// Show what would be done
@@ -43,7 +43,7 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Keep what was released:
+  Keep the state of a release:
     git checkpoint pin auth@released")]
 pub(super) struct PinArgs {
     /// The checkpoint
@@ -54,11 +54,11 @@ pub(super) struct PinArgs {
     dry_run: bool,
 }
 
-/// Let a checkpoint be pruned like any other
+/// Remove the protection of a checkpoint
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  What was released is old by now:
+  Let it be pruned again:
     git checkpoint unpin auth@released")]
 pub(super) struct UnpinArgs {
     /// The checkpoint
@@ -97,7 +97,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if args.dry_run {
         return Ok(());
     }
-    context.ui.hint("Undo", "undo with: git checkpoint undo");
+    context.ui.hint("Undo", "to undo: git checkpoint undo");
     Ok(())
 }
 

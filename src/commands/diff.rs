@@ -18,15 +18,15 @@ use crate::{
 
 /// Compare two checkpoints, or one with the working tree
 ///
-/// First the record: what came (+) and what went (-). Then the files, as a patch that 'git apply' takes.
+/// Shows the record first, with additions (+) and removals (-), then the files as a patch for 'git apply'.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   What changed since the latest checkpoint of the current session:
     git checkpoint diff
-  What is not committed, untracked files too:
+  Uncommitted changes, including untracked files:
     git checkpoint diff HEAD
-  What one checkpoint added to the one before, in one directory:
+  Changes of one checkpoint, in one directory:
     git checkpoint diff auth~1 auth -- src
   A patch to apply elsewhere:
     git checkpoint diff auth~1 auth --no-record | git -C ../other apply
@@ -45,7 +45,7 @@ pub(super) struct Args {
     /// Show how much each file changes
     #[arg(long, group = "form")]
     stat: bool,
-    /// Show the numbers of lines, for programs
+    /// Show the numbers of changed lines, for programs
     #[arg(long, group = "form")]
     numstat: bool,
     /// Show names only
@@ -63,7 +63,7 @@ pub(super) struct Args {
     /// Detect renames; the similarity threshold in percent
     #[arg(short = 'M', long = "find-renames", value_name = "N", num_args = 0..=1, default_missing_value = "50")]
     renames: Option<u8>,
-    /// Use the diff programs and text conversions that are set up, as 'git diff' does; such a patch does not apply
+    /// Use the configured diff programs and text conversions, as 'git diff' does; the result cannot be applied
     #[arg(long, conflicts_with = "range")]
     ext_diff: bool,
     /// Leave the record out
@@ -80,7 +80,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             FailureKind::Usage,
             "'--range' matches whole commits and takes no pathspecs",
         )
-        .hint("the files alone: leave --range out"));
+        .hint("to compare files, omit --range"));
     }
     let opened = opening::open(context, &IdentityArgs::default())?;
     if let (true, Some(old), Some(new)) = (args.range, &args.old, &args.new) {
@@ -182,7 +182,7 @@ fn write(context: &mut Context, diff: &DiffOutcome, format: PatchFormat, no_reco
     if diff.without_files {
         context
             .ui
-            .warning("a side has no files, so that only the records are compared");
+            .warning("one side has no files, so only the records are compared");
     }
     if !no_record {
         context.ui.data(render::record(

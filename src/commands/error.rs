@@ -123,15 +123,15 @@ impl FailureKind {
     /// Meaning of its exit code, for the manual.
     pub fn meaning(self) -> &'static str {
         match self.exit_code() {
-            1 => "the answer is no: something differs, damage was found, a question was declined",
-            3 => "a selector names nothing, or several things",
-            4 => "refused because work would be lost; a save, or the option that is named, helps",
-            5 => "a lock is held or the network failed; the same command may succeed later",
-            6 => "something drifted, and --fail-on-drift was given",
+            1 => "negative result: differences or damage found, or a question declined",
+            3 => "not found, or ambiguous",
+            4 => "refused because work would be lost; save first, or use the option in the hint",
+            5 => "a lock is held or the network failed; the command may be retried",
+            6 => "the project changed, and --fail-on-drift was given",
             7 => "saved, but some paths could not be read; they are listed",
-            125 => "a step could not be run; otherwise its own exit status is passed on",
-            128 => "nothing could be done: no repository, damage, missing permission, input or output failed",
-            129 => "the command line is wrong, or a question could not be asked",
+            125 => "'step run' itself failed; otherwise the exit status of the command",
+            128 => "fatal: no repository, damage, missing permission, or an I/O error",
+            129 => "wrong usage, or a question without a terminal",
             130 => "interrupted",
             _ => "the reader of the output went away",
         }

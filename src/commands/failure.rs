@@ -37,7 +37,7 @@ impl From<store::Error> for CommandError {
 
 impl From<InvalidSelector> for CommandError {
     fn from(error: InvalidSelector) -> Self {
-        Self::of(FailureKind::Usage, &error).hint("for the forms see: git checkpoint help")
+        Self::of(FailureKind::Usage, &error).hint("see the forms: git checkpoint help")
     }
 }
 
@@ -59,9 +59,9 @@ impl From<Error> for CommandError {
             }
             Error::NotFound { ref text, .. } if text == "-" => Self::new(
                 FailureKind::NotFound,
-                "no other session was current in this working tree before",
+                "there is no previous session in this working tree",
             )
-            .hint("see what there is: git checkpoint list"),
+            .hint("list sessions: git checkpoint list"),
             Error::NotFound {
                 ref candidates,
                 ref text,
@@ -73,10 +73,10 @@ impl From<Error> for CommandError {
                 } else {
                     out
                 };
-                out.hint("see what there is: git checkpoint list")
+                out.hint("list sessions: git checkpoint list")
             }
             Error::SessionFromEnvNotFound { ref candidates, .. } if candidates.is_empty() => {
-                of(FailureKind::NotFound).hint("see what there is: git checkpoint list")
+                of(FailureKind::NotFound).hint("list sessions: git checkpoint list")
             }
             Error::NotFound { ref candidates, .. } | Error::SessionFromEnvNotFound { ref candidates, .. } => {
                 with_candidates(
@@ -86,7 +86,7 @@ impl From<Error> for CommandError {
                 )
             }
             Error::Ambiguous { ref candidates, .. } => {
-                with_candidates(FailureKind::Ambiguous, &error.to_string(), candidates).hint("use more letters")
+                with_candidates(FailureKind::Ambiguous, &error.to_string(), candidates).hint("use a longer prefix")
             }
             Error::NoItem { ref candidates, .. } if !candidates.is_empty() => with_candidates(
                 FailureKind::NotFound,
@@ -97,11 +97,10 @@ impl From<Error> for CommandError {
                 of(FailureKind::NotFound).hint(format!("see them with their numbers: git checkpoint {command} list"))
             }
             Error::AmbiguousItem { ref candidates, .. } => {
-                with_candidates(FailureKind::Ambiguous, &error.to_string(), candidates)
-                    .hint("use the id, or its number")
+                with_candidates(FailureKind::Ambiguous, &error.to_string(), candidates).hint("use the id or the number")
             }
             Error::ItemId { .. } => {
-                of(FailureKind::Invalid).hint("use up to 64 letters, digits, '.', '_' and '-', or leave it out")
+                of(FailureKind::Invalid).hint("use up to 64 letters, digits, '.', '_' and '-', or omit it")
             }
             Error::NoSession { ref damaged, .. } if !damaged.is_empty() => of(FailureKind::Damaged)
                 .hint("see what is damaged: git checkpoint verify --all")
@@ -125,7 +124,7 @@ impl From<Error> for CommandError {
             }
             Error::NoSession { any: true, .. } => of(FailureKind::NotFound)
                 .hint("resume one: git checkpoint resume <session>")
-                .hint("see what there is: git checkpoint list"),
+                .hint("list sessions: git checkpoint list"),
             Error::NoSuchStep { ref session, .. } => {
                 of(FailureKind::NotFound).hint(format!("see its checkpoints: git checkpoint log {session}"))
             }
@@ -133,7 +132,7 @@ impl From<Error> for CommandError {
                 .hint(format!("resume it: git checkpoint resume {name}"))
                 .hint("or choose another name"),
             Error::NameTaken { ref session, .. } => of(FailureKind::Fatal)
-                .hint("choose another name, or leave --name out")
+                .hint("choose another name, or omit --name")
                 .hint(format!("see its checkpoints: git checkpoint log {session}")),
             Error::NotADate { .. } => {
                 of(FailureKind::Usage).hint("use a form such as '2 days ago', yesterday or 2026-11-27T12:00")
@@ -145,17 +144,17 @@ impl From<Error> for CommandError {
             | Error::Attachment { .. }
             | Error::Secrets(_) => of(FailureKind::Invalid),
             Error::AgentSettings { .. } => {
-                of(FailureKind::Invalid).hint("the file was left as it is; mend it, then try again")
+                of(FailureKind::Invalid).hint("the file was not changed; repair it and try again")
             }
             Error::TooBroad { .. } => of(FailureKind::Fatal)
-                .hint("make a repository of the directory you work in, or if you mean it:")
+                .hint("create a repository in your project directory, or to proceed anyway:")
                 .hint("git -c checkpoint.allowHome=true checkpoint ..."),
             Error::Finished { ref session, .. } => {
                 of(FailureKind::Refused).hint(format!("resume it: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::ConcurrentModification => of(FailureKind::Locked).hint("try again"),
             Error::PlanChanged => of(FailureKind::Refused)
-                .hint("nothing was changed; make the plan again: git checkpoint restore --dry-run --json"),
+                .hint("nothing was changed; make a new plan: git checkpoint restore --dry-run --json"),
             Error::KeyReused { ref id, .. } => of(FailureKind::Refused).hint(format!(
                 "use another key, or see what was saved: git checkpoint show {id}"
             )),
@@ -176,7 +175,7 @@ impl From<Error> for CommandError {
                 _ => FailureKind::Fatal,
             }),
             Error::ManySessions { .. } => {
-                of(FailureKind::Usage).hint("leave the name out, or name the file of one session")
+                of(FailureKind::Usage).hint("omit --session, or specify the file of one session")
             }
             Error::Future { .. } => of(FailureKind::Refused).hint("set the clock, or prune by number: --keep-last"),
             Error::Rewriting(_) => of(FailureKind::Damaged).hint("see what is damaged: git checkpoint verify --all"),
@@ -184,26 +183,26 @@ impl From<Error> for CommandError {
             Error::StepInWrongState { status, .. } => {
                 let hint = match status {
                     crate::model::step::StepStatus::Done => {
-                        "take its result back first: git checkpoint step invalidate"
+                        "invalidate its result first: git checkpoint step invalidate"
                     }
-                    _ => "begin its next try first: git checkpoint step retry",
+                    _ => "start its next attempt first: git checkpoint step retry",
                 };
                 of(FailureKind::Refused).hint(hint)
             }
             Error::StepText { .. } => {
-                of(FailureKind::Invalid).hint("keep long texts in a file and name it in the step")
+                of(FailureKind::Invalid).hint("keep long texts in a file and refer to it in the step")
             }
             Error::NoneFailed => of(FailureKind::NotFound)
-                .hint("name the step: git checkpoint replay --step <step>, or --run --from <step>")
+                .hint("specify the step: git checkpoint replay --step <step>, or --run --from <step>")
                 .hint("see the steps: git checkpoint step list"),
             Error::NoCommand { .. } => of(FailureKind::NotFound)
-                .hint("commands are recorded by: git checkpoint step run -- <command>")
-                .hint("without --run the retry prompt is shown: git checkpoint replay"),
+                .hint("record commands with: git checkpoint step run -- <command>")
+                .hint("show the retry prompt instead: git checkpoint replay"),
             Error::AlteredCommand { .. } => {
                 of(FailureKind::Refused).hint("run it by hand: git checkpoint step run --again <step> -- <command>")
             }
             Error::ForeignCommands { .. } => of(FailureKind::Refused)
-                .hint("they would run with your rights; read them first")
+                .hint("they would run with your permissions; read them first")
                 .hint("then allow them: git checkpoint replay --run --trust"),
             Error::Child(_) => of(FailureKind::Step),
             Error::FirstOfSession { ref session } => {
@@ -234,14 +233,14 @@ impl From<Error> for CommandError {
                 .hint("continue it: git checkpoint bisect good, bad or skip")
                 .hint("or end it: git checkpoint bisect reset"),
             Error::Bisect(BisectError::NotBisecting) => {
-                of(FailureKind::Fatal).hint("begin one: git checkpoint bisect start")
+                of(FailureKind::Fatal).hint("start one: git checkpoint bisect start")
             }
             Error::Bisect(BisectError::NothingToTest | BisectError::NotInLine { .. }) => {
                 of(FailureKind::NotFound).hint("see the checkpoints: git checkpoint log")
             }
             Error::Bisect(BisectError::GoodAfterBad) => of(FailureKind::Invalid)
-                .hint("the verdicts that were given: git checkpoint bisect log")
-                .hint("begin anew: git checkpoint bisect reset"),
+                .hint("see the verdicts: git checkpoint bisect log")
+                .hint("start over: git checkpoint bisect reset"),
             Error::LineRange { .. } => of(FailureKind::Invalid).hint("use a form such as 10,20 or 10,+5"),
             Error::NotInTrash { ref names, .. } if names.is_empty() => {
                 of(FailureKind::NotFound).hint("the trash is empty")
@@ -261,7 +260,7 @@ impl From<Error> for CommandError {
                 of(FailureKind::NotFound).hint("choose a checkpoint that has files: git checkpoint log")
             }
             Error::NoOption { in_draft: true, .. } => {
-                of(FailureKind::NotFound).hint("it is in the draft; save it first: git checkpoint save")
+                of(FailureKind::NotFound).hint("it is not saved yet: git checkpoint save")
             }
             Error::NoOption { ref subject, .. } => {
                 of(FailureKind::NotFound).hint(format!("see its fork points: git checkpoint show {subject}"))
@@ -270,7 +269,7 @@ impl From<Error> for CommandError {
                 .hint("finish it: git checkpoint restore --continue")
                 .hint("or go back: git checkpoint restore --abort"),
             Error::NewerWork { .. } => of(FailureKind::Refused)
-                .hint("keep them first: git checkpoint save")
+                .hint("save them first: git checkpoint save")
                 .hint("then replace them: git checkpoint restore --continue --force, or --abort --force"),
             Error::NotInterrupted | Error::NothingTo { .. } => of(FailureKind::Negative),
             Error::NotLast { .. } => of(FailureKind::Refused).hint("undo that one: git checkpoint undo --older"),
@@ -324,14 +323,14 @@ fn with_candidates(kind: FailureKind, message: &str, candidates: &[SelectorCandi
 pub(super) fn warn_aftermath(ui: &Ui, aftermath: &Aftermath) {
     warn_leftovers(ui, &aftermath.left);
     for trouble in &aftermath.trouble {
-        ui.warning(&format!("it is done, but {trouble}"));
+        ui.warning(&format!("it succeeded, but {trouble}"));
     }
 }
 
 /// Says which files of ours are still there though they should be gone.
 pub(super) fn warn_leftovers(ui: &Ui, left: &[CleanupFailure]) {
     for file in left {
-        ui.warning(&format!("{file}; it does no harm, and the next save tries again"));
+        ui.warning(&format!("{file}; this is harmless, and the next save tries again"));
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{
 Examples:
   The work is done:
     git checkpoint finish -m 'merged as #42'
-  It failed, and this is why:
+  Record a failure with its error:
     git checkpoint finish --status failed --error-file build.log")]
 pub(super) struct Args {
     #[command(flatten)]

@@ -39,12 +39,12 @@ use crate::{
 
 /// Start a new session from any checkpoint
 ///
-/// The fork begins with what the checkpoint holds; the source stays as it is. With --worktree it gets a directory of its
-/// own, with the files, the staged state and the record as they were.
+/// The fork begins with the content of the checkpoint; the source does not change. With --worktree it gets its own
+/// directory with the saved files, staged state and record.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Try something else from where you are, and come back later:
+  Try something else, and switch back later:
     git checkpoint fork @ --name try-winnow
     git checkpoint switch -
   Next to your current work, in its own directory:
@@ -68,25 +68,25 @@ pub(super) struct Args {
     /// Complete the working tree of a fork that was cut off
     #[arg(long = "continue", value_name = "SESSION", conflicts_with_all = ["selector", "list", "remove", "names", "options", "worktrees", "dry_run"])]
     continued: Option<ShortName>,
-    /// Save what is in the working tree of this fork and remove it; session and branch stay
+    /// Save and remove the working tree of this fork; its session and branch stay
     #[arg(long, value_name = "SESSION", conflicts_with_all = ["selector", "list", "names", "options", "worktrees", "dry_run"])]
     remove: Option<ShortName>,
-    /// With --remove: even if files would be lost that no checkpoint holds
+    /// With --remove: also delete files that no checkpoint holds
     #[arg(long, requires = "remove")]
     force: bool,
-    /// The name of the new session; give it several times for several forks
+    /// The name of the new session; repeatable, one fork each
     #[arg(long = "name", value_name = "NAME")]
     names: Vec<ShortName>,
     /// The option of a fork point that the fork explores, by its key; see 'git checkpoint fork-point'
     #[arg(long = "option", value_name = "KEY")]
     options: Vec<String>,
-    /// Make a working tree for it in this directory
+    /// Create a working tree for it in this directory
     #[arg(long = "worktree", value_name = "PATH")]
     worktrees: Vec<PathBuf>,
-    /// The new branch in that working tree; 'checkpoint/' and the session's name, unless given
+    /// The new branch in that working tree; 'checkpoint/<session>' by default
     #[arg(long = "branch", value_name = "BRANCH", requires = "worktrees")]
     branches: Vec<String>,
-    /// Give each fork a copy of the coding agent's session, its latest or that of this agent, under an id of its own
+    /// Give each fork a copy, with a new id, of the session of the latest coding agent, or of this one
     #[arg(long, value_name = "AGENT", num_args = 0..=1, value_parser = agent_name)]
     #[expect(clippy::option_option, reason = "clap's form of an option with an optional value")]
     agent_session: Option<Option<String>>,
@@ -101,7 +101,7 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Which fork got further:
+  Compare two forks:
     git checkpoint compare try-nom try-winnow
   With the differences in the files:
     git checkpoint compare try-nom try-winnow --patch -- src")]
@@ -175,7 +175,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         if given != 0 && given != count {
             return Err(CommandError::new(
                 FailureKind::Usage,
-                format!("{count} forks, but {flag} is given {given} times"),
+                format!("{count} forks, but {flag} is used {given} times"),
             ));
         }
     }
@@ -217,7 +217,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
         _ => context
             .ui
-            .hint("Fork", "compare forks later with: git checkpoint compare <one> <other>"),
+            .hint("Fork", "compare forks: git checkpoint compare <one> <other>"),
     }
     Ok(())
 }
@@ -289,7 +289,7 @@ fn report(context: &mut Context, made: &[ForkOutcome], sessions: &[AgentSessionV
             .map(ToString::to_string)
             .collect::<Vec<_>>();
         let message = format!(
-            "the files in '{path}' are those of the commit, not as they were: {}",
+            "the files in '{path}' are those of the commit, not the saved ones: {}",
             reasons.join("; ")
         );
         return Err(CommandError::new(FailureKind::Refused, message)
@@ -371,10 +371,8 @@ fn agent_session(
     agent: Option<&str>,
 ) -> Result<AgentSessionView, CommandError> {
     let Some(kept) = resumption::kept(&forked.document, agent) else {
-        let message = format!("'{}' was forked, but it keeps no such session of an agent", forked.name);
-        return Err(
-            CommandError::new(FailureKind::NotFound, message).hint("see which turns there are: git checkpoint turns")
-        );
+        let message = format!("'{}' was forked, but it has no such agent session", forked.name);
+        return Err(CommandError::new(FailureKind::NotFound, message).hint("see the turns: git checkpoint turns"));
     };
     let root = match &forked.worktree {
         Some(made) => made.path.clone(),

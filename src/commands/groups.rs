@@ -37,7 +37,7 @@ Examples:
   Save what you have, whatever state it is in:
     git checkpoint save -m 'parser done, tests red'
   Put the work aside and resume it, tomorrow or elsewhere:
-    git checkpoint pause -n 'make refresh tests green'
+    git checkpoint pause --next 'make refresh tests green'
     git checkpoint resume
   See what there is:
     git checkpoint list
@@ -69,7 +69,7 @@ Environment:
 
 Exit codes:
   0 done, or nothing to do        5 locked or no network: may be tried again
-  1 the answer is no              6 something drifted, and --fail-on-drift was given
+  1 the answer is no              6 the project changed, and --fail-on-drift was given
   3 not found, or ambiguous       7 saved, but partial
   4 refused, work would be lost   128 fatal, 129 wrong usage
 

@@ -30,17 +30,17 @@ use crate::{
 
 /// Show the help of a command, a guide, or a reference page
 ///
-/// Without a topic: all commands. On a terminal the manual page is opened where it is installed.
+/// Without a topic: all commands. A terminal opens the manual page if it is installed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = concat!("\
 Examples:
   A command:
     git checkpoint help save
-  What a script may rely on:
+  Interfaces for scripts:
     git checkpoint help exit-codes
     git checkpoint help schemas
     git checkpoint help schemas receipt >receipt.schema.json
-  The settings there are, and their values here:
+  All settings, and their values here:
     git checkpoint help settings
 
 Pages besides those of commands:
@@ -219,10 +219,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 context.ui.bytes((text + "\n").as_bytes());
                 Ok(())
             }
-            None => Err(
-                CommandError::new(FailureKind::NotFound, format!("there is no schema '{name}'"))
-                    .hint("see what there is: git checkpoint help schemas"),
-            ),
+            None => Err(CommandError::new(FailureKind::NotFound, format!("no schema '{name}'"))
+                .hint("see what there is: git checkpoint help schemas")),
         },
         _ => Err(unknown(&command, &words)),
     }
@@ -315,7 +313,7 @@ fn description(command: &Command) -> CommandDescription {
 
 fn unknown(command: &Command, words: &[&str]) -> CommandError {
     let word = words.join(" ");
-    let error = CommandError::new(FailureKind::NotFound, format!("there is no command or page '{word}'"));
+    let error = CommandError::new(FailureKind::NotFound, format!("no command or page '{word}'"));
     let commands = command
         .get_subcommands()
         .filter(|sub| !sub.is_hide_set())
@@ -328,7 +326,7 @@ fn unknown(command: &Command, words: &[&str]) -> CommandError {
 
 fn exit_codes() -> String {
     let mut out = String::from(
-        "# Exit codes\n\nScripts that need more than the number look at `error.code` of `--json`.\n\n| code | meaning |\n|---|---|\n",
+        "# Exit codes\n\nScripts that need more detail use `error.code` of `--json`.\n\n| code | meaning |\n|---|---|\n",
     );
     for (code, meaning, words) in super::error::exit_codes() {
         let words = if words.is_empty() {

@@ -44,20 +44,20 @@ const GUARD: &str = "CHECKPOINT_HOOK";
 
 /// Save a checkpoint for each commit, with git hooks
 ///
-/// Hooks that are there already stay and run after ours; 'uninstall' leaves them byte for byte as they were. Our part
-/// never fails, asks or prints, and a commit waits two seconds for it at most. It does nothing while no session is
-/// current, or while the variable CHECKPOINT_HOOK is set.
+/// Existing hooks stay and run after ours; 'uninstall' leaves them byte for byte as they were. Our hooks never fail,
+/// ask or print, and delay a commit by two seconds at most. They do nothing without a current session, or if the
+/// variable CHECKPOINT_HOOK is set.
 ///
-/// The note of a commit names the checkpoint that was saved for it; its trailer, which is written before the commit is
-/// there, the one that was latest then.
+/// The note of a commit names the checkpoint that was saved for it. The trailer is written before the commit exists, so
+/// it names the previous checkpoint.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   A checkpoint for each commit, amended commit, merge and rebase:
     git checkpoint hooks install
-  Whether they are really at work:
+  Show which hooks are active:
     git checkpoint hooks status
-  One commit without:
+  Skip the hooks for one commit:
     CHECKPOINT_HOOK=off git commit -m 'no checkpoint'
   Commits that name their checkpoint, in a note or in their message:
     git config checkpoint.commitNotes on
@@ -71,11 +71,11 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum HooksCommand {
-    /// Let git call this program after commits
+    /// Install the hooks
     Install(HookSelection),
-    /// Take the calls away again
+    /// Remove the hooks
     Uninstall(HookSelection),
-    /// Show whether the hooks are at work
+    /// Show which hooks are active
     Status,
     /// Entry point of the hooks
     #[command(hide = true)]
@@ -166,17 +166,17 @@ fn install(which: &HookSelection, context: &mut Context) -> Result<(), CommandEr
         return Err(CommandError::new(
             FailureKind::Refused,
             format!(
-                "core.hooksPath '{}' is not of this repository alone: its hooks run in others too",
+                "core.hooksPath '{}' is shared: its hooks also run in other repositories",
                 directory.path.display()
             ),
         )
-        .hint("give this repository hooks of its own: git config core.hooksPath .git/hooks")
+        .hint("use hooks of this repository: git config core.hooksPath .git/hooks")
         .hint("or add to your hook yourself: git-checkpoint hooks run post-commit \"$@\" || :"));
     }
     let Some(program) = context.env.program.clone() else {
         return Err(CommandError::new(
             FailureKind::Fatal,
-            "cannot find out where this program is installed",
+            "cannot find the path of this program",
         ));
     };
     let tracked = hooks::tracked(repo, &directory.path)?;
@@ -184,13 +184,13 @@ fn install(which: &HookSelection, context: &mut Context) -> Result<(), CommandEr
         return Err(CommandError::new(
             FailureKind::Refused,
             format!(
-                "the hooks in '{}' are tracked, so that a change would be one of the project: '{}'",
+                "the hooks in '{}' are tracked, so the change would be part of the project: '{}'",
                 directory.path.display(),
                 first.display()
             ),
         )
         .hint("install them there anyway: git checkpoint hooks install --force")
-        .hint("or give this repository hooks of its own: git config core.hooksPath .git/hooks"));
+        .hint("or use hooks of this repository: git config core.hooksPath .git/hooks"));
     }
     if !which.dry_run {
         hooks::note_program(repo, &program)?;
@@ -209,7 +209,7 @@ fn install(which: &HookSelection, context: &mut Context) -> Result<(), CommandEr
     if wanted.contains(&Hook::CommitMsg) && !opened.scene().settings.commit_trailer {
         context.ui.hint(
             "Hooks",
-            "commit-msg does nothing yet; switch it on: git config checkpoint.commitTrailer on",
+            "commit-msg does nothing yet; turn it on: git config checkpoint.commitTrailer on",
         );
     }
     if opened.scene().session.is_none() && !work::is_wanted(&opened.scene(), Hook::PostCheckout) {
@@ -235,7 +235,7 @@ fn uninstall(wanted: &[Hook], dry_run: bool, context: &mut Context) -> Result<()
     for hook in wanted {
         if let HookState::Managed(manager) = hooks::state(repo, *hook) {
             context.ui.warning(&format!(
-                "{} still calls it: take '{}' out of its configuration",
+                "{} still calls it: remove '{}' from its configuration",
                 manager.name(),
                 hook.name()
             ));
@@ -297,7 +297,7 @@ fn show_snippet(
     })?;
     Err(CommandError::new(
         FailureKind::Negative,
-        format!("{} manages the hooks here, so none was written", manager.name()),
+        format!("{} manages the hooks here, so none were written", manager.name()),
     )
     .hint(format!("put the lines above into {place}")))
 }
@@ -402,7 +402,7 @@ fn run_line(run: &HookRun, now: Timestamp) -> TextLine {
         "running" if os::is_running(run.process) == Some(false) => {
             line.push(Slot::Bad, "was killed before it could save");
         }
-        "running" => line.push(Slot::Caution, "still at work"),
+        "running" => line.push(Slot::Caution, "still running"),
         outcome => line.push(Slot::Plain, format!("{outcome}: {}", run.what)),
     }
     line
@@ -525,7 +525,7 @@ fn work_on(hook: Hook, args: &[String], input: &[u8], opened: &OpenedRepository)
                 oid(id).short()
             ),
         ),
-        Ok(HookOutcome::Unchanged) => ("unchanged", "there was nothing new".to_owned()),
+        Ok(HookOutcome::Unchanged) => ("unchanged", "nothing new".to_owned()),
         Ok(HookOutcome::Skipped(why)) => ("skipped", why.to_owned()),
         Err(error) => ("failed", error.to_string()),
     };

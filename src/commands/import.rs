@@ -27,16 +27,15 @@ const NAMED: usize = 10;
 
 /// Import sessions from other tools
 ///
-/// Reads what claude-mpm, OpenCastle, claude-flow, ai-agents, dagent and session directories leave, and chats as JSON or
-/// JSON lines. Each foreign session becomes a session here, its checkpoints a chain in their order, with the times they
-/// had; what has no place in the record is kept in 'extra', and files of free form next to it. Sources are only read.
-/// What is here already is not imported again; 'git checkpoint undo' takes an import back.
+/// Reads what claude-mpm, OpenCastle, claude-flow, ai-agents, dagent and session directories leave, and chats as JSON
+/// or JSON lines. Checkpoints keep their order and times; unmapped fields are kept in 'extra', and free-form files as
+/// attachments. Sources are not modified, nothing is imported twice, and 'git checkpoint undo' undoes an import.
 ///
-/// Exits with 7 when something of a source could not be used; the rest is imported even so.
+/// Exits with 7 if a part of a source could not be imported.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  What is there to take over in this project:
+  List what can be imported in this project:
     git checkpoint import --all --dry-run
   Everything of one tool:
     git checkpoint import .claude-mpm/sessions
@@ -48,10 +47,10 @@ pub(super) struct Args {
     /// Files and directories to read; with --all the projects to look in
     #[arg(value_name = "PATH", required_unless_present = "all")]
     paths: Vec<PathBuf>,
-    /// The system that wrote them, when the files do not show it
+    /// The system that wrote the files; detected by default
     #[arg(long, value_name = "SYSTEM", value_parser = clap::builder::PossibleValuesParser::new(System::words()))]
     from: Option<String>,
-    /// Look where the known systems usually leave their files, below each PATH or in this working tree
+    /// Search the usual directories of these systems, below each PATH or in this working tree
     #[arg(long)]
     all: bool,
     /// Show what would be done
@@ -116,12 +115,12 @@ fn conclude(outcome: &ImportOutcome, args: &Args, context: &Context) -> Result<(
             CommandError::new(FailureKind::Invalid, "nothing could be imported")
         } else if args.all {
             let places: Vec<&str> = System::ALL.iter().flat_map(|system| system.places()).copied().collect();
-            CommandError::new(FailureKind::NotFound, "no tool has left a session in its usual place")
+            CommandError::new(FailureKind::NotFound, "no session was found in the usual directories")
                 .hint(format!("looked for {}", places.join(", ")))
                 .hint("elsewhere: git checkpoint import <path>")
         } else {
-            CommandError::new(FailureKind::NotFound, "no session of a known system was found")
-                .hint("name the system if it is not recognized: git checkpoint import --from <system> <path>")
+            CommandError::new(FailureKind::NotFound, "no supported session was found")
+                .hint("specify the system: git checkpoint import --from <system> <path>")
         });
     }
     if outcome.imported() > 0 && !args.dry_run {
@@ -159,7 +158,7 @@ fn warn(outcome: &ImportOutcome, context: &Context) {
         let count = CountedNoun::new(outcome.unknown.len(), "file");
         context
             .ui
-            .status(TextLine::plain(format!("note: {count} of no known system:")));
+            .status(TextLine::plain(format!("note: {count} not recognized:")));
         for path in outcome.unknown.iter().take(NAMED) {
             context.ui.status(TextLine::plain("  ").with(Slot::Path, path));
         }
@@ -175,11 +174,11 @@ fn warn(outcome: &ImportOutcome, context: &Context) {
         let what = if replaced > 0 {
             "replaced by markers"
         } else {
-            "found and kept, as the settings say"
+            "found and kept, by your settings"
         };
         context
             .ui
-            .warning(&format!("{count} {what}; the sources still hold them"));
+            .warning(&format!("{count} {what}; the sources still have them"));
     }
 }
 

@@ -3,7 +3,7 @@
 
 use clap::{Arg, Command, builder::Resettable};
 
-use super::groups;
+use super::{groups, opening};
 
 /// The lines that short help has at most: a screen of 24 with room for the prompt.
 const SCREEN: usize = 23;
@@ -36,11 +36,11 @@ fn long_page(command: &Command, columns: usize) -> String {
 fn short_page(command: &Command, words: &[&str]) -> String {
     let more = format!("git checkpoint help {}", words.join(" "));
     let mut own = own(command);
-    let optional: Vec<String> = own
-        .get_arguments()
-        .filter(|arg| !arg.is_hide_set() && !arg.is_hide_short_help_set() && !arg.is_positional())
-        .map(|arg| arg.get_id().to_string())
-        .collect();
+    let shown = |arg: &&Arg| !arg.is_hide_set() && !arg.is_hide_short_help_set() && !arg.is_positional();
+    let (identity, mut optional): (Vec<&Arg>, Vec<&Arg>) =
+        own.get_arguments().filter(shown).partition(|arg| is_identity(arg));
+    optional.extend(identity);
+    let optional: Vec<String> = optional.into_iter().map(|arg| arg.get_id().to_string()).collect();
     let mut left = optional.len();
     loop {
         let text = own.render_help().to_string();
@@ -64,7 +64,20 @@ fn own(command: &Command) -> Command {
         .clone()
         .after_help(Resettable::Reset)
         .after_long_help(Resettable::Reset)
-        .mut_args(|arg| if is_common(&arg) { arg.hide(true) } else { arg })
+        .mut_args(|arg| match () {
+            () if is_common(&arg) => arg.hide(true),
+            () if is_identity(&arg) => arg.display_order(LAST),
+            () => arg,
+        })
+}
+
+/// The place of options that follow the command's own.
+const LAST: usize = 900;
+
+/// Whether this option says whose session is meant, which most commands have.
+fn is_identity(arg: &Arg) -> bool {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    help == opening::SESSION_HELP || help == opening::AGENT_HELP
 }
 
 /// Whether every command has this option.

@@ -28,18 +28,18 @@ use crate::{
 
 /// List sessions, latest first
 ///
-/// '@' marks the current session of this working tree, '!' a damaged one. An active session that was silent for longer than
-/// checkpoint.interruptedAfter is shown as interrupted.
+/// '@' marks the current session of this working tree, '!' a damaged one. An active session without activity for longer
+/// than checkpoint.interruptedAfter is shown as interrupted.
 #[derive(Debug, clap::Args)]
 #[command(
     visible_alias = "ls",
     after_long_help = "\
 Examples:
-  What can be resumed on this branch:
+  List the paused sessions of a branch:
     git checkpoint list --branch main --status paused
   The sessions of all your repositories:
     git checkpoint list --all-repos
-  Autosaves, which hold what no checkpoint has:
+  List autosaves, which hold changes that no checkpoint has:
     git checkpoint list --autosaves
   For a script:
     git checkpoint list --json"
@@ -63,13 +63,13 @@ pub(super) struct Args {
     /// Only sessions, or sessions with a task, for this issue
     #[arg(long, value_name = "ISSUE")]
     issue: Option<String>,
-    /// Only sessions saved last on this branch
+    /// Only sessions last saved on this branch
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
     /// Only sessions whose name or summary holds this text
     #[arg(long, value_name = "TEXT")]
     grep: Option<String>,
-    /// Only sessions saved last at or after this date, such as '2 days ago'
+    /// Only sessions last saved at or after this date, such as '2 days ago'
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
     /// The sessions fetched from remotes instead of the local ones
@@ -81,7 +81,7 @@ pub(super) struct Args {
     /// List deleted sessions, which 'undelete' brings back
     #[arg(long, conflicts_with_all = ["remotes", "all", "format", "trust"])]
     trash: bool,
-    /// Show how much each session takes in the object store, which takes time
+    /// Show the size of each session in the object store; slow
     #[arg(long)]
     size: bool,
     /// Check the signature of each session's latest checkpoint, and show who signed it
@@ -102,7 +102,7 @@ pub(super) struct Args {
 /// A line a row instead of a table.
 #[derive(Debug, clap::Args)]
 pub(super) struct FormatArg {
-    /// Print one line of this form per row, with fields such as %(session) and %(date:short); or oneline, short or full
+    /// Print each row in this format, with fields such as %(session) and %(date:short); or oneline, short or full
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     /// End lines with NUL
@@ -159,16 +159,21 @@ pub(super) struct DateArg {
 }
 
 impl DateArg {
-    /// The style asked for; else relative for people and ISO for programs.
-    pub(super) fn style(&self, context: &Context) -> Result<DateStyle, CommandError> {
-        let default = if context.ui.for_people() {
-            "relative"
-        } else {
-            "iso-strict"
-        };
+    /// The style asked for, else relative dates, in a pipe too.
+    pub(super) fn style(&self) -> Result<DateStyle, CommandError> {
+        self.style_or("relative")
+    }
+
+    /// The same where lines may have a format of their own, which programs read.
+    pub(super) fn style_with(&self, form: &FormatArg) -> Result<DateStyle, CommandError> {
+        let has_fields = form.format.as_deref().is_some_and(|form| form.contains('%'));
+        self.style_or(if has_fields { "iso-strict" } else { "relative" })
+    }
+
+    fn style_or(&self, default: &str) -> Result<DateStyle, CommandError> {
         DateStyle::parse(self.style.as_deref().unwrap_or(default)).map_err(|e| {
             CommandError::of(FailureKind::Usage, &e)
-                .hint("there are relative, iso, iso-strict, short, unix, human and format:<as in strftime>")
+                .hint("styles: relative, iso, iso-strict, short, unix, human and format:<as in strftime>")
         })
     }
 }
@@ -179,7 +184,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
-    let dates = args.date.style(context)?;
+    let dates = args.date.style_with(&args.form)?;
     if args.trash {
         return trash(context, &opened, &dates);
     }
@@ -277,7 +282,7 @@ fn check(scene: &Scene<'_>, rows: &mut [SessionRow]) -> Result<(), CommandError>
 
 /// The sessions of all repositories of the user, the latest first.
 fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let dates = args.date.style(context)?;
+    let dates = args.date.style_with(&args.form)?;
     let filter = args.filter();
     let template = args.form.template(&ATOMS, &NAMED)?;
     let mut view = SessionTable { sessions: Vec::new() };
@@ -312,7 +317,7 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     if view.sessions.is_empty() {
         context
             .ui
-            .status(TextLine::plain("No repository with such a session is known."));
+            .status(TextLine::plain("No repository with such a session was found."));
         return Ok(());
     }
     context.ui.page();
@@ -371,7 +376,7 @@ fn autosaves(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle
     view.each_line(ui.table_width(), dates, scene.now, |line| ui.data_line(&line));
     ui.hint(
         "Autosaves",
-        "see what one has: git checkpoint show <id>; write its files back: git checkpoint restore <id>",
+        "show one: git checkpoint show <id>; restore its files: git checkpoint restore <id>",
     );
     Ok(())
 }
@@ -400,7 +405,7 @@ fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) ->
     context.ui.data(view.text(context.ui.width(), dates, scene.now));
     context
         .ui
-        .hint("Trash", "bring one back with: git checkpoint undelete <session>");
+        .hint("Trash", "bring one back: git checkpoint undelete <session>");
     Ok(())
 }
 

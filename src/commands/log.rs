@@ -33,26 +33,26 @@ use crate::{
 
 /// List the checkpoints of a session, latest first
 ///
-/// With pathspecs, the versions of these files: each distinct one once, with the checkpoints and autosaves that have it,
-/// renames followed, also into the session that this one was forked from.
+/// With pathspecs, lists each distinct version of these files once, with the checkpoints and autosaves that have it.
+/// Renames are followed, also into the session that this one was forked from.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   The current session:
     git checkpoint log
   The last five of another one, one per line:
-    git checkpoint log auth-refactor -n 5 --oneline
+    git checkpoint log auth-refactor -5 --oneline
   The versions of a file, autosaves included:
     git checkpoint log -- src/parser.rs
   What each checkpoint changed in one directory:
     git checkpoint log -p -- src
-  What people and agents noted in the last hour:
+  Notes of the last hour:
     git checkpoint log --notes --since '1 hour ago'")]
 pub(super) struct Args {
     /// The session, or the checkpoint to begin at; the current session by default
     session: Option<String>,
-    /// Show at most this many
-    #[arg(short = 'n', long = "max-count", value_name = "N")]
+    /// Show at most this many; also -3
+    #[arg(short_alias = 'n', long = "max-count", value_name = "N")]
     limit: Option<usize>,
     /// Only checkpoints saved at or after this date, such as '2 days ago'
     #[arg(long, value_name = "DATE")]
@@ -97,14 +97,14 @@ impl Args {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
-    let dates = args.date.style(context)?;
+    let dates = args.date.style_with(&args.form)?;
     let selector = args.session.as_deref().map(failure::selector).transpose()?;
     if args.notes {
         return notes(context, &opened, selector.as_ref(), &args, &dates);
     }
     if !args.pathspecs.is_empty() {
         if args.graph || args.oneline || args.form.is_given() {
-            let message = "the versions of files have no --graph, --oneline and --format";
+            let message = "--graph, --oneline and --format cannot be used with pathspecs";
             return Err(CommandError::new(FailureKind::Usage, message).hint("for programs: --json"));
         }
         return files(context, &opened, selector, &args, &dates);
@@ -146,7 +146,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if context.ui.options().json {
         // Details that no line has.
         if let (true, Some(damage)) = (context.ui.options().lines, &view.damage) {
-            context.ui.warning(&format!("the chain breaks after these: {damage}"));
+            context
+                .ui
+                .warning(&format!("the chain is damaged after these: {damage}"));
         }
         return context.ui.json(&view);
     }
@@ -305,7 +307,7 @@ fn files(
     view.each_line(ui.table_width(), dates, scene.now, |line| ui.data_line(&line));
     ui.hint(
         "FileVersion",
-        "see a version: git checkpoint show <id>:<path>; write it back: git checkpoint restore <id> -- <path>",
+        "show a version: git checkpoint show <id>:<path>; restore it: git checkpoint restore <id> -- <path>",
     );
     Ok(())
 }
@@ -369,7 +371,7 @@ fn notes(
     let found = ops::notes::notes(&scene, selector, args.limit, args.since.as_deref())?;
     if found.unreadable > 0 {
         context.ui.warning(&format!(
-            "{} of the session log cannot be understood",
+            "{} of the session log cannot be read",
             CountedNoun::new(found.unreadable, "line")
         ));
     }

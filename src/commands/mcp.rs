@@ -6,15 +6,14 @@ use super::{Context, error::CommandError};
 
 /// Serve coding agents as a tool server (MCP) on standard input and output
 ///
-/// An agent starts it from its configuration, in the working tree that it works in. It offers tools to save, resume, list,
-/// show, search, compare, restore and undo, and to record steps and tasks; documents of the session; and prompts. Each
-/// call is what the command of that name does, so everything holds that its help says. It runs no program from a
-/// checkpoint, holds no lock between calls and may be killed at any time. Every version of the protocol from 2024-11-05
-/// to 2026-07-28 works.
+/// An agent starts it from its configuration, in the working tree that it works in. It offers tools to save, resume,
+/// list, show, search, compare, restore and undo, and to record steps and tasks; documents of the session; and prompts.
+/// Each call does what the command of that name does. It runs no program from a checkpoint, holds no lock between calls
+/// and may be killed at any time. Every version of the protocol from 2024-11-05 to 2026-07-28 works.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  What an agent's configuration says:
+  The configuration of an agent:
     {\"mcpServers\": {\"checkpoint\": {\"command\": \"git\", \"args\": [\"checkpoint\", \"mcp\"]}}}
   For one repository, wherever the agent is started:
     git checkpoint mcp --repo ~/src/project

@@ -16,11 +16,10 @@ use crate::{
 
 /// Merge another session into the current one
 ///
-/// Record, steps, chat and notes of both come together against the checkpoint that both come from: lists as sets by id,
-/// the chat by time. Where they contradict each other both values are kept, until 'git checkpoint conflict' resolves
-/// them. The files are merged as well where the other session has a working tree of its own; conflicts are unmerged
-/// paths, as after a merge of git's. The result is one checkpoint. What was not saved is saved first, and
-/// 'git checkpoint undo' undoes all of it.
+/// Merges records, steps, chats and notes with the common checkpoint as the base: lists as sets by id, chats by time.
+/// Contradictory values are both kept until 'git checkpoint conflict' resolves them. Files are merged as well if the
+/// other session has its own working tree; conflicts are unmerged paths, as after 'git merge'. The result is one
+/// checkpoint. Unsaved changes are saved first, and 'git checkpoint undo' undoes the whole merge.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "\
@@ -28,12 +27,12 @@ git checkpoint merge [OPTIONS] <SESSION>
        git checkpoint merge (--continue | --abort)",
     after_long_help = "\
 Examples:
-  The fork was the better idea; bring it home:
+  Merge a fork back:
     git checkpoint merge try-winnow --dry-run
     git checkpoint merge try-winnow -m 'winnow it is' --reason 'clearer errors'
   Mark the other forks of the same fork point as not chosen:
     git checkpoint merge try-winnow --finish-others
-  Only what was written down, no files:
+  Only the record, no files:
     git checkpoint merge try-winnow --no-files
   After conflicts in files:
     git checkpoint merge --continue
@@ -51,10 +50,10 @@ pub(super) struct Args {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Check that conflicts were resolved, or finish what was interrupted
+    /// Continue after resolving conflicts, or finish an interrupted merge
     #[arg(long = "continue", conflicts_with_all = ["selector", "abort"])]
     continued: bool,
-    /// Go back to before the merge
+    /// Go back to the state before the merge
     #[arg(long, conflicts_with = "selector")]
     abort: bool,
     #[command(flatten)]
@@ -64,16 +63,16 @@ pub(super) struct Args {
 /// The options of a merge.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct MergeArgs {
-    /// Merge the files; the default where the other session has its own working tree
+    /// Merge the files; the default if the other session has its own working tree
     #[arg(long, overrides_with = "no_files")]
     files: bool,
     /// Merge no files
     #[arg(long, overrides_with = "files")]
     no_files: bool,
-    /// Merge what is staged as well, where it fits without a conflict
+    /// Merge staged changes as well, unless they conflict
     #[arg(long)]
     index: bool,
-    /// The summary of the session afterwards
+    /// The summary of the merged session
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
     /// Why the option of the fork point was chosen
@@ -82,7 +81,7 @@ pub(super) struct MergeArgs {
     /// Finish the sessions of the other options of the fork point
     #[arg(long)]
     finish_others: bool,
-    /// Override the safety checks; what is in the way is saved first
+    /// Override the safety checks; files in the way are saved first
     #[arg(long)]
     force: bool,
 }
@@ -149,7 +148,7 @@ pub(super) fn report(
     }
     if merged.report.chat.renamed > 0 {
         context.ui.warning(&format!(
-            "{} messages had an id that another message has; they have new ones",
+            "{} messages with the id of another message got new ids",
             merged.report.chat.renamed
         ));
     }
@@ -168,7 +167,7 @@ pub(super) fn report(
         );
     }
     if merged.file_conflicts.is_empty() && merged.report.conflicts.is_empty() {
-        context.ui.hint("Undo", "undo with: git checkpoint undo");
+        context.ui.hint("Undo", "to undo: git checkpoint undo");
         return Ok(());
     }
     Err(CommandError::silent(FailureKind::Negative))
@@ -232,7 +231,7 @@ pub(super) fn view(merged: &MergeOutcome, dry_run: bool) -> MergeView {
             WithoutFiles::OtherSession => "the working tree belongs to another session",
             WithoutFiles::SameWorktree => "both sessions were saved in this working tree",
             WithoutFiles::NotSaved => "the other session was saved without files",
-            WithoutFiles::Unrelated => "the sessions have no common checkpoint; '--files' merges them all the same",
+            WithoutFiles::Unrelated => "the sessions have no common checkpoint; use --files to merge them anyway",
         }),
     }
 }

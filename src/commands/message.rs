@@ -39,20 +39,20 @@ use crate::{
 
 /// Add and list messages of the chat
 ///
-/// Adding only appends: it costs the same whatever the chat's length. The next save puts the messages into the
-/// checkpoint. Secrets are replaced before anything is written.
+/// Messages are recorded immediately and saved with the next checkpoint. Secrets are replaced before anything is
+/// written.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Add what was said:
+  Add messages:
     git checkpoint message add --role user 'make the refresh tests green'
     my-agent | git checkpoint message add --role assistant --agent claude -
-  Read it again, with what a compaction has summarized:
+  Show all messages, including summarized ones:
     git checkpoint message list --full
     git checkpoint message show 3
   Import the session file of a coding agent; a second time adds nothing:
     git checkpoint message import ~/.claude/projects/my-project/5f1d.jsonl
-  See what was said, without tool calls and thoughts:
+  List texts only, without tool calls and thoughts:
     git checkpoint message list --texts")]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -63,7 +63,7 @@ pub(super) struct Args {
 enum MessageCommand {
     /// Add a message
     Add(MessageAddArgs),
-    /// List the messages by turns, one a line, tool calls folded
+    /// List the messages by turns, one per line, with tool calls folded
     List(MessageListArgs),
     /// Show messages in full
     Show(MessageShowArgs),
@@ -75,16 +75,16 @@ enum MessageCommand {
 struct MessageAddArgs {
     #[command(flatten)]
     whom: IdentityArgs,
-    /// Who speaks
+    /// The role of the speaker
     #[arg(long, value_name = "ROLE", value_parser = ["user", "assistant", "system", "tool"])]
     role: String,
     /// Metadata of the message, as a JSON object
     #[arg(long, value_name = "JSON")]
     meta: Option<String>,
-    /// Take the content from this file as JSON, a list of blocks; '-' is standard input
+    /// Read the content from this file, a JSON list of blocks; '-' is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     blocks: Option<PathBuf>,
-    /// A picture that belongs to it; repeatable
+    /// An image of the message; repeatable
     #[arg(long = "image", value_name = "FILE")]
     images: Vec<PathBuf>,
     /// The text; '-' or nothing is standard input
@@ -96,19 +96,19 @@ struct MessageAddArgs {
 struct MessageListArgs {
     #[command(flatten)]
     whom: IdentityArgs,
-    /// With the messages that a summary represents
+    /// Include summarized messages
     #[arg(long)]
     full: bool,
-    /// Every message, tool calls, results and thoughts too
+    /// All messages, including tool calls, results and thoughts
     #[arg(long, conflicts_with = "texts")]
     all: bool,
-    /// Only what the person and the model said to each other
+    /// Only texts of the person and the model
     #[arg(long)]
     texts: bool,
-    /// Only the latest so many
-    #[arg(short = 'n', long, value_name = "N")]
+    /// Only the latest N
+    #[arg(short_alias = 'n', long, value_name = "N")]
     limit: Option<u64>,
-    /// The chat as this checkpoint holds it; without one with what is not saved yet
+    /// The chat of this checkpoint; by default the current chat, with unsaved messages
     #[arg(value_name = "CHECKPOINT")]
     selector: Option<String>,
 }
@@ -117,13 +117,13 @@ struct MessageListArgs {
 struct MessageShowArgs {
     #[command(flatten)]
     whom: IdentityArgs,
-    /// With the messages that a summary represents
+    /// Include summarized messages
     #[arg(long)]
     full: bool,
-    /// The chat as this checkpoint holds it
+    /// The chat of this checkpoint
     #[arg(long = "at", value_name = "CHECKPOINT")]
     selector: Option<String>,
-    /// Which messages, by number or id; all of them without one
+    /// The messages, by number or id; all by default
     #[arg(value_name = "MESSAGE")]
     which: Vec<String>,
 }
@@ -132,7 +132,7 @@ struct MessageShowArgs {
 struct Import {
     #[command(flatten)]
     whom: IdentityArgs,
-    /// The agent whose session file it is; without one it is found out
+    /// The agent that wrote the file; detected by default
     #[arg(long, value_name = "AGENT", value_parser = agents())]
     from: Option<String>,
     /// The file; '-' is standard input
@@ -228,14 +228,14 @@ fn with_image(content: Value, image: Value) -> Value {
 }
 
 fn picture(context: &Context, path: &std::path::Path) -> Result<Value, CommandError> {
-    let bytes = read_file(context, path, MESSAGE / 2, "the picture")?;
+    let bytes = read_file(context, path, MESSAGE / 2, "the image")?;
     let media = match bytes.as_slice() {
         [0x89, b'P', b'N', b'G', ..] => "image/png",
         [0xff, 0xd8, ..] => "image/jpeg",
         [b'G', b'I', b'F', b'8', ..] => "image/gif",
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
         _ => {
-            let message = format!("'{}' is no PNG, JPEG, GIF or WebP", path.display());
+            let message = format!("'{}' is not a PNG, JPEG, GIF or WebP image", path.display());
             return Err(CommandError::new(FailureKind::Invalid, message)
                 .hint("attach other files with: git checkpoint save --attach"));
         }
@@ -256,7 +256,7 @@ pub(super) fn text(context: &Context, given: Option<&std::ffi::OsStr>, what: &st
     if matches!(text, std::borrow::Cow::Owned(_)) {
         context
             .ui
-            .warning(&format!("{what} has bytes that are not UTF-8; they were replaced"));
+            .warning(&format!("{what} has invalid UTF-8, which was replaced"));
     }
     Ok(text.into_owned())
 }
@@ -389,7 +389,7 @@ fn warn_unreadable(context: &Context, chat: &SessionChat<'_>) {
     if !chat.unreadable.is_empty() {
         let lines: Vec<_> = chat.unreadable.iter().map(ToString::to_string).collect();
         context.ui.warning(&format!(
-            "the messages that are not saved yet have unreadable lines ({}); they stay",
+            "the unsaved messages have unreadable lines ({}), which are kept",
             lines.join(", ")
         ));
     }

@@ -301,8 +301,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             // Without a current directory there is no repository; the rest of the environment does not matter any more.
             let ui = Ui::new(&Environment::unknown(), OutputOptions::default(), Streams::standard());
-            let error =
-                CommandError::of(FailureKind::Fatal, &error).hint("it may have been removed; go to another one: cd");
+            let error = CommandError::of(FailureKind::Fatal, &error)
+                .hint("it may have been removed; change to another one: cd");
             ui.error(&error);
             return error.exit_code();
         }
@@ -356,6 +356,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     for said in os::trace::taken() {
         let line = format!("{:>6} ms  {}", said.after.as_millis(), said.text);
         context.ui.detail(said.level, TextLine::plain(line));
+    }
+    for note in os::notices::taken_notes() {
+        context.ui.note(&note);
     }
     for notice in os::notices::taken() {
         context.ui.warning(&notice);

@@ -35,14 +35,18 @@ pub(super) struct OpenedRepository {
     pub(super) program: Option<PathBuf>,
 }
 
+/// Help of the option for a session.
+pub(super) const SESSION_HELP: &str = "The session to use instead of the current one";
+
+/// Help of the option for an agent.
+pub(super) const AGENT_HELP: &str = "The agent that does the work";
+
 /// Options that name the person, agent and session; the environment supplies the others.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct IdentityArgs {
-    /// The session to use instead of the current one
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = SESSION_HELP)]
     pub(super) session: Option<ShortName>,
-    /// The agent that does the work
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = AGENT_HELP)]
     pub(super) agent: Option<String>,
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Pathspecs {
     /// Only these files, as pathspecs; ':(attr:...)' is not supported
     #[arg(id = "pathspecs", last = true, value_name = "PATHSPEC")]
     given: Vec<OsString>,
-    /// Read the pathspecs from this file, one a line; '-' is standard input
+    /// Read the pathspecs from this file, one per line; '-' is standard input
     #[arg(
         long,
         value_name = "FILE",
@@ -39,7 +39,7 @@ pub(super) struct Pathspecs {
         hide_short_help = true
     )]
     pathspec_from_file: Option<PathBuf>,
-    /// In that file pathspecs end with NUL, and none is quoted
+    /// Pathspecs in that file end with NUL and are not quoted
     #[arg(long, requires = "pathspec_from_file", hide_short_help = true)]
     pathspec_file_nul: bool,
 }
@@ -71,8 +71,8 @@ impl Pathspecs {
 
     /// The pathspecs, in git's own form.
     ///
-    /// # Errors
-    /// [`FailureKind::Invalid`] when the file cannot be read, is quoted wrongly or names nothing: that is not everything.
+    /// # Errors [`FailureKind::Invalid`] when the file cannot be read, is quoted wrongly or names nothing: that is not
+    /// everything.
     pub(super) fn read(&self, context: &Context) -> Result<Vec<OsString>, CommandError> {
         let given = match &self.pathspec_from_file {
             None => self.given.iter().map(|spec| spec.as_encoded_bytes().to_vec()).collect(),
@@ -80,14 +80,14 @@ impl Pathspecs {
                 let bytes = input(context, file)?;
                 let specs = parse(&bytes, self.pathspec_file_nul).map_err(|line| {
                     let line = String::from_utf8_lossy(&line).into_owned();
-                    CommandError::new(FailureKind::Invalid, format!("line is badly quoted: '{line}'"))
-                        .hint("quote as git does, or end pathspecs with NUL and use --pathspec-file-nul")
+                    CommandError::new(FailureKind::Invalid, format!("malformed quoting: '{line}'"))
+                        .hint("quote as git does, or use NUL-terminated pathspecs with --pathspec-file-nul")
                 })?;
                 if specs.is_empty() {
                     let name = file.display();
                     return Err(
-                        CommandError::new(FailureKind::Invalid, format!("'{name}' holds no pathspec"))
-                            .hint("for all files leave --pathspec-from-file out"),
+                        CommandError::new(FailureKind::Invalid, format!("'{name}' has no pathspec"))
+                            .hint("for all files, omit --pathspec-from-file"),
                     );
                 }
                 specs

@@ -21,20 +21,20 @@ use crate::{
 ///
 /// Without a rule everything is kept. The latest checkpoint of a session and its first always stay; named, pinned,
 /// forked-from and shared ones stay unless --force is given. Documents, dates and digests of the others do not change,
-/// and old ids still select them. Pruned checkpoints move to the trash, from which 'git checkpoint undo' brings them back
-/// until --trash empties it. Disk space is freed by git's own garbage collection, which this command never runs. Rules
-/// that are not given come from the settings checkpoint.keep*.
+/// and old ids still select them. Pruned checkpoints move to the trash, from which 'git checkpoint undo' brings them
+/// back until --trash empties it. Disk space is freed by git's own garbage collection, which this command never runs.
+/// Rules that are not given come from the settings checkpoint.keep*.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  See what would be removed, then do it:
+  Show what would be removed, then remove it:
     git checkpoint prune --keep-last 20 --older-than 30d --dry-run
     git checkpoint prune --keep-last 20 --older-than 30d
   One an hour for a day, one a day for a week, one a week for a year:
     git checkpoint prune --keep-hourly 24 --keep-daily 7 --keep-weekly 52
-  Completed sessions after three months, and what earlier prunes took:
+  Completed sessions after three months, and the trash:
     git checkpoint prune --drop-completed --older-than 90d --trash
-  By itself after each save:
+  Automatically after each save:
     git config checkpoint.keepLast 50
     git config checkpoint.autoPrune true")]
 pub(super) struct Args {
@@ -53,7 +53,7 @@ pub(super) struct Args {
     /// Keep this many latest sessions; active and current ones stay in any case
     #[arg(long, value_name = "N")]
     max_sessions: Option<usize>,
-    /// Take only what is older, such as 30d or 12h
+    /// Remove only older checkpoints, such as 30d or 12h
     #[arg(long, value_name = "TIME", value_parser = store::config::span)]
     older_than: Option<Duration>,
     /// Leave completed sessions alone
@@ -74,7 +74,7 @@ pub(super) struct Args {
     /// Empty the trash permanently
     #[arg(long)]
     trash: bool,
-    /// Take named, pinned, forked-from and shared checkpoints as well
+    /// Also remove named, pinned, forked-from and shared checkpoints
     #[arg(long)]
     force: bool,
     /// Show what would be done
@@ -100,10 +100,10 @@ fn of_settings(scene: &Scene<'_>) -> RetentionRules {
 }
 
 /// Part of an autosave that undo cannot restore: a deleted ref takes its reflog along.
-const LOGS: &str = "of autosaves it brings back the latest of each working tree; earlier ones are removed permanently";
+const LOGS: &str = "undo restores the latest autosave of each working tree; earlier ones are removed permanently";
 
 /// Command that frees the disk when the trash has been emptied.
-const GC: &str = "the disk is freed by git's own garbage collection: git gc --prune=now";
+const GC: &str = "to free disk space: git gc --prune=now";
 
 /// Command that frees the disk before that.
 const TRASH_AND_GC: &str = "the disk is freed by emptying the trash and by git's own garbage collection:\n\
@@ -137,7 +137,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     };
     for session in &pruned.damaged {
         context.ui.warning(&format!(
-            "session '{session}' is damaged and was left alone; see: git checkpoint verify {session}"
+            "session '{session}' is damaged and was skipped; see: git checkpoint verify {session}"
         ));
     }
     failure::warn_aftermath(&context.ui, &pruned.aftermath);
@@ -151,17 +151,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if rules.is_empty() {
         context
             .ui
-            .hint("Prune", "give a rule, such as --keep-last 20 or --older-than 30d");
+            .hint("Prune", "add a rule, such as --keep-last 20 or --older-than 30d");
     } else if args.dry_run && !pruned.is_empty() {
-        context
-            .ui
-            .hint("Prune", "nothing was changed; leave out --dry-run to do it");
+        context.ui.hint("Prune", "nothing was changed; omit --dry-run to prune");
         if !pruned.autosaves.is_empty() {
             context.ui.hint("Undo", LOGS);
         }
     } else if !pruned.is_empty() {
         if pruned.trash.len() < pruned.goes.len() + pruned.sessions.len() + pruned.autosaves.len() {
-            context.ui.hint("Undo", "undo with: git checkpoint undo");
+            context.ui.hint("Undo", "to undo: git checkpoint undo");
         }
         if !pruned.autosaves.is_empty() {
             context.ui.hint("Undo", LOGS);

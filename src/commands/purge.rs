@@ -16,11 +16,12 @@ use crate::{
 
 /// Permanently remove files, a checkpoint or a session from all checkpoints
 ///
-/// For a saved password, or a file that is too large. Checkpoints that have it are rewritten, and autosaves, undo lists,
-/// trash and reflogs lose it. There is no undo. The files in the working tree, and the project's own commits, index and
-/// stash, are not touched; it is reported if they have it too.
+/// For a saved password, or a file that is too large. Rewrites the checkpoints that have it, and removes it from
+/// autosaves, undo lists, trash and reflogs. There is no undo. The working tree, and the project's own commits, index
+/// and stash, are not touched; it is reported if they have it too.
 ///
-/// Later checkpoints may have the same content: files are removed from all of them by their paths. Words in a record, a chat or the output of steps are carried over, and are removed only with the whole session.
+/// Files are removed by path from all checkpoints, since later ones may have the same content. Text in a record, a chat
+/// or the output of steps carries over, and is removed only with the whole session.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "\
@@ -31,7 +32,7 @@ Examples:
   A file with a password, from every checkpoint of every session:
     git checkpoint purge -- config/production.env
     git gc --prune=now
-  See first what that would change:
+  Show what that would change:
     git checkpoint purge --dry-run -- config/production.env
   One checkpoint; those after it stay:
     git checkpoint purge auth~2
@@ -71,12 +72,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     };
     let scene = opened.scene();
     if !args.dry_run && purge::finish(&scene)? {
-        context.ui.warning("a purge was interrupted before; it is finished now");
+        context.ui.warning("finished a purge that was interrupted");
         if args.selector.is_some() {
             // What was meant may have been this very one, and now the selector means another.
             context.ui.hint(
                 "Purge",
-                "see what there is now, and give the command again if there is more to purge",
+                "check the result, and repeat the command if there is more to purge",
             );
             return Ok(());
         }
@@ -103,9 +104,9 @@ fn is_a_file(error: crate::ops::Error, args: &Args, context: &Context) -> Comman
     );
     let out = CommandError::from(error);
     match &args.selector {
-        Some(name) if not_found && context.env.cwd.join(name).symlink_metadata().is_ok() => {
-            out.hint(format!("for the file of this name: git checkpoint purge -- {name}"))
-        }
+        Some(name) if not_found && context.env.cwd.join(name).symlink_metadata().is_ok() => out.hint(format!(
+            "to purge the file of this name: git checkpoint purge -- {name}"
+        )),
         _ => out,
     }
 }

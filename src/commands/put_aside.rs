@@ -19,7 +19,7 @@ use crate::{
 /// How 'resume' brings files back.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(super) struct WayArgs {
-    /// Bring the saved changes back, and stage again what was staged
+    /// Bring back the saved changes, staged ones staged
     ///
     /// In a clean working tree at the commit of the checkpoint every file and the index become exactly what was saved.
     /// Elsewhere the changes are merged, as 'apply --index' does. Where the latest checkpoint was saved after 'pause

@@ -41,7 +41,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             FailureKind::Usage,
             format!("'{session}' is a checkpoint, and only sessions are renamed"),
         );
-        return Err(error.hint("name the session alone"));
+        return Err(error.hint("specify only the session"));
     }
     let opened = opening::open(context, &IdentityArgs::default())?;
     let renamed = switch::rename(&opened.scene(), &selector, &to, args.dry_run)?;

@@ -14,9 +14,10 @@ use crate::{
 
 /// Recover a damaged session from its latest intact checkpoint
 ///
-/// Where another tool rewrote the history (git filter-repo, git filter-branch, the BFG), checkpoints are anchored to the
-/// commits that it made of them. What is damaged is kept: a readable old tip under refs/checkpoints-trash, an unreadable ref's file in the git directory's
-/// checkpoint/quarantine. Intact sessions are left alone. Exits with 1 when a session has no intact checkpoint.
+/// If another tool rewrote the history (git filter-repo, git filter-branch, the BFG), checkpoints are anchored to the
+/// rewritten commits. Damaged data is kept: a readable old tip under refs/checkpoints-trash, the file of an unreadable
+/// ref in the git directory's checkpoint/quarantine. Intact sessions are left alone. Exits with 1 when a session has no
+/// intact checkpoint.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

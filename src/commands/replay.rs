@@ -21,30 +21,30 @@ use crate::{
 
 /// Prepare the retry of a failed step, or run it
 ///
-/// Prints a prompt with the objective, the original prompt and its corrections, how the last try failed, and what the
-/// finished steps it uses gave; changes nothing. It warns when a step before it was invalidated, when three or more steps
-/// need its result, and when files that it rests on changed since, with their paths.
+/// Prints a prompt with the objective, the original prompt and its corrections, the last failure, and the results of
+/// the steps it uses; nothing changes. It warns if an earlier step was invalidated, if three or more steps need the
+/// result, and if files that it depends on changed since.
 ///
-/// With --run the commands recorded by 'step run' are run again, from the failed step on. A step that ended well keeps
-/// its result when its command and the files are the same as when it ran and it had changed none of them. Programs, variables
-/// and ignored files are not compared. Commands that were not recorded in this repository on this machine are listed and
-/// refused unless --trust says that you have read them. The exit status is that of the last command; 125 is ours.
+/// With --run, reruns the commands recorded by 'step run', starting at the failed step. A successful step keeps its
+/// result if its command and the files are unchanged and it modified none of them; programs, variables and ignored
+/// files are not compared. Commands that were not recorded in this repository on this machine are listed and refused
+/// without --trust. The exit status is that of the last command, or 125 if 'replay' itself failed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Try the step that failed again, with one thing said better:
+  Retry the failed step with a correction:
     git checkpoint replay --correction 'the lexer gives tokens, not characters' | agent
     git checkpoint step retry parser --correction 'the lexer gives tokens, not characters'
-  Run the recorded commands again from the one that failed:
+  Rerun the recorded commands from the failed one:
     git checkpoint replay --run --dry-run
     git checkpoint replay --run")]
 pub(super) struct Args {
     /// The session or checkpoint; the current one by default
     selector: Option<String>,
-    /// The step; the one that failed last by default
+    /// The step; the last failed one by default
     #[arg(long, value_name = "STEP", conflicts_with = "run")]
     step: Option<String>,
-    /// The objective in other words
+    /// A new objective
     #[arg(long, value_name = "TEXT", conflicts_with = "run")]
     objective: Option<String>,
     /// Correction for the next attempt; repeatable
@@ -56,7 +56,7 @@ pub(super) struct Args {
     /// Run the recorded commands again
     #[arg(long)]
     run: bool,
-    /// The first step to run; the first that failed by default
+    /// The first step to run; the first failed one by default
     #[arg(long, value_name = "STEP", requires = "run")]
     from: Option<String>,
     /// Show what would be done

@@ -72,7 +72,7 @@ fn run(
     gathered: Option<&Arc<Mutex<Text>>>,
 ) -> CommandRun {
     if os::is_cancelled() {
-        let error = CommandError::new(FailureKind::Interrupted, "cancelled before it began");
+        let error = CommandError::new(FailureKind::Interrupted, "canceled before it started");
         return CommandRun {
             exit_code: error.status(),
             output: String::new(),

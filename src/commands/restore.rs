@@ -33,10 +33,10 @@ use crate::{
 
 /// Restore files from a checkpoint
 ///
-/// Your current files are saved first, and 'git checkpoint undo' reverts the restore. Later files are deleted, ignored
-/// files are never touched, and HEAD and branches never move. The index stays as it is, unless --index is given: then
-/// what was staged or unmerged is so again. A restore is refused, with the reason, if it would overwrite work that another
-/// session saved later, on a branch that does not descend from the saved commit, and during a merge.
+/// Your current files are saved first, and 'git checkpoint undo' reverts the restore. Newer files are deleted, ignored
+/// files are never touched, and HEAD and branches never move. With --index, the staged and unmerged state is restored
+/// as well. A restore is refused, with the reason, if it would overwrite work that another session saved later, on a
+/// branch that does not descend from the saved commit, and during a merge.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "\
@@ -47,13 +47,13 @@ Examples:
   See what would happen, then do it:
     git checkpoint restore auth~1 --dry-run
     git checkpoint restore auth~1
-  Only one directory, and keep files that came later:
+  Only one directory, and keep newer files:
     git checkpoint restore auth~1 --overlay -- src
   Choose hunks one by one:
     git checkpoint restore auth~1 -p -- src
-  What was staged is staged again as well:
+  Restore the staged state as well:
     git checkpoint restore @ --index
-  It was interrupted: finish it, or go back:
+  Finish or abort an interrupted restore:
     git checkpoint restore --continue
     git checkpoint restore --abort"
 )]
@@ -66,7 +66,7 @@ pub(super) struct Args {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Carry out the plan that '--dry-run --json' showed, by its plan_token, or nothing
+    /// Execute exactly the plan with this plan_token from '--dry-run --json', or nothing
     #[arg(long, value_name = "TOKEN", conflicts_with_all = ["dry_run", "continued", "abort"])]
     plan: Option<String>,
     /// Restore the index as well: what was staged, unmerged, or added with 'git add -N'
@@ -84,13 +84,13 @@ pub(super) struct Args {
     /// Keep files that the checkpoint does not have
     #[arg(long)]
     overlay: bool,
-    /// Override the safety checks; what is in the way is saved first
+    /// Override the safety checks; files in the way are saved first
     #[arg(long)]
     force: bool,
     /// Finish what was interrupted
     #[arg(long = "continue", conflicts_with_all = ["selector", "abort"])]
     continued: bool,
-    /// Go back to before what was interrupted
+    /// Go back to the state before the interrupted restore
     #[arg(long, conflicts_with = "selector")]
     abort: bool,
     #[command(flatten)]
@@ -100,24 +100,24 @@ pub(super) struct Args {
 /// Apply a checkpoint's changes to the working tree
 ///
 /// Each file that the checkpoint changed is merged with the current one. The base of the merge is the commit of the
-/// checkpoint, or, for a fork, the checkpoint that both come from. Where both sides changed the same lines, the file gets
-/// conflict markers and the path is unmerged in the index, as after 'git merge'. Nothing else is staged, and your current
-/// files are saved first.
+/// checkpoint, or, for a fork, the common checkpoint. Where both sides changed the same lines, the file gets conflict
+/// markers and the path is unmerged in the index, as after 'git merge'. Nothing else is staged, and your current files
+/// are saved first.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Bring yesterday's uncommitted work onto the branch as it is now:
+  Apply yesterday's uncommitted work to the current branch:
     git checkpoint apply auth
   Only its tests:
     git checkpoint apply auth -- tests
-  Take back one step of an agent, and keep what came after it:
+  Revert one step of an agent, and keep later changes:
     git checkpoint apply --reverse auth~1
   Only some hunks:
     git checkpoint apply auth -p
-  Conflicts are resolved ('git add'), or not worth it:
+  After resolving conflicts ('git add'), or to give up:
     git checkpoint apply --continue
     git checkpoint apply --abort
-  Not what you wanted:
+  Undo it:
     git checkpoint undo")]
 pub(super) struct ApplyArgs {
     /// The checkpoint; without one the latest of the current session
@@ -128,22 +128,22 @@ pub(super) struct ApplyArgs {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Stage again what was staged, where it merges without a conflict
+    /// Stage again what was staged, unless it conflicts
     #[arg(long)]
     index: bool,
-    /// Override the safety checks; what is in the way is saved first
+    /// Override the safety checks; files in the way are saved first
     #[arg(long)]
     force: bool,
     /// Choose hunks one by one, as 'git restore -p' does
     #[arg(short, long, conflicts_with_all = ["index", "continued", "abort"])]
     patch: bool,
-    /// Take back what changed from the checkpoint before to this one, and keep later edits
+    /// Revert the changes from the previous checkpoint to this one, and keep later edits
     #[arg(short = 'R', long)]
     reverse: bool,
-    /// Go on after conflicts were resolved, or finish what was interrupted
+    /// Continue after resolving conflicts, or finish an interrupted apply
     #[arg(long = "continue", conflicts_with_all = ["selector", "abort", "reverse"])]
     continued: bool,
-    /// Go back to before the apply
+    /// Go back to the state before the apply
     #[arg(long, conflicts_with_all = ["selector", "reverse"])]
     abort: bool,
     #[command(flatten)]
@@ -153,19 +153,19 @@ pub(super) struct ApplyArgs {
 /// Undo the last restore, apply, clean, fork, rename, finish or delete
 ///
 /// A prune, an import and a clear are undone as well; a purge and a push are not. Repeat it to go back further.
-/// What changed since is not overwritten: then the reason is given and nothing is done. There is one undo list for each
+/// Later changes are not overwritten: undo then stops and gives the reason. There is one undo list for each
 /// working tree, not for each session; --dry-run shows the next entry.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  The last restore was a mistake:
+  Undo the last restore:
     git checkpoint undo
-  See first what would happen:
+  Show what would be undone:
     git checkpoint undo --dry-run")]
 pub(super) struct UndoArgs {
     #[command(flatten)]
     how: RestoreMethod,
-    /// Undo the latest command that can be undone, although a later one cannot
+    /// Undo the latest command that can be undone, even if a later one cannot
     #[arg(long)]
     older: bool,
 }
@@ -174,7 +174,7 @@ pub(super) struct UndoArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  The undo was a mistake:
+  Redo what was undone:
     git checkpoint redo")]
 pub(super) struct RedoArgs {
     #[command(flatten)]
@@ -378,7 +378,7 @@ pub(super) fn report_applied(
         context.ui.hint(
             "Conflict",
             &format!(
-                "files that take no markers stay as they are; as the checkpoint has it: git show {}^2:{path}",
+                "files without conflict markers are unchanged; the saved version: git show {}^2:{path}",
                 id.short()
             ),
         );
@@ -568,9 +568,7 @@ pub(super) fn report(
         context.ui.report(&receipt)?;
     }
     if receipt.outcome == "nothing" && !report.paths.is_empty() {
-        context
-            .ui
-            .warning("the pathspecs choose no file that differs; 'git checkpoint diff' shows which do");
+        context.ui.warning("no selected file differs; see: git checkpoint diff");
     }
     match receipt.outcome {
         "refused" => Err(refusal(&receipt, report)),
@@ -587,17 +585,15 @@ pub(super) fn report(
             )
         }
         "done" if receipt.operation != "undo" => {
-            context.ui.hint("Undo", "undo with: git checkpoint undo");
+            context.ui.hint("Undo", "to undo: git checkpoint undo");
             Ok(())
         }
         "done" => {
             for tree in &receipt.stays {
                 let remove = format!("git worktree remove {} && git branch -d {}", tree.path, tree.branch);
-                context
-                    .ui
-                    .hint("WorkTree", &format!("remove it when it is not needed: {remove}"));
+                context.ui.hint("WorkTree", &format!("to remove it: {remove}"));
             }
-            context.ui.hint("Redo", "redo with: git checkpoint redo");
+            context.ui.hint("Redo", "to redo: git checkpoint redo");
             Ok(())
         }
         _ => Ok(()),

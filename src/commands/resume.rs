@@ -38,68 +38,67 @@ use crate::{
 
 /// Resume a session and report what has changed
 ///
-/// Changes no file. Without a session: the current one, else the latest that was paused or interrupted on this branch,
-/// else the latest. On a terminal you are asked when there are several.
+/// No file changes unless --apply or --restore is given. Without a session: the current one, else the latest that was
+/// paused or interrupted on this branch, else the latest. A terminal asks if there are several.
 ///
 /// After a crash, an autosave of 'git checkpoint watch' may be newer than the latest checkpoint. It is recovered as a
-/// checkpoint: on a terminal you are asked, otherwise it is done unless --no-recover is given, as it loses nothing and
-/// changes no file.
+/// checkpoint, which loses nothing and changes no file: a terminal asks first, and --no-recover prevents it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   Continue where you stopped:
     git checkpoint resume
-  And bring the saved changes back, staged ones staged:
+  Bring back the saved changes as well, staged ones staged:
     git checkpoint resume --apply
   An older state, by name:
     git checkpoint resume auth-refactor@before-merge
-  Go on in the agent, on this or another machine:
+  Continue in the agent, on this or another machine:
     git checkpoint resume --agent
   A session that was fetched from a remote:
     git checkpoint resume origin/auth
-  See what could be resumed:
+  List the sessions that can be resumed:
     git checkpoint resume --list")]
 pub(super) struct Args {
     /// The session or checkpoint
     selector: Option<String>,
     #[command(flatten)]
     way: put_aside::WayArgs,
-    /// List every session that can be resumed here, each with its number, and do nothing
+    /// List the sessions that can be resumed here, with their numbers
     #[arg(long)]
     list: bool,
     /// Resume the session with this number in the list of '--list'
     #[arg(long, value_name = "N", conflicts_with_all = ["selector", "session_id", "list"])]
     select: Option<usize>,
-    /// Without a session to resume: print nothing and exit with 0
+    /// Print nothing and exit with 0 if there is no session to resume
     #[arg(long)]
     if_any: bool,
-    /// Print only the summary, what comes next, and what changed
+    /// Print only the summary, the next steps and the changes
     #[arg(long)]
     brief: bool,
-    /// The session, by its identity, its name or the beginning of one
+    /// The session, by identity or name, or a prefix of either
     #[arg(long, value_name = "ID", conflicts_with = "selector")]
     session_id: Option<String>,
     /// Show every item of every list
     #[arg(long, conflicts_with = "brief")]
     all: bool,
-    /// How to print it; 'prompt' is text for an agent
+    /// The output format; 'prompt' is text for an agent
     #[arg(long, value_name = "FORM", default_value = "text", value_parser = ["text", "markdown", "json", "prompt"])]
     format: String,
     /// Maximum prompt length in characters (at least 1000)
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = most)]
     max_chars: usize,
-    /// Recover an autosave that is newer than the latest checkpoint without asking, as is done without a terminal
+    /// Recover a newer autosave without asking, the default without a terminal
     #[arg(long, overrides_with = "no_recover")]
     recover: bool,
-    /// Leave an autosave that is newer alone
+    /// Do not recover a newer autosave
     #[arg(long, overrides_with = "recover")]
     no_recover: bool,
-    /// Put the session of the coding agent into place, its latest or that of this agent, and print the command that
-    /// resumes it; an agent without one starts with the saved context
+    /// Write back the session of the latest coding agent, or of this one, and print the command that resumes it; an
+    /// agent without a session starts with the saved context
     #[arg(long, value_name = "AGENT", num_args = 0..=1, value_parser = resume_agent::agent_name)]
     #[expect(clippy::option_option, reason = "clap's form of an option with an optional value")]
     agent: Option<Option<String>>,
-    /// Exit with 6 when the project is not as the checkpoint left it
+    /// Exit with 6 if the project changed since the checkpoint
     #[arg(long)]
     fail_on_drift: bool,
     /// Count a checkpoint older than this as drift, such as 12h or 7d
@@ -112,7 +111,7 @@ pub(super) struct Args {
 fn most(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if n >= LEAST => Ok(n),
-        _ => Err(format!("it must be a number, {LEAST} at least")),
+        _ => Err(format!("it must be a number of at least {LEAST}")),
     }
 }
 
@@ -138,7 +137,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     share::automatic::fetch_if_due(&opened);
-    let dates = args.date.style(context)?;
+    let dates = args.date.style()?;
     if args.list {
         return candidates(context, &opened, &dates);
     }
@@ -265,7 +264,7 @@ fn guessed(opened: &OpenedRepository, selector: Selector) -> Result<Selector, Co
                 FailureKind::NotFound,
                 format!("'{word}' was fetched from several remotes"),
             );
-            Err(error.hint(format!("name one of: {}", names.join(", "))))
+            Err(error.hint(format!("use one of: {}", names.join(", "))))
         }
     }
 }
@@ -336,7 +335,7 @@ fn print(
     }
     if let Some((fault, lost)) = &resumed.lost {
         context.ui.warning(&format!(
-            "the latest checkpoint is damaged ({fault}); {} passed over",
+            "the latest checkpoint is damaged ({fault}); {} skipped",
             CountedNoun::new(*lost, "checkpoint")
         ));
     }
@@ -354,12 +353,12 @@ fn print(
         } else {
             context
                 .ui
-                .warning(&format!("{words}, as it was newer than the latest checkpoint"));
+                .warning(&format!("{words}, which was newer than the latest checkpoint"));
         }
         if !args.way.is_any() {
             context.ui.hint(
                 "Recovered",
-                "no file was changed; bring the files back with: git checkpoint restore @",
+                "no file was changed; to restore the files: git checkpoint restore @",
             );
         }
     }
@@ -443,11 +442,10 @@ fn numbered(opened: &OpenedRepository, number: usize) -> Result<Selector, Comman
     let row = number.checked_sub(1).and_then(|at| rows.get(at));
     match row {
         Some(row) => failure::selector(&row.name),
-        None => Err(CommandError::new(
-            FailureKind::NotFound,
-            format!("there is no session with the number {number}"),
-        )
-        .hint("see the numbers: git checkpoint resume --list")),
+        None => Err(
+            CommandError::new(FailureKind::NotFound, format!("no session has the number {number}"))
+                .hint("see the numbers: git checkpoint resume --list"),
+        ),
     }
 }
 
@@ -505,7 +503,7 @@ fn ask(context: &Context, opened: &OpenedRepository) -> Result<Option<Selector>,
     if rows.len() < 2 || chosen == ChoiceReason::Current || !context.ui.can_ask() {
         return Ok(None);
     }
-    picker::pick(context, &rows, scene.now, "name it: git checkpoint resume <session>").map(Some)
+    picker::pick(context, &rows, scene.now, "specify it: git checkpoint resume <session>").map(Some)
 }
 
 fn offer_of(offer: &Offer) -> Autosave {

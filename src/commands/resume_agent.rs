@@ -58,9 +58,9 @@ fn with_context(
     agent: Option<&str>,
 ) -> Result<(), CommandError> {
     let Some((name, words)) = agent.and_then(|name| Some((name, resumption::prompt_command(name)?))) else {
-        let message = format!("session '{session}' keeps no session of an agent");
+        let message = format!("session '{session}' has no agent session");
         return Err(CommandError::new(FailureKind::NotFound, message)
-            .hint("name the agent that is to start with the saved context: --agent claude-code")
+            .hint("to start an agent with the saved context: --agent claude-code")
             .hint("let agents save their sessions: git checkpoint enable"));
     };
     let title = crate::agents::named(name).map_or(name, |agent| agent.title());

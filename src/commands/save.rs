@@ -11,7 +11,7 @@ use super::{
     failure,
     input::{read_file, read_json},
     opening::{self, IdentityArgs, OpenedRepository},
-    put_aside, summary, usage, views,
+    put_aside, shorthand, summary, usage, views,
 };
 use crate::{
     model::{
@@ -35,54 +35,54 @@ use crate::{
 
 /// Save your notes and the exact state of the files as a checkpoint
 ///
-/// Tracked and untracked files are saved as they are, staged or not; ignored ones are not. The repository itself does not
-/// change: no branch, no index, no stash, no file. Without a current session on this branch, the session last paused on it
-/// continues, else a new one starts. A missing summary is made from the state of the repository.
+/// Tracked and untracked files are saved as they are, staged or not; ignored ones are not. The repository itself does
+/// not change: no branch, no index, no stash, no file. Without a current session on this branch, the session last
+/// paused on it continues, else a new one starts. A missing summary is made from the state of the repository.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   Save with a summary and what comes next:
-    git checkpoint save -m 'parser done, tests red' -x 'make refresh tests green'
+    git checkpoint save -m 'parser done, tests red' --next 'make refresh tests green'
   From a script, with a record as JSON on standard input:
     git checkpoint save --session auth --record - --json < record.json
   Under a name, to find it again:
     git checkpoint save --name before-merge
   Correct the summary of the latest checkpoint:
     git checkpoint save --amend -m 'parser done, tests green'
-  For somebody else to continue:
+  Hand the session to somebody else:
     git checkpoint save -m 'tests green' --push
 
-What the members of a record are called and hold: 'git checkpoint help schemas document'.")]
+All members of a record: 'git checkpoint help schemas document'.")]
 pub(super) struct Args {
     #[command(flatten)]
     common: SaveFlags,
-    /// Save even when nothing is new
+    /// Save even if nothing changed
     #[arg(long)]
     allow_empty: bool,
-    /// Change the notes of the latest checkpoint, which keeps its files; the former one goes to the trash
+    /// Change the notes of the latest checkpoint, not its files; the old checkpoint moves to the trash
     #[arg(long, conflicts_with_all = ["allow_empty", "attachments", "tracked_only", "no_files", "push"])]
     amend: bool,
 }
 
 /// Save the session, mark it as paused, and leave it
 ///
-/// Takes everything that 'save' takes. 'git checkpoint resume' resumes it.
+/// Takes the options of 'save'. 'git checkpoint resume' continues the session.
 ///
-/// With --clean the working tree and the index are then reset to HEAD, as after 'git stash -u': exactly what was
-/// saved is removed or reset, once the checkpoint is verified. Ignored files, other repositories and files that were not
+/// With --clean the working tree and the index are then reset to HEAD, as after 'git stash -u': exactly what was saved
+/// is removed or reset, once the checkpoint is verified. Ignored files, other repositories and files that were not
 /// saved stay. 'git checkpoint resume --apply' brings everything back, and 'git checkpoint undo' too.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Pause without a word; the summary comes from the state of the repository:
+  Pause without a summary; one is made from the state of the repository:
     git checkpoint pause
-  Make room for something urgent, and come back to it:
+  Put the work aside for something urgent, and bring it back:
     git checkpoint pause --clean -m 'half of the migration'
     git checkpoint resume --apply
   Leave notes for whoever continues:
-    git checkpoint pause -m 'half of the migration' -a 'schema written' -x 'port the queries' -b 'needs staging access'")]
+    git checkpoint pause -m 'half of the migration' -a 'schema written' --next 'port the queries' -b 'needs staging access'")]
 pub(super) struct PauseArgs {
-    /// Then reset the working tree and the index to HEAD
+    /// Reset the working tree and the index to HEAD afterwards
     #[arg(long, conflicts_with = "no_files")]
     clean: bool,
     #[command(flatten)]
@@ -109,33 +109,33 @@ struct SaveFlags {
     /// Edit the summary in your editor
     #[arg(short, long)]
     edit: bool,
-    /// Something achieved; repeatable
+    /// An accomplishment; repeatable
     #[arg(allow_hyphen_values = true, short, long = "accomplishment", value_name = "TEXT")]
     accomplishments: Vec<String>,
     /// Next step; repeatable, replaces the previous list
     #[arg(
         allow_hyphen_values = true,
         short = 'x',
-        long = "next-step",
-        visible_alias = "next",
+        long = "next",
+        visible_alias = "next-step",
         value_name = "TEXT"
     )]
     next_steps: Vec<String>,
-    /// Something decided; repeatable
+    /// A decision; repeatable
     #[arg(allow_hyphen_values = true, short, long = "decision", value_name = "TEXT")]
     decisions: Vec<String>,
-    /// Something that stops the work; repeatable
+    /// A blocker; repeatable
     #[arg(allow_hyphen_values = true, short, long = "blocker", value_name = "TEXT")]
     blockers: Vec<String>,
     /// A reminder; repeatable
     #[arg(allow_hyphen_values = true, long = "todo", value_name = "TEXT")]
     todos: Vec<String>,
-    /// Show what would be saved; also -n
-    #[arg(long)]
+    /// Show what would be saved
+    #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Without a value --dry-run; with one --next-step, as in earlier versions
-    #[arg(short = 'n', hide = true, value_name = "TEXT", num_args = 0..=1, default_missing_value = "")]
-    n: Vec<String>,
+    /// The text that follows -n, which takes none
+    #[arg(hide = true, long = shorthand::DRY_RUN_TEXT, value_name = "TEXT", allow_hyphen_values = true)]
+    dry_run_text: Option<String>,
     /// The summary, where it is without -m
     #[arg(hide = true, value_name = "TEXT")]
     words: Vec<String>,
@@ -145,7 +145,7 @@ struct SaveFlags {
     /// The occasion, such as 'before-delegation'
     #[arg(long, value_name = "WORD")]
     trigger: Option<String>,
-    /// A key of yours for this save: given again with it, nothing is saved a second time
+    /// An idempotency key: a second save with the same key saves nothing
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
     /// Progress, as step N of M
@@ -154,17 +154,16 @@ struct SaveFlags {
     /// A file to keep with the checkpoint; repeatable
     #[arg(long = "attach", value_name = "FILE")]
     attachments: Vec<PathBuf>,
-    /// Change the record by JSON: what a list holds is added; '-' is standard input
+    /// Merge JSON into the record; '-' is standard input
     ///
-    /// Members that are lists of items get those items added; an item with the id of one that is there changes that
-    /// one. null empties a list or takes a member away, and anything else replaces what was there. What the members are
-    /// called: 'git checkpoint help schemas document'.
+    /// Items of lists are added; an item with the id of an existing one changes it. null empties a list or removes a
+    /// member, and any other value replaces the old one. All members: 'git checkpoint help schemas document'.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Replace the caller's own state by this JSON
+    /// Replace the stored state with this JSON
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// Save no untracked file; so it is where status.showUntrackedFiles is 'no'
+    /// Save tracked files only; the default if status.showUntrackedFiles is 'no'
     #[arg(long, conflicts_with = "no_files")]
     tracked_only: bool,
     /// Save the record only
@@ -187,7 +186,7 @@ pub(super) fn step(text: &str) -> Result<(u32, u32), String> {
         .and_then(|(n, of)| Some((n.trim().parse().ok()?, of.trim().parse().ok()?)));
     match parsed {
         Some((n, of)) if n <= of && of > 0 => Ok((n, of)),
-        _ => Err("give it as N/M, such as 3/7".to_owned()),
+        _ => Err("use N/M, such as 3/7".to_owned()),
     }
 }
 
@@ -224,7 +223,13 @@ fn save(
     context: &mut Context,
 ) -> Result<(), CommandError> {
     let clean = mode == SaveMode::Clean;
-    understand(&mut args, clean)?;
+    let command = match (mode, request.kind) {
+        (SaveMode::Clean, _) => "pause --clean",
+        (SaveMode::Amend, _) => "save --amend",
+        (SaveMode::Save, CheckpointKind::Pause) => "pause",
+        (SaveMode::Save, _) => "save",
+    };
+    understand(&mut args, command)?;
     let mut opened = opening::open(context, &args.whom)?;
     opened.settings.tracked_only |= args.tracked_only;
     if clean {
@@ -310,20 +315,14 @@ struct Afterwards {
     clean: bool,
 }
 
-/// Sorts out what other tools' habits bring: `save 'text'`, `save -am 'text'`, and `-n` in its two meanings.
-fn understand(args: &mut SaveFlags, clean: bool) -> Result<(), CommandError> {
-    for text in std::mem::take(&mut args.n) {
-        if text.is_empty() {
-            args.dry_run = true;
-        } else {
-            args.next_steps.push(text);
-        }
-    }
-    if args.dry_run && args.push {
-        return Err(CommandError::new(
-            FailureKind::Usage,
-            "--dry-run and --push exclude each other",
-        ));
+/// Accepts the habits of other tools, `save 'text'` and `save -am 'text'`, and answers a text after `-n`.
+fn understand(args: &mut SaveFlags, command: &str) -> Result<(), CommandError> {
+    if let Some(text) = &args.dry_run_text {
+        let text = quoted(text);
+        let error = CommandError::new(FailureKind::Usage, "-n is --dry-run and takes no text");
+        return Err(error
+            .hint(format!("for a next step: git checkpoint {command} --next {text}"))
+            .hint(format!("for a dry run: git checkpoint {command} -n -m {text}")));
     }
     let word = match args.words.as_slice() {
         [] => return Ok(()),
@@ -340,7 +339,6 @@ fn understand(args: &mut SaveFlags, clean: bool) -> Result<(), CommandError> {
         args.messages.push(word);
         return Ok(());
     }
-    let command = if clean { "pause --clean" } else { "save" };
     let error = CommandError::new(
         FailureKind::Usage,
         format!("unexpected argument '{}'", word.escape_debug()),
@@ -359,10 +357,10 @@ fn ask_for_session(context: &Context, opened: &OpenedRepository) -> Result<(), C
     };
     let from = elsewhere.branch.as_deref().unwrap_or("a detached HEAD");
     let question = format!(
-        "The branch changed since session '{}' was saved on {from}. Start session '{name}' for this branch?",
+        "Session '{}' was saved on {from}. Start session '{name}' for this branch?",
         elsewhere.session.name
     );
-    if !context.ui.agree(&question, "name the session with --session")? {
+    if !context.ui.agree(&question, "specify the session with --session")? {
         let selector = failure::selector(elsewhere.session.name.as_str())?;
         switch::switch(&scene, &selector, false)?;
     }
@@ -414,7 +412,7 @@ fn report_and(
     }
     for session in &receipt.passed_over {
         context.ui.warning(&format!(
-            "session '{session}' is damaged and was passed over; see: git checkpoint verify {session}"
+            "session '{session}' is damaged and was skipped; see: git checkpoint verify {session}"
         ));
     }
     for trouble in &receipt.trouble {
@@ -422,14 +420,14 @@ fn report_and(
     }
     if let Some(agent) = &receipt.other_agent {
         context.ui.warning(&format!(
-            "session '{}' is agent {agent}'s; save to your own with --session or CHECKPOINT_SESSION",
+            "session '{}' belongs to agent {agent}; use your own with --session or CHECKPOINT_SESSION",
             receipt.session
         ));
     }
     if !receipt.unreadable.is_empty() {
         let lines: Vec<_> = receipt.unreadable.iter().map(ToString::to_string).collect();
         context.ui.warning(&format!(
-            "the draft of this session has unreadable lines ({}); they stay",
+            "the draft of this session has unreadable lines ({}), which are kept",
             lines.join(", ")
         ));
     }
@@ -453,7 +451,7 @@ fn report_and(
         CheckpointOutcome::Unchanged(_) if receipt.repeated => {}
         CheckpointOutcome::Unchanged(_) => context.ui.hint("Unchanged", "use --allow-empty to save anyway"),
         CheckpointOutcome::Saved(_) if !receipt.status().is_finished() => {
-            let then = format!("continue later with: git checkpoint resume {}", receipt.session);
+            let then = format!("to continue: git checkpoint resume {}", receipt.session);
             context.ui.hint("Save", &then);
         }
         CheckpointOutcome::Saved(_) | CheckpointOutcome::Planned(_) => {}
@@ -490,7 +488,7 @@ fn follow_up(
     if then.clean && receipt.is_partial() {
         context
             .ui
-            .warning("not everything could be saved, so the working tree was left as it is");
+            .warning("not everything could be saved, so the working tree was not cleaned");
     } else if then.clean {
         let saved = match outcome {
             CheckpointOutcome::Planned(_) => None,
@@ -500,7 +498,7 @@ fn follow_up(
         if saved.is_some() {
             context.ui.hint(
                 "Save",
-                &format!("bring it back with: git checkpoint resume {} --apply", receipt.session),
+                &format!("to bring it back: git checkpoint resume {} --apply", receipt.session),
             );
         }
     }
@@ -549,18 +547,18 @@ pub(super) fn warn_redactions(context: &Context, found: &[RedactedSecret]) {
             .warning(&format!("{what} {was} replaced before saving:\n  {}", list(&replaced)));
         if replaced.iter().any(|r| r.place.starts_with("files/")) {
             context.ui.warning(
-                "that is the attachment; the file in the working tree is also saved as it is, unless checkpoint.exclude or .checkpointignore matches it",
+                "this concerns the attachment; the file in the working tree is saved unchanged unless checkpoint.exclude or .checkpointignore matches it",
             );
         }
     }
     if !noticed.is_empty() {
         context.ui.warning(&format!(
-            "this looks like a secret and was saved as it is:\n  {}",
+            "this looks like a secret and was saved unchanged:\n  {}",
             list(&noticed)
         ));
         context.ui.hint(
             "Secret",
-            "keep such texts out of the record, or name the rule in checkpoint.redactRule",
+            "remove it from the record, or add a rule to checkpoint.redactRule",
         );
     }
 }
@@ -573,11 +571,11 @@ fn warn_unknown(context: &Context, record: &Value) {
     for (member, _) in given.filter(|(member, value)| !value.is_null() && !known.contains(member)) {
         let near = usage::similar(member, known.iter().map(String::as_str));
         let near = near.map_or_else(
-            || "keep what is your own in 'state' or 'extra'".to_owned(),
+            || "use 'state' or 'extra' for your own fields".to_owned(),
             |near| format!("did you mean '{near}'?"),
         );
         context.ui.warning(&format!(
-            "a record has no '{member}': it is kept as it is, and no command shows it; {near}"
+            "unknown record field '{member}' is kept but not shown; {near}"
         ));
     }
 }

@@ -5,8 +5,8 @@ use super::{Context, error::CommandError};
 /// Browse and restore sessions in a terminal interface
 ///
 /// Sessions, their checkpoints as a graph, and one checkpoint: record, files, changes since and chat. Each action is a
-/// command and shows its plan before it runs. '?' lists the keys. It works over ssh, from 60 columns and 15 lines on, and
-/// without color (NO_COLOR).
+/// command and shows its plan before it runs. '?' lists the keys. It works over ssh, from 60 columns and 15 lines on,
+/// and without color (NO_COLOR).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -43,9 +43,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if !terminals.input || !terminals.output || context.env.is_dumb() {
         return Err(CommandError::new(
             FailureKind::Usage,
-            "the terminal interface needs a terminal that can move its cursor",
+            "the terminal interface needs a terminal with cursor movement",
         )
-        .hint("the same in plain output: git checkpoint list, log and show")
+        .hint("plain output: git checkpoint list, log and show")
         .hint("in a browser: git checkpoint serve"));
     }
     let options = ScreenOptions {
@@ -78,5 +78,5 @@ pub(super) fn run(_: Args, _: &mut Context) -> Result<(), CommandError> {
     );
     Err(error
         .hint("build it with: cargo build --release --features ui")
-        .hint("the same in plain output: git checkpoint list, log and show"))
+        .hint("plain output: git checkpoint list, log and show"))
 }

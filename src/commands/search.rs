@@ -20,23 +20,23 @@ use crate::{
 /// Search the text of all sessions: records, chats, steps, logs and files
 ///
 /// The pattern is a basic regular expression as in 'git grep'. Fetched sessions are searched as well. Each object is
-/// searched once, for the latest checkpoint that has it; a line that older checkpoints repeat is shown once. Sessions come
-/// latest first. Exits with 1 when nothing matches.
+/// searched once, for the latest checkpoint that has it; a line that older checkpoints repeat is shown once. Sessions
+/// come latest first. Exits with 1 when nothing matches.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   Where was this discussed?
     git checkpoint search -i 'rate limit'
-  Only what people and agents said to each other, in the last week:
+  Only chats, of the last week:
     git checkpoint search 'retry' --in chat --since '1 week ago'
   A function that was deleted before it was ever committed:
     git checkpoint search --files 'fn parse_header'
-  In every repository of yours:
+  In all your repositories:
     git checkpoint search 'connection pool' --all-repos
-  For a script, a match a line as it is found:
+  For a script, one match per line as it is found:
     git checkpoint search -E 'timeout|retries' --files --json=lines")]
 pub(super) struct Args {
-    /// The pattern; one that begins with a dash comes behind '--'
+    /// The pattern; put '--' before one that begins with a dash
     pattern: String,
     /// Ignore case
     #[arg(short, long)]
@@ -55,10 +55,10 @@ pub(super) struct Args {
         value_parser = ["record", "chat", "steps", "log", "files"],
     )]
     parts: Vec<String>,
-    /// Search the contents and the names of the files in snapshots; alone, or with what --in names
+    /// Search the contents and names of saved files, alone or in addition to --in
     #[arg(long)]
     files: bool,
-    /// Only this session, or one of a remote, such as origin/auth; may be given several times
+    /// Only this session, or a fetched one such as origin/auth; repeatable
     #[arg(long = "session", value_name = "NAME")]
     sessions: Vec<String>,
     /// Only checkpoints saved at or after this date, such as '2 days ago'
@@ -76,11 +76,11 @@ pub(super) struct Args {
     /// Search all repositories in which you saved sessions
     #[arg(long)]
     all_repos: bool,
-    /// Also show lines that a later checkpoint of the session has as well
+    /// Also show lines that a later checkpoint of the session repeats
     #[arg(long)]
     all: bool,
     /// Stop after this many matches
-    #[arg(short = 'n', long = "max-count", value_name = "N")]
+    #[arg(short_alias = 'n', long = "max-count", value_name = "N")]
     limit: Option<u64>,
     #[command(flatten)]
     date: DateArg,
@@ -126,7 +126,7 @@ impl Args {
         };
         let pattern = Pattern::new(&self.pattern, syntax, self.ignore_case).map_err(|error| {
             let message = format!("cannot use the pattern '{}': {error}", self.pattern);
-            CommandError::new(FailureKind::Usage, message).hint("to look for the text as it is: add -F")
+            CommandError::new(FailureKind::Usage, message).hint("to search for fixed text: add -F")
         })?;
         Ok(SearchRequest {
             pattern,
@@ -209,7 +209,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let request = args.request()?;
     let mut output = SearchOutput {
         args: &args,
-        dates: args.date.style(context)?,
+        dates: args.date.style()?,
         printer: SearchPrinter::default(),
         rows: Vec::new(),
         shown: 0,
@@ -234,7 +234,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         let lines = CountedNoun::new(usize::try_from(total.repeated).unwrap_or(usize::MAX), "line");
         context.ui.hint(
             "SearchRepeated",
-            &format!("older checkpoints repeat {lines}; to see them as well: add --all"),
+            &format!("older checkpoints repeat {lines}; to show them: add --all"),
         );
     }
     if context.ui.options().json && !context.ui.options().lines {

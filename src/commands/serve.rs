@@ -67,8 +67,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     };
     let source = Arc::new(ResidentProcess::new(&context.env));
     let server = PageServer::bind(source, &options).map_err(|error| {
-        failed(&format!("cannot listen at port {}", options.port), &error)
-            .hint("let it take a free one: leave --port out")
+        failed(&format!("cannot listen on port {}", options.port), &error).hint("use any free port: omit --port")
     })?;
     let address = PageAddress {
         url: server.url(),

@@ -36,9 +36,9 @@ enum SetupTarget {
 
 /// Install manual pages and shell completion
 ///
-/// Writes the manual pages next to the program, where `man` finds them, and the completion of `git checkpoint <TAB>` for
-/// bash, zsh and fish into your home. Only files that this command wrote are replaced or removed, so it may be run again
-/// after each update.
+/// Writes the manual pages next to the program, where `man` finds them, and the completion of `git checkpoint <TAB>`
+/// for bash, zsh and fish into your home. Only files that this command wrote are replaced or removed, so it may be run
+/// again after each update.
 ///
 /// zsh looks there after 'fpath=(~/.local/share/zsh/site-functions $fpath)' in ~/.zshrc, before compinit.
 #[derive(Clone, Debug, clap::Args)]
@@ -53,7 +53,7 @@ pub(super) struct Args {
     /// Install below this directory for all users, such as /usr/local
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     prefix: Option<PathBuf>,
-    /// Take away what was installed
+    /// Remove what was installed
     #[arg(long)]
     uninstall: bool,
     /// Show what would be done
@@ -81,8 +81,8 @@ Examples:
 
 /// Runs it.
 ///
-/// # Errors
-/// [`FailureKind::Refused`] when a file is in the way that this program did not write; the others are installed even so.
+/// # Errors [`FailureKind::Refused`] when a file is in the way that this program did not write; the others are
+/// installed even so.
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let Context { env, ui, .. } = context;
     let command = super::program(env);
@@ -123,7 +123,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             first.path.display()
         ),
     )
-    .hint("move it away and run the command again"))
+    .hint("move it and run the command again"))
 }
 
 /// Steps of the set-up, in the order in which they are reported.
@@ -185,7 +185,7 @@ fn hints(args: &Args, steps: &[InstallStep], env: &Environment, ui: &Ui) {
         && !directories.iter().any(|f| f.parent() == beside.parent())
     {
         ui.warning(&format!(
-            "no directory next to '{}' is in PATH, so that man does not find the pages",
+            "no directory next to '{}' is in PATH, so man does not find the pages",
             beside.display()
         ));
     }

@@ -25,6 +25,32 @@ const SHOWN: [(&str, &str); 5] = [
 /// Commands that take a number of entries as git does: `log -3`.
 const COUNTED: [&str; 1] = ["log"];
 
+/// Commands that save, whose `-n` was once followed by the text of a next step.
+const SAVING: [&str; 2] = ["save", "pause"];
+
+/// Hidden option of these commands that gets the text after `-n`, so that the answer can show it in the right command.
+pub(super) const DRY_RUN_TEXT: &str = "dry-run-text";
+
+/// Options of these commands whose value is the next argument, whatever it begins with.
+const TAKES_TEXT: [&str; 16] = [
+    "-m",
+    "--message",
+    "--summary",
+    "-s",
+    "-F",
+    "--file",
+    "-a",
+    "--accomplishment",
+    "-x",
+    "--next",
+    "--next-step",
+    "-d",
+    "--decision",
+    "-b",
+    "--blocker",
+    "--todo",
+];
+
 /// The arguments with the words that were left out.
 pub(super) fn spelled_out(mut args: Vec<OsString>) -> Vec<OsString> {
     let Some(at) = command_at(&args) else { return args };
@@ -40,6 +66,8 @@ pub(super) fn spelled_out(mut args: Vec<OsString>) -> Vec<OsString> {
         if args[at + 1..].iter().all(is_output_option) {
             args.insert(at + 1, verb.into());
         }
+    } else if SAVING.contains(&name.as_str()) {
+        mark_dry_run_text(&mut args, at + 1);
     } else if COUNTED.contains(&name.as_str()) {
         let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
         for arg in &mut args[at + 1..end] {
@@ -53,6 +81,20 @@ pub(super) fn spelled_out(mut args: Vec<OsString>) -> Vec<OsString> {
         }
     }
     args
+}
+
+/// Marks a word that directly follows `-n`.
+fn mark_dry_run_text(args: &mut Vec<OsString>, from: usize) {
+    let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
+    let is_value = |at: usize| TAKES_TEXT.iter().any(|option| args[at - 1] == *option);
+    let is_text = |at: usize| !args[at].is_empty() && !args[at].as_encoded_bytes().starts_with(b"-");
+    let found = (from..end.saturating_sub(1)).find(|at| args[*at] == "-n" && !is_value(*at) && is_text(*at + 1));
+    if let Some(at) = found {
+        let text = args.remove(at + 1);
+        let mut marked = OsString::from(format!("--{DRY_RUN_TEXT}="));
+        marked.push(text);
+        args[at] = marked;
+    }
 }
 
 /// The first word after a noun that is neither an option of every command nor one that says whose session is meant.
@@ -174,6 +216,25 @@ mod tests {
         assert_eq!(spelled(&["step", "--json"]), "step list --json");
         assert_eq!(spelled(&["hooks", "install"]), "hooks install");
         assert_eq!(spelled(&["hooks", "-h"]), "hooks -h");
+    }
+
+    #[test]
+    fn a_text_after_the_letter_of_a_dry_run_is_marked() {
+        for (line, meant) in [
+            (&["save", "-n", "foo"][..], "save --dry-run-text=foo"),
+            (
+                &["pause", "--clean", "-n", "why it"],
+                "pause --clean --dry-run-text=why it",
+            ),
+            (&["save", "-n"], "save -n"),
+            (&["save", "-n", "-m", "foo"], "save -n -m foo"),
+            (&["save", "foo bar", "-n"], "save foo bar -n"),
+            (&["save", "-m", "-n", "foo"], "save -m -n foo"),
+            (&["save", "--", "-n", "foo"], "save -- -n foo"),
+            (&["start", "-n", "foo"], "start -n foo"),
+        ] {
+            assert_eq!(spelled(line), meant);
+        }
     }
 
     #[test]

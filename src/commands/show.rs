@@ -66,7 +66,7 @@ pub(super) fn signatures(scene: &Scene<'_>, ids: &[Oid]) -> Result<Vec<Option<Si
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
-    let dates = args.date.style(context)?;
+    let dates = args.date.style()?;
     if let Some((checkpoint, path)) = file_of(&args.selector) {
         let bytes = show::file(&scene, &failure::selector(checkpoint)?, path)?;
         context.ui.page();

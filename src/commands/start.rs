@@ -12,14 +12,14 @@ use crate::{model::name::ShortName, ops, store};
 
 /// Start a session and make it current on this branch
 ///
-/// A session is a line of work: one chain of checkpoints under one ref. Without a name it gets that of the branch.
-/// Nothing but the session itself is saved yet.
+/// A session is a line of work: one chain of checkpoints under one ref. Without a name, it is named after the branch.
+/// No files are saved yet.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   Start a session named after the branch:
     git checkpoint start
-  Start one for an agent, or take the one that exists:
+  Start one for an agent, or use the existing one:
     git checkpoint start auth-refactor --agent claude --task 'move login' --if-missing")]
 pub(super) struct Args {
     /// The session's name: lower-case letters, digits, '.', '_' and '-'
@@ -42,7 +42,7 @@ pub(super) struct Args {
     /// A tracker issue; repeatable
     #[arg(long = "issue", value_name = "ID")]
     issues: Vec<String>,
-    /// Take the session of this name when there is one
+    /// Use the existing session of this name, if any
     #[arg(long)]
     if_missing: bool,
     /// Show what would be done
@@ -98,7 +98,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     match before.and_then(|before| before.session) {
         Some(left) if left.name != started.name => {
             let hint = format!(
-                "session '{}' stays open; back to it with: git checkpoint switch -",
+                "session '{}' stays open; switch back: git checkpoint switch -",
                 left.name
             );
             context.ui.hint("Left", &hint);

@@ -16,9 +16,9 @@ use crate::{
 
 /// Count turns, tokens, cost and changed lines
 ///
-/// Tokens and cost are those that agents recorded with their turns; where none has recorded any, the length of the chat is
-/// shown with '~'. Lines are counted between the files of one checkpoint and the next, and belong to agents where they
-/// changed in a turn. The size is what only sessions have in the object store.
+/// Tokens and cost are what agents recorded with their turns; if none did, the length of the chat is shown with '~'.
+/// Lines are counted between consecutive checkpoints, and attributed to agents if they changed in a turn. The size
+/// counts objects that only sessions use.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -37,7 +37,7 @@ pub(super) struct Args {
     /// Only checkpoints saved at or after this date, such as '2 days ago'
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
-    /// Count no changed lines, which is faster
+    /// Do not count changed lines; faster
     #[arg(long)]
     no_lines: bool,
 }

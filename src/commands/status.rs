@@ -35,18 +35,18 @@ use crate::{
 #[derive(Debug, Default, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  At a glance:
+  Show the status:
     git checkpoint
-  In a prompt or a script, whether there is something to save:
+  In a script, save if anything changed:
     git checkpoint status --exit-code --quiet || git checkpoint save")]
 pub(super) struct Args {
-    /// Exit with 1 when there is something to save, or something on disk that a save leaves out
+    /// Exit with 1 if there are unsaved changes, or files that a save leaves out
     #[arg(long)]
     exit_code: bool,
     /// Print the current session for a shell prompt, with '*' where the record has unsaved changes
     ///
-    /// Looks at no file of the working tree, and prints nothing where no session is current. For recipes see
-    /// 'git checkpoint help scripting'.
+    /// Reads no file of the working tree, and prints nothing without a current session. Recipes: 'git checkpoint help
+    /// scripting'.
     #[arg(long, conflicts_with = "exit_code")]
     prompt: bool,
 }
@@ -95,7 +95,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         super::fork_list::warn_unfinished(context, &opened);
         for lock in crate::store::refs::left_locks(scene.repo) {
             context.ui.warning(&format!(
-                "'{}' is there: a command of git is at work, or was killed; then remove it",
+                "'{}' exists: a git command is running, or was killed; then remove it",
                 lock.display()
             ));
         }
@@ -266,6 +266,6 @@ fn absent(error: &Error) -> Vec<String> {
         let near: Vec<_> = candidates.iter().map(|near| format!("'{}'", near.selector)).collect();
         lines.push(format!("did you mean {}?", near.join(" or ")));
     }
-    lines.push("'git checkpoint save' would begin it".to_owned());
+    lines.push("'git checkpoint save' would start it".to_owned());
     lines
 }

@@ -51,7 +51,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 corrections: args.corrections,
             };
             let noted = step::retry(&opened.scene(), &args.step, &wanted)?;
-            report(context, &noted, "begun again")
+            report(context, &noted, "started again")
         }
         StepCommand::Invalidate(args) => {
             let opened = opening::open(context, &args.whom)?;
@@ -72,7 +72,10 @@ fn start(args: StartArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.about.whom)?;
     let prompt = args.prompt.map(|path| text_file(context, &path)).transpose()?;
     if args.title.trim().is_empty() {
-        return Err(CommandError::new(FailureKind::Usage, "a step needs a title"));
+        return Err(CommandError::new(
+            FailureKind::Usage,
+            "the title of the step is missing",
+        ));
     }
     let wanted = Start {
         title: args.title,
@@ -87,7 +90,7 @@ fn start(args: StartArgs, context: &mut Context) -> Result<(), CommandError> {
     context.ui.hint(
         "Step",
         &format!(
-            "when it has ended: git checkpoint step done {} --context '...'",
+            "when it has finished: git checkpoint step done {} --context '...'",
             noted.step.id
         ),
     );
@@ -143,7 +146,7 @@ fn fail(args: FailArgs, context: &mut Context) -> Result<(), CommandError> {
     report(context, &noted, "failed")?;
     context
         .ui
-        .hint("Replay", "see what its next try should know: git checkpoint replay");
+        .hint("Replay", "prepare the next attempt: git checkpoint replay");
     Ok(())
 }
 
@@ -302,9 +305,9 @@ pub(super) fn told(context: &Context, event: &EventOutcome) {
                 context.ui.status(line);
             }
         }
-        EventOutcome::Failed { trigger, error } => context.ui.warning(&format!(
-            "the draft has it, but the save that '{trigger}' asks for failed: {error}"
-        )),
+        EventOutcome::Failed { trigger, error } => context
+            .ui
+            .warning(&format!("it is recorded, but the save on '{trigger}' failed: {error}")),
     }
 }
 
@@ -338,7 +341,7 @@ fn list(args: StepListArgs, context: &mut Context) -> Result<(), CommandError> {
     if found.steps.is_empty() {
         context
             .ui
-            .status(TextLine::plain("no steps yet: 'git checkpoint step start' begins one"));
+            .status(TextLine::plain("no steps yet; start one: git checkpoint step start"));
         return Ok(());
     }
     context

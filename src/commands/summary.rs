@@ -15,7 +15,7 @@ const LIMIT: u64 = 1 << 20;
 
 /// Lines below the summary in the editor.
 const NOTE: &str = "
-# The summary of the checkpoint. Lines that begin with '#' are left out;
+# Enter the summary of the checkpoint. Lines that start with '#' are ignored;
 # an empty summary cancels the command.
 ";
 

@@ -18,17 +18,17 @@ use crate::{
 
 /// Make another session current on this branch; no file changes
 ///
-/// Each branch has its current session: 'git switch' of another branch makes that one's current, and nothing has to be
-/// done here.
+/// Each branch has its current session: after 'git switch' the session of that branch is the current one without
+/// further commands.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   Work in another session from now on:
     git checkpoint switch ci-speedup
-  And back:
+  Switch back:
     git checkpoint switch -")]
 pub(super) struct Args {
-    /// The session; '-' is the one before. Without it a terminal asks
+    /// The session; '-' is the previous one. A terminal asks if it is missing
     session: Option<String>,
     /// Show what would be done
     #[arg(short = 'n', long)]
@@ -48,7 +48,7 @@ fn picked(context: &Context, opened: &OpenedRepository) -> Result<Selector, Comm
         let error = CommandError::new(FailureKind::NotFound, "there is no other session to switch to");
         return Err(error.hint("start one: git checkpoint start"));
     }
-    picker::pick(context, &rows, scene.now, "name it: git checkpoint switch <session>")
+    picker::pick(context, &rows, scene.now, "specify it: git checkpoint switch <session>")
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {

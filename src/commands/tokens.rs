@@ -26,14 +26,14 @@ use crate::{
 
 /// Count the tokens of a chat or a text
 ///
-/// For a session this is the size of what 'git checkpoint request' builds without a question: messages, checkpoint, context
-/// and agent description, each also by itself. 'git checkpoint status' shows the number of the messages.
+/// For a session this is the size of what 'git checkpoint request' builds without a question: messages, checkpoint,
+/// context and agent description, each also separately. 'git checkpoint status' shows the number of the messages.
 ///
 /// For models of OpenAI the count is exact (o200k_base, cl100k_base). Where the tokenizer is not public, usage recorded
 /// in the messages counts; without it the number is estimated: o200k_base times a factor, whose source and error are
 /// reported. For Claude 4.7 and later that was 3 % off at most in 109 recorded requests of 14,000 to 21,000 tokens, for
 /// earlier ones 3 % in the one recorded conversation there is; a text of one kind may be off by a fifth, a short
-/// message by half. For any other model nothing is known of the error.
+/// message by half. For other models the error is unknown.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -131,7 +131,7 @@ fn chat(args: &Args, counting: &TokenMethod, context: &mut Context) -> Result<To
             let found = select::checkpoint(&scene, &selector).map_err(|error| {
                 let out = CommandError::from(error);
                 if out.kind() == FailureKind::NotFound {
-                    out.hint("or name a file that exists, or '-'")
+                    out.hint("or use an existing file, or '-'")
                 } else {
                     out
                 }

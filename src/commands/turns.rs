@@ -31,8 +31,8 @@ const LISTED: usize = 30;
 
 /// List the turns of a coding agent, with their prompts and files
 ///
-/// A turn is a prompt and all that the agent did for it, saved as one checkpoint by the hooks that 'git checkpoint enable'
-/// sets up. The latest turn is the last line.
+/// A turn is a prompt and everything the agent did in response, saved as one checkpoint by the hooks that 'git
+/// checkpoint enable' sets up. The latest turn is the last line.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -50,7 +50,7 @@ pub(super) struct Args {
     /// List the files that each turn changed
     #[arg(long)]
     files: bool,
-    /// List all turns, not the last 30 alone
+    /// List all turns, not only the last 30
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -59,38 +59,38 @@ pub(super) struct Args {
 
 /// Go back to the state after an earlier turn of an agent
 ///
-/// The files come back as the turn left them, and the agent gets a copy of its session that ends there, under an id of
-/// its own, with the command that resumes it. Without a number, the latest turn is taken back: the files are as they
-/// were before its prompt. The present is saved first, and 'git checkpoint undo' brings it back.
+/// Restores the files as the turn left them, and gives the agent a copy of its session that ends there, under a new id,
+/// with the command that resumes it. Without a number, the latest turn is reverted: the files become what they were
+/// before its prompt. Your current files are saved first, and 'git checkpoint undo' reverts the rewind.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  See what would happen, then take back the latest turn:
+  Show the plan, then revert the latest turn:
     git checkpoint rewind --dry-run
     git checkpoint rewind
   The state after turn 4:
     git checkpoint rewind 4
   The state before turn 4, edits by hand included:
     git checkpoint rewind 4 --before
-  Not what you wanted:
+  Undo it:
     git checkpoint undo")]
 pub(super) struct RewindArgs {
     /// The number of the turn, as 'git checkpoint turns' lists it
     #[arg(value_name = "TURN")]
     turn: Option<usize>,
-    /// Go back to before the turn
+    /// Go back to the state before the turn
     #[arg(long, requires = "turn")]
     before: bool,
     /// The session; the current one by default
     #[arg(long = "of", value_name = "SESSION")]
     of: Option<String>,
-    /// Leave the files as they are, and give the agent its session alone
+    /// Rewind only the agent's session, not the files
     #[arg(long)]
     conversation_only: bool,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Override the safety checks; what is in the way is saved first
+    /// Override the safety checks; files in the way are saved first
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -99,7 +99,7 @@ pub(super) struct RewindArgs {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let dates = args.date.style(context)?;
+    let dates = args.date.style()?;
     let selector = args.selector.as_deref().map(failure::selector).transpose()?;
     let found = turns::turns(&opened.scene(), selector.as_ref())?;
     let sum = |total: TokenUsage, turn: &SavedTurn| total.plus(turn.turn.tokens.unwrap_or_default());
@@ -126,7 +126,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if view.turns.is_empty() {
         context
             .ui
-            .hint("Turns", "save each turn of your agents: git checkpoint enable");
+            .hint("Turns", "to to to save each turn of your agents: git checkpoint enable");
     } else if context.ui.options().quiet == 0 {
         let columns = context.ui.table_width();
         context.ui.data(if args.files {

@@ -10,14 +10,15 @@ use crate::{model::name::ShortName, ops::undelete, render::session_change::Undel
 
 /// Bring a deleted session back from the trash
 ///
-/// It is there until 'git checkpoint prune' empties the trash. 'git checkpoint list --trash' lists what is in it.
+/// A deleted session stays in the trash until 'git checkpoint prune' empties it; 'git checkpoint list --trash' lists
+/// it. An active session of this branch becomes the current one if there is none.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  See what was deleted, and bring one back:
+  List deleted sessions, and bring one back:
     git checkpoint list --trash
     git checkpoint undelete try-winnow
-  Under another name, as there is a new one of that name:
+  Under another name, because its own is taken:
     git checkpoint undelete try-winnow --name try-winnow-2")]
 pub(super) struct Args {
     /// The session, by name or id
@@ -37,12 +38,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     context.ui.report(&UndeleteReceipt {
         session: &undeleted.name,
         id: oid(undeleted.tip),
+        current: undeleted.is_current,
         dry_run: args.dry_run,
     })?;
-    if !args.dry_run {
+    if !args.dry_run && !undeleted.is_current {
         context.ui.hint(
             "Undelete",
-            &format!("resume it with: git checkpoint resume {}", undeleted.name),
+            &format!("to resume it: git checkpoint resume {}", undeleted.name),
         );
     }
     Ok(())

@@ -21,8 +21,8 @@ use crate::{
 
 /// Verify the integrity of checkpoints
 ///
-/// Reads and hashes every object again: documents, chains of digests, and the files. Exits with 1 when something is
-/// damaged, and says what, where, and what to do.
+/// Reads and hashes every object again: documents, chains of digests, and the files. Exits with 1 if anything is
+/// damaged, with the place and the remedy.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -109,10 +109,10 @@ fn remedy(issue: &Issue) -> String {
             let pack = std::path::Path::new(session).with_extension("pack");
             let name = pack.file_name().unwrap_or_default().to_string_lossy();
             format!(
-                "move it and its index out of the repository, and take its objects out again: git unpack-objects -r <{name}"
+                "move it and its index out of the repository, and recover its objects: git unpack-objects -r <{name}"
             )
         }
-        (REWRITTEN, _) => "let its documents name the rewritten commits: git checkpoint repair".to_owned(),
+        (REWRITTEN, _) => "anchor it to the rewritten commits: git checkpoint repair".to_owned(),
         (SIGNATURE, _) => {
             let id = issue.checkpoint.map_or_else(String::new, |id| oid(id).to_string());
             format!("see what git says, and do not trust it: git verify-commit -v {id}")

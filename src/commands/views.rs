@@ -142,7 +142,7 @@ pub(super) fn submodule_lines(git: &GitFacts) -> Vec<String> {
         (&git.submodules_changed, "has uncommitted changes"),
         (
             &git.submodules_unseen,
-            "was not scanned, so it may have uncommitted changes",
+            "was not scanned and may have uncommitted changes",
         ),
     ] {
         for path in &submodules.first {
@@ -181,10 +181,8 @@ pub(super) fn skipped_lines(skipped: &[SkippedEntry]) -> Vec<String> {
             R::NestedRepository => "a nested repository; save it separately",
             R::Name => "a name that git does not store",
             R::Unreadable => "could not be read; check its permissions",
-            R::Unstable => "changed while it was read; save again when it is quiet",
-            R::FilterFailed => {
-                "the repository's filter for it failed, and bytes that a filter may have to hide are not saved without it"
-            }
+            R::Unstable => "changed while it was read; save again later",
+            R::FilterFailed => "the repository's filter failed, and content is not saved unfiltered",
             R::PathTooLong => "its path is longer than the system can open",
             R::Purged => "removed from this checkpoint by a purge",
         };

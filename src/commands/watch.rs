@@ -44,20 +44,20 @@ const SHARE: u32 = 100;
 
 /// Autosave periodically for crash recovery
 ///
-/// An autosave holds what a save would hold, but makes no checkpoint: the session's chain stays as it is. When nothing
-/// changed, nothing is saved. After a crash 'git checkpoint resume' finds the latest autosave automatically, and
-/// 'session@{10 minutes ago}' selects earlier ones. Without a current session one is resumed or started.
+/// An autosave has the content of a save but adds no checkpoint to the session. If nothing changed, nothing is saved.
+/// After a crash 'git checkpoint resume' finds the latest autosave automatically, and 'session@{10 minutes ago}'
+/// selects earlier ones. Without a current session one is resumed or started.
 ///
-/// Where the system reports changes (Linux, on a disk of this machine, up to 8,192 directories), the files are
-/// scanned only when something was reported, and every fifth time in any case. '-v' shows which it was.
+/// If the system reports changes (Linux, local disks, up to 8,192 directories), files are scanned only after a change,
+/// and every fifth time in any case. '-v' shows the reason.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  While you work, in a terminal of its own; Ctrl-C ends it with a last save:
+  In a separate terminal, until Ctrl-C, with a final save:
     git checkpoint watch
-  Next to an agent, for as long as it runs:
+  As long as an agent runs:
     git checkpoint watch --interval 1m --until-exit $AGENT_PID &
-  From a scheduler of your own:
+  From your own scheduler:
     git checkpoint watch --once --quiet")]
 pub(super) struct Args {
     /// The time between two saves, such as 30s or 5m
@@ -139,7 +139,7 @@ pub(super) fn process(id: u32) -> Result<os::ProcessHandle, CommandError> {
         )),
         Err(_) => Err(CommandError::new(
             FailureKind::Fatal,
-            "this system cannot report whether a process runs",
+            "this system cannot check whether a process is running",
         )),
     }
 }
@@ -151,9 +151,9 @@ fn already(opened: &OpenedRepository) -> CommandError {
     };
     CommandError::new(
         FailureKind::Locked,
-        format!("this working tree is watched already{process}"),
+        format!("this working tree is already watched{process}"),
     )
-    .hint("one watcher is enough: see what it does with: git checkpoint status")
+    .hint("one watcher is enough; see its state: git checkpoint status")
 }
 
 /// A session to save to: the current one, else what a save would take up or start. Gives its name.
@@ -182,7 +182,7 @@ fn once(context: &Context, opened: &OpenedRepository) -> Result<(), CommandError
     };
     if let Some(made) = made {
         for trouble in &made.trouble {
-            context.ui.warning(&format!("it is saved, but: {trouble}"));
+            context.ui.warning(&format!("saved, but: {trouble}"));
         }
     }
     context.ui.report(&WatchView {
@@ -256,7 +256,7 @@ impl WatchLoop<'_> {
             if real > self.interval * 2 && !self.told {
                 self.told = true;
                 self.say(&format!(
-                    "looking takes long here: saves come every {} to keep it cheap",
+                    "scanning is slow here: autosaving every {} instead",
                     seconds(real)
                 ));
             }
@@ -359,7 +359,7 @@ impl WatchLoop<'_> {
             }
         };
         for trouble in &made.trouble {
-            self.context.ui.warning(&format!("it is saved, but: {trouble}"));
+            self.context.ui.warning(&format!("saved, but: {trouble}"));
         }
         self.state.session = Some(made.session.clone());
         self.state.tip = Some(oid(made.tip));
@@ -372,7 +372,7 @@ impl WatchLoop<'_> {
             failure.message = message;
             return;
         }
-        let text = format!("cannot save now: {message}; it is tried again");
+        let text = format!("cannot save now: {message}; trying again");
         self.context.ui.warning(&text);
         self.state.failure = Some(WatchFailure {
             since: now,
@@ -434,7 +434,7 @@ fn trace_turn(way: Way, took: Duration) {
     let took = took.as_secs_f64() * 1000.0;
     os::trace::say(1, || match way {
         Way::Skipped => format!("files not scanned, as no change was reported: {took:.1} ms"),
-        Way::Looked(why) => format!("looked through all files, as {why}: {took:.1} ms"),
+        Way::Looked(why) => format!("scanned all files, as {why}: {took:.1} ms"),
     });
 }
 

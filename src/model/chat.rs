@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{binary_text, record::UnknownMembers, time::Timestamp};
 
-/// Who speaks.
+/// The role of the speaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -55,7 +55,7 @@ pub struct Message {
     pub id: String,
     /// When it was said.
     pub at: Timestamp,
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
     /// The agent that spoke or was spoken to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -102,6 +102,12 @@ impl IndexFlags {
     }
 }
 
+impl fmt::Display for IndexFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words())
+    }
+}
+
 /// A path that a snapshot does not hold, and why. A restore never touches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedEntry {

@@ -8,7 +8,11 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::{id::Oid, list::SkipReason, path::RepoPath};
+use super::{
+    id::Oid,
+    list::{IndexFlags, SkipReason},
+    path::RepoPath,
+};
 
 /// One path of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -125,6 +129,10 @@ pub enum PlanReason {
     NotCheckedOut,
     /// Skip: bits that let a program run with the rights of its owner are not given.
     SpecialBits,
+    /// Keep: the index entry has a flag with which git leaves the file alone.
+    Flagged(IndexFlags),
+    /// Keep: a directory with these permission bits, which no checkpoint holds.
+    DirectoryBits(u32),
 }
 
 impl PlanReason {
@@ -151,6 +159,8 @@ impl PlanReason {
             Self::Submodule => "submodule",
             Self::NotCheckedOut => "not-checked-out",
             Self::SpecialBits => "special-bits",
+            Self::Flagged(_) => "flagged",
+            Self::DirectoryBits(_) => "directory-bits",
         }
     }
 }
@@ -179,6 +189,8 @@ impl fmt::Display for PlanReason {
             Self::Submodule => f.write_str("submodules are left alone"),
             Self::NotCheckedOut => f.write_str("left out by sparse checkout"),
             Self::SpecialBits => f.write_str("setuid, setgid and sticky bits are not given"),
+            Self::Flagged(flags) => write!(f, "git leaves it alone ({flags})"),
+            Self::DirectoryBits(bits) => write!(f, "permissions of directories are not saved ({bits:04o})"),
         }
     }
 }

@@ -138,7 +138,7 @@ item! {
         /// Who works on it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
-        /// The tracker's name for it.
+        /// The issue in a tracker.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issue: Option<String>,
         /// Files it concerns.
@@ -316,7 +316,7 @@ item! {
     Delegation {
         /// Who got it.
         agent: String,
-        /// Subject of the delegation.
+        /// The issue in a tracker.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issue: Option<String>,
         /// The tier or name of the model.

@@ -4,6 +4,10 @@
 //! out stay. It is carried out as a restore is, with a safety checkpoint and a journal, so it can be continued after a
 //! kill, and undone.
 
+mod kept;
+
+use std::cell::RefCell;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -126,7 +130,14 @@ fn run(
         head: head.clone(),
     });
     let empty = saved.map(|saved| empty_directories(scene.repo, saved)).transpose()?;
-    let goal = |repo: &Repository, present: &CurrentSnapshot| of_head(repo, present, tree, empty.as_deref());
+    let untouched = RefCell::new(Vec::new());
+    let goal = |repo: &Repository, present: &CurrentSnapshot| {
+        let target = of_head(repo, present, tree, empty.as_deref())?;
+        if let Some(snapshot) = &present.snapshot {
+            *untouched.borrow_mut() = kept::lines(repo, snapshot, &target)?;
+        }
+        Ok(target)
+    };
     let job = PlanJob {
         operation: OPERATION,
         summary: "before the working tree was cleaned".to_owned(),
@@ -153,7 +164,8 @@ fn run(
         expectation: plan_runner::PlanExpectation::default(),
         progress,
     };
-    let brought = plan_runner::apply_plan(scene, &job)?;
+    let mut brought = plan_runner::apply_plan(scene, &job)?;
+    brought.lines.extend(untouched.take());
     if brought.is_complete() && brought.refusals.is_empty() && !dry_run {
         let what = match saved {
             Some(saved) => format!("cleaned the working tree, saved as {}", short(saved.entry.id)),
@@ -208,7 +220,17 @@ fn of_head(
         });
     };
     let now = &snapshot.lists;
+    let mut target = TargetState {
+        tree: head,
+        index: head,
+        lists: Lists::default(),
+        held: Vec::new(),
+        conflicts: Vec::new(),
+        umask: snapshot.umask,
+    };
+    kept::keep_flagged(repo, snapshot, &mut target)?;
     let mut lists = Lists {
+        held: std::mem::take(&mut target.lists.held),
         skipped: now.skipped.clone(),
         empty_dirs: empty.unwrap_or(&now.empty_dirs).to_vec(),
         ..Lists::default()
@@ -216,7 +238,7 @@ fn of_head(
     // A file that is as HEAD has it keeps its bytes and its permission bits.
     let is_unchanged = |path: &RepoPath| -> Result<bool, Error> {
         let here = tree::entry(repo, snapshot.tree, path)?;
-        Ok(here.is_some() && here == tree::entry(repo, head, path)?)
+        Ok(here.is_some() && here == tree::entry(repo, target.tree, path)?)
     };
     for path in &now.raw {
         if is_unchanged(path)? {
@@ -228,14 +250,13 @@ fn of_head(
             lists.modes.push((path.clone(), *bits));
         }
     }
-    Ok(TargetState {
-        tree: head,
-        index: head,
-        lists,
-        held: Vec::new(),
-        conflicts: Vec::new(),
-        umask: snapshot.umask,
-    })
+    target.lists = lists;
+    for (directory, _) in kept::special_directories(repo, snapshot, &target)? {
+        if !target.lists.empty_dirs.contains(&directory) {
+            target.lists.empty_dirs.push(directory);
+        }
+    }
+    Ok(target)
 }
 
 /// Whether the working tree and the index are exactly as HEAD has them, which is the commit that a checkpoint was saved
@@ -251,6 +272,11 @@ pub(super) fn is_clean_at(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<
     }
     let (tree, _) = checkpoint::commit_parts(scene.repo, object_id(head)).map_err(Error::damaged("HEAD"))?;
     let lists = &snapshot.lists;
-    let is_plain = lists.conflicts.is_empty() && lists.intent_to_add.is_empty() && lists.held.is_empty();
-    Ok(is_plain && snapshot.tree == tree && snapshot.index_tree == tree)
+    let is_plain = lists.conflicts.is_empty() && lists.intent_to_add.is_empty();
+    // The trees of the present are nowhere else.
+    let overlay = writer.overlay(scene.repo);
+    let target = of_head(&overlay, &present, tree, None)?;
+    let is_clean = is_plain && snapshot.tree == target.tree && snapshot.index_tree == target.index;
+    // What flags hide may have changed since, and then is not to be overwritten.
+    Ok(is_clean && lists.held == target.lists.held && kept::is_as_saved(&overlay, checkpoint, snapshot)?)
 }

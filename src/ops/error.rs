@@ -83,7 +83,7 @@ pub enum Error {
         session: ShortName,
     },
     /// The latest checkpoint of a session was pushed.
-    #[error("the latest checkpoint of session '{session}' is on remote '{}', and stays as it is", remote.escape_debug())]
+    #[error("the latest checkpoint of session '{session}' is on remote '{}' and cannot be amended", remote.escape_debug())]
     AmendPushed {
         /// The session.
         session: ShortName,
@@ -91,7 +91,7 @@ pub enum Error {
         remote: String,
     },
     /// There is no commit whose state the files could get.
-    #[error("there is no commit yet whose state the working tree could get")]
+    #[error("there is no commit yet to clean the working tree to")]
     NoCommit,
     /// No session of this name was deleted.
     #[error("the trash has no session '{}'", what.escape_debug())]
@@ -134,13 +134,13 @@ pub enum Error {
         paths: Vec<RepoPath>,
     },
     /// Hunks were chosen of a file that is stored in two forms.
-    #[error("'{path}' is stored as it is on one side and converted on the other: take all of it or nothing")]
+    #[error("'{path}' is stored raw on one side and converted on the other: take the whole file or nothing")]
     MixedParts {
         /// The file.
         path: RepoPath,
     },
     /// A file has no such lines.
-    #[error("'{}' means no lines of the file, which has {total}", range.escape_debug())]
+    #[error("'{}' selects no lines of the file, which has {total}", range.escape_debug())]
     LineRange {
         /// As it was given.
         range: String,
@@ -186,7 +186,7 @@ pub enum Error {
         paths: Vec<RepoPath>,
     },
     /// The note of an interrupted operation cannot be understood.
-    #[error("cannot understand what was interrupted: {why}")]
+    #[error("cannot read the journal of the interrupted command: {why}")]
     Journal {
         /// Reason, in words.
         why: String,
@@ -294,7 +294,7 @@ pub enum Error {
         candidates: Vec<SelectorCandidate>,
     },
     /// The id given for a new item cannot be used.
-    #[error("{id} is no id for a {what}")]
+    #[error("{id} is not a valid id for a {what}")]
     ItemId {
         /// Kind of item.
         what: &'static str,
@@ -328,7 +328,7 @@ pub enum Error {
         text: String,
     },
     /// The session exists already.
-    #[error("session '{name}' exists already")]
+    #[error("session '{name}' already exists")]
     Exists {
         /// Its name.
         name: ShortName,
@@ -354,7 +354,7 @@ pub enum Error {
         what: String,
     },
     /// The session has a checkpoint of this name already.
-    #[error("session '{session}' has a checkpoint named '{name}' already")]
+    #[error("session '{session}' already has a checkpoint named '{name}'")]
     NameTaken {
         /// The session.
         session: ShortName,
@@ -371,7 +371,7 @@ pub enum Error {
     #[error("cannot use the record: {0}")]
     Record(#[from] patch::Error),
     /// A file of messages has none that can be taken.
-    #[error("no message can be taken: one JSON object a line is wanted, with role and content\nline {line}: {why}")]
+    #[error("no message was found: expected one JSON object per line with role and content\nline {line}: {why}")]
     NoMessages {
         /// The first line that could not be taken, counted from 1.
         line: usize,
@@ -416,7 +416,7 @@ pub enum Error {
         status: SessionStatus,
     },
     /// Other writers were faster each time.
-    #[error("session '{session}' was changed by others {tries} times while this was saved")]
+    #[error("session '{session}' was changed by others {tries} times during the save")]
     Contended {
         /// The session.
         session: ShortName,
@@ -486,7 +486,7 @@ pub enum Error {
         count: usize,
     },
     /// A checkpoint is from the future, so ages mean nothing.
-    #[error("session '{session}' was saved at {at}, which is still to come: the clock is wrong, or was")]
+    #[error("session '{session}' was saved at {at}, which is in the future: the clock is or was wrong")]
     Future {
         /// The session.
         session: String,
@@ -497,7 +497,7 @@ pub enum Error {
     #[error(transparent)]
     Rewriting(store::rewrite::RewriteError),
     /// The first checkpoint of a session cannot go without the session.
-    #[error("the checkpoint is the first of session '{session}', which cannot be without it")]
+    #[error("the checkpoint is the first of session '{session}', which requires it")]
     FirstOfSession {
         /// The session.
         session: ShortName,
@@ -537,7 +537,7 @@ pub enum Error {
         step: String,
     },
     /// The command of a step is not stored as it ran.
-    #[error("the command of step '{}' is not stored as it ran: a secret was taken out of it", step.escape_debug())]
+    #[error("the command of step '{}' is stored without a secret, so it cannot be run again", step.escape_debug())]
     AlteredCommand {
         /// The step's title.
         step: String,

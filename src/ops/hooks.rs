@@ -42,7 +42,7 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
     if hook == Hook::PostRewrite && scene.settings.commit_notes {
         link::follow(scene, &rewritten(input))?;
     }
-    let chosen = session_choice::session_for_command(scene)?;
+    let chosen = session_choice::session_of_branch(scene)?;
     let open = chosen.filter(|chosen| !chosen.tip.document.session.status.is_finished());
     if open.is_none() && (scene.session.is_some() || !makes_commit(hook)) {
         return Ok(HookOutcome::Skipped("no session is current on this branch"));
@@ -50,7 +50,7 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
     let arg = |at: usize| args.get(at).map(String::as_str);
     let ends = hook == Hook::PostRewrite && arg(0) == Some("rebase");
     if hooks::is_rebasing(scene.repo) && !ends {
-        return Ok(HookOutcome::Skipped("a rebase is at work"));
+        return Ok(HookOutcome::Skipped("a rebase is in progress"));
     }
     let facts = facts::git_facts(scene.repo, None)?;
     let subject = facts.head_subject.clone();
@@ -59,6 +59,7 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
         request.start = false;
         request.status = chosen.tip.document.session.status;
     } else {
+        request.of_branch = true;
         let here = store::worktree_id(scene.repo);
         let (paused, _) = session_choice::paused_here(scene, facts.branch.as_deref(), &here)?;
         if paused.is_some() {

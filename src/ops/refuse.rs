@@ -150,11 +150,11 @@ impl fmt::Display for Refusal {
         match self {
             Self::OperationInProgress { operation } => write!(f, "a {} is in progress", operation.word()),
             Self::OtherHistory { saved, now: None } => {
-                write!(f, "it was saved at commit {}, and HEAD has no commit now", short(saved))
+                write!(f, "it was saved at commit {}, and HEAD has no commit", short(saved))
             }
             Self::OtherHistory { saved, now: Some(now) } => write!(
                 f,
-                "it was saved at commit {}, which HEAD {} does not come after",
+                "it was saved at commit {}, which is not an ancestor of HEAD {}",
                 short(saved),
                 short(now)
             ),
@@ -178,7 +178,7 @@ impl fmt::Display for Refusal {
             Self::ChangedSince { paths: list } => write!(f, "{} changed since", paths(list.len())),
             Self::LeftAlone { paths: list } => write!(
                 f,
-                "{} cannot be changed, and nothing else is left to do",
+                "{} cannot be changed, and nothing else has to be done",
                 paths(list.len())
             ),
         }

@@ -98,7 +98,9 @@ fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<ShortName>, Ob
             if let Some(found) = session_choice::commit_for_command(scene)? {
                 return Ok((Some(found.0), found.1));
             }
-            Err(session_choice::none_current(scene))
+            let chosen = session_choice::just_left_noted(scene)?;
+            let chosen = chosen.ok_or_else(|| session_choice::none_current(scene))?;
+            Ok((Some(chosen.name), chosen.tip.entry.id))
         }
         Base::Previous => {
             let previous = current::read(scene.repo)?.previous;
@@ -161,7 +163,7 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), 
         if let Some(found) = session_choice::named(scene, &name)? {
             return Ok((Some(found.name), found.tip.entry.id));
         }
-        if let Ok(Some(current)) = session_choice::session_for_command(scene)
+        if let Ok(Some(current)) = session_choice::current_or_left(scene)
             && let Some(entry) = find_named(scene, current.tip.entry.id, &name)
         {
             return Ok((Some(current.name), entry.id));

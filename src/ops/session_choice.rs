@@ -115,6 +115,29 @@ pub(super) fn current(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error>
     }
 }
 
+/// The session that was finished or paused last in this working tree, where none is current; it is reported that this one
+/// is meant.
+pub(super) fn just_left_noted(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
+    let chosen = just_left(scene)?;
+    if let Some(chosen) = &chosen {
+        let is_paused = chosen.tip.document.session.status == SessionStatus::Paused;
+        let fate = if is_paused { "paused" } else { "finished" };
+        crate::os::notices::note(&format!(
+            "no session is current: using '{}', which was {fate} last",
+            chosen.name
+        ));
+    }
+    Ok(chosen)
+}
+
+/// The session that names of checkpoints are looked up in when nothing names one.
+pub(super) fn current_or_left(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
+    match session_for_command(scene)? {
+        Some(chosen) => Ok(Some(chosen)),
+        None => just_left(scene),
+    }
+}
+
 /// The session that was finished or paused last in this working tree, where none is current.
 pub(super) fn just_left(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
     let now = current::read(scene.repo)?;
@@ -179,13 +202,24 @@ pub(super) fn free_name(scene: &Scene<'_>, branch: Option<&str>) -> Result<Short
     }
 }
 
+/// The session that is meant, unless it is the one of another branch, from which this one was made: a person may save
+/// there, automatic checkpoints do not.
+pub(super) fn session_of_branch(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
+    let chosen = session_for_command(scene)?;
+    if scene.session.is_some() || !current::read(scene.repo)?.is_of_another_branch() {
+        return Ok(chosen);
+    }
+    Ok(None)
+}
+
 /// The session that an automatic checkpoint goes to: the one that is meant, else a new one where the branch was left
 /// that the last current session is on. Where no session is in use, none is started.
 pub(super) fn automatic(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
-    if let Some(chosen) = session_for_command(scene)? {
+    if let Some(chosen) = session_of_branch(scene)? {
         return Ok(Some(chosen));
     }
-    if scene.session.is_some() || current::read(scene.repo)?.elsewhere.is_none() {
+    let now = current::read(scene.repo)?;
+    if scene.session.is_some() || (now.elsewhere.is_none() && !now.is_of_another_branch()) {
         return Ok(None);
     }
     let request = super::start::StartRequest {

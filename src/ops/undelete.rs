@@ -5,11 +5,15 @@ use super::{
     ref_transaction::{Aftermath, UndoableRefTransaction},
 };
 use crate::{
-    model::{document::CheckpointKind, name::ShortName},
+    model::{
+        document::{CheckpointKind, SessionStatus},
+        name::ShortName,
+    },
     store::{
         ObjectId,
         checkpoint::{self, CheckpointCommit},
-        current, lock,
+        current::{self, SessionRef},
+        facts, lock,
         refs::{self, ExpectedValue, RefUpdate},
         session,
     },
@@ -17,6 +21,9 @@ use crate::{
 
 /// Where deleted sessions are.
 const TRASH: &str = "refs/checkpoints-trash/";
+
+/// Messages of commands that put a session back into the trash.
+const DELETED_AGAIN: [&str; 2] = ["checkpoint: undo undelete", "checkpoint: redo delete"];
 
 /// A session in the trash.
 #[derive(Debug)]
@@ -38,6 +45,8 @@ pub struct UndeleteOutcome {
     pub name: ShortName,
     /// Its latest checkpoint.
     pub tip: ObjectId,
+    /// Whether it is the current session of the branch that is checked out, as none was.
+    pub is_current: bool,
     /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
@@ -50,12 +59,18 @@ pub fn trash(scene: &Scene<'_>) -> Result<Vec<TrashedSession>, Error> {
         let Ok(target) = target else { continue };
         let log = refs::reflog(scene.repo, &full)?;
         let Some(made) = log.last() else { continue };
-        let Some(name) = made.message.strip_prefix("checkpoint: delete ") else {
+        let Ok(tip) = checkpoint::entry(scene.repo, target) else {
             continue;
         };
-        let (Ok(name), Ok(tip)) = (ShortName::new(name), checkpoint::entry(scene.repo, target)) else {
-            continue;
+        let name = match made.message.strip_prefix("checkpoint: delete ") {
+            Some(name) => ShortName::new(name).ok(),
+            None if DELETED_AGAIN.contains(&made.message.as_str()) => {
+                let session = tip.trailers.session.as_deref();
+                session.and_then(|name| ShortName::new(name).ok())
+            }
+            None => None,
         };
+        let Some(name) = name else { continue };
         if tip.trailers.kind == Some(CheckpointKind::Autosave) {
             continue;
         }
@@ -102,8 +117,21 @@ pub fn undelete(
     let mut undeleted = UndeleteOutcome {
         name: name.clone(),
         tip,
+        is_current: false,
         aftermath: Aftermath::default(),
     };
+    let now = current::read_to_replace(scene.repo)?;
+    let document = checkpoint::load(scene.repo, tip).ok().map(|tip| tip.document);
+    let branch = facts::branch(scene.repo)?;
+    let after = document
+        .filter(|document| now.session.is_none() && document.session.status == SessionStatus::Active)
+        .filter(|document| document.git.branch == branch)
+        .map(|document| SessionRef {
+            id: document.session.id,
+            name: name.clone(),
+        })
+        .map_or_else(|| now.clone(), |session| now.switched_to(session));
+    undeleted.is_current = after != now;
     if dry_run {
         return Ok(undeleted);
     }
@@ -122,12 +150,11 @@ pub fn undelete(
             message,
         },
     ];
-    let now = current::read_to_replace(scene.repo)?;
     undeleted.aftermath = UndoableRefTransaction {
         operation: "undelete",
         what: format!("undeleted session {name}"),
         edits: &edits,
-        current: Some((now.clone(), now)),
+        current: Some((now, after)),
         remedy: String::new(),
         ..UndoableRefTransaction::default()
     }

@@ -51,7 +51,7 @@ pub use child_guard::Guard;
 pub use cleanup::CleanupFailure;
 #[cfg(not(unix))]
 pub use dir::set_mode;
-pub use directory::{Room, fill, publish_directory, room, shallow};
+pub use directory::{Room, directory_bits, fill, publish_directory, room, shallow};
 pub use editor::{open_editor, run_attached};
 pub use file::{
     Owner, Sharing, age, create_dir_durable, file_id, is_writable, links, open_regular, open_regular_sized,

@@ -13,12 +13,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 struct Notices {
     directory: Option<PathBuf>,
     texts: Vec<String>,
+    notes: Vec<String>,
     limits: Vec<Limit>,
 }
 
 static NOTICES: Mutex<Notices> = Mutex::new(Notices {
     directory: None,
     texts: Vec::new(),
+    notes: Vec::new(),
     limits: Vec::new(),
 });
 
@@ -98,6 +100,19 @@ pub fn say(text: &str) {
     if !notices.texts.iter().any(|told| told == text) {
         notices.texts.push(text.to_owned());
     }
+}
+
+/// Notes how a command was understood, once; it is no warning.
+pub fn note(text: &str) {
+    let mut notices = held();
+    if !notices.notes.iter().any(|given| given == text) {
+        notices.notes.push(text.to_owned());
+    }
+}
+
+/// The notes for the end of a command.
+pub fn taken_notes() -> Vec<String> {
+    std::mem::take(&mut held().notes)
 }
 
 /// The command that makes a directory the user's own.

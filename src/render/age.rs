@@ -89,7 +89,7 @@ pub enum InvalidStyle {
     #[error("unknown date format '{}'", .0.escape_debug())]
     Unknown(String),
     /// The letters after `format:` mean nothing.
-    #[error("'{}' is no format for dates", .0.escape_debug())]
+    #[error("'{}' is not a date format", .0.escape_debug())]
     Format(String),
 }
 

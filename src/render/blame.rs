@@ -189,7 +189,7 @@ impl WhyView {
             .map(|at| format!(", {}", dates.show(at, now)))
             .unwrap_or_default();
         if origin.origin == "unsaved" {
-            out.push(label("Written").with(Slot::Plain, "since the latest checkpoint; it is not saved yet"));
+            out.push(label("Written").with(Slot::Plain, "since the latest checkpoint, not saved yet"));
         } else {
             let by = if origin.by == "agent" { "by the agent " } else { "by " };
             out.push(
@@ -201,7 +201,7 @@ impl WhyView {
         }
         if let (Some(id), Some(session)) = (&origin.checkpoint, &origin.session) {
             let with = if origin.origin == "commit" {
-                "came with checkpoint "
+                "first in checkpoint "
             } else {
                 ""
             };

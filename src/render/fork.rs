@@ -165,7 +165,7 @@ impl ForkRow<'_> {
         let Some(worktree) = &self.worktree else {
             detail("saved", receipt::code(&self.document.git));
             // In a dry run as well: a fork in place brings no file.
-            let none = "none was changed; bring the saved ones with: git checkpoint restore @";
+            let none = "none changed; to restore the saved ones: git checkpoint restore @";
             return detail("files", TextLine::plain(none));
         };
         let mut line = TextLine::new().with(Slot::Path, &worktree.path);
@@ -280,7 +280,7 @@ impl View for CompareView<'_> {
         }
         match &self.common {
             Some(common) => common.lines(&mut text),
-            None => text.push(TextLine::plain("They come from no common checkpoint.")),
+            None => text.push(TextLine::plain("They have no common checkpoint.")),
         }
         text.append(diff::record(self.record, self.a.id.short(), self.b.id.short()));
         if self.files.is_empty() {

@@ -164,7 +164,7 @@ pub fn text(source: &str, columns: usize) -> Text {
         }
         match &block {
             GuideBlock::Heading(_, title) => out.push(TextLine::new().with(Slot::Heading, title)),
-            GuideBlock::Paragraph(text) => out.append(Text::wrapped(&shown(text), 0, columns)),
+            GuideBlock::Paragraph(text) => out.append(wrapped(&shown(text), 0, columns)),
             GuideBlock::Item(text) => out.append(hanging("- ", &shown(text), columns)),
             GuideBlock::Code(lines) => lines
                 .iter()
@@ -173,7 +173,7 @@ pub fn text(source: &str, columns: usize) -> Text {
                 let (first, rest) = cells.split_first().map_or(("", &[][..]), |(f, r)| (f.as_str(), r));
                 out.push(TextLine::plain("  ").with(Slot::Id, plain(first)));
                 let rest: Vec<_> = rest.iter().map(|cell| shown(cell)).filter(|c| !c.is_empty()).collect();
-                out.append(Text::wrapped(&rest.join("; "), 6, columns));
+                out.append(wrapped(&rest.join("; "), 6, columns));
             }
         }
         last = Some(block);
@@ -181,19 +181,37 @@ pub fn text(source: &str, columns: usize) -> Text {
     out
 }
 
-/// A line as it reads without a typeface for code: between quotes as in messages.
+/// Stands for a space at which a line is not broken.
+const UNBROKEN: char = '\u{e000}';
+
+/// A line as it reads without a typeface for code: between quotes as in messages, where it has none itself. A command that
+/// is broken could not be copied.
 fn shown(text: &str) -> String {
+    let code = |code: String| {
+        let code = code.replace(' ', &UNBROKEN.to_string());
+        if code.contains('\'') { code } else { format!("'{code}'") }
+    };
     let word = |piece| match piece {
-        LinePiece::Code(code) => format!("'{code}'"),
+        LinePiece::Code(text) => code(text),
         LinePiece::Plain(text) | LinePiece::Strong(text) => text,
     };
     pieces(text).into_iter().map(word).collect()
 }
 
+/// Wrapped text with code on one line.
+fn wrapped(text: &str, indent: usize, columns: usize) -> Text {
+    let wrapped = Text::wrapped(text, indent, columns);
+    let lines = wrapped
+        .lines()
+        .iter()
+        .map(|line| line.to_string().replace(UNBROKEN, " "));
+    lines.map(TextLine::plain).collect()
+}
+
 /// Wrapped text whose first line begins with `mark`, the others below its words.
 fn hanging(mark: &str, text: &str, columns: usize) -> Text {
     let mut out = Text::new();
-    for (place, line) in Text::wrapped(text, mark.len(), columns).lines().iter().enumerate() {
+    for (place, line) in wrapped(text, mark.len(), columns).lines().iter().enumerate() {
         let line = line.to_string();
         if place == 0 {
             out.push(TextLine::plain(format!("{mark}{}", line.trim_start())));
@@ -226,6 +244,15 @@ mod tests {
             ]
         );
         assert_eq!(plain("a [b](https://c.example) *d*"), "a b (https://c.example) d");
+    }
+
+    #[test]
+    fn code_is_on_one_line() {
+        let source = "In a prompt `PS1='$(git checkpoint status)'` and the words `git log -1`.";
+        assert_eq!(
+            text(source, 24).to_string(),
+            "In a prompt\nPS1='$(git checkpoint status)'\nand the words\n'git log -1'.\n"
+        );
     }
 
     #[test]

@@ -87,14 +87,14 @@ impl HooksView {
         line.pad_to(15);
         let words = match row.outcome {
             None => return Some(row.state(line)),
-            Some("unchanged") if self.action == "install" => "is installed already",
+            Some("unchanged") if self.action == "install" => "is already installed",
             Some("unchanged") => return None,
             Some("created" | "added" | "chained") if self.dry_run == Some(true) => "would be installed",
-            Some(_) if self.dry_run == Some(true) => "would be taken out",
+            Some(_) if self.dry_run == Some(true) => "would be removed",
             Some("created") => "installed",
             Some("added") => "installed; your own hook runs after it",
             Some("chained") => "installed; your own hook is kept next to it and runs after it",
-            Some("restored") => "taken out; your own hook is as it was",
+            Some("restored") => "removed; your own hook is unchanged",
             Some(_) => "removed",
         };
         Some(line.with(Slot::Plain, words))
@@ -112,7 +112,7 @@ impl HookRow {
         };
         match (word, &self.why, way) {
             ("not installed", _, Some(way)) => {
-                line.push(Slot::Plain, format!("off: by default; switch it on with: {way}"));
+                line.push(Slot::Plain, format!("off: by default; turn it on: {way}"));
             }
             (_, why, _) => {
                 let slot = match word {

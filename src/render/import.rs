@@ -101,7 +101,7 @@ impl View for ImportReceipt<'_> {
         if self.sessions.len() > 1 {
             let verb = if self.dry_run { "to import" } else { "imported" };
             let mut words = format!("{} {verb}", CountedNoun::new(self.imported, "session"));
-            for (outcome, what) in [("same", "here already"), ("refused", "refused")] {
+            for (outcome, what) in [("same", "already imported"), ("refused", "refused")] {
                 let count = self.sessions.iter().filter(|row| row.outcome == outcome).count();
                 if count > 0 {
                     words.push_str(&format!(", {count} {what}"));
@@ -140,7 +140,7 @@ impl ImportRow<'_> {
             ("new", true) => (Slot::Good, "Would import"),
             ("grown", false) => (Slot::Good, "Added to"),
             ("grown", true) => (Slot::Good, "Would add to"),
-            ("same", _) => (Slot::Dim, "Here already:"),
+            ("same", _) => (Slot::Dim, "Already imported:"),
             _ => (Slot::Warning, "Not imported:"),
         };
         let mut line = TextLine::new().with(slot, word).with(Slot::Plain, " session ");

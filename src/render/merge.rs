@@ -127,7 +127,7 @@ impl View for MergeView {
         }
         match &self.base {
             Some(base) => line.push(Slot::Dim, format!(", base {}", base.short())),
-            None => line.push(Slot::Dim, ", nothing in common"),
+            None => line.push(Slot::Dim, ", no common checkpoint"),
         }
         text.push(line);
         self.parts(&mut text);
@@ -184,7 +184,7 @@ impl MergeView {
             }
             more(text, files.changed.len());
             if files.changed.is_empty() {
-                text.push(TextLine::plain("  the files are as they were"));
+                text.push(TextLine::plain("  files unchanged"));
             }
         }
         if let Some(why) = self.without_files {

@@ -118,7 +118,7 @@ impl View for MessageImportReceipt<'_> {
             line.push(Slot::Plain, format!(", {} updated", self.updated));
         }
         if self.known > 0 {
-            line.push(Slot::Plain, format!(", {} known already", self.known));
+            line.push(Slot::Plain, format!(", {} already present", self.known));
         }
         if !self.skipped.is_empty() {
             line.push(Slot::Caution, format!(", {} skipped", self.skipped.len()));

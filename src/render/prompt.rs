@@ -76,11 +76,7 @@ impl ResumePrompt<'_> {
         } else {
             missing = format!("\nAll of it: git checkpoint show {} --all\n", self.session);
         }
-        let parts = [
-            "where it stands and what comes next",
-            "what changed since",
-            "what else was saved",
-        ];
+        let parts = ["status and next steps", "changes since", "other content"];
         let frame: usize = parts
             .iter()
             .map(|what| fence.begin(what).len() + fence.end(what).len())

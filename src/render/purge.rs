@@ -108,7 +108,7 @@ impl View for PurgeReceipt<'_> {
             ("files", _) | (_, None) => {
                 first.push(Slot::Plain, CountedNoun::new(self.paths.len(), "file").to_string());
                 let checkpoints = CountedNoun::new(self.rewritten, "checkpoint").to_string();
-                first.push(Slot::Plain, format!(", {checkpoints} written again"));
+                first.push(Slot::Plain, format!(", {checkpoints} rewritten"));
             }
             (of, Some(subject)) => {
                 first.push(Slot::Plain, format!("{of} "));
@@ -118,7 +118,7 @@ impl View for PurgeReceipt<'_> {
                     rest.push(CountedNoun::new(self.dropped, "checkpoint").to_string());
                 }
                 if self.rewritten > 0 {
-                    rest.push(format!("{} after it written again", self.rewritten));
+                    rest.push(format!("{} after it rewritten", self.rewritten));
                 }
                 if !rest.is_empty() {
                     first.push(Slot::Plain, format!(", {}", rest.join(", ")));
@@ -175,15 +175,12 @@ impl PurgeReceipt<'_> {
             let line = TextLine::new().with(Slot::Path, name);
             row(
                 "attached",
-                line.with(Slot::Caution, ", called alike, with another content: it stays"),
+                line.with(Slot::Caution, ", same name but different content, kept"),
             );
         }
         if self.carried > 0 {
             let checkpoints = CountedNoun::new(self.carried, "other checkpoint");
-            let line = TextLine::new().with(
-                Slot::Caution,
-                format!("{checkpoints} still with files that it had changed"),
-            );
+            let line = TextLine::new().with(Slot::Caution, format!("{checkpoints} still with files that it changed"));
             row("kept", line);
             row(
                 "",
@@ -191,9 +188,9 @@ impl PurgeReceipt<'_> {
             );
         }
         if self.of == "checkpoint" && self.rewritten > 0 {
-            let kept = "what was written in the record, chat and steps, as later ones carry it on;";
+            let kept = "text of the record, chat and steps, which later checkpoints carry over;";
             row("kept", TextLine::plain(kept));
-            row("", TextLine::plain("words are removed only with the whole session"));
+            row("", TextLine::plain("text is removed only with the whole session"));
         }
         let names: Vec<_> = self.refs.iter().map(|moved| moved.name).collect();
         for (prefix, label) in [
@@ -258,7 +255,7 @@ impl PurgeReceipt<'_> {
             let line = TextLine::new().with(Slot::Path, path.quoted());
             row(
                 "on disk",
-                line.with(Slot::Caution, ", and the next save takes it again"),
+                line.with(Slot::Caution, ", and the next save includes it again"),
             );
         }
         if let Some(command) = self.collect {

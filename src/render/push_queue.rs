@@ -69,7 +69,7 @@ impl View for QueueView {
         if self.busy {
             text.push(TextLine::plain("Another process pushes the queue."));
         } else if self.pushed.is_empty() && self.waiting.is_empty() {
-            text.push(TextLine::plain("No session waits to be pushed."));
+            text.push(TextLine::plain("No session is queued."));
         }
         text
     }
@@ -104,13 +104,13 @@ impl AutomaticSharing {
         let mut lines = Vec::new();
         let waiting = CountedNoun::new(self.queued.len(), "session");
         match (&self.push, self.queued.is_empty()) {
-            (Some(remote), true) => lines.push(TextLine::plain(format!("to {remote}, nothing waits"))),
+            (Some(remote), true) => lines.push(TextLine::plain(format!("to {remote}, queue empty"))),
             (Some(remote), false) => {
-                let text = format!("to {remote}, {waiting} waiting: 'git checkpoint push --queued'");
+                let text = format!("to {remote}, {waiting} queued: 'git checkpoint push --queued'");
                 lines.push(TextLine::new().with(Slot::Caution, text));
             }
             (None, false) => {
-                let text = format!("off, {waiting} waiting: checkpoint.autoPush names no remote");
+                let text = format!("off, {waiting} queued: checkpoint.autoPush names no remote");
                 lines.push(TextLine::new().with(Slot::Caution, text));
             }
             (None, true) => {}

@@ -163,7 +163,7 @@ impl UnsearchedRow<'_> {
             .map(|row| format!("\n  {}: {}", row.place, row.form))
             .collect();
         Some(format!(
-            "could not be searched for secrets, and is stored as it is:{}",
+            "could not be searched for secrets and was stored unchanged:{}",
             lines.concat()
         ))
     }
@@ -316,9 +316,9 @@ impl View for SaveReceipt<'_> {
             line.push(Slot::Plain, " to ");
             line.push(Slot::Branch, branch(change.to));
             if change.session == self.session {
-                line.push(Slot::Plain, "; for another session here: git checkpoint start");
+                line.push(Slot::Plain, "; to start a new session here: git checkpoint start");
             } else {
-                line.push(Slot::Plain, "; to continue the former session here: ");
+                line.push(Slot::Plain, "; to continue the previous session here: ");
                 line.push(Slot::Plain, format!("git checkpoint switch {}", change.session));
             }
             text.push(line);

@@ -212,6 +212,7 @@ impl RestoreReceipt<'_> {
             ("planned" | "refused", _) => ("Would undo", Slot::Plain),
             ("nothing", _) if !self.conflicts.is_empty() => ("Changed nothing:", Slot::Bad),
             ("nothing", _) if self.from.is_none() && self.what.is_none() => ("Nothing to do", Slot::Plain),
+            ("nothing", _) if self.from.is_some() => ("Already up to date with", Slot::Plain),
             ("nothing", _) => ("Nothing to do:", Slot::Plain),
             ("aborted", _) => ("Went back to before the", Slot::Good),
             ("incomplete", _) => ("Did not finish the", Slot::Bad),
@@ -234,9 +235,6 @@ impl RestoreReceipt<'_> {
             line.push(Slot::Plain, format!(" '{what}'"));
         }
         let nothing = self.outcome == "nothing" && self.from.is_some() && self.conflicts.is_empty();
-        if nothing {
-            line.push(Slot::Plain, " is what is there already");
-        }
         let counts = self.counts();
         if !counts.is_empty() {
             line.push(Slot::Plain, format!("{} {counts}", if nothing { ";" } else { ":" }));
@@ -270,10 +268,10 @@ impl RestoreReceipt<'_> {
             words.push(format!("{} deleted", files.deleted));
         }
         if files.modes > 0 {
-            words.push(format!("{} with other permissions", files.modes));
+            words.push(format!("{} with changed permissions", files.modes));
         }
         if directories > 0 {
-            words.push(CountedNoun::new(directories, "empty directory").to_string());
+            words.push(CountedNoun::irregular(directories, "empty directory", "empty directories").to_string());
         }
         for (act, word) in [
             (Act::Revert, "changed by commits since"),
@@ -307,7 +305,7 @@ impl RestoreReceipt<'_> {
             (
                 self.index_lacking,
                 "index",
-                "cannot be added with 'git add -N': it is not there",
+                "cannot be added with 'git add -N': it is missing",
             ),
         ] {
             for path in paths {
@@ -333,7 +331,7 @@ impl RestoreReceipt<'_> {
             let remedy = operation
                 .remedy
                 .iter()
-                .map(|remedy| format!("; begin it again: {remedy}"));
+                .map(|remedy| format!("; start it again: {remedy}"));
             text.push(TextLine::plain(format!(
                 "  git      {said}{}",
                 remedy.collect::<String>()

@@ -150,7 +150,7 @@ impl Resume<'_> {
             text.push(TextLine::new());
             text.append(Text::wrapped(said.summary, 4, columns));
             let since = format!(
-                "(said {} in {}; this one has no message)",
+                "(from {} in {}; this checkpoint has no message)",
                 age::age(said.created_at, self.now),
                 said.id.short()
             );
@@ -182,9 +182,7 @@ impl Resume<'_> {
         if self.draft_operations > 0 {
             text.push(TextLine::new());
             let changes = CountedNoun::new(self.draft_operations, "change");
-            text.push(TextLine::plain(format!(
-                "{changes} of the draft not saved yet: 'git checkpoint save' saves them"
-            )));
+            text.push(TextLine::plain(format!("{changes} not saved yet: git checkpoint save")));
         }
         text.push(TextLine::new());
         let missing = if brief {

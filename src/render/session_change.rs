@@ -69,6 +69,8 @@ pub struct UndeleteReceipt<'a> {
     pub session: &'a ShortName,
     /// Its latest checkpoint.
     pub id: Oid,
+    /// Whether it is the current session of this branch now.
+    pub current: bool,
     /// Whether nothing was changed.
     pub dry_run: bool,
 }
@@ -77,7 +79,11 @@ impl View for UndeleteReceipt<'_> {
     fn text(&self) -> Text {
         let verb = if self.dry_run { "Would undelete" } else { "Undeleted" };
         let line = TextLine::plain(format!("{verb} session ")).with(Slot::Session, self.session.as_str());
-        line.with(Slot::Plain, " at ").with(Slot::Id, self.id.short()).into()
+        let line = line.with(Slot::Plain, " at ").with(Slot::Id, self.id.short());
+        if self.current {
+            return line.with(Slot::Plain, ", the current session").into();
+        }
+        line.into()
     }
 }
 
@@ -196,9 +202,9 @@ impl View for RemovalView<'_> {
             line.push(Slot::Plain, format!(" on {}, last ", self.remote));
             line.push(Slot::Id, row.id.short());
             let place = match (row.is_here, self.dry_run) {
-                (true, _) => "; the one here stays",
-                (false, true) => "; it would be in the trash here",
-                (false, false) => "; it is in the trash here",
+                (true, _) => "; the local one stays",
+                (false, true) => "; it would be kept in the local trash",
+                (false, false) => "; it is kept in the local trash",
             };
             line.with(Slot::Plain, place)
         });
@@ -242,12 +248,12 @@ impl View for RepairReceipt<'_> {
             let Some(now) = &row.now else {
                 let line = TextLine::new().with(Slot::Bad, "No intact checkpoint of ");
                 let line = line.with(Slot::Session, row.session);
-                text.push(line.with(Slot::Plain, "; nothing was done. Fetch it from a clone that has it."));
+                text.push(line.with(Slot::Plain, "; nothing was changed. Fetch it from a clone that has it."));
                 continue;
             };
             if row.anchored {
                 let line = verb("Would anchor ", "Anchored ").with(Slot::Session, row.session);
-                text.push(line.with(Slot::Plain, " to the commits that another tool made of it"));
+                text.push(line.with(Slot::Plain, " to the commits rewritten by another tool"));
                 continue;
             }
             let mut line = verb("Would set ", "Set ").with(Slot::Session, row.session);
@@ -259,7 +265,7 @@ impl View for RepairReceipt<'_> {
             line.push(Slot::Id, now.short());
             text.push(line.with(Slot::Plain, ", its latest intact checkpoint"));
             if let Some(kept) = row.kept {
-                text.push(TextLine::plain("  what was there is kept as ").with(Slot::Path, kept));
+                text.push(TextLine::plain("  the old tip is kept as ").with(Slot::Path, kept));
             }
         }
         text

@@ -136,7 +136,7 @@ impl PullReceipt<'_> {
         TextLine::plain(match self.result {
             "up-to-date" => format!("Up to date: {name}{}", self.detail()),
             "diverged" => format!(
-                "Would pull {name}, {theirs}; {ours} of yours would become session {tail}, or with --merge both stay one session"
+                "Would pull {name}, {theirs}; {ours} of yours would move to session {tail}, or be merged with --merge"
             ),
             "merged" => format!("Would merge {name}: {theirs} of the remote, {ours} of yours"),
             _ => format!("Would pull {name}{}", self.detail()),
@@ -319,7 +319,7 @@ impl PushReceipt<'_> {
             "put-back" => ", put back".to_owned(),
             "pruned" => ", pruned".to_owned(),
             "behind" => format!(", which has {count} more"),
-            "diverged" => format!(", which diverged: {ours} here, {theirs} there"),
+            "diverged" => format!(", which diverged: {ours} ahead, {theirs} behind"),
             "another-session" => ", which has another session of that name".to_owned(),
             _ => row.reason.map(|why| format!(": {why}")).unwrap_or_default(),
         };
@@ -406,7 +406,7 @@ impl View for FetchReceipt<'_> {
                 ("forward", _) => format!("  {count} more"),
                 (_, Some(_)) => format!("  {count} fewer"),
                 (_, None) if found.id.is_none() => "missing there".to_owned(),
-                _ => "  another history than before".to_owned(),
+                _ => "different history than before".to_owned(),
             };
             line.push(Slot::Plain, detail);
             if !found.followed {
@@ -422,10 +422,13 @@ impl View for FetchReceipt<'_> {
             let line = row(Slot::Caution, "waits", session);
             let pull = format!("git checkpoint pull {remote} {session}");
             let count = checkpoints(*count);
-            text.push(line.with(Slot::Plain, format!("  {count} fetched before, not in yours: '{pull}'")));
+            text.push(line.with(
+                Slot::Plain,
+                format!("  {count} fetched earlier, not in yours: '{pull}'"),
+            ));
         }
         if self.dry_run {
-            text.push(TextLine::plain("Nothing of it was kept."));
+            text.push(TextLine::plain("Nothing was changed."));
         }
         text
     }
@@ -515,12 +518,17 @@ impl RemoteRow<'_> {
             };
             let mut line = TextLine::plain("  ").with(Slot::Session, row.session);
             line.pad_to(width.min(40) + 4);
-            line.push(slot, relation.state.replace('-', " "));
+            let state = match relation.state.as_str() {
+                "only-here" => "local only".to_owned(),
+                "only-there" => "remote only".to_owned(),
+                other => other.replace('-', " "),
+            };
+            line.push(slot, state);
             let detail = match (relation.state.as_str(), relation.unpushed, relation.unpulled) {
                 ("up-to-date", ..) => String::new(),
                 ("another-session", ..) => ", of the same name".to_owned(),
                 ("damaged", ..) => format!(", {}", relation.damage.unwrap_or_default()),
-                ("diverged", ours, theirs) => format!(", {ours} here, {theirs} there"),
+                ("diverged", ours, theirs) => format!(", {ours} ahead, {theirs} behind"),
                 (_, ours, theirs) => format!(", {}", checkpoints(ours + theirs)),
             };
             text.push(line.with(Slot::Plain, detail));

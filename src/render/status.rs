@@ -205,7 +205,7 @@ impl WatcherView<'_> {
         if self.alive
             && let Some(failure) = &state.failure
         {
-            let text = format!("fails since {}: {}", age::age(failure.since, now), failure.message);
+            let text = format!("failing since {}: {}", age::age(failure.since, now), failure.message);
             return Some(TextLine::new().with(Slot::Bad, text).cut(69));
         }
         let saved = match &state.saved {
@@ -350,7 +350,7 @@ impl StatusView<'_> {
             (_, Some(0), _) if current.draft_operations == 0 && !current.chat.unsaved => {
                 TextLine::plain("all files are saved; branch, HEAD or index moved since")
             }
-            _ => caution("there is something to save".to_owned()),
+            _ => caution("unsaved changes".to_owned()),
         };
         out.row("to save", &line);
         if let (true, Some(words)) = (self.something_to_save, &self.notes.left_out) {
@@ -375,7 +375,14 @@ impl CurrentSessionView<'_> {
             out.row("chat", &self.chat.line());
         }
         if self.draft_operations > 0 {
-            let changes = CountedNoun::new(self.draft_operations, "change");
+            // What several operations did to one item is one change.
+            let is_counted = |at: usize| {
+                self.draft[at].added || !self.draft.iter().any(|it| it.added && it.text == self.draft[at].text)
+            };
+            let items = (0..self.draft.len()).filter(|at| is_counted(*at)).count();
+            let listed = items + self.draft_notes + self.draft_steps;
+            let count = if listed > 0 { listed } else { self.draft_operations };
+            let changes = CountedNoun::new(count, "change");
             out.plain("draft", format!("{changes} not saved yet"));
             for line in self.changes() {
                 out.row("", &line);

@@ -185,10 +185,10 @@ impl AgentSessionView {
         let mut text = Text::new();
         let title = escape::line(&self.title);
         let line = match (&self.file, self.written, dry_run) {
-            (None, ..) => format!("{title} has no session of its own here: it starts one with the saved context."),
+            (None, ..) => format!("{title} has no session here and starts a new one with the saved context."),
             (Some(file), true, false) => format!("The session of {title} is in {file}."),
             (Some(file), true, true) => format!("The session of {title} would be written to {file}."),
-            (Some(_), false, _) => format!("{title} has the session already."),
+            (Some(_), false, _) => format!("{title} already has the session."),
         };
         text.push(TextLine::plain(line));
         for command in self.import.iter().chain([&self.command]) {

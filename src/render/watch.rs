@@ -75,7 +75,7 @@ impl View for WatchView<'_> {
 impl WatchView<'_> {
     fn once(&self, once: &OnceResult) -> TextLine {
         let (Some(session), Some(id)) = (self.session, &once.id) else {
-            return TextLine::plain("No session is current: nothing to save to");
+            return TextLine::plain("No session is current, so nothing was saved");
         };
         let line = if once.outcome == "saved" {
             TextLine::new()
@@ -94,9 +94,14 @@ impl WatchView<'_> {
             |n: u64, noun: &'static str| CountedNoun::new(usize::try_from(n).unwrap_or(usize::MAX), noun).to_string();
         let mut line = TextLine::plain(format!("Watched for {}: ", age::duration(seconds)));
         line.push(Slot::Plain, count(self.autosaves, "autosave"));
-        line.push(Slot::Plain, format!(", {} times nothing new", self.unchanged));
-        if self.without_session > 0 {
-            line.push(Slot::Plain, format!(", {} times no session", self.without_session));
+        for (count, what) in [(self.unchanged, "nothing new"), (self.without_session, "no session")] {
+            let times = match count {
+                0 => continue,
+                1 => "once".to_owned(),
+                2 => "twice".to_owned(),
+                count => format!("{count} times"),
+            };
+            line.push(Slot::Plain, format!(", {what} {times}"));
         }
         if self.failures > 0 {
             line.push(Slot::Bad, format!(", {}", count(self.failures, "failure")));

@@ -3,7 +3,7 @@
 use gix::bstr::ByteSlice;
 
 use super::{Error, ObjectId, Repository, checkpoint, current::SessionRef, facts, graph, history, refs, session};
-use crate::os;
+use crate::{model::document::CheckpointKind, os};
 
 /// How many commits are walked to find out whether one comes before another.
 const WALKED: usize = 10_000;
@@ -21,15 +21,56 @@ pub(super) fn checked_out(repo: &Repository) -> Result<Option<String>, Error> {
     Ok(rebased)
 }
 
-/// Whether the branch `here` was made from the branch `home` of a session after the session began: by `switch -c` or
-/// the like on what the session saved or what was committed since, or by renaming it. The reflogs of the branch and of
-/// HEAD are the evidence; where none is kept, a branch on the session's last known commit counts as made from it.
-pub(super) fn is_made_from(
+/// How a branch came to be, seen from the branch of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BranchOrigin {
+    /// It is that branch under another name, or was made from it before anything was saved there: the session moves along.
+    Moved,
+    /// It was made from that branch after the session began.
+    MadeFrom,
+    /// It has nothing to do with that branch.
+    Unrelated,
+}
+
+/// How the branch `here` came to be, seen from the branch `home` of a session. It is made from it by `switch -c` or the
+/// like, on what the session saved or what was committed since. The reflogs of the branch and of HEAD are the evidence;
+/// where none is kept, a branch on the session's last known commit counts as made from it.
+pub(super) fn origin(
     repo: &Repository,
     session: &SessionRef,
     home: Option<&str>,
     here: &str,
-) -> Result<bool, Error> {
+) -> Result<BranchOrigin, Error> {
+    let log = refs::reflog(repo, &format!("refs/heads/{here}"))?;
+    if let Some(home) = home {
+        let home = format!("refs/heads/{home}");
+        let mut entries = log.iter();
+        if facts::resolve(repo, &home).ok().flatten().is_none()
+            && entries.any(|entry| history::is_rename(entry.message.as_bytes().as_bstr(), &home))
+            && is_session(repo, session)?
+        {
+            return Ok(BranchOrigin::Moved);
+        }
+    }
+    if !is_made_from(repo, session, home, here)? {
+        return Ok(BranchOrigin::Unrelated);
+    }
+    let tip = session::tip(repo, &session.name)?.and_then(|tip| checkpoint::load(repo, tip).ok());
+    let is_only_started = tip.is_some_and(|tip| tip.document.kind == CheckpointKind::Start);
+    Ok(if is_only_started {
+        BranchOrigin::Moved
+    } else {
+        BranchOrigin::MadeFrom
+    })
+}
+
+/// Whether the session of a name is the one that is meant.
+fn is_session(repo: &Repository, session: &SessionRef) -> Result<bool, Error> {
+    let tip = session::tip(repo, &session.name)?.and_then(|tip| checkpoint::load(repo, tip).ok());
+    Ok(tip.is_some_and(|tip| tip.document.session.id == session.id))
+}
+
+fn is_made_from(repo: &Repository, session: &SessionRef, home: Option<&str>, here: &str) -> Result<bool, Error> {
     let tip = session::tip(repo, &session.name)?.and_then(|tip| checkpoint::load(repo, tip).ok());
     let Some(tip) = tip.filter(|tip| tip.document.session.id == session.id) else {
         return Ok(false);
@@ -41,15 +82,6 @@ pub(super) fn is_made_from(
         None => None,
     };
     let log = refs::reflog(repo, &full(here))?;
-    let is_renamed = home.is_some_and(|home| {
-        home_tip.is_none()
-            && log
-                .iter()
-                .any(|entry| history::is_rename(entry.message.as_bytes().as_bstr(), &full(home)))
-    });
-    if is_renamed {
-        return Ok(true);
-    }
     let now = refs::head(repo)?.id;
     let Some(created) = log.last() else {
         // Of an unborn branch there is no log, and the session has no commit either.

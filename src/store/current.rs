@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Error, OwnFile, Repository, branching, checkpoint, session, sharing, worktree_private_dir, worktree_private_path,
+    Error, OwnFile, Repository,
+    branching::{self, BranchOrigin},
+    checkpoint, session, sharing, worktree_private_dir, worktree_private_path,
 };
 pub use crate::model::session::SessionRef;
 use crate::{model::json, os};
@@ -39,10 +41,18 @@ pub struct CurrentPointer {
     /// The session of another branch that was current last, where this branch has none.
     #[serde(skip)]
     pub elsewhere: Option<Elsewhere>,
-    /// Whether the session came here from another branch, as this one was made from it: it leaves that one when
-    /// something is saved here.
+    /// Branch that the session came from, where the one checked out was made from it or is it under another name.
     #[serde(skip)]
-    followed: bool,
+    followed: Option<FollowedBranch>,
+}
+
+/// Branch that a session followed to another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct FollowedBranch {
+    /// The branch; `None` for a detached HEAD.
+    home: Option<String>,
+    /// Whether the session leaves it.
+    moves: bool,
 }
 
 /// A session that is current on another branch than the one checked out.
@@ -61,10 +71,16 @@ impl CurrentPointer {
         let mut after = self.clone();
         after.begun = None;
         after.elsewhere = None;
-        after.followed = false;
-        match &self.session {
-            Some(old) if old.id != session.id => after.previous = Some(old.clone()),
-            Some(_) if self.followed => after.branches.retain(|_, other| other.id != session.id),
+        after.followed = None;
+        match (&self.session, &self.followed) {
+            (Some(old), _) if old.id != session.id => after.previous = Some(old.clone()),
+            (Some(_), Some(followed)) if followed.moves => {
+                after.branches.retain(|_, other| other.id != session.id);
+            }
+            // It is current on both branches: switching back continues it.
+            (Some(old), Some(FollowedBranch { home: Some(home), .. })) => {
+                after.branches.entry(home.clone()).or_insert_with(|| old.clone());
+            }
             _ => {}
         }
         if let Some(branch) = &self.branch {
@@ -125,6 +141,12 @@ impl CurrentPointer {
         after
     }
 
+    /// Whether the current session belongs to another branch, from which this one was made.
+    pub fn is_of_another_branch(&self) -> bool {
+        let followed = self.followed.as_ref();
+        self.session.is_some() && followed.is_some_and(|followed| !followed.moves && followed.home.is_some())
+    }
+
     /// Whether a session is current on any branch.
     pub fn has_any(&self) -> bool {
         self.session.is_some() || !self.branches.is_empty()
@@ -145,13 +167,18 @@ impl CurrentPointer {
         {
             let home = self.home(repo, session);
             if home.as_ref() != Some(&here) {
-                self.followed = branching::is_made_from(repo, session, home.as_deref(), &here)?;
-                if !self.followed {
-                    self.elsewhere = Some(Elsewhere {
-                        session: session.clone(),
-                        branch: home,
-                    });
-                    self.session = None;
+                match branching::origin(repo, session, home.as_deref(), &here)? {
+                    BranchOrigin::Unrelated => {
+                        self.elsewhere = Some(Elsewhere {
+                            session: session.clone(),
+                            branch: home,
+                        });
+                        self.session = None;
+                    }
+                    origin => {
+                        let moves = origin == BranchOrigin::Moved;
+                        self.followed = Some(FollowedBranch { home, moves });
+                    }
                 }
             }
         }
@@ -288,7 +315,7 @@ pub fn begin(repo: &Repository, now: &CurrentPointer, session: &SessionRef) -> R
 /// Writes the file in one step; does nothing when it says this already.
 pub fn write(repo: &Repository, current: &CurrentPointer) -> Result<(), Error> {
     let mut current = current.clone();
-    (current.elsewhere, current.followed) = (None, false);
+    (current.elsewhere, current.followed) = (None, None);
     let current = &current;
     if written(repo).is_ok_and(|now| now == *current) {
         return Ok(());

@@ -255,24 +255,24 @@ impl Error {
                 quoted(path)
             ),
             Self::NotARepository { .. } => {
-                "go into one, or make one of the directory you work in: git init".to_owned()
+                "run inside a repository, or create one: git init".to_owned()
             }
             Self::NoHead { path } => format!(
-                "write it again, with the name of your branch: echo 'ref: refs/heads/main' >{}",
+                "recreate it with the name of your branch: echo 'ref: refs/heads/main' >{}",
                 quoted(&path.join("HEAD"))
             ),
-            Self::Setting { .. } => "see what is in force: git checkpoint help settings".to_owned(),
+            Self::Setting { .. } => "see the current settings: git checkpoint help settings".to_owned(),
             Self::Quarantine => "call it from the hook 'post-receive'; 'pre-receive' and 'update' are too early".to_owned(),
-            Self::ImplicitBare { path } => format!("name it: git --git-dir={} checkpoint ...", quoted(path)),
-            Self::Bare { .. } => "run the command in a working tree, or name one with --work-tree".to_owned(),
-            Self::WorkTreeMissing { .. } => "name the right directory, or remove the setting: git config core.worktree <directory>\n\
+            Self::ImplicitBare { path } => format!("specify it: git --git-dir={} checkpoint ...", quoted(path)),
+            Self::Bare { .. } => "run the command in a working tree, or specify one with --work-tree".to_owned(),
+            Self::WorkTreeMissing { .. } => "correct or remove the setting: git config core.worktree <directory>\n\
                                             git config --unset core.worktree"
                 .to_owned(),
             Self::FormatVersion { .. } | Self::Extension { .. } => {
                 "a newer git wrote this repository; a newer git-checkpoint may read it".to_owned()
             }
             Self::Damaged { name, .. } if name.starts_with("refs/checkpoints") => {
-                "put it right: git checkpoint repair".to_owned()
+                "repair it: git checkpoint repair".to_owned()
             }
             Self::Damaged { name, .. } => format!(
                 "its earlier values are in its reflog, the last line being the latest:\ntail -n 3 \"$(git rev-parse --git-path logs/{name})\""
@@ -302,7 +302,7 @@ impl Error {
                 "try again, or wait longer: git -c checkpoint.lockTimeout=2m checkpoint ...".to_owned()
             }
             Self::Io { path, source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                format!("if it should be yours: {}", crate::os::notices::take_over(directory_of(path)))
+                format!("to make it yours: {}", crate::os::notices::take_over(directory_of(path)))
             }
             _ => return None,
         })
@@ -367,14 +367,14 @@ impl OwnFile {
     fn hint(self, path: &Path) -> String {
         let moved = format!("mv {0} {0}.damaged", quoted(path));
         match self {
-            Self::Current => "name the session: git checkpoint switch <session> writes the file anew".to_owned(),
+            Self::Current => "rewrite the file: git checkpoint switch <session>".to_owned(),
             Self::Pins => {
                 format!("move the file away, then pin the checkpoints again: git checkpoint pin <checkpoint>\n{moved}")
             }
-            Self::UndoList => format!("move the file away; what it lists can then no longer be undone:\n{moved}"),
+            Self::UndoList => format!("move the file away; its entries can then no longer be undone:\n{moved}"),
             Self::PurgeNote => format!("move the file away, then purge again:\n{moved}"),
             Self::Journal => format!(
-                "see which files differ, then move the file away; the safety checkpoint has the files from before:\n\
+                "check which files differ, then move the file away; the safety checkpoint has the previous files:\n\
                  git status\n{moved}"
             ),
             Self::Bisect => "end the bisection, which removes the file: git checkpoint bisect reset".to_owned(),

@@ -75,7 +75,7 @@ pub fn command(
     }
     git = git.args(["diff-tree", "-r", "--no-commit-id"]);
     git = git.args(match options.format {
-        PatchFormat::Patch => &["--patch", "--binary", "--full-index"][..],
+        PatchFormat::Patch => &["--patch", "--binary"][..],
         PatchFormat::Stat => &["--stat", "--summary"],
         PatchFormat::NumStat => &["--numstat"],
         PatchFormat::NameOnly => &["--name-only"],

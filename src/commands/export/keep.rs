@@ -42,10 +42,10 @@ fn one(scene: &Scene<'_>, selector: &str, entry: &str) -> Result<(), String> {
         return Err("this format is a directory, not a file".to_owned());
     }
     if matches!(format.make, ExportWriter::Page) {
-        return Err("this format differs after each save, so that there would always be something to save".to_owned());
+        return Err("this format differs after each save, so the working tree would never be clean".to_owned());
     }
     if matches!(format.make, ExportWriter::Agent(_)) {
-        return Err("a session file of an agent is made by 'export' alone".to_owned());
+        return Err("session files of agents are only written by 'export'".to_owned());
     }
     let top = store::work_tree(scene.repo).map_err(|error| error.to_string())?;
     let full = place(top, Path::new(path))?;
@@ -81,7 +81,7 @@ fn place(top: &Path, path: &Path) -> Result<PathBuf, String> {
     let mut full = top.to_owned();
     for part in path.components() {
         let Component::Normal(name) = part else {
-            return Err("the path must lead down from the top of the working tree".to_owned());
+            return Err("the path must be inside the working tree".to_owned());
         };
         full.push(name);
         if full.symlink_metadata().is_ok_and(|found| found.is_symlink()) {

@@ -127,16 +127,16 @@ impl clap::ValueEnum for FormatName {
 
 /// Export a checkpoint
 ///
-/// What is exported is what was saved; changes of the draft are not in it. The same checkpoint always gives the same
-/// bytes; a page also has what changed since.
+/// Exports the saved state, without the draft. The same checkpoint always gives the same bytes, but html includes the
+/// what changed since.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  A page for whoever continues:
+  A hand-off note:
     git checkpoint export --format handoff
   Kept up to date in a file of the project, between two markers:
     git checkpoint export --format handoff --into HANDOFF.md
-  A page to look at or to send, in one file:
+  A web page in one file:
     git checkpoint export --format html -o auth.html
   Everything, for a program:
     git checkpoint export --format json auth -o auth.json
@@ -153,23 +153,22 @@ pub(super) struct Args {
     /// Output format
     #[arg(long, value_name = "FORMAT", value_enum, required_unless_present = "commit")]
     format: Option<FormatName>,
-    /// Make a plain commit of the checkpoint's files on this branch, on top of the commit it was saved at
+    /// Commit the checkpoint's files to this branch, on top of the commit it was saved at
     #[arg(long, value_name = "BRANCH", conflicts_with_all = ["format", "output", "into", "force", "dry_run"])]
     commit: Option<String>,
     /// With --commit: the message, instead of the checkpoint's subject
     #[arg(short, long, value_name = "TEXT", requires = "commit", allow_hyphen_values = true)]
     message: Option<String>,
-    /// Write to this file instead of standard output; a format of several files needs a directory here
+    /// Write to this file, or to this directory for formats of several files
     #[arg(short, long, value_name = "PATH", value_hint = clap::ValueHint::AnyPath, conflicts_with = "into")]
     output: Option<PathBuf>,
-    /// Replace a file with something else in it; write into a directory that has files already, where what is not written
-    /// stays and must not be part of another session
+    /// Overwrite a different file, or write into a directory that has files
     #[arg(long)]
     force: bool,
-    /// Put a hand-off note between two markers of this file, and leave the rest as it is
+    /// Write a hand-off note between two markers of this file
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     into: Option<PathBuf>,
-    /// Say which files would be written, and write none
+    /// Show what would be written
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -211,9 +210,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         && export::is_in_git_dir(&opened.scene(), &context.env.cwd.join(path))
     {
         let message = format!("'{}' is in the git directory", path.display());
-        return Err(
-            CommandError::new(FailureKind::Refused, message).hint("what is in there is git's own: name another place")
-        );
+        return Err(CommandError::new(FailureKind::Refused, message).hint("choose a path outside of it"));
     }
     let selector = failure::selector(&args.selector)?;
     let (exported, page) = match args.format().make {
@@ -222,9 +219,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     };
     if exported.unsaved > 0 {
         let changes = crate::render::count::CountedNoun::new(exported.unsaved, "change");
-        context.ui.warning(&format!(
-            "{changes} of the draft not in it: 'git checkpoint save' first"
-        ));
+        context
+            .ui
+            .warning(&format!("{changes} not in it yet: git checkpoint save"));
     }
     let (bytes, left_out) = match args.format().make {
         ExportWriter::Note(make) => (with_source(&exported, make).into_bytes(), Vec::new()),
@@ -316,7 +313,7 @@ fn vacant(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandErr
         return Ok(());
     }
     let message = format!("file '{}' is not empty", path.display());
-    Err(CommandError::new(FailureKind::Refused, message).hint("replace what is in it: --force"))
+    Err(CommandError::new(FailureKind::Refused, message).hint("overwrite it: --force"))
 }
 
 fn write(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
@@ -340,7 +337,7 @@ pub(in crate::commands) fn refuse_symlinks(context: &Context, path: &Path) -> Re
         return Ok(());
     };
     let message = format!(
-        "'{}' is a symlink, and the output may not go where it leads",
+        "'{}' is a symlink, which is not followed",
         link.strip_prefix(cwd).unwrap_or(&link).display()
     );
     Err(CommandError::new(FailureKind::Refused, message)
@@ -365,7 +362,7 @@ fn into(context: &Context, path: &Path, note: &[u8], dry_run: bool) -> Result<bo
             FailureKind::Refused,
             format!("the markers in '{}' are damaged: {damaged}", path.display()),
         )
-        .hint("nothing was changed; mend the lines, or remove them to have the note at the end")
+        .hint("nothing was changed; repair the lines, or remove them to append the note")
         .hint(format!(
             "a block begins with the line {} and ends with {}",
             block::BEGIN,
@@ -392,7 +389,7 @@ fn agent_session(
     let found = select::checkpoint(&scene, &failure::selector(&args.selector)?)?;
     let document = &found.checkpoint.document;
     let Some(kept) = resumption::kept(document, Some(agent.name())) else {
-        let message = format!("the checkpoint keeps no session of {}", agent.title());
+        let message = format!("the checkpoint has no session of {}", agent.title());
         return Err(CommandError::new(FailureKind::NotFound, message).hint(format!(
             "start {} with the saved context: git checkpoint resume --agent {}",
             agent.title(),

@@ -20,7 +20,7 @@ pub(super) fn room(args: &Args, context: &Context) -> Result<(), CommandError> {
     let name = args.format().name;
     let Some(path) = args.output.as_deref().filter(|path| path.as_os_str() != "-") else {
         let message = format!("'--format {name}' writes several files");
-        return Err(CommandError::new(FailureKind::Usage, message).hint("name a directory for them: -o DIR"));
+        return Err(CommandError::new(FailureKind::Usage, message).hint("specify a directory: -o DIR"));
     };
     let found = os::room(&context.env.cwd.join(path)).map_err(|error| {
         let message = format!("cannot read '{}': {}", path.display(), os::reason(&error));
@@ -30,11 +30,11 @@ pub(super) fn room(args: &Args, context: &Context) -> Result<(), CommandError> {
         os::Room::Taken if !args.force => {
             let message = format!("directory '{}' is not empty", path.display());
             Err(CommandError::new(FailureKind::Refused, message)
-                .hint("write into it anyway, replacing files of the same names: --force"))
+                .hint("write into it and overwrite files of the same names: --force"))
         }
         os::Room::Other => {
             let message = format!("'{}' is not a directory", path.display());
-            Err(CommandError::new(FailureKind::Refused, message).hint("name another place: -o DIR"))
+            Err(CommandError::new(FailureKind::Refused, message).hint("specify another directory: -o DIR"))
         }
         os::Room::Free | os::Room::Taken => Ok(()),
     }
@@ -88,9 +88,8 @@ fn mixed(path: &Path, first: &str, more: usize) -> CommandError {
         _ => format!(" and {more} more"),
     };
     let message = format!(
-        "'{first}'{others} in '{}' would be read as part of this session",
+        "'{first}'{others} in '{}' would become part of this session",
         path.display()
     );
-    CommandError::new(FailureKind::Refused, message)
-        .hint("name another directory, or remove what is left of an earlier export")
+    CommandError::new(FailureKind::Refused, message).hint("specify another directory, or remove the earlier export")
 }

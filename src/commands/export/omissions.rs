@@ -23,7 +23,7 @@ pub(super) fn report_omissions(left_out: &[OmittedContent], format: &str, contex
     for one in left_out {
         context
             .ui
-            .status(TextLine::plain(format!("note: not in it: {}", one.what)));
+            .status(TextLine::plain(format!("note: not included: {}", one.what)));
     }
     let advice = match (left_out.is_empty(), format) {
         (true, _) => return,

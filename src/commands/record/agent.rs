@@ -21,7 +21,7 @@ use crate::{
 Examples:
   Give the session the agent's description, the first part of every request:
     git checkpoint agent describe roles/backend.md
-  Note what an agent did:
+  Record an agent's work:
     git checkpoint agent note 'read all callers of refresh(); none needs the old form' --agent claude
     git checkpoint agent list")]
 pub(in crate::commands) struct Args {
@@ -31,13 +31,13 @@ pub(in crate::commands) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum AgentAction {
-    /// Replace the description by a file; '-' is standard input, an empty one removes it
+    /// Replace the description with a file; '-' is standard input, and an empty file removes it
     Describe(DescribeArgs),
-    /// Note what an agent did
+    /// Record an agent's work
     Note(AgentNoteArgs),
-    /// Show what agents did
+    /// List the notes
     List(ItemListArgs),
-    /// Take a note out of the record
+    /// Remove a note from the record
     Remove(ItemArgs),
 }
 

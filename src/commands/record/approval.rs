@@ -23,16 +23,16 @@ pub(in crate::commands) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum ApprovalAction {
-    /// Note that something was asked
+    /// Record a request for approval
     #[command(visible_alias = "add")]
     Ask(AskArgs),
     /// Note the answer
     Answer(ApprovalArgs),
-    /// It is open again
+    /// Reopen items
     Reopen(ItemArgs),
-    /// Show them with their numbers
+    /// List the items with their numbers
     List(ItemListArgs),
-    /// Take one out of the record
+    /// Remove items from the record
     Remove(ItemArgs),
 }
 
@@ -50,7 +50,7 @@ struct AskArgs {
     /// The thread there
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
-    /// When it was asked; now, unless given
+    /// When it was asked; now by default
     #[arg(long, value_name = "DATE")]
     asked_at: Option<String>,
     #[command(flatten)]
@@ -61,16 +61,16 @@ struct AskArgs {
 
 #[derive(Debug, clap::Args)]
 struct ApprovalArgs {
-    /// Its id, its number, or what it says
+    /// The item, by id, number or text
     #[arg(id = "item", value_name = "ITEM")]
     approval: String,
-    /// 'approve', 'reject', or the words of the answer
+    /// 'approve', 'reject' or another answer
     #[arg(value_name = "ANSWER", value_parser = some_text)]
     words: String,
-    /// Who answered; whoever notes it, unless given
+    /// Who answered; the caller by default
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
-    /// Why
+    /// The reason
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
     #[command(flatten)]

@@ -45,9 +45,9 @@ pub(in crate::commands) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum CheckAction {
-    /// Show the checks
+    /// List the checks
     List(ItemListArgs),
-    /// Take one out of the record
+    /// Remove items from the record
     Remove(ItemArgs),
 }
 
@@ -126,7 +126,7 @@ pub(in crate::commands) fn iteration(args: IterationArgs, context: &mut Context)
             Err(error) => return Err(error.into()),
         },
         Some(number) => number.parse::<u64>().map_err(|_| {
-            CommandError::new(Failure::Usage, format!("'{number}' is no number")).hint("give a number, or 'next'")
+            CommandError::new(Failure::Usage, format!("'{number}' is not a number")).hint("use a number or 'next'")
         })?,
     };
     let appended = draft::append(

@@ -17,8 +17,8 @@ use crate::{
 
 /// List and resolve contradictions that a merge left in the record
 ///
-/// Until one is resolved the record has the value of the session that was merged into. Without a choice, what the record
-/// has by now is right.
+/// Until a conflict is resolved, the record has the value of the session that was merged into. 'resolve' without a
+/// choice keeps the current value.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -33,7 +33,7 @@ pub(in crate::commands) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum ConflictAction {
-    /// Show them with their numbers
+    /// List the items with their numbers
     List(ItemListArgs),
     /// Choose a value
     Resolve(ResolveArgs),
@@ -41,7 +41,7 @@ enum ConflictAction {
 
 #[derive(Debug, clap::Args)]
 struct ResolveArgs {
-    /// Their ids, numbers or places
+    /// The conflicts, by id, number or path
     #[arg(
         id = "item",
         value_name = "ITEM",
@@ -49,19 +49,19 @@ struct ResolveArgs {
         conflicts_with = "all"
     )]
     items: Vec<String>,
-    /// All of them
+    /// All conflicts
     #[arg(long)]
     all: bool,
-    /// Take the value of the session that was merged into
+    /// Use the value of the session that was merged into
     #[arg(long, group = "choice")]
     ours: bool,
-    /// Take the value of the session that was merged in
+    /// Use the value of the session that was merged in
     #[arg(long, group = "choice")]
     theirs: bool,
-    /// Take the value that both had before
+    /// Use the value of the common checkpoint
     #[arg(long, group = "choice")]
     base: bool,
-    /// Take another value: JSON, or a text
+    /// Use another value: JSON or text
     #[arg(long, value_name = "VALUE", group = "choice", allow_hyphen_values = true)]
     value: Option<String>,
     #[command(flatten)]

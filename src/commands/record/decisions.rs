@@ -30,11 +30,11 @@ pub(in crate::commands) struct DecisionArgs {
 
 #[derive(Debug, Subcommand)]
 enum DecisionAction {
-    /// Note a decision; the word 'add' may be left out
+    /// Record a decision; 'add' may be omitted
     Add(AddDecision),
-    /// Show them with their numbers
+    /// List the items with their numbers
     List(ItemListArgs),
-    /// Take one out of the record
+    /// Remove items from the record
     Remove(ItemArgs),
 }
 
@@ -43,7 +43,7 @@ struct AddDecision {
     /// Text of the decision
     #[arg(value_name = "TEXT", value_parser = some_text)]
     text: Option<String>,
-    /// Why
+    /// The reason
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
     #[command(flatten)]
@@ -65,12 +65,12 @@ pub(in crate::commands) struct BlockerArgs {
 
 #[derive(Debug, Subcommand)]
 enum BlockerAction {
-    /// Note one
+    /// Record a blocker
     Add(AddBlocker),
-    /// It no longer stops the work
+    /// Clear a blocker
     #[command(visible_alias = "remove")]
     Clear(ItemArgs),
-    /// Show them with their numbers
+    /// List the items with their numbers
     List(ItemListArgs),
 }
 
@@ -79,10 +79,10 @@ struct AddBlocker {
     /// Text of the blocker
     #[arg(value_name = "TEXT", value_parser = some_text, required_unless_present = "json_input")]
     text: Option<String>,
-    /// Condition that removes it
+    /// Requirement to clear it
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     needs: Option<String>,
-    /// Location of more details, such as a tracker's id
+    /// A reference to more details, such as an issue
     #[arg(long = "ref", value_name = "REF")]
     reference: Option<String>,
     #[command(flatten)]
@@ -109,15 +109,15 @@ pub(in crate::commands) struct QuestionArgs {
 
 #[derive(Debug, Subcommand)]
 enum QuestionAction {
-    /// Note a question; the word 'add' may be left out
+    /// Record a question; 'add' may be omitted
     Add(AddQuestion),
-    /// Note the answer to one
+    /// Record an answer
     Answer(AnswerArgs),
-    /// It is open again
+    /// Reopen items
     Reopen(ItemArgs),
-    /// Show them with their numbers
+    /// List the items with their numbers
     List(ItemListArgs),
-    /// Take one out of the record
+    /// Remove items from the record
     Remove(ItemArgs),
 }
 
@@ -134,7 +134,7 @@ struct AddQuestion {
 
 #[derive(Debug, clap::Args)]
 struct AnswerArgs {
-    /// Its id, its number, or what it says
+    /// The item, by id, number or text
     #[arg(id = "item", value_name = "ITEM")]
     question: String,
     /// The answer
@@ -242,9 +242,9 @@ pub(super) fn refuse_typing_error(kind: &ItemKind, text: Option<&str>, words: &[
     match near {
         None => Ok(()),
         Some(word) => Err(
-            CommandError::new(Failure::Usage, format!("'{text}' looks like the word '{word}'"))
+            CommandError::new(Failure::Usage, format!("'{text}' looks like the command '{word}'"))
                 .hint(format!("git checkpoint {} {word} ...", kind.command))
-                .hint(format!("if it is the text: git checkpoint {} add {text}", kind.command)),
+                .hint(format!("to add it as text: git checkpoint {} add {text}", kind.command)),
         ),
     }
 }

@@ -20,13 +20,13 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  When it begins, and when it has ended:
+  At its start and at its end:
     git checkpoint delegation add claude --issue '#12' --model-tier large --status running
     git checkpoint delegation edit claude --tokens 48000 --duration 12m --status done
-  What all of it cost:
+  Total cost:
     git checkpoint delegation list
 
-'delegation add' saves by itself where checkpoint.saveOn has 'agent-spawn'.")]
+'delegation add' saves automatically if checkpoint.saveOn has 'agent-spawn'.")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
     action: Option<DelegationAction>,
@@ -34,13 +34,13 @@ pub(in crate::commands) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum DelegationAction {
-    /// Note a delegation
+    /// Record a delegation
     Add(DelegationAddArgs),
-    /// Say more of one, such as what it cost
+    /// Add details, such as the cost
     Edit(DelegationEditArgs),
-    /// Show them with their numbers and what they add up to
+    /// List delegations with their totals
     List(ItemListArgs),
-    /// Take one out of the record
+    /// Remove items from the record
     Remove(ItemArgs),
 }
 
@@ -67,7 +67,7 @@ struct DelegationEditArgs {
 
 #[derive(Debug, clap::Args)]
 struct DelegationDetails {
-    /// Subject of the delegation
+    /// The issue in a tracker
     #[arg(long, value_name = "ID")]
     issue: Option<String>,
     /// The tier or name of the model
@@ -79,13 +79,13 @@ struct DelegationDetails {
     /// The tokens are an estimate
     #[arg(long)]
     estimated: bool,
-    /// How long it took: seconds, or such as 12m
+    /// The duration, in seconds or such as 12m
     #[arg(long, value_name = "TIME", value_parser = span)]
     duration: Option<Duration>,
-    /// State, in a word
+    /// The status, as one word
     #[arg(long, value_name = "WORD")]
     status: Option<String>,
-    /// It was a panel review
+    /// Mark it as a panel review
     #[arg(long)]
     panel: bool,
 }
@@ -121,8 +121,8 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         Some(DelegationAction::Edit(args)) => {
             let mut fields = args.details.fields();
             if fields.0.is_empty() {
-                return Err(CommandError::new(Failure::Usage, "say what to change")
-                    .hint("for one: --tokens, --duration, --status"));
+                return Err(CommandError::new(Failure::Usage, "nothing to change")
+                    .hint("for example: --tokens, --duration, --status"));
             }
             // A number that is given without the word is a true one.
             if fields.0.contains_key("tokens") && !fields.0.contains_key("estimated") {

@@ -36,17 +36,17 @@ pub(in crate::commands) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum ForkPointAction {
-    /// Write one down
+    /// Record a fork point
     Add(ForkPointAddArgs),
-    /// Note which option was chosen
+    /// Record the chosen option
     Decide(DecideArgs),
-    /// Fork each of its options into a working tree of its own
+    /// Fork each option into its own working tree
     Explore(ExploreArgs),
-    /// It is open again
+    /// Reopen items
     Reopen(ItemArgs),
-    /// Show them with their options, and the sessions that explore these
+    /// List fork points, their options and the sessions that explore them
     List(ItemListArgs),
-    /// Take one out of the record
+    /// Remove items from the record
     Remove(ItemArgs),
 }
 
@@ -68,13 +68,13 @@ struct ForkPointAddArgs {
 
 #[derive(Debug, clap::Args)]
 struct DecideArgs {
-    /// Its id, its number, or what it says
+    /// The item, by id, number or text
     #[arg(id = "item", value_name = "ITEM")]
     point: String,
     /// The key of the option
     #[arg(value_name = "KEY")]
     key: String,
-    /// Why
+    /// The reason
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
     #[command(flatten)]
@@ -83,10 +83,10 @@ struct DecideArgs {
 
 #[derive(Debug, clap::Args)]
 struct ExploreArgs {
-    /// Its id, its number, or what it says
+    /// The item, by id, number or text
     #[arg(id = "item", value_name = "ITEM")]
     point: String,
-    /// The directory for the working trees, one each, called after the session and the option
+    /// The parent directory of the working trees, which are named after session and option
     #[arg(long, value_name = "DIR", default_value = "..", value_hint = clap::ValueHint::DirPath)]
     directory: PathBuf,
     /// Show what would be done
@@ -102,12 +102,12 @@ struct ForkOptionArgs(Vec<Value>);
 
 /// Details of an option: the flag and its member.
 const DETAILS: [(&str, &str, &str); 3] = [
-    ("pros", "TEXT", "What speaks for the option before it; repeatable"),
-    ("cons", "TEXT", "What speaks against the option before it; repeatable"),
+    ("pros", "TEXT", "An advantage of the preceding option; repeatable"),
+    ("cons", "TEXT", "A disadvantage of the preceding option; repeatable"),
     (
         "files",
         "PATH",
-        "A file that the option before it would touch; repeatable",
+        "A file that the preceding option would change; repeatable",
     ),
 ];
 
@@ -117,7 +117,7 @@ impl clap::Args for ForkOptionArgs {
             .long("option")
             .value_name("KEY:TITLE")
             .action(ArgAction::Append)
-            .help("An option: its short name, and what it is; repeatable");
+            .help("An option, as key and title; repeatable");
         DETAILS
             .iter()
             .fold(command.arg(option), |command, (name, value, help)| {
@@ -159,17 +159,17 @@ impl FromArgMatches for ForkOptionArgs {
                 let (key, title) = (key.trim(), title.trim());
                 if key.is_empty() || key.contains(char::is_whitespace) {
                     return Err(wrong(format!(
-                        "'{value}' is no option: give it as KEY:TITLE, such as nom:'use nom'"
+                        "'{value}' is not an option: use KEY:TITLE, such as nom:'use nom'"
                     )));
                 }
                 if options.iter().any(|known| known["key"] == key) {
-                    return Err(wrong(format!("option '{key}' is given twice")));
+                    return Err(wrong(format!("option '{key}' is used twice")));
                 }
                 options.push(json!({ "key": key, "title": title }));
                 continue;
             }
             let Some(Value::Object(option)) = options.last_mut() else {
-                return Err(wrong(format!("--{name} comes before the --option it is about")));
+                return Err(wrong(format!("--{name} must follow its --option")));
             };
             let list = option.entry(name).or_insert_with(|| Value::Array(Vec::new()));
             if let Value::Array(list) = list {

@@ -10,7 +10,7 @@ use crate::{
 
 /// Manage reminders
 ///
-/// They are part of the session's record. A change is kept at once, and saved with the next checkpoint.
+/// Reminders are part of the session's record. Changes are recorded immediately and saved with the next checkpoint.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -24,15 +24,15 @@ pub(in crate::commands) struct TodoArgs {
 
 #[derive(Debug, Subcommand)]
 enum TodoAction {
-    /// Add one
+    /// Add an item
     Add(AddText),
-    /// It is done
+    /// Mark reminders as done
     Done(ItemArgs),
-    /// It is not done after all
+    /// Reopen reminders
     Reopen(ItemArgs),
-    /// Show them with their numbers
+    /// List the items with their numbers
     List(ItemListArgs),
-    /// Take one out of the record
+    /// Remove items from the record
     Remove(ItemArgs),
 }
 
@@ -62,11 +62,11 @@ pub(in crate::commands) struct MemoryArgs {
 
 #[derive(Debug, Subcommand)]
 enum LineAction {
-    /// Add one
+    /// Add an item
     Add(AddText),
-    /// Show them with their numbers
+    /// List the items with their numbers
     List(ItemListArgs),
-    /// Take one out of the record
+    /// Remove items from the record
     Remove(ItemArgs),
 }
 

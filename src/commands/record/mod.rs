@@ -84,7 +84,7 @@ impl SessionArg {
 /// Items given as JSON.
 #[derive(Debug, Default, clap::Args)]
 struct JsonItems {
-    /// Take items from a file of JSON, one or a list; '-' is standard input
+    /// Read items from a JSON file, one or a list; '-' is standard input
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     json_input: Option<PathBuf>,
 }
@@ -105,7 +105,7 @@ impl JsonItems {
             Value::Object(_) => Ok(item),
             other => Err(CommandError::new(
                 Failure::Invalid,
-                format!("a {} must be a JSON object or a text, not {other}", kind.word),
+                format!("a {} must be a JSON object or text, not {other}", kind.word),
             )),
         };
         items.into_iter().map(object).collect()
@@ -115,7 +115,7 @@ impl JsonItems {
 /// The choice of items.
 #[derive(Debug, Default, clap::Args)]
 struct ItemListArgs {
-    /// Only those that are open
+    /// Only open items
     #[arg(long)]
     open: bool,
     #[command(flatten)]
@@ -125,7 +125,7 @@ struct ItemListArgs {
 /// Items by id or number.
 #[derive(Debug, clap::Args)]
 struct ItemArgs {
-    /// Their ids, or the beginnings of them; or numbers, as the list shows; or what they say
+    /// The items, by id or its prefix, by number in the list, or by text
     #[arg(id = "item", value_name = "ITEM", required = true)]
     items: Vec<String>,
     #[command(flatten)]
@@ -177,7 +177,7 @@ impl ItemFields {
 /// A text that says something.
 fn some_text(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
-        Err("give some text".to_owned())
+        Err("the text is empty".to_owned())
     } else {
         Ok(text.to_owned())
     }
@@ -212,7 +212,7 @@ fn add(
     }
     if all.is_empty() {
         return Err(
-            CommandError::new(Failure::Usage, format!("say what the {} is", kind.word))
+            CommandError::new(Failure::Usage, format!("the text of the {} is missing", kind.word))
                 .hint(format!("git checkpoint {} -h", kind.command)),
         );
     }

@@ -34,14 +34,14 @@ pub(in crate::commands) struct Args {
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     if args.text == "list" {
         return Err(
-            CommandError::new(FailureKind::Usage, "'list' looks like a command and not like a note")
+            CommandError::new(FailureKind::Usage, "'list' looks like a command, not a note")
                 .hint("see the notes: git checkpoint log --notes"),
         );
     }
     if args.text == "add" {
         return Err(
-            CommandError::new(FailureKind::Usage, "'add' looks like a command and not like a note")
-                .hint("give the text alone: git checkpoint note <text>"),
+            CommandError::new(FailureKind::Usage, "'add' looks like a command, not a note")
+                .hint("omit 'add': git checkpoint note <text>"),
         );
     }
     let opened = opening::open(context, &args.whom)?;

@@ -71,12 +71,12 @@ pub(super) fn report(
     save::warn_redactions(context, &appended.redactions);
     for session in &appended.passed_over {
         context.ui.warning(&format!(
-            "session '{session}' is damaged and was passed over; see: git checkpoint verify {session}"
+            "session '{session}' is damaged and was skipped; see: git checkpoint verify {session}"
         ));
     }
     if let EventOutcome::Failed { trigger, error } = &event {
         context.ui.warning(&format!(
-            "the change is kept, but saving on '{trigger}' failed: {error}; the next save has it"
+            "the change is recorded, but saving on '{trigger}' failed: {error}; the next save includes it"
         ));
     }
     let saved = match &event {
@@ -135,7 +135,7 @@ pub(super) fn report(
     context.ui.data(text);
     context
         .ui
-        .hint("Draft", "it is kept, and part of the next save: git checkpoint save");
+        .hint("Draft", "recorded; included in the next save: git checkpoint save");
     Ok(())
 }
 

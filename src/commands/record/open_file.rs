@@ -13,7 +13,7 @@ use crate::{
 
 /// Record open files and positions in them
 ///
-/// A file that is noted again takes its new place. Without a file, shows those that are open.
+/// Recording a file again updates its position. Without arguments, lists the open files.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -24,7 +24,7 @@ pub(in crate::commands) struct Args {
     /// A file; line and column count from 1
     #[arg(value_name = "PATH[:LINE[:COL]]", value_hint = clap::ValueHint::FilePath)]
     places: Vec<String>,
-    /// They are no longer open
+    /// Close the files
     #[arg(long, requires = "places")]
     close: bool,
     #[command(flatten)]
@@ -51,9 +51,9 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             ""
         };
         let next = match (word.as_str(), rest.is_empty()) {
-            ("list", true) => "see those that are open: git checkpoint open-file".to_owned(),
-            (_, true) => format!("name files: git checkpoint open-file{flag} <path>"),
-            _ => format!("name files alone: git checkpoint open-file{flag} {}", rest.join(" ")),
+            ("list", true) => "list open files: git checkpoint open-file".to_owned(),
+            (_, true) => format!("specify files: git checkpoint open-file{flag} <path>"),
+            _ => format!("specify files only: git checkpoint open-file{flag} {}", rest.join(" ")),
         };
         return Err(CommandError::new(
             Failure::Usage,
@@ -66,7 +66,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     for place in &args.places {
         let (path, line, column) = split(place)?;
         if path.is_empty() {
-            return Err(CommandError::new(Failure::Usage, format!("'{place}' names no file")));
+            return Err(CommandError::new(Failure::Usage, format!("'{place}' is not a file")));
         }
         let path = stored_path(context, &opened, path);
         let fields = ItemFields::default()
@@ -84,8 +84,8 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             let same = present.iter().find(|item| item["path"] == file["path"]);
             let path = file["path"].as_str().unwrap_or_default();
             closed.push(same.cloned().ok_or_else(|| {
-                CommandError::new(Failure::NotFound, format!("'{path}' is not noted as open"))
-                    .hint("see those that are: git checkpoint open-file")
+                CommandError::new(Failure::NotFound, format!("'{path}' is not open"))
+                    .hint("list open files: git checkpoint open-file")
             })?);
         }
         let ids: Vec<String> = closed
@@ -127,10 +127,11 @@ fn split(place: &str) -> Result<FilePosition<'_>, CommandError> {
         },
     };
     if line == Some(0) || column == Some(0) {
-        return Err(
-            CommandError::new(Failure::Usage, format!("'{place}' has a line or column out of range"))
-                .hint("lines and columns count from 1"),
-        );
+        return Err(CommandError::new(
+            Failure::Usage,
+            format!("the line or column of '{place}' is out of range"),
+        )
+        .hint("lines and columns count from 1"));
     }
     Ok((path, line, column))
 }

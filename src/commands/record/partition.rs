@@ -26,7 +26,7 @@ use crate::{
 
 /// Assign paths to agents
 ///
-/// Paths may be files, directories, or patterns with '*', '?' and '**'. Where those of two agents overlap, it is said.
+/// Paths may be files, directories, or patterns with '*', '?' and '**'. Overlaps are reported.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -40,9 +40,9 @@ pub(in crate::commands) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum PartitionAction {
-    /// Set the paths of an agent; those it had are replaced
+    /// Set the paths of an agent, replacing the old ones
     Set(PartitionSetArgs),
-    /// Take an agent's paths away
+    /// Remove the paths of an agent
     Clear(Clear),
     /// Show the paths of each agent
     List(PartitionListArgs),
@@ -127,7 +127,7 @@ fn clear(context: &mut Context, args: Clear) -> Result<(), CommandError> {
     if !now.record.partitions.contains_key(&args.name) {
         return Err(
             CommandError::new(Failure::NotFound, format!("agent '{}' has no paths", args.name))
-                .hint("see who has: git checkpoint partition list"),
+                .hint("list partitions: git checkpoint partition list"),
         );
     }
     let patch = json!({ "partitions": { &args.name: null } });

@@ -20,9 +20,9 @@ Examples:
     git checkpoint phase 2/5 'port the queries'
     git checkpoint phase
 
-Going on to a later phase saves by itself where checkpoint.saveOn has 'phase-complete'.")]
+Advancing to a later phase saves automatically if checkpoint.saveOn has 'phase-complete'.")]
 pub(in crate::commands) struct Args {
-    /// Which of how many
+    /// Number and total
     #[arg(value_name = "N/M", value_parser = save::step)]
     phase: Option<(u32, u32)>,
     /// Title of the phase

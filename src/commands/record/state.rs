@@ -20,7 +20,8 @@ use crate::{
 
 /// Store arbitrary JSON
 ///
-/// It is part of the record, carried from checkpoint to checkpoint. Places in it are JSON pointers, such as /queue/0.
+/// The state is part of the record and carries over to later checkpoints. Parts of it are JSON pointers, such as
+/// /queue/0.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -36,11 +37,11 @@ pub(in crate::commands) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum StateAction {
-    /// Print it, or a part of it; exits with 1 when there is none
+    /// Print the state or a part of it; exits with 1 if there is none
     Get(StateGetArgs),
-    /// Replace it, or a part of it
+    /// Replace the state or a part of it
     Set(StateSetArgs),
-    /// Change it by a JSON merge patch: objects merge, null removes
+    /// Apply a JSON merge patch: objects merge, null removes
     Patch(Patch),
 }
 
@@ -58,7 +59,7 @@ struct StateSetArgs {
     /// JSON; '-' reads it from standard input
     #[arg(value_name = "JSON", allow_negative_numbers = true)]
     value: String,
-    /// A place in it, instead of the whole
+    /// Set only this part of the state
     #[arg(long, value_name = "POINTER", value_parser = pointer)]
     at: Option<String>,
     #[command(flatten)]
@@ -149,7 +150,7 @@ fn set(context: &mut Context, args: StateSetArgs) -> Result<(), CommandError> {
         let mut changing = RecordEditor::new(&record);
         if !changing.put(&at, value.clone()) {
             return Err(
-                CommandError::new(Failure::NotFound, format!("'{at}' leads nowhere in the state"))
+                CommandError::new(Failure::NotFound, format!("the state has nothing at '{at}'"))
                     .hint("see it: git checkpoint state get"),
             );
         }
@@ -175,6 +176,6 @@ fn value(context: &Context, text: &str) -> Result<Value, CommandError> {
             what: "the state".to_owned(),
             source,
         };
-        CommandError::from(error).hint("a text is JSON with its quotes: '\"some text\"'")
+        CommandError::from(error).hint("text must be quoted JSON: '\"some text\"'")
     })
 }

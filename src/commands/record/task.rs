@@ -15,11 +15,11 @@ use crate::{
 
 /// Manage tasks and their status
 ///
-/// Tasks are part of the session's record. A change is kept at once, and saved with the next checkpoint.
+/// Tasks are part of the session's record. Changes are recorded immediately and saved with the next checkpoint.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Plan, begin, end:
+  Plan, start and finish a task:
     git checkpoint task add 'port the parser' --agent ana --issue '#12' --files src/parser
     git checkpoint task start 1
     git checkpoint task done parser
@@ -27,7 +27,7 @@ Examples:
     echo '[{\"title\": \"port the printer\", \"id\": \"T-7\"}]' | git checkpoint task add --json-input -
     git checkpoint task list --open --json
 
-'task done' saves by itself where checkpoint.saveOn has 'task-complete'.")]
+'task done' saves automatically if checkpoint.saveOn has 'task-complete'.")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
     action: Option<TaskAction>,
@@ -37,21 +37,21 @@ pub(in crate::commands) struct Args {
 enum TaskAction {
     /// Add a task
     Add(TaskAddArgs),
-    /// It is being worked on
+    /// Mark a task as in progress
     Start(TaskMoveArgs),
-    /// It is finished
+    /// Mark a task as done
     Done(TaskMoveArgs),
-    /// It waits for something
+    /// Mark a task as blocked
     Block(TaskMoveArgs),
-    /// It will not be done
+    /// Mark a task as dropped
     Drop(TaskMoveArgs),
-    /// It is to be done after all
+    /// Reopen a task
     Reopen(TaskMoveArgs),
-    /// Change what a task says; an empty text takes a detail away
+    /// Change a task; an empty text removes a detail
     Edit(TaskEditArgs),
-    /// Show the tasks with their numbers
+    /// List the tasks with their numbers
     List(ItemListArgs),
-    /// Take a task out of the record, as if it had never been there
+    /// Remove a task from the record
     Remove(ItemArgs),
 }
 
@@ -70,22 +70,22 @@ struct TaskAddArgs {
 
 #[derive(Debug, clap::Args)]
 struct TaskDetails {
-    /// Who works on it
+    /// The agent or person who works on it
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// The tracker's name for it
+    /// The issue in a tracker
     #[arg(long, value_name = "ID")]
     issue: Option<String>,
-    /// A file or directory it concerns; repeatable
+    /// A file or directory that it affects; repeatable
     #[arg(long, visible_alias = "file", value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     files: Vec<String>,
-    /// A task that comes first; repeatable
+    /// A task that it depends on; repeatable
     #[arg(long, value_name = "ITEM")]
     depends_on: Vec<String>,
     /// Remarks
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     notes: Option<String>,
-    /// How much is done, in percent
+    /// Progress in percent
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
     percent: Option<u8>,
 }
@@ -94,13 +94,13 @@ struct TaskDetails {
 struct TaskMoveArgs {
     #[command(flatten)]
     chosen: ItemArgs,
-    /// Who works on it
+    /// The agent or person who works on it
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Remarks, such as what it waits for
+    /// Notes, such as the reason
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     notes: Option<String>,
-    /// How much is done, in percent
+    /// Progress in percent
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
     percent: Option<u8>,
 }
@@ -129,8 +129,8 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         Some(TaskAction::Edit(args)) => {
             let fields = details(context, args.details, &args.chosen.whose)?.text("title", args.title);
             if fields.0.is_empty() {
-                let error = CommandError::new(crate::commands::error::FailureKind::Usage, "say what to change");
-                return Err(error.hint("for one: --title, --agent, --issue, --files, --notes, --percent"));
+                let error = CommandError::new(crate::commands::error::FailureKind::Usage, "nothing to change");
+                return Err(error.hint("for example: --title, --agent, --issue, --files, --notes, --percent"));
             }
             return super::change(context, &args.chosen, kind, ("changed", "Changed"), &fields, &[]);
         }

@@ -54,7 +54,7 @@ pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) ->
                 ));
             }
             Refusal::Blocked { .. } if !refusal.yields_to_force() => {
-                error = error.hint("move what is in the way elsewhere, or choose other paths: -- <pathspec>");
+                error = error.hint("move these files away, or choose other paths: -- <pathspec>");
             }
             _ => {}
         }

@@ -95,7 +95,7 @@ impl InstallStep {
                 format!("cannot {what} '{}': {}", self.path.display(), reason(error)),
             );
             if kind == FailureKind::Denied {
-                return out.hint("run it with the right to write there, or name another place with --prefix");
+                return out.hint("run it with write permission, or use another directory with --prefix");
             }
             out
         };
@@ -171,8 +171,8 @@ impl InstallPaths {
         }
     }
 
-    /// The directory with a directory for each section of the manual. `man` looks in `../share/man` next to each directory of `PATH`, so that pages next
-    /// to the program are found wherever that was installed.
+    /// The directory with a directory for each section of the manual. `man` looks in `../share/man` next to each
+    /// directory of `PATH`, so that pages next to the program are found wherever that was installed.
     pub(super) fn man(&self) -> Result<PathBuf, CommandError> {
         let beside = || {
             self.program
@@ -184,8 +184,8 @@ impl InstallPaths {
         Ok(base.join("share/man"))
     }
 
-    /// The directory of git's own HTML pages, where `git help --web` looks and nowhere else: `help.htmlPath`, else the one
-    /// git was built with.
+    /// The directory of git's own HTML pages, where `git help --web` looks and nowhere else: `help.htmlPath`, else the
+    /// one git was built with.
     pub(super) fn html(&self) -> Result<PathBuf, CommandError> {
         if let Some(prefix) = &self.prefix {
             return Ok(prefix.join("share/doc/git/html"));
@@ -229,7 +229,7 @@ impl InstallPaths {
 }
 
 fn unknown(what: &str) -> CommandError {
-    CommandError::new(FailureKind::Fatal, format!("cannot find out {what}")).hint("name the place with --prefix")
+    CommandError::new(FailureKind::Fatal, format!("cannot find {what}")).hint("specify the directory with --prefix")
 }
 
 /// The program as git finds it: in a directory of `PATH`, where it may be a link. Else where it really is.

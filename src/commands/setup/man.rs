@@ -127,7 +127,7 @@ fn sections(command: &Command) -> Vec<ManSection> {
                     });
                 }
                 out.last_mut()
-                    .expect("one was pushed just now")
+                    .expect("a session was pushed just now")
                     .lines
                     .push(line.to_owned());
             }

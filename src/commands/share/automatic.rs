@@ -50,8 +50,8 @@ pub(in crate::commands) fn after_checkpoint(opened: &OpenedRepository, session: 
     trouble
 }
 
-/// Queues a session that was saved and lets it be pushed. Never fails and waits for nothing; returns a line for what is to
-/// be reported, once.
+/// Queues a session that was saved and lets it be pushed. Never fails and waits for nothing; returns a line for what is
+/// to be reported, once.
 fn after_save(opened: &OpenedRepository, session: &ShortName) -> Option<String> {
     let scene = opened.scene();
     if scene.settings.auto_push.is_none() && scene.settings.auto_fetch.is_none() {
@@ -111,7 +111,7 @@ pub(super) fn queued(context: &mut Context) -> Result<(), CommandError> {
             FailureKind::Refused,
             "nothing is pushed automatically: checkpoint.autoPush is not set",
         )
-        .hint("elect a remote: git config checkpoint.autoPush <remote>"));
+        .hint("choose a remote: git config checkpoint.autoPush <remote>"));
     }
     let outcome = super::wired(context, "git checkpoint push --queued", |wire| {
         automatic::run(&opened.scene(), wire)
@@ -144,7 +144,7 @@ fn report(context: &Context, remote: Option<String>, outcome: &QueueOutcome) -> 
     };
     context.ui.report(&view)?;
     if let Some(why) = &outcome.failure {
-        return Err(CommandError::new(FailureKind::Network, why.clone()).hint("what waits stays in the queue"));
+        return Err(CommandError::new(FailureKind::Network, why.clone()).hint("the queue is kept"));
     }
     let Some((name, why)) = outcome.waiting.first() else {
         return Ok(());
@@ -155,7 +155,7 @@ fn report(context: &Context, remote: Option<String>, outcome: &QueueOutcome) -> 
     };
     let remote = view.remote.as_deref().unwrap_or_default();
     Err(CommandError::new(FailureKind::Refused, message)
-        .hint(format!("see what is in the way: git checkpoint push {remote} {name}")))
+        .hint(format!("see the reason: git checkpoint push {remote} {name}")))
 }
 
 /// The state of automatic sharing; `None` where nothing is shared automatically and nothing waits.

@@ -24,8 +24,8 @@ use crate::{
 
 /// Write sessions with their files into one file
 ///
-/// The file is a git bundle: it holds the checkpoints, the saved files and the history that they rest on. Hand it over
-/// as you like, and bring it in with 'git checkpoint unbundle'. Objects of Git LFS are not in it.
+/// The file is a git bundle with the checkpoints, the saved files and the history that they depend on, without objects
+/// of Git LFS. 'git checkpoint unbundle' imports it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -43,10 +43,10 @@ pub(in crate::commands) struct Args {
     /// The sessions; the current one by default
     #[arg(value_name = "SESSION")]
     sessions: Vec<ShortName>,
-    /// Take all sessions
+    /// Bundle all sessions
     #[arg(long, conflicts_with = "sessions")]
     all: bool,
-    /// Replace a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
@@ -77,19 +77,22 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     })?;
     context.ui.hint(
         "Bundle",
-        &format!("bring it in elsewhere: git checkpoint unbundle {}", args.file.display()),
+        &format!(
+            "import it in another clone: git checkpoint unbundle {}",
+            args.file.display()
+        ),
     );
     Ok(())
 }
 
 /// Import the sessions of a bundle with their files
 ///
-/// The sessions are checked as a fetch checks them, and become sessions of this repository. One that is here already goes
-/// on; where both have diverged, yours becomes a separate session. No file is changed.
+/// The sessions are checked as in a fetch, and become local sessions. An existing session is fast-forwarded; if both
+/// have diverged, yours becomes a separate session. No file changes.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Bring in what a colleague handed over:
+  Import the session of a colleague:
     git checkpoint unbundle ../auth.bundle
     git checkpoint resume auth
   One of its sessions:
@@ -108,12 +111,12 @@ pub(in crate::commands) fn open(args: OpenArgs, context: &mut Context) -> Result
     let shown = args.file.display().to_string();
     let file = context.env.cwd.join(&args.file);
     if !file.is_file() {
-        let message = format!("there is no file '{shown}'");
-        return Err(CommandError::new(FailureKind::NotFound, message).hint("write one: git checkpoint bundle <file>"));
+        let message = format!("no file '{shown}'");
+        return Err(CommandError::new(FailureKind::NotFound, message).hint("create one: git checkpoint bundle <file>"));
     }
     if !is_bundle(&file) {
         let message = format!("'{shown}' is not a bundle");
-        return Err(CommandError::new(FailureKind::Fatal, message).hint("write one: git checkpoint bundle <file>"));
+        return Err(CommandError::new(FailureKind::Fatal, message).hint("create one: git checkpoint bundle <file>"));
     }
     let unbundled = wired(context, "git checkpoint unbundle", |wire| {
         bundle::open(&opened.scene(), &file, &args.sessions, wire)
@@ -132,13 +135,13 @@ pub(in crate::commands) fn open(args: OpenArgs, context: &mut Context) -> Result
         let sessions = CountedNoun::new(unbundled.refused.len(), "session");
         return Err(
             CommandError::new(FailureKind::Negative, format!("{sessions} of '{shown}' refused"))
-                .hint("nothing of them was used"),
+                .hint("nothing was imported"),
         );
     }
     let Some(first) = unbundled.sessions.first() else {
         return Err(CommandError::new(
             FailureKind::NotFound,
-            format!("'{shown}' holds no such session"),
+            format!("'{shown}' has no such session"),
         ));
     };
     context

@@ -18,19 +18,22 @@ impl CommandError {
         match error {
             Error::Ops(error) => (*error).into(),
             Error::NoRemote { ref known, .. } if known.is_empty() => of(FailureKind::NotFound)
-                .hint("a repository to share through can be a directory, too:")
+                .hint("a remote can be a local directory:")
                 .hint("git init --bare <directory> && git remote add origin <directory>"),
             Error::NoRemote { ref name, ref known } => {
                 let out = of(FailureKind::NotFound).hint(format!("remotes: {}", known.join(", ")));
                 match name {
-                    Some(name) if name.contains(['/', ':']) => {
-                        out.hint("give the place a name first: git remote add <name> <url>")
+                    Some(name) if name.contains(['/', ':']) => out.hint("name it first: git remote add <name> <url>"),
+                    Some(name) => {
+                        // 'fetch' gets all sessions of a remote.
+                        let takes_session = !command.ends_with(" fetch");
+                        let form = if takes_session { " <session>" } else { "" };
+                        out.hint(format!(
+                            "is '{}' a session? The remote comes first: {command} <remote>{form}",
+                            name.escape_debug()
+                        ))
                     }
-                    Some(name) => out.hint(format!(
-                        "is '{}' a session? The remote comes first, as in: {command} <remote> <session>",
-                        name.escape_debug()
-                    )),
-                    None => out.hint(format!("name one: {command} <remote>")),
+                    None => out.hint(format!("specify one: {command} <remote>")),
                 }
             }
             Error::Namespace { ref remote, .. } => of(FailureKind::Fatal).hint(format!(
@@ -41,9 +44,7 @@ impl CommandError {
                 .hint(format!(
                     "'git push {remote}' publishes the sessions with everything else"
                 ))
-                .hint(format!(
-                    "or let it be no mirror: git config remote.{remote}.mirror false"
-                )),
+                .hint(format!("or make it no mirror: git config remote.{remote}.mirror false")),
             Error::Unreachable { denied: true, .. } => {
                 of(FailureKind::Denied).hint("credentials are git's: what works for 'git fetch' works here")
             }
@@ -53,7 +54,7 @@ impl CommandError {
                 ..
             } => of(FailureKind::Fatal).hint(format!("see where it points: git remote get-url {remote}")),
             Error::Unreachable { .. } => {
-                of(FailureKind::Network).hint("nothing was changed here; the same command continues where it stopped")
+                of(FailureKind::Network).hint("nothing was changed; repeat the command to continue")
             }
             Error::TooLarge { .. } => {
                 of(FailureKind::Fatal).hint("allow more: git -c checkpoint.maxFetchSize=20g checkpoint fetch ...")
@@ -66,13 +67,13 @@ impl CommandError {
                 ref remote,
                 ref session,
             } => of(FailureKind::NotFound)
-                .hint(format!("if it is there by now: git checkpoint fetch {remote}"))
+                .hint(format!("if it was pushed since: git checkpoint fetch {remote}"))
                 .hint(format!("if you have it: git checkpoint push {remote} {session}")),
             Error::NotDeleted { ref remote, .. } => {
                 of(FailureKind::Refused).hint(format!("see what it has now: git checkpoint fetch {remote}"))
             }
             Error::Refused { .. } => of(FailureKind::Invalid)
-                .hint("nothing of it was used; ask whoever pushed it")
+                .hint("nothing was imported; ask the person who pushed it")
                 .hint("too large? see checkpoint.maxFetchSize"),
             Error::Lost {
                 ref remote,
@@ -82,18 +83,18 @@ impl CommandError {
                 let out = of(FailureKind::Refused);
                 let out = match change {
                     RemoteChange::Rewritten => out,
-                    _ => out.hint(format!("put it back there: git checkpoint push {remote} {session}")),
+                    _ => out.hint(format!("push it again: git checkpoint push {remote} {session}")),
                 };
                 out.hint(format!(
-                    "or follow the remote, keeping what is here: git checkpoint pull {remote} {session} --follow"
+                    "or accept the remote's state: git checkpoint pull {remote} {session} --follow"
                 ))
             }
             Error::Secrets { .. } => of(FailureKind::Refused)
-                .hint("what was pushed cannot be called back; a checkpoint keeps them though the files lost them since")
-                .hint("take them out of the checkpoints here: git checkpoint purge --help")
-                .hint("no secret? git config --add checkpoint.redactAllow <regex>, or push with --allow-secrets"),
+                .hint("a push cannot be undone, and checkpoints keep secrets that files have lost since")
+                .hint("remove them from the checkpoints: git checkpoint help purge")
+                .hint("not a secret? git config --add checkpoint.redactAllow <regex>, or push with --allow-secrets"),
             Error::Lfs { ref remote, .. } => of(FailureKind::Fatal).hint(format!(
-                "install git-lfs, or see what 'git lfs push {remote} HEAD' says, and push again"
+                "install git-lfs, or check the output of 'git lfs push {remote} HEAD', and push again"
             )),
         }
     }

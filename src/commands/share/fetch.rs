@@ -21,8 +21,8 @@ use crate::{
 
 /// Download sessions from a remote without changing local ones
 ///
-/// What was fetched is 'origin/auth' for 'show', 'log', 'diff' and 'resume', and is listed by 'list -r'. Each session
-/// is checked before it can be seen: form, digests, names and sizes. One that the remote lost, set back or replaced is
+/// A fetched session is called 'origin/auth' in 'show', 'log', 'diff' and 'resume', and listed by 'list -r'. Its
+/// format, digests, names and sizes are checked first. Sessions that the remote deleted, rewound or replaced are
 /// reported, and your copy is kept.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -36,7 +36,7 @@ pub(in crate::commands) struct Args {
     /// The remote
     #[arg(value_name = "REMOTE")]
     remote: Option<String>,
-    /// Follow the remote where it lost, set back or replaced sessions
+    /// Accept deleted, rewound or replaced remote sessions
     #[arg(long)]
     follow: bool,
     /// Show what would be done
@@ -65,7 +65,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             FailureKind::Negative,
             format!("{sessions} of remote '{}' refused", remote.escape_debug()),
         )
-        .hint("nothing of them was used"));
+        .hint("nothing was imported"));
     }
     let lost: Vec<_> = fetched.sessions.iter().filter(|found| !found.taken).collect();
     if let Some(first) = lost.first() {
@@ -77,8 +77,8 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             if lost.len() > 1 { ", and more like it" } else { "" }
         );
         return Err(CommandError::new(FailureKind::Negative, message)
-            .hint("what you know of it stays, and nothing of yours was changed")
-            .hint(format!("if that is intended: git checkpoint fetch {remote} --follow")));
+            .hint("your copy is kept, and no local session was changed")
+            .hint(format!("to accept it: git checkpoint fetch {remote} --follow")));
     }
     if args.dry_run {
         return Ok(());
@@ -91,7 +91,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         let name = &found.name;
         let mine = session::tip(opened.scene().repo, name)?.is_some();
         let next = if mine {
-            format!("bring yours up: git checkpoint pull {remote} {name}")
+            format!("update yours: git checkpoint pull {remote} {name}")
         } else {
             format!("resume it: git checkpoint resume {remote}/{name}")
         };

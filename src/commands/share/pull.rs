@@ -23,19 +23,19 @@ use crate::{
 
 /// Fetch a session and fast-forward to it
 ///
-/// Without a session: the current one, or where none is current the only one that the remote has. Where both sides
-/// continued, what is only here becomes a session of its own, with your draft, and stays the current one; the session
-/// itself follows the remote. With --merge both stay one session, as 'git checkpoint merge' merges them. Nothing is
-/// dropped, and without --merge no file is changed; 'git checkpoint undo' undoes it.
+/// Without a session: the current one, or the only one of the remote if none is current. If both sides have diverged,
+/// your checkpoints and draft move to a separate session, which stays current, and the session itself follows the
+/// remote. With --merge both become one session, as by 'git checkpoint merge'. Nothing is dropped, and without --merge
+/// no file changes; 'git checkpoint undo' undoes the pull.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Take over a session that was pushed by somebody else:
+  Continue a session that somebody else pushed:
     git checkpoint pull origin auth
     git checkpoint resume auth
-  Get what was pushed to your session since:
+  Get new checkpoints of your session:
     git checkpoint pull
-  Both sides continued: bring them together in one session:
+  Merge diverged sessions into one:
     git checkpoint pull --merge
     git checkpoint push")]
 pub(in crate::commands) struct Args {
@@ -51,7 +51,7 @@ pub(in crate::commands) struct Args {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Where both sides continued, merge them into one session
+    /// Merge diverged sessions into one
     #[arg(long)]
     merge: bool,
     /// With --merge: leave the files as they are
@@ -161,7 +161,7 @@ fn offered(
                 several.join(", ")
             ),
         )
-        .hint(format!("name one: git checkpoint pull {remote} {}", several[0]))),
+        .hint(format!("specify one: git checkpoint pull {remote} {}", several[0]))),
     }
 }
 
@@ -177,15 +177,15 @@ fn hints(context: &Context, pulled: &PulledSession) {
     let name = &pulled.name;
     let next = match &pulled.outcome {
         PullOutcome::UpToDate { ahead: 0 } | PullOutcome::Merged { .. } => return,
-        PullOutcome::UpToDate { .. } => format!("send them: git checkpoint push {} {name}", pulled.remote),
+        PullOutcome::UpToDate { .. } => format!("push them: git checkpoint push {} {name}", pulled.remote),
         PullOutcome::New { .. } => format!("resume it: git checkpoint resume {name}"),
         PullOutcome::Forward { .. } => format!("see what is new: git checkpoint resume {name}"),
         PullOutcome::Parted { tail, fork, .. } => {
             if fork.is_some() {
-                let together = format!("bring both together: git checkpoint merge {name}");
+                let together = format!("merge both: git checkpoint merge {name}");
                 context.ui.hint("Pulled", &together);
             }
-            format!("see what each did: git checkpoint compare {name} {tail}")
+            format!("compare them: git checkpoint compare {name} {tail}")
         }
     };
     context.ui.hint("Pulled", &next);
@@ -230,7 +230,7 @@ pub(in crate::commands) fn not_fetched(remote: &str, session: &str) -> CommandEr
     CommandError::new(
         FailureKind::NotFound,
         format!(
-            "nothing was fetched of session '{session}' of remote '{}'",
+            "session '{session}' of remote '{}' was not fetched yet",
             remote.escape_debug()
         ),
     )

@@ -20,9 +20,9 @@ use crate::{
 
 /// Push sessions to a remote
 ///
-/// Without a remote: the one that 'git push' uses on this branch. Without a session: the current one. A session goes with
-/// its files, and with commits of yours that they rest on. It never replaces what others pushed. Your pre-push hooks run;
-/// files of git-lfs go first. Secrets in what the remote lacks stop the push.
+/// Without a remote: the one that 'git push' uses on this branch. Without a session: the current one. A session is
+/// pushed with its files and the commits that they depend on. A push never replaces the checkpoints of others. Your
+/// pre-push hooks run, and objects of Git LFS are uploaded first. A push that would publish secrets is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -31,9 +31,9 @@ Examples:
     (and the other one: git checkpoint pull origin auth && git checkpoint resume auth)
   Two sessions, to a remote that is not the usual one:
     git checkpoint push backup auth parser
-  See what would be sent:
+  Show what would be pushed:
     git checkpoint push --all --dry-run
-  Push each session by itself, after every save:
+  Push automatically after every save:
     git config checkpoint.autoPush origin")]
 pub(in crate::commands) struct Args {
     /// The remote
@@ -48,16 +48,16 @@ pub(in crate::commands) struct Args {
     /// Push their autosaves as well
     #[arg(long)]
     autosaves: bool,
-    /// Ask the remote, say what would be sent, and send nothing
+    /// Show what would be pushed
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Push what checkpoint.autoPush could not push yet
+    /// Push the sessions that checkpoint.autoPush has queued
     #[arg(long, conflicts_with_all = ["remote", "sessions", "all", "autosaves", "dry_run", "allow_secrets"])]
     queued: bool,
     /// Without a terminal, output or failure, in the background
     #[arg(long, hide = true, requires = "queued")]
     unattended: bool,
-    /// Push although secrets would be published
+    /// Push even if secrets would be published
     #[arg(long)]
     allow_secrets: bool,
 }
@@ -160,7 +160,7 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
         ),
         PushFate::Refused { why, .. } if first.fate.is_busy() => (
             FailureKind::Locked,
-            format!("another push to session '{name}' of remote '{shown}' is under way: {why}"),
+            format!("another push to session '{name}' of remote '{shown}' is in progress: {why}"),
         ),
         PushFate::Refused { why, .. } => (
             FailureKind::Fatal,
@@ -178,24 +178,27 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
     let error = CommandError::new(kind, message);
     Err(match &first.fate {
         PushFate::Diverged { .. } => error.hint(format!(
-            "bring both together, nothing is dropped: git checkpoint pull {remote} {name}"
+            "pull first, nothing is dropped: git checkpoint pull {remote} {name}"
         )),
         PushFate::Another => error
-            .hint(format!("give yours another name: git checkpoint rename {name} <name>"))
-            .hint(format!("or take theirs too: git checkpoint pull {remote} {name}")),
+            .hint(format!("rename yours: git checkpoint rename {name} <name>"))
+            .hint(format!("or pull theirs as well: git checkpoint pull {remote} {name}")),
         PushFate::Refused { namespace: true, .. } => error
-            .hint(format!("let sessions be branches there: {}", as_branches(remote, name)))
+            .hint(format!(
+                "store sessions as branches there: {}",
+                as_branches(remote, name)
+            ))
             .hint("or its administrator can allow refs/checkpoints/*")
             .hint(format!(
                 "or share a file: git bundle create {name}.bundle refs/checkpoints/{name}"
             )),
         fate if fate.is_busy() => error
-            .hint(format!("wait for it, and repeat: git checkpoint push {remote} {name}"))
-            .hint("if that does not help, a push was killed there, and its administrator has to remove the lock named above"),
+            .hint(format!("wait and repeat: git checkpoint push {remote} {name}"))
+            .hint("if that fails, a push was killed there, and its administrator has to remove the lock named above"),
         _ if pushed.namespace == crate::store::session::PREFIX => error
             .hint("the remote's message is above; nothing was changed here")
             .hint(format!(
-                "if it takes only branches, let sessions be branches there: {}",
+                "if it accepts only branches, store sessions as branches there: {}",
                 as_branches(remote, name)
             )),
         _ => error.hint("the remote's message is above; nothing was changed here"),

@@ -24,7 +24,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  What is not pushed yet:
+  List unpushed sessions:
     git checkpoint remote status")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
@@ -38,13 +38,13 @@ enum RemoteAction {
 
 /// Sessions that are not pushed, new on the remote, or diverged
 ///
-/// By what was last fetched or pushed; no remote is asked.
+/// As of the last fetch or push; no remote is contacted.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  What is not pushed yet:
+  List unpushed sessions:
     git checkpoint remote status
-  Up to date with the remote:
+  With the latest state of the remote:
     git checkpoint fetch && git checkpoint remote status")]
 struct StatusArgs {
     /// The remote; all without one
@@ -74,7 +74,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         .filter(|remote| remote.usual.1)
         .any(|remote| remote.sessions.iter().any(|row| row.state.is_ahead()));
     if unpushed {
-        context.ui.hint("Remote", "send everything: git checkpoint push --all");
+        context.ui.hint("Remote", "push everything: git checkpoint push --all");
     }
     Ok(())
 }
@@ -86,13 +86,13 @@ impl ShareState {
 
     fn word(&self) -> &'static str {
         match self {
-            Self::Both(ChainRelation::Same) => "up to date",
-            Self::Both(ChainRelation::Ahead(_)) => "not pushed",
+            Self::Both(ChainRelation::Same) => "up-to-date",
+            Self::Both(ChainRelation::Ahead(_)) => "not-pushed",
             Self::Both(ChainRelation::Behind(_)) => "behind",
             Self::Both(ChainRelation::Diverged { .. }) => "diverged",
-            Self::Both(ChainRelation::Unrelated) => "another session",
-            Self::Here(_) => "only here",
-            Self::There(_) => "only there",
+            Self::Both(ChainRelation::Unrelated) => "another-session",
+            Self::Here(_) => "only-here",
+            Self::There(_) => "only-there",
             Self::Damaged(_) => "damaged",
         }
     }
@@ -102,7 +102,7 @@ impl ShareState {
 pub(in crate::commands) fn words(remote: &str, state: &ShareState) -> TextLine {
     let count = |n: &usize| CountedNoun::new(*n, "checkpoint");
     let (slot, text) = match state {
-        ShareState::Both(ChainRelation::Same) => (Slot::Good, format!("everything is on {remote}, as last seen")),
+        ShareState::Both(ChainRelation::Same) => (Slot::Good, format!("up to date with {remote} as of the last fetch")),
         ShareState::Both(ChainRelation::Ahead(n)) | ShareState::Here(n) => {
             (Slot::Caution, format!("{} not pushed to {remote}", count(n)))
         }
@@ -112,7 +112,7 @@ pub(in crate::commands) fn words(remote: &str, state: &ShareState) -> TextLine {
         ),
         ShareState::Both(ChainRelation::Diverged { ours, theirs }) => (
             Slot::Caution,
-            format!("{ours} here and {theirs} on {remote} go different ways: 'git checkpoint pull'"),
+            format!("diverged from {remote}: {ours} ahead, {theirs} behind; see 'git checkpoint pull'"),
         ),
         ShareState::Both(ChainRelation::Unrelated) => {
             (Slot::Caution, format!("another session has its name on {remote}"))
@@ -135,7 +135,7 @@ pub(in crate::commands) fn relation(state: &ShareState) -> ShareRelation<'_> {
         _ => None,
     };
     ShareRelation {
-        state: state.word().replace(' ', "-"),
+        state: state.word().to_owned(),
         unpushed,
         unpulled,
         damage,

@@ -6,20 +6,20 @@ use crate::{commands::opening::IdentityArgs, store};
 
 /// Record steps of delegated work, and run commands as steps
 ///
-/// A step keeps what went in (title, prompt, objective, the steps it uses) and what came out (context for later steps,
-/// output, files, checks, or the error), with the state of the files before and after. When one fails, 'git checkpoint
-/// replay' shows what its next try should know. Steps go into the draft; the next save stores them.
+/// A step records its input (title, prompt, objective, the steps it uses) and its result (context for later steps,
+/// output, files, checks, or the error), with the files before and after. For a failed step, 'git checkpoint replay'
+/// prepares the next attempt. Steps are saved with the next checkpoint.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Delegate something, and say what came of it:
+  Record delegated work and its result:
     git checkpoint step start 'write the parser' --agent rust-dev --prompt task.md
     git checkpoint step done parser --context 'Parser::new takes a &str' --created src/parser.rs
   Run a command as a step, and see why it failed last time:
     git checkpoint step run --title tests -- cargo test
     git checkpoint replay
 
-A step is named by its number, the beginning of its id, its title or a part of it.")]
+Name a step by its number, a prefix of its id, its title or a part of it.")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
     pub(super) command: StepCommand,
@@ -40,7 +40,7 @@ pub(super) enum StepCommand {
 /// Arguments that `start` and `run` share.
 #[derive(Debug, clap::Args)]
 pub(super) struct StepArgs {
-    /// The tracker's name for it
+    /// The issue in a tracker
     #[arg(long, value_name = "ID")]
     pub(super) issue: Option<String>,
     /// Objective, in a sentence
@@ -53,7 +53,7 @@ pub(super) struct StepArgs {
     pub(super) whom: IdentityArgs,
 }
 
-/// Begin a step
+/// Start a step
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -79,7 +79,7 @@ pub(super) struct DoneArgs {
     /// Context for later steps
     #[arg(long, value_name = "TEXT")]
     pub(super) context: String,
-    /// Output; '-' is standard input. Of a long one the beginning and the end are kept
+    /// Output; '-' is standard input. Long output is cut in the middle
     #[arg(long, value_name = "TEXT")]
     pub(super) output: Option<String>,
     /// A file it created, with '=' and what it is
@@ -98,7 +98,7 @@ pub(super) struct DoneArgs {
 fn check(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, result)) if !name.is_empty() && !result.is_empty() => Ok((name.to_owned(), result.to_owned())),
-        _ => Err("it must be a name and a result, such as lint=pass".to_owned()),
+        _ => Err("use a name and a result, such as lint=pass".to_owned()),
     }
 }
 
@@ -120,7 +120,7 @@ pub(super) struct FailArgs {
     pub(super) whom: IdentityArgs,
 }
 
-/// Begin the next try of a step
+/// Start the next attempt of a step
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -128,7 +128,7 @@ Examples:
 pub(super) struct RetryArgs {
     /// The step
     pub(super) step: String,
-    /// The objective in other words
+    /// A new objective
     #[arg(long, value_name = "TEXT")]
     pub(super) objective: Option<String>,
     /// Correction for the next attempt; repeatable
@@ -138,7 +138,7 @@ pub(super) struct RetryArgs {
     pub(super) whom: IdentityArgs,
 }
 
-/// Take the result of a step back: it does not hold any more
+/// Mark the result of a step as invalid
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -146,7 +146,7 @@ Examples:
 pub(super) struct InvalidateArgs {
     /// The step
     pub(super) step: String,
-    /// Why
+    /// The reason
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: String,
     #[command(flatten)]
@@ -155,28 +155,28 @@ pub(super) struct InvalidateArgs {
 
 /// Run a command as a step
 ///
-/// What it prints is passed on as it comes, and kept: of more than 64 KiB the first 16 and the last 48, without secrets.
-/// Its exit status is ours; 128 and the signal's number when a signal ended it, 124 when it took longer than --timeout
-/// allows (it is asked to end, and killed 5 seconds later), 126 when it is not executable, 127 when there is no such
-/// program, and 125 when something failed that is not its fault. It reads our standard input; its output is a pipe.
-/// Signals sent to us reach it.
+/// The output is passed through and stored without secrets; of more than 64 KiB, the first 16 and the last 48 are
+/// stored. The exit status is that of the command: 128 plus the number of the signal that ended it, 124 after --timeout
+/// (it is terminated, and killed 5 seconds later), 126 if it is not executable, 127 if it does not exist, and 125 if
+/// 'step run' itself failed. The command reads standard input, writes to a pipe, and gets the signals sent to 'step
+/// run'.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Keep what the tests said, and pass on their status:
+  Record the output of the tests, and return their status:
     git checkpoint step run --title tests -- cargo test
-  With a limit, for an agent that must not wait for ever:
+  With a time limit:
     git checkpoint step run --timeout 10m -- make check
-  The next try of a step that failed:
+  The next attempt of a failed step:
     git checkpoint step run --again tests -- cargo test")]
 pub(super) struct RunArgs {
-    /// Title; the command, unless given
+    /// The title; the command by default
     #[arg(long, value_name = "TEXT", conflicts_with = "again")]
     pub(super) title: Option<String>,
     /// How long it may take, such as 90s, 10m or 1h
     #[arg(long, value_name = "TIME", value_parser = store::config::span)]
     pub(super) timeout: Option<Duration>,
-    /// Make it the next try of this step
+    /// Make it the next attempt of this step
     #[arg(long, value_name = "STEP", conflicts_with_all = ["issue", "objective", "uses"])]
     pub(super) again: Option<String>,
     #[command(flatten)]
@@ -196,7 +196,7 @@ pub(super) struct StepListArgs {
     pub(super) selector: Option<String>,
 }
 
-/// Show a step with everything that is known of it
+/// Show all details of a step
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

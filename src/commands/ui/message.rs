@@ -135,6 +135,11 @@ impl Ui {
         self.message(&lines.collect());
     }
 
+    /// Writes how a command was understood. Not with `--quiet`; JSON names the session that was used.
+    pub fn note(&self, text: &str) {
+        self.status(TextLine::plain(format!("note: {text}")));
+    }
+
     /// Something that happened, as one JSON line on standard error, for programs that asked for it.
     pub fn event(&self, event: &serde_json::Value) {
         self.write_error(&(escape::json(&event.to_string()).into_owned() + "\n"));

@@ -32,7 +32,7 @@ impl Ui {
             match self.ask(question, "[y/N]").map(|a| a.trim().to_lowercase()).as_deref() {
                 Some("y" | "yes") => return Ok(true),
                 None | Some("" | "n" | "no") => return Ok(false),
-                Some(_) => self.say("please answer y or n"),
+                Some(_) => self.say("answer y or n"),
             }
         }
         Ok(false)
@@ -50,15 +50,15 @@ impl Ui {
             match self.ask(question, "[Y/n]").map(|a| a.trim().to_lowercase()).as_deref() {
                 Some("n" | "no") => return Ok(false),
                 None | Some("" | "y" | "yes") => return Ok(true),
-                Some(_) => self.say("please answer y or n"),
+                Some(_) => self.say("answer y or n"),
             }
         }
         Ok(true)
     }
 
     /// Shows `choices` with numbers from 1 and asks for one; Enter takes the first. Gives its place, counted from 0, or
-    /// None when the user chose none (`q`, the end of input, useless answers). `instead` says what to give on the command
-    /// line. For what changes no file.
+    /// None when the user chose none (`q`, the end of input, useless answers). `instead` says what to give on the
+    /// command line. For what changes no file.
     ///
     /// # Errors
     /// [`FailureKind::NeedsAnswer`] with `instead` when nobody can be asked.
@@ -82,7 +82,7 @@ impl Ui {
                 "q" => return Ok(None),
                 number => match number.parse::<usize>() {
                     Ok(n) if (1..=choices.len()).contains(&n) => return Ok(Some(n - 1)),
-                    _ => self.say(&format!("please answer with a number from 1 to {}", choices.len())),
+                    _ => self.say(&format!("answer with a number from 1 to {}", choices.len())),
                 },
             }
         }

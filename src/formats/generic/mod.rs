@@ -5,6 +5,7 @@
 
 mod note;
 mod own_export;
+mod own_markdown;
 
 use serde_json::{Map, Value};
 
@@ -15,6 +16,9 @@ use super::{
 use crate::model::{json as strict, session::SessionStatus};
 
 pub(super) const SYSTEM: System = System::of(&Json);
+
+/// The name under which our own documents come in, where they are no JSON.
+const OWN: &str = "git-checkpoint";
 
 /// Our own exports, and chats of any tool.
 struct Json;
@@ -32,13 +36,19 @@ impl Format for Json {
         let is_chat =
             (file.is("jsonl") || file.is("json")) && has(&file.bytes, "\"role\"") && has(&file.bytes, "\"content\"");
         Recognition::Mark
-            .when(is_export(&file.bytes) || note::is_one(&file.text_start(), &file.bytes))
+            .when(is_export(&file.bytes) || is_own_text(file))
             .max(Recognition::Name.when(is_chat))
     }
 
     fn parse(&self, files: &[File]) -> ParseOutcome {
         parse(files)
     }
+}
+
+/// Whether a file is one of our own documents for people.
+fn is_own_text(file: &File) -> bool {
+    let start = file.text_start();
+    note::is_one(&start, &file.bytes) || own_markdown::is_one(&start, &file.bytes)
 }
 
 /// Whether the first member of a tree is the schema of our own exports and documents.
@@ -59,6 +69,10 @@ fn parse(files: &[File]) -> ParseOutcome {
     for file in files {
         if note::is_one(&file.text_start(), &file.bytes) {
             out.sessions.push(note::parse(file));
+            continue;
+        }
+        if own_markdown::is_one(&file.text_start(), &file.bytes) {
+            out.sessions.push(own_markdown::parse(file));
             continue;
         }
         if file.is("jsonl") || file.is("ndjson") {

@@ -8,8 +8,19 @@ use super::{
         notes::{NoteItem, RecordNotes, session_status, task_status},
         time,
     },
-    SYSTEM,
+    OWN, SYSTEM,
 };
+
+/// Words for the status of a task in a note.
+const TASK_WORDS: [&str; 7] = [
+    "todo",
+    "to do",
+    "in progress",
+    "in_progress",
+    "blocked",
+    "done",
+    "dropped",
+];
 
 /// Whether a text is such a note: its title, and the command that it ends with.
 pub(super) fn is_one(start: &str, bytes: &[u8]) -> bool {
@@ -21,6 +32,7 @@ pub(super) fn is_one(start: &str, bytes: &[u8]) -> bool {
 pub(super) fn parse(file: &File) -> ForeignSession {
     let text = file.text();
     let mut session = ForeignSession::new(SYSTEM, file.stem(), file);
+    session.system = OWN;
     let mut point = ForeignCheckpoint::default();
     let mut notes = RecordNotes::default();
     let mut kept = Vec::new();
@@ -39,8 +51,8 @@ pub(super) fn parse(file: &File) -> ForeignSession {
             "blocked" => "blockers",
             "decisions made" => "decisions",
             "open questions" => "questions",
-            "remaining" => "tasks",
-            "done, newest first" => "accomplishments",
+            "remaining" | "done tasks" => "tasks",
+            "done, newest first" | "done, latest first" => "accomplishments",
             "context for the next session" => "resume_instructions",
             "files not committed" => {
                 files(&section.lines, &mut point);
@@ -65,6 +77,13 @@ pub(super) fn parse(file: &File) -> ForeignSession {
         }
         for item in items {
             let text = plain(&item.text);
+            if list == "accomplishments"
+                && let Some((title, word @ ("done" | "dropped"))) =
+                    text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("))
+            {
+                notes.add("tasks", NoteItem::new(title).with("status", Some(word)));
+                continue;
+            }
             let made = match list {
                 "decisions" => match text.strip_suffix(')').and_then(|text| text.split_once(" (because ")) {
                     Some((what, why)) => NoteItem::new(what).with("reason", Some(why)),
@@ -75,13 +94,18 @@ pub(super) fn parse(file: &File) -> ForeignSession {
                     None => NoteItem::new(text),
                 },
                 "tasks" => {
-                    let parts = text.rsplit_once(": ");
-                    let known = parts.filter(|(_, word)| ["to do", "in progress", "blocked"].contains(word));
+                    let parts = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+                    let parts = parts.or_else(|| text.rsplit_once(": "));
+                    let known = parts.filter(|(_, word)| TASK_WORDS.contains(word));
                     let Some((title, word)) = known else {
                         notes.add("todos", NoteItem::new(text));
                         continue;
                     };
-                    let status = if word == "to do" { "todo" } else { task_status(word) };
+                    let status = if word.starts_with("to") {
+                        "todo"
+                    } else {
+                        task_status(word)
+                    };
                     NoteItem::new(title).with("status", Some(status))
                 }
                 _ => NoteItem::new(text),
@@ -106,7 +130,7 @@ pub(super) fn parse(file: &File) -> ForeignSession {
 }
 
 /// The text of a line as it was before the note escaped it for Markdown.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -116,6 +140,16 @@ fn plain(text: &str) -> String {
         }
     }
     out
+}
+
+/// The branch and the commit of a line such as `main @ 50e9fe7d, merge in progress`.
+pub(super) fn code(value: &str, point: &mut ForeignCheckpoint) {
+    let (branch, commit) = value.split_once(" @ ").unwrap_or((value, ""));
+    let (branch, _) = branch.split_once(", ").unwrap_or((branch, ""));
+    let (commit, _) = commit.split_once(", ").unwrap_or((commit, ""));
+    let is_branch = !["detached HEAD", "not reported"].contains(&branch);
+    point.git.branch = is_branch.then(|| branch.to_owned());
+    point.git.commit = Some(commit.to_owned()).filter(|commit| !commit.is_empty());
 }
 
 fn status(lines: &[String], session: &mut ForeignSession, point: &mut ForeignCheckpoint, notes: &mut RecordNotes) {
@@ -140,12 +174,7 @@ fn status(lines: &[String], session: &mut ForeignSession, point: &mut ForeignChe
                 let issues = value.split(", ").map(serde_json::Value::from);
                 session.member("issues", Some(issues.collect::<Vec<_>>()));
             }
-            "Branch" => {
-                let (branch, commit) = value.split_once(" @ ").unwrap_or((&value, ""));
-                point.git.branch =
-                    Some(branch.trim_end_matches(", no commit yet").to_owned()).filter(|b| b != "detached HEAD");
-                point.git.commit = Some(commit.to_owned()).filter(|commit| !commit.is_empty());
-            }
+            "Branch" => code(&value, point),
             "Task" => session.member("task", Some(value)),
             _ => {
                 notes.extra(SYSTEM, serde_json::Map::from_iter([(key.to_lowercase(), value.into())]));

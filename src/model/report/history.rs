@@ -60,7 +60,7 @@ pub struct Branch {
     /// The commit it points to now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tip: Option<Oid>,
-    /// Its new name.
+    /// Its new name; where only a remote has it, the remote-tracking branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
     /// Branches that contain the commit of then, HEAD's first; only looked for when HEAD has left the branch.
@@ -91,8 +91,12 @@ pub enum BranchFate {
     Rewritten,
     /// It has another name.
     Renamed,
-    /// It does not exist any more.
+    /// It was here and does not exist any more.
     Deleted,
+    /// It is not a branch of this repository, and a remote has one of that name.
+    Remote,
+    /// It is not a branch of this repository; nothing shows that it ever was.
+    Absent,
 }
 
 /// From the commit of then to the commit of now.

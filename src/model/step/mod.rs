@@ -47,7 +47,7 @@ pub struct Step {
     /// Who does it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The tracker's name for it.
+    /// The issue in a tracker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<String>,
     /// Objective, in a sentence.

@@ -30,7 +30,7 @@ pub(super) fn lines(
         let tip = tip.filter(|_| then.git.reports("branch"));
         let branch = tip.and_then(|tip| {
             let tip = Tip {
-                fate: if matches!(tip.fate, BranchFate::Born | BranchFate::Deleted) {
+                fate: if matches!(tip.fate, BranchFate::Born | BranchFate::Deleted | BranchFate::Absent) {
                     BranchFate::Untold
                 } else {
                     tip.fate
@@ -89,7 +89,7 @@ fn branch(
     };
     let fine = commits.is_some_and(|commits| matches!(commits.verdict, ReportVerdict::Same | ReportVerdict::Moved));
     let verdict = match tip.fate {
-        BranchFate::Deleted if merged_into.is_empty() && !fine => ReportVerdict::Missing,
+        BranchFate::Deleted | BranchFate::Absent if merged_into.is_empty() && !fine => ReportVerdict::Missing,
         // All of then is in HEAD, in some form.
         _ if !same_branch && fine => ReportVerdict::Moved,
         _ if !same_branch => ReportVerdict::Check,
@@ -121,7 +121,15 @@ pub(super) fn upstream(
     now: CurrentState<'_>,
     limits: ReportLimits,
 ) -> Result<Upstream, Error> {
-    let found = match (&then.git.upstream, &now.git.upstream) {
+    // Another branch has another upstream, and a clone sets one: neither is a change since.
+    let is_same_branch = then.git.branch == now.git.branch;
+    let is_clone = (&then.worktree.path, then.host) != (&now.worktree.path, now.host);
+    let current = if is_same_branch && !(is_clone && then.git.upstream.is_none()) {
+        &now.git.upstream
+    } else {
+        &then.git.upstream
+    };
+    let found = match (&then.git.upstream, current) {
         (Some(name), _) => history::upstream_of(repo, name, id_of(then.git.upstream_head.as_ref()), limits.walks)?,
         (None, other) => UpstreamState {
             fate: if other.is_some() {
@@ -134,7 +142,11 @@ pub(super) fn upstream(
             dropped: None,
         },
     };
-    let (ahead, behind) = standing(repo, now, limits)?;
+    let (ahead, behind) = if is_same_branch && current.is_some() {
+        standing(repo, now, limits)?
+    } else {
+        (None, None)
+    };
     let verdict = match found.fate {
         UpstreamFate::None | UpstreamFate::Same => ReportVerdict::Same,
         UpstreamFate::New | UpstreamFate::Forward => ReportVerdict::Moved,
@@ -147,7 +159,7 @@ pub(super) fn upstream(
         fate: found.fate,
         name: SavedAndCurrent {
             then: then.git.upstream.clone(),
-            now: now.git.upstream.clone(),
+            now: current.clone(),
         },
         head: SavedAndCurrent {
             then: then.git.upstream_head.clone(),

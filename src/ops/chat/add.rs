@@ -22,7 +22,7 @@ use crate::{
 /// A message to add.
 #[derive(Debug)]
 pub struct NewMessage {
-    /// Who speaks.
+    /// The role of the speaker.
     pub role: Role,
     /// A string or a list of blocks.
     pub content: Value,

@@ -223,7 +223,7 @@ impl ImportSource {
             }
             if round > ROUNDS {
                 for at in changed {
-                    let what = "it changes all the time; what was written last may be missing, and comes in with the next import";
+                    let what = "it changes constantly; the latest part may be missing, and is imported next time";
                     self.problems.push(Problem::note(&self.files[at].path, what));
                 }
                 return;

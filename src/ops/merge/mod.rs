@@ -60,7 +60,7 @@ pub struct MergeMethod {
     pub files: Option<bool>,
     /// Whether what is staged is merged as well.
     pub index: bool,
-    /// The summary of the session afterwards.
+    /// The summary of the merged session.
     pub summary: Option<String>,
     /// Why the option of the fork point was chosen.
     pub reason: Option<String>,

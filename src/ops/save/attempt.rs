@@ -397,7 +397,10 @@ impl SaveAttempt<'_> {
 
     /// The pointer once the session is saved: it is current, or ends its being so. A session named for this command only does not become current when another one is.
     fn next_current(&self, now: &current::CurrentPointer, whom: &SessionRef) -> current::CurrentPointer {
-        if self.request.leave {
+        if self.request.leave && now.session.is_none() {
+            // It was current for this command alone: '-' and what names no session mean it.
+            now.switched_to(whom.clone()).left(&whom.id)
+        } else if self.request.leave {
             now.left(&whom.id)
         } else if self.scene.session.is_some() && now.session.is_some() {
             now.clone()

@@ -38,7 +38,7 @@ pub enum Error {
         why: &'static str,
     },
     /// A push to it publishes every ref.
-    #[error("remote '{remote}' is a mirror: git pushes every ref to it at once, and deletes there what is not here")]
+    #[error("remote '{remote}' is a mirror: git pushes every ref to it, and deletes others there")]
     Mirror {
         /// The remote.
         remote: String,
@@ -153,7 +153,7 @@ fn no_remote(name: Option<&str>, known: &[String]) -> String {
     match (name, known) {
         (Some(name), _) => format!("no remote '{}'", name.escape_debug()),
         (None, []) => "this repository has no remote".to_owned(),
-        (None, _) => "several remotes, and none of them is this branch's or called 'origin'".to_owned(),
+        (None, _) => "there are several remotes, and none belongs to this branch or is called 'origin'".to_owned(),
     }
 }
 

@@ -122,7 +122,7 @@ pub struct Start {
     pub title: String,
     /// Who does it; else the calling agent.
     pub agent: Option<String>,
-    /// The tracker's name for it.
+    /// The issue in a tracker.
     pub issue: Option<String>,
     /// Prompt for the agent.
     pub prompt: Option<String>,
@@ -259,7 +259,7 @@ fn ended(scene: &Scene<'_>, step: &Step, status: StepStatus) -> Result<Map<Strin
 /// Instructions for the next attempt.
 #[derive(Debug, Default)]
 pub struct NextAttempt {
-    /// The objective in other words.
+    /// A new objective.
     pub objective: Option<String>,
     /// Corrections.
     pub corrections: Vec<String>,

@@ -1,7 +1,7 @@
 //! A block in somebody else's file: put between two marker lines, the rest of the file byte for byte as it was.
 
 /// The line before the block.
-pub const BEGIN: &str = "<!-- git-checkpoint:handoff:begin; what stands here is replaced -->";
+pub const BEGIN: &str = "<!-- git-checkpoint:handoff:begin; this block is replaced -->";
 /// The line after the block.
 pub const END: &str = "<!-- git-checkpoint:handoff:end -->";
 

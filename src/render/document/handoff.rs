@@ -18,10 +18,13 @@ const SECTIONS: [(&str, &[&str]); 7] = [
     ("Blocked", &["blockers", "approvals"]),
     ("Decisions made", &["decisions"]),
     ("Open questions", &["questions", "fork_points"]),
-    ("Remaining", &["tasks", "todos"]),
+    ("Remaining", REMAINING),
     ("Done, latest first", &["accomplishments"]),
     ("Context for the next session", &["steps"]),
 ];
+
+/// The members with items that are done at some time.
+const REMAINING: &[&str] = &["tasks", "todos"];
 
 /// The entries of several members as one section.
 fn of(outline: &Outline, members: &[&str]) -> Section {
@@ -95,6 +98,15 @@ pub fn handoff(source: &DocumentSource<'_>) -> String {
             numbered: title == "Next steps",
             ..of(&outline, members)
         };
+        match title {
+            "Remaining" => section.entries.retain(|entry| entry.open),
+            "Done, latest first" => {
+                let tasks = of(&outline, REMAINING).entries.into_iter();
+                section.entries.extend(tasks.filter(|entry| !entry.open));
+            }
+            _ => {}
+        }
+        section.total = section.entries.len() as u64;
         section.command = format!("git checkpoint show {} --all", source.session);
         let text = if section.entries.is_empty() {
             format!("{NONE}\n")

@@ -68,12 +68,21 @@ pub(super) fn branch(line: &Branch) -> ReportRow {
             BranchFate::Untold => pieces.push(id(subject.with(Slot::Plain, " at "), line.head.now.as_ref())),
             BranchFate::Unborn => pieces.push(subject.with(Slot::Plain, " still has no commit")),
             BranchFate::Deleted => pieces.push(subject.with(Slot::Plain, " was deleted")),
+            BranchFate::Remote => pieces.push(remote_only(subject, line)),
+            BranchFate::Absent => pieces.push(subject.with(Slot::Plain, " does not exist here")),
         }
         pieces
     } else {
         left(line, &then)
     };
     ReportRow::new("branch", line.verdict, pieces)
+}
+
+/// A branch that only a remote has: `topic is only on the remote, as origin/topic`.
+fn remote_only(subject: TextLine, line: &Branch) -> TextLine {
+    let mut piece = subject.with(Slot::Plain, " is only on the remote, as ");
+    piece.append(&name(line.renamed_to.as_ref()));
+    id(piece.with(Slot::Plain, " at "), line.tip.as_ref())
 }
 
 /// The phrases when another branch is checked out.
@@ -92,6 +101,8 @@ fn left(line: &Branch, then: &TextLine) -> Vec<TextLine> {
         BranchFate::Rewound => pieces.push(id(fate(" went back to "), line.tip.as_ref())),
         BranchFate::Rewritten => pieces.push(id(fate(" was rewritten to "), line.tip.as_ref())),
         BranchFate::Deleted => pieces.push(fate(" was deleted")),
+        BranchFate::Remote => pieces.push(remote_only(then.clone(), line)),
+        BranchFate::Absent => pieces.push(fate(" does not exist here")),
         BranchFate::Renamed => {
             let mut piece = fate(" was renamed to ");
             piece.append(&name(line.renamed_to.as_ref()));
@@ -127,17 +138,17 @@ pub(super) fn commits(line: &Commits, now: Timestamp) -> Option<ReportRow> {
     let first = match line.how {
         History::Same => return None,
         History::Forward | History::Born => None,
-        History::Untold => Some("the source names no commit that is here".to_owned()),
-        History::Unborn => Some("HEAD has no commit now".to_owned()),
+        History::Untold => Some("the source names no commit of this repository".to_owned()),
+        History::Unborn => Some("HEAD has no commit".to_owned()),
         History::Rewound => Some(format!("went back by {}", words(line.lost.total, "commit"))),
         History::Amended => Some("the last commit was amended".to_owned()),
-        History::Rebased => Some(format!("rebased, {again} {are} there again")),
-        History::CherryPicked => Some(format!("{again} {are} there again, picked")),
+        History::Rebased => Some(format!("rebased, {again} {are} present")),
+        History::CherryPicked => Some(format!("{again} {are} present, cherry-picked")),
         History::Squashed => Some(format!("{again} squashed into one")),
         History::Diverged if line.matched.count > 0 => {
-            Some(format!("{again} {are} there again, {} not", line.lost.total.count))
+            Some(format!("{again} {are} present, {} not", line.lost.total.count))
         }
-        History::Diverged => Some(format!("{} not there any more", words(line.lost.total, "commit"))),
+        History::Diverged => Some(format!("{} missing", words(line.lost.total, "commit"))),
         History::Unrelated => Some("no common commit".to_owned()),
         History::Unknown if line.shallow => Some("this clone is too shallow to compare".to_owned()),
         History::Unknown => Some("too many commits to compare".to_owned()),
@@ -204,7 +215,7 @@ pub(super) fn upstream(line: &Upstream) -> Option<ReportRow> {
         UpstreamFate::Same => vec![then.with(Slot::Plain, " unchanged")],
         UpstreamFate::Forward => {
             let gained = words(line.gained.unwrap_or_default(), "commit");
-            vec![then.with(Slot::Plain, format!(" gained {gained}"))]
+            vec![then.with(Slot::Plain, format!(" has {gained} more"))]
         }
         UpstreamFate::Rewritten => {
             let mut pieces = vec![then.with(Slot::Plain, " was rewritten")];
@@ -214,7 +225,7 @@ pub(super) fn upstream(line: &Upstream) -> Option<ReportRow> {
             }
             pieces
         }
-        UpstreamFate::Gone => vec![then.with(Slot::Plain, " is gone")],
+        UpstreamFate::Gone => vec![then.with(Slot::Plain, " was deleted")],
         UpstreamFate::Unknown => vec![then.with(Slot::Plain, " moved, this clone is too shallow to compare")],
     };
     if !line.name.is_same() {

@@ -50,7 +50,7 @@ pub fn text(report: &ChangeReport, columns: usize) -> Text {
 /// The parts to look at first.
 fn attention(report: &ChangeReport) -> Option<String> {
     let parts: Vec<&str> = report.attention().into_iter().map(ReportPart::word).collect();
-    (!parts.is_empty()).then(|| format!("Look at first: {}", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("Check first: {}", parts.join(", ")))
 }
 
 fn push(text: &mut Text, row: &ReportRow, columns: usize, edge: usize, narrow: bool) {

@@ -63,7 +63,7 @@ fn age_row(line: &Age) -> Option<ReportRow> {
         return None;
     }
     let piece = if line.seconds < 0 {
-        "the checkpoint is in the future: a clock is wrong".to_owned()
+        "the checkpoint is from the future: a clock is wrong".to_owned()
     } else {
         let limit = line.limit.unwrap_or_default();
         format!(

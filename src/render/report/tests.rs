@@ -264,7 +264,7 @@ Since then                                                             verdict
   upstream   origin/main is gone                                       missing
   operation  rebase of topic, step 2 of 5 in progress                  changed
   stash      not known: cannot read\\nit                                unknown
-  Look at first: saved, upstream, operation, stash
+  Check first: saved, upstream, operation, stash
 ";
     assert_eq!(shown, wanted);
 }

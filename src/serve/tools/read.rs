@@ -70,7 +70,7 @@ struct ListArguments {
     /// Only sessions with this status.
     #[schemars(extend("enum" = ["active", "paused", "completed", "failed", "interrupted"]))]
     status: Option<String>,
-    /// Only sessions saved last on this branch.
+    /// Only sessions last saved on this branch.
     branch: Option<String>,
     /// Only sessions of this agent.
     agent: Option<String>,
@@ -80,7 +80,7 @@ struct ListArguments {
     issue: Option<String>,
     /// Only sessions whose name or summary holds this text.
     text: Option<String>,
-    /// Only sessions saved last at or after this date, such as '2 days ago'.
+    /// Only sessions last saved at or after this date, such as '2 days ago'.
     since: Option<String>,
     /// Also the sessions fetched from remotes.
     remotes: Option<bool>,

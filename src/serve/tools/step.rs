@@ -60,7 +60,7 @@ struct StepArguments {
     /// Steps whose results it uses, for start.
     #[serde(default)]
     uses: Vec<String>,
-    /// The tracker's name for it, for start.
+    /// The issue in a tracker, for start.
     issue: Option<String>,
     /// Context that later steps need, for done.
     context: Option<String>,

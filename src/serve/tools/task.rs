@@ -72,11 +72,11 @@ struct TaskArguments {
     id: Option<String>,
     /// Who works on it.
     assignee: Option<String>,
-    /// The tracker's name for it.
+    /// The issue in a tracker.
     issue: Option<String>,
-    /// Remarks, such as what it waits for.
+    /// Notes, such as the reason.
     notes: Option<String>,
-    /// How much is done, in percent.
+    /// Progress in percent.
     percent: Option<u8>,
     /// Files or directories that it concerns, for add and edit.
     #[serde(default)]

@@ -16,8 +16,7 @@ pub fn load(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> {
         follow_parents(repo, &mut checkpoint);
         if checkpoint.is_rewritten {
             os::notices::say(
-                "another tool rewrote checkpoints, such as git filter-repo: their files are those that it made of them; \
-                 anchor them anew: git checkpoint repair",
+                "another tool, such as git filter-repo, rewrote checkpoints; anchor them to the rewritten commits: git checkpoint repair",
             );
         }
     }

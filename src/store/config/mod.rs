@@ -185,7 +185,7 @@ fn template(value: &str, _: SettingKind) -> Result<String, String> {
         return Err("it must have '%s' once, where the subject goes".to_owned());
     }
     if value.chars().any(char::is_control) || value.starts_with("Checkpoint-") {
-        return Err("it must be the beginning of one line".to_owned());
+        return Err("it must be the start of one line".to_owned());
     }
     Ok(value.to_owned())
 }

@@ -15,13 +15,35 @@ pub struct Tip {
     pub fate: BranchFate,
     /// The commit it points to; of a renamed branch the commit of the new one.
     pub tip: Option<ObjectId>,
-    /// Its new full name.
+    /// Its new full name, or that of the remote-tracking branch.
     pub renamed_to: Option<String>,
+}
+
+/// The remote-tracking branch for a branch with this full name, and its commit.
+fn at_remote(repo: &Repository, name: &str) -> Result<Option<(String, ObjectId)>, Error> {
+    let Some(branch) = name.strip_prefix("refs/heads/") else {
+        return Ok(None);
+    };
+    for remote in repo.remote_names() {
+        let full = format!("refs/remotes/{remote}/{branch}");
+        if let Some(tip) = facts::resolve(repo, &full)? {
+            return Ok(Some((full, tip)));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the reflog of HEAD knows a branch with this full name.
+fn was_checked_out(repo: &Repository, name: &str) -> Result<bool, Error> {
+    let branch = facts::short(name);
+    let left = format!("checkout: moving from {branch} to ");
+    let log = refs::reflog(repo, "HEAD")?;
+    Ok(log.iter().any(|entry| entry.message.starts_with(&left)))
 }
 
 /// Fate of the branch with this full name, which pointed to `then` at the time `since` (seconds since 1970).
 ///
-/// A rename is found in the reflogs, where they are kept; without them the branch counts as deleted.
+/// A rename is found in the reflogs, where they are kept; without them the branch counts as absent.
 pub fn branch_of(
     repo: &Repository,
     name: &str,
@@ -38,12 +60,21 @@ pub fn branch_of(
                 renamed_to: Some(renamed_to),
             });
         }
+        if let Some((remote, tip)) = at_remote(repo, name)? {
+            return Ok(Tip {
+                fate: BranchFate::Remote,
+                tip: Some(tip),
+                renamed_to: Some(remote),
+            });
+        }
         let unborn = then.is_none() && refs::head(repo)?.branch.as_deref() == Some(name);
         return Ok(Tip {
             fate: if unborn {
                 BranchFate::Unborn
-            } else {
+            } else if was_checked_out(repo, name)? {
                 BranchFate::Deleted
+            } else {
+                BranchFate::Absent
             },
             tip: None,
             renamed_to: None,

@@ -323,7 +323,7 @@ fn what_comes_while_it_summarises_stays_and_it_never_compacts_itself() {
     );
     let out = world.checkpoint(["compact"]);
     out.success();
-    out.stderr_has("a compaction is running");
+    out.stderr_has("a compaction is in progress");
     let compaction = document(&world)["compaction"].clone();
     assert_eq!(
         (&compaction["version"], &compaction["count"]),

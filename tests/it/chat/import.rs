@@ -38,7 +38,9 @@ fn an_import_survives_what_crashes_leave_and_repeats_nothing() {
     out.stderr_has("the last line is incomplete")
         .stderr_has("lone surrogates");
     let again = world.checkpoint(["message", "import", "chat.jsonl"]);
-    again.success().stdout_has("Imported 0 messages to s, 11 known already");
+    again
+        .success()
+        .stdout_has("Imported 0 messages to s, 11 already present");
     world.checkpoint(["save"]).success();
     let third = world
         .checkpoint(["message", "import", "chat.jsonl", "--json"])
@@ -61,7 +63,7 @@ fn a_file_of_which_nothing_can_be_taken_is_an_error() {
     );
     world.file("one.json", "[{\"role\":\"user\",\"content\":\"hello\"}]\n");
     world.file("plain.txt", "hello\nthere\n");
-    let wanted = "one JSON object a line is wanted";
+    let wanted = "one JSON object per line";
     let hint = "git checkpoint import --from json ";
     let import = |file: &str| world.checkpoint(["message", "import", file, "--advice"]);
     import("my chat.json")
@@ -86,7 +88,7 @@ fn a_file_of_which_nothing_can_be_taken_is_an_error() {
         .success()
         .stdout_has("Imported 1 message")
         .stderr_has("line 2 was skipped");
-    import("some.jsonl").success().stdout_has("1 known already");
+    import("some.jsonl").success().stdout_has("1 already present");
     world.file("empty.jsonl", "");
     import("empty.jsonl").success();
 }

@@ -151,7 +151,7 @@ fn blocks_and_pictures_come_back_as_they_were() {
     world
         .checkpoint(["message", "add", "--role", "user", "--image", "no.png", "x"])
         .code(128)
-        .stderr_has("'no.png' is no PNG");
+        .stderr_has("'no.png' is not a PNG");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn a_request_has_its_parts_and_keeps_its_limit() {
     assert!(total.abs_diff(sum(&whole)) <= 5, "{whole}");
     let cut = world.checkpoint(["request", "what is next?", "--json", "--max-tokens", "150"]);
     let value = cut.success().stdout_json();
-    cut.stderr_has("left out, the oldest");
+    cut.stderr_has("left out, oldest first");
     assert!(value["tokens"]["total"].as_u64().unwrap() <= 150, "{value}");
     let system = value["system"].as_str().unwrap();
     assert!(
@@ -337,7 +337,7 @@ fn tokens_say_how_they_are_known() {
     world
         .checkpoint(["tokens", "no-such-thing"])
         .code(3)
-        .stderr_has("or name a file");
+        .stderr_has("or use an existing file");
     let usage = json!({ "model": "claude-x", "usage": { "input_tokens": 100, "cache_read_input_tokens": 20, "output_tokens": 7 } });
     say(&world, "user", "hello");
     world

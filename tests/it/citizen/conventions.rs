@@ -255,7 +255,7 @@ fn row_15_formats_dates_and_nul() {
         .checkpoint(["log", "--date=nope"])
         .code(129)
         .no_stdout()
-        .stderr_has("hint: there are relative, iso,");
+        .stderr_has("hint: styles: relative, iso,");
     // A heading over nothing says nothing.
     world.checkpoint(["log", "-n", "0"]).success().no_stdout();
 }
@@ -302,7 +302,7 @@ fn row_17_environment() {
     run("CHECKPOINT_SESSION", "other", &["save", "-m", "x"])
         .success()
         .stdout_has("other, new");
-    run("CHECKPOINT_AGENT", "opus", &["save", "-m", "by opus", "-n", "next"]).success();
+    run("CHECKPOINT_AGENT", "opus", &["save", "-m", "by opus", "--next", "next"]).success();
     let shown = world.checkpoint(["show", "--json"]).success().stdout_json();
     assert_eq!(shown["document"]["record"]["next_steps"][0]["by"], "opus");
     run(
@@ -375,7 +375,7 @@ fn narrow_and_dumb_terminals() {
     let world = session();
     let wide = "日本語のとても長い要約 e\u{301}e\u{301} und noch ein sehr langer Satz dahinter";
     world
-        .checkpoint(["save", "-m", wide, "--allow-empty", "-n", wide])
+        .checkpoint(["save", "-m", wide, "--allow-empty", "--next", wide])
         .success();
     for kind in ["xterm", "dumb"] {
         for args in [

@@ -16,7 +16,7 @@ status
 ? show
 start auth --task 'move login' --agent opus
 $ echo changed >README.md; echo new >new.txt; git add new.txt; mkfifo pipe
-save -m 'parser done' -n 'refresh tests' -d 'keep v1' -b 'needs access' --todo 'docs' --name before-merge
+save -m 'parser done' --next 'refresh tests' -d 'keep v1' -b 'needs access' --todo 'docs' --name before-merge
 save
 save --dry-run --allow-empty
 save -m 'with a key' --no-files --key k1
@@ -24,7 +24,7 @@ save -m 'with a key' --no-files --key k1
 save -m 'a token {token}' --no-files
 list
 log
-log -n 1
+log -1
 search 'parser done' --all
 log -p
 log -- README.md
@@ -108,7 +108,7 @@ verify --all
 repair
 delete tried --dry-run
 delete tried
-pause -n 'go on'
+pause --next 'go on'
 save --amend -m 'amended' --dry-run
 save --amend -m 'amended'
 $ git commit -qam 'went on'; git switch -qc side
@@ -390,7 +390,7 @@ fn every_command_prints_what_is_published() {
     let all = commands(&world);
     let (mut run, mut printed, mut bad) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     let mut hold = |line: &str, name: &str, value: &Value| match schema(&world, name) {
-        None => bad.push(format!("{line}: there is no schema '{name}' in src/render/schemas")),
+        None => bad.push(format!("{line}: no schema '{name}' in src/render/schemas")),
         Some(schema) => {
             printed.insert(name.to_owned());
             bad.extend(
@@ -459,5 +459,5 @@ fn schemas_are_schemas() {
         .checkpoint(["help", "schemas", "nothing"])
         .code(3)
         .no_stdout()
-        .stderr_has("there is no schema 'nothing'\nhint: ");
+        .stderr_has("no schema 'nothing'\nhint: ");
 }

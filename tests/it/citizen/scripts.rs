@@ -17,7 +17,7 @@ fn row_05_pathspecs_that_choose_nothing() {
         world
             .checkpoint([command, "auth", "--", "src"])
             .success()
-            .stderr_has("warning: the pathspecs choose no file that differs");
+            .stderr_has("warning: no selected file differs");
     }
     assert_eq!(world.read("README.md"), b"again\n");
 }
@@ -45,10 +45,7 @@ fn row_19_what_libraries_say_is_told_in_our_words() {
             "pathspec ':(bad)x': found invalid keyword in pathspec signature\n",
         ),
         (&["import", "nofile"], "'nofile': no such file or directory\n"),
-        (
-            &["switch", "-"],
-            "no other session was current in this working tree before\n",
-        ),
+        (&["switch", "-"], "there is no previous session in this working tree\n"),
     ] {
         let out = world.checkpoint(args);
         assert!(!out.is_success());
@@ -92,10 +89,8 @@ fn row_05_pathspecs_from_a_file() {
         .success()
         .stdout_is("*\0src/main.txt\0");
     // Nothing is not everything.
-    diff(&[stdin], "\n")
-        .code(128)
-        .stderr_has("'-' holds no pathspec\nhint: ");
-    diff(&[stdin], "\"open\n").code(128).stderr_has("badly quoted");
+    diff(&[stdin], "\n").code(128).stderr_has("'-' has no pathspec\nhint: ");
+    diff(&[stdin], "\"open\n").code(128).stderr_has("malformed quoting");
     diff(&[stdin, "--", "src"], "").code(129);
     diff(&["--pathspec-file-nul"], "").code(129);
     let literal = world.git(["--literal-pathspecs", "checkpoint", "diff", "--name-only", "--", "*"]);
@@ -114,7 +109,7 @@ fn row_05_pathspecs_from_a_file() {
         let args: Vec<_> = args.iter().chain(&[stdin]).copied().collect();
         let run = |input: &str| world.command(crate::support::PROGRAM, &args).input(input).run();
         run("src\n").success();
-        run("").code(128).stderr_has("holds no pathspec");
+        run("").code(128).stderr_has("has no pathspec");
     }
 }
 

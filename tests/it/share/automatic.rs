@@ -56,11 +56,11 @@ fn a_saved_session_reaches_the_elected_remote_and_no_other() {
     world
         .checkpoint(["status"])
         .success()
-        .stdout_has("to origin, nothing waits");
+        .stdout_has("to origin, queue empty");
     world
         .checkpoint(["push", "--queued"])
         .success()
-        .stdout_has("No session waits");
+        .stdout_has("No session is queued");
     // Other commands that make a checkpoint.
     world.checkpoint(["pause", "-m", "two"]).success();
     let tip = at(&world, "repo", "refs/checkpoints/auth");
@@ -100,12 +100,12 @@ fn a_remote_that_is_away_is_reported_once_and_nothing_is_lost() {
     world
         .checkpoint(["status"])
         .success()
-        .stdout_has("to origin, 1 session waiting: 'git checkpoint push --queued'")
+        .stdout_has("to origin, 1 session queued: 'git checkpoint push --queued'")
         .stdout_has("failed");
     world
         .checkpoint(["push", "--queued"])
         .code(5)
-        .stderr_has("stays in the queue");
+        .stderr_has("the queue is kept");
     world.checkpoint(["start", "more"]).success();
     world.checkpoint(["save", "-m", "of more", "--allow-empty"]).success();
     // Renamed while it waits: the same session.

@@ -29,14 +29,14 @@ fn what_was_done_in_both_places_stays() {
     world
         .checkpoint(["remote", "status"])
         .success()
-        .stdout_has("1 here, 1 there");
+        .stdout_has("1 ahead, 1 behind");
 
     let refs = || world.git_line(["for-each-ref"]);
     let known = refs();
     world
         .checkpoint(["pull", "--dry-run"])
         .success()
-        .stdout_has("Would pull auth, 1 checkpoint; 1 checkpoint of yours would become session auth-");
+        .stdout_has("Would pull auth, 1 checkpoint; 1 checkpoint of yours would move to session auth-");
     assert_eq!(refs(), known);
     let before = world.fingerprint();
     let pulled = world.checkpoint(["pull", "--json"]).success().stdout_json();

@@ -2,6 +2,46 @@
 
 use super::{at, clone, log, no_quarantine, save, shared};
 
+/// In a clone where the branch was never checked out nothing was deleted.
+#[test]
+fn a_branch_that_only_the_remote_has_was_not_deleted() {
+    let world = shared();
+    for (branch, is_pushed) in [("topic", true), ("local", false)] {
+        world.git(["switch", "-qc", branch]).success();
+        world.file("src/main.txt", format!("one\n{branch}\nthree\n"));
+        world.git(["commit", "-qam", branch]).success();
+        if is_pushed {
+            world.git(["push", "-qu", "origin", branch]).success();
+        }
+        world.checkpoint(["save", "-m", branch]).success();
+        world.checkpoint(["pause"]).success();
+        world.checkpoint(["push"]).success();
+        world.git(["switch", "-q", "main"]).success();
+    }
+    clone(&world, "bob");
+    world.checkpoint(["fetch"]).success();
+    world
+        .checkpoint(["resume", "origin/topic"])
+        .success()
+        .stdout_has("topic is only on the remote, as origin/topic")
+        .stdout_lacks("was deleted")
+        .stdout_lacks("upstream is now");
+    world
+        .checkpoint(["resume", "origin/local"])
+        .success()
+        .stdout_has("local does not exist here")
+        .stdout_lacks("was deleted")
+        .stdout_lacks("upstream is now");
+    world.git(["switch", "-q", "topic"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    world.git(["update-ref", "-d", "refs/remotes/origin/topic"]).success();
+    world.git(["branch", "-qD", "topic"]).success();
+    world
+        .checkpoint(["resume", "topic"])
+        .success()
+        .stdout_has("topic was deleted");
+}
+
 #[test]
 fn a_session_goes_to_another_clone_and_comes_back() {
     let world = shared();
@@ -35,7 +75,7 @@ fn a_session_goes_to_another_clone_and_comes_back() {
         .checkpoint(["fetch", "--dry-run"])
         .success()
         .stdout_has("2 checkpoints")
-        .stdout_has("Nothing of it was kept.");
+        .stdout_has("Nothing was changed.");
     world
         .checkpoint(["pull", "origin", "auth", "--dry-run"])
         .success()
@@ -291,7 +331,7 @@ fn what_a_refused_push_fetched_is_told_by_fetch() {
     world
         .checkpoint(["fetch"])
         .success()
-        .stdout_has("waits     auth  1 checkpoint fetched before, not in yours: 'git checkpoint pull origin auth'");
+        .stdout_has("waits     auth  1 checkpoint fetched earlier, not in yours: 'git checkpoint pull origin auth'");
     world.checkpoint(["pull", "origin", "auth"]).success();
     world.checkpoint(["fetch"]).success().stdout_lacks("waits");
 }
@@ -393,7 +433,7 @@ fn a_session_is_deleted_on_a_remote_as_it_was_last_seen() {
     deleted
         .success()
         .stdout_has("Deleted session main on origin")
-        .stdout_has("in the trash here");
+        .stdout_has("in the local trash");
     assert_eq!(at(&world, "hub", "refs/checkpoints/main"), "");
     world.checkpoint(["list"]).success().stdout_lacks("origin/main");
     world.checkpoint(["undelete", "main"]).success();
@@ -405,5 +445,5 @@ fn a_session_is_deleted_on_a_remote_as_it_was_last_seen() {
     world
         .checkpoint(["delete", "--remote", "origin", "main"])
         .success()
-        .stdout_has("the one here stays");
+        .stdout_has("the local one stays");
 }

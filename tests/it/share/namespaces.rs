@@ -45,7 +45,7 @@ fn the_first_refusal_proposes_a_namespace_and_its_commands_work() {
         .stderr_has("remote: only refs/heads is taken here");
     // The very commands that the hint names.
     let hint = refused.stderr().lines().find_map(|line| {
-        let (_, commands) = line.split_once("let sessions be branches there: ")?;
+        let (_, commands) = line.split_once("store sessions as branches there: ")?;
         Some(commands.to_owned())
     });
     let hint = hint.expect("a hint with the commands");
@@ -104,7 +104,7 @@ fn a_refusal_without_a_reason_proposes_it_as_well() {
     world
         .checkpoint(["push"])
         .code(128)
-        .stderr_has("if it takes only branches, let sessions be branches there: git config");
+        .stderr_has("if it accepts only branches, store sessions as branches there: git config");
     use_branches(&world);
     world.checkpoint(["push"]).success();
     // There, the same refusal is about something else.

@@ -50,7 +50,7 @@ fn status_tells_what_is_not_pushed() {
     world
         .checkpoint(["status"])
         .success()
-        .stdout_has("everything is on origin, as last seen");
+        .stdout_has("up to date with origin as of the last fetch");
     save(&world, "two");
     save(&world, "three");
     world
@@ -75,7 +75,7 @@ fn status_tells_what_is_not_pushed() {
     world
         .checkpoint(["status"])
         .success()
-        .stdout_has("2 here and 1 on origin go different ways");
+        .stdout_has("diverged from origin: 2 ahead, 1 behind");
 }
 
 #[test]

@@ -194,8 +194,9 @@ fn remotes_that_are_none_are_told() {
     world.checkpoint(["fetch", "gone"]).code(128);
     // A session alone is no remote; the hint repeats the command that was meant.
     for command in ["push", "fetch"] {
+        let session = if command == "push" { " <session>" } else { "" };
         world.checkpoint([command, "auth"]).code(3).stderr_has(&format!(
-            "is 'auth' a session? The remote comes first, as in: git checkpoint {command} <remote> <session>\n"
+            "is 'auth' a session? The remote comes first: git checkpoint {command} <remote>{session}\n"
         ));
     }
     // There is one remote, so that is the one to pull the session from.

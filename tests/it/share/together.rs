@@ -39,7 +39,7 @@ fn two_clones_that_diverged_become_one_session() {
     world
         .checkpoint(["pull", "--dry-run"])
         .success()
-        .stdout_has("with --merge both stay one session");
+        .stdout_has("or be merged with --merge");
     world.checkpoint(["pull", "--merge"]).success().stdout_has("Merged");
     // The session continues what others have; what was only here is merged in, and the files of both are here.
     assert_eq!(at(&world, "repo", "refs/checkpoints/auth^"), theirs);

@@ -289,7 +289,7 @@ fn the_next_session_gets_the_context_once() {
     world.checkpoint(["start", "auth"]).success();
     world.file("a", "1\n");
     world
-        .checkpoint(["save", "-m", "parser done", "-n", "make tests green"])
+        .checkpoint(["save", "-m", "parser done", "--next", "make tests green"])
         .success();
     let start = event(&world, "SessionStart", &json!({ "source": "startup" }));
     let answer = hook(&world, "claude-code", "SessionStart", &start).stdout_json();

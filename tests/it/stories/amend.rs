@@ -74,7 +74,7 @@ fn it_is_refused_where_there_is_nothing_or_others_have_it() {
     world
         .checkpoint(["save", "--amend"])
         .code(129)
-        .stderr_has("nothing to amend with");
+        .stderr_has("nothing to amend");
     world.checkpoint(["save", "-m", "two", "--allow-empty"]).success();
     world
         .checkpoint(["save", "--amend", "--name", "first"])

@@ -159,7 +159,10 @@ fn changes_on_one_side_only_are_all_brought() {
     assert_eq!(text(&world, "both"), LINES.replace('1', "then").replace('7', "now"));
     assert_eq!(text(&world, "other"), "now");
     // Once more there is nothing left to bring.
-    world.checkpoint(["apply", "@"]).success().stdout_has("othing to do");
+    world
+        .checkpoint(["apply", "@"])
+        .success()
+        .stdout_has("lready up to date");
 }
 
 #[test]
@@ -233,7 +236,7 @@ fn added_on_both_sides() {
     let said = world.checkpoint(["apply", "@", "--advice"]);
     said.code(1)
         .stderr_has("conflict markers were written")
-        .stderr_has("files that take no markers stay as they are")
+        .stderr_has("files without conflict markers are unchanged")
         .stderr_has("git show");
 }
 
@@ -371,7 +374,10 @@ fn bits_and_empty_directories_are_brought_as_well() {
     assert_eq!(world.read("tracked"), b"1\nmore\n");
     assert!(world.path("empty/deep").is_dir());
     assert_eq!(world.read("taken"), b"a file now");
-    world.checkpoint(["apply", "@"]).success().stdout_has("Nothing to do");
+    world
+        .checkpoint(["apply", "@"])
+        .success()
+        .stdout_has("Already up to date");
     world.checkpoint(["undo"]).success();
     assert_eq!(bits("tracked"), 0o644);
     assert!(!world.path("empty").exists());

@@ -9,7 +9,7 @@ use crate::support::{PROGRAM, World};
 fn saved() -> World {
     let world = World::with_commit();
     world.checkpoint(["start", "s"]).success();
-    world.checkpoint(["save", "-m", "saved", "-n", "go on"]).success();
+    world.checkpoint(["save", "-m", "saved", "--next", "go on"]).success();
     world
 }
 
@@ -184,7 +184,7 @@ fn resume_takes_up_an_autosave_that_is_newer() {
     let taken = world.checkpoint(["resume"]);
     taken
         .success()
-        .stderr_has("as it was newer than the latest checkpoint")
+        .stderr_has("which was newer than the latest checkpoint")
         .stdout_has("No file was changed");
     assert_eq!(world.read("src/main.txt"), b"later, never saved\n");
     assert_eq!(
@@ -280,7 +280,7 @@ fn a_watcher_saves_what_changes_and_a_last_time_when_asked_to_end() {
             .success()
             .stdout_has("watch")
             .stdout_has("every 1 s");
-        world.checkpoint(["watch"]).code(5).stderr_has("watched already");
+        world.checkpoint(["watch"]).code(5).stderr_has("already watched");
         world.file("a", "first");
         wait_until("it saves", || !autosave_ref(&world).is_empty());
         world.file("a", "last");

@@ -63,7 +63,7 @@ fn selectors_and_names() {
     world
         .checkpoint(["save", "--session", "auth-fork", "--name", "taken"])
         .code(128)
-        .stderr_has("named 'taken' already");
+        .stderr_has("already has a checkpoint named 'taken'");
     world.checkpoint(["sav"]).code(129).stderr_has("save");
     world.checkpoint(["save", "--step", "9/3"]).code(129).stderr_has("N/M");
 }
@@ -74,17 +74,17 @@ fn members_that_no_record_has_are_kept_and_told() {
     let saved = |input: &str| world.command(PROGRAM, ["save", "--record", "-"]).input(input).run();
     saved(r#"{"decision": ["x"], "todo": ["y"]}"#)
         .success()
-        .stderr_has("warning: a record has no 'decision': it is kept as it is, and no command shows it; did you mean 'decisions'?\n")
+        .stderr_has("warning: unknown record field 'decision' is kept but not shown; did you mean 'decisions'?\n")
         .stderr_has("did you mean 'todos'?");
     saved(r#"{"pending": ["do it"]}"#)
         .success()
-        .stderr_has("a record has no 'pending'")
+        .stderr_has("unknown record field 'pending'")
         .stderr_has("'state' or 'extra'");
     let shown = world.checkpoint(["show", "@", "--json"]).success().stdout_json();
     assert_eq!(shown["document"]["record"]["decision"][0], "x");
     saved(r#"{"decisions": ["x"], "state": {"decision": 1}, "extra": {"a": 1}, "decision": null}"#)
         .success()
-        .stderr_lacks("a record has no");
+        .stderr_lacks("unknown record field");
 }
 
 #[test]

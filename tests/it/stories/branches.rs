@@ -95,13 +95,151 @@ fn a_branch_made_from_the_feature_keeps_the_session() {
         let saved = save(&world, &["-m", "on the new branch"]);
         assert_eq!(saved["session"], "feature-token-auth", "{making:?}");
         assert_eq!(saved["session_is"], "meant", "{making:?}");
-        // It moved along: the branch it was on has none any more.
+        // It is current on both: switching back continues it.
         if world.git(["switch", "-q", "feature/Token-auth"]).is_success() {
-            assert_eq!(current(&world), "", "{making:?}");
+            assert_eq!(current(&world), "feature-token-auth", "{making:?}");
             world.git(["switch", "-q", "next"]).success();
             assert_eq!(current(&world), "feature-token-auth", "{making:?}");
         }
     }
+}
+
+#[test]
+fn the_receipt_of_a_save_on_a_branch_made_from_the_feature_says_so() {
+    let world = in_mid_feature();
+    world.git(["switch", "-qc", "next"]).success();
+    world
+        .checkpoint(["save", "--allow-empty", "-m", "on the new branch"])
+        .success()
+        .stdout_has("branch changed from feature/Token-auth to next")
+        .stdout_has("git checkpoint start");
+}
+
+#[test]
+fn automatic_checkpoints_on_a_branch_made_from_the_feature_start_a_session_of_it() {
+    let sessions =
+        |world: &World| world.git_line(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints/"]);
+    // By a hook, and by watching.
+    for by_hook in [true, false] {
+        let world = in_mid_feature();
+        world.checkpoint(["hooks", "install"]).success();
+        world.git(["switch", "-qc", "next"]).success();
+        assert_eq!(sessions(&world), "feature-token-auth", "to switch starts nothing");
+        world.file("README.md", "more\n");
+        if by_hook {
+            world.git(["commit", "-qam", "more"]).success();
+            assert_eq!(
+                world.git_line(["log", "-1", "--format=%s", "refs/checkpoints/next"]),
+                "more"
+            );
+        } else {
+            world.checkpoint(["watch", "--once"]).success();
+        }
+        assert_eq!(sessions(&world), "feature-token-auth\nnext");
+        assert_eq!(current(&world), "next");
+        world.git(["stash", "-q"]);
+        world.git(["switch", "-q", "feature/Token-auth"]).success();
+        assert_eq!(current(&world), "feature-token-auth");
+        assert_eq!(
+            world.git_line(["log", "-1", "--format=%s", "refs/checkpoints/feature-token-auth"]),
+            "half of it"
+        );
+    }
+    // Where a person saved on it before, that session is the one of the branch. So is one that was only started, and
+    // the one of a branch that was renamed.
+    let world = in_mid_feature();
+    world.checkpoint(["hooks", "install"]).success();
+    world.git(["switch", "-qc", "next"]).success();
+    save(&world, &["--allow-empty", "-m", "mine"]);
+    world.git(["commit", "-qam", "more"]).success();
+    assert_eq!(sessions(&world), "feature-token-auth");
+    world.git(["branch", "-m", "renamed"]).success();
+    world.git(["commit", "-q", "--allow-empty", "-m", "still"]).success();
+    assert_eq!(sessions(&world), "feature-token-auth");
+    let world = World::with_commit();
+    world.checkpoint(["hooks", "install"]).success();
+    world.checkpoint(["start", "login"]).success();
+    world.git(["switch", "-qc", "login-page"]).success();
+    world.git(["commit", "-q", "--allow-empty", "-m", "page"]).success();
+    assert_eq!(sessions(&world), "login");
+}
+
+#[test]
+fn without_a_current_session_the_one_just_paused_is_meant() {
+    let world = in_mid_feature();
+    world.checkpoint(["pause", "-m", "later", "--name", "half"]).success();
+    for args in [
+        &["show"][..],
+        &["log"],
+        &["diff"],
+        &["apply", "-n"],
+        &["restore", "-n"],
+        &["export", "--format", "markdown"],
+        &["show", "half"],
+    ] {
+        let out = world.checkpoint(args);
+        out.success();
+        if args != ["show", "half"] {
+            out.stderr_has("note: no session is current: using 'feature-token-auth', which was paused last");
+        }
+    }
+    // On another branch as well.
+    world.git(["stash", "-q"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    world.checkpoint(["show"]).success().stderr_has("feature-token-auth");
+    let world = World::with_commit();
+    world.checkpoint(["show"]).code(3).stderr_has("no sessions");
+    world.checkpoint(["pause", "-m", "at once"]).success();
+    world.checkpoint(["show"]).success().stdout_has("at once");
+}
+
+#[test]
+fn an_undeleted_session_is_current_where_none_is() {
+    let world = in_mid_feature();
+    world.checkpoint(["delete", "feature-token-auth"]).success();
+    assert_eq!(current(&world), "");
+    world
+        .checkpoint(["undelete", "feature-token-auth"])
+        .success()
+        .stdout_has("the current session");
+    assert_eq!(current(&world), "feature-token-auth");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(current(&world), "");
+    world.checkpoint(["start", "other"]).success();
+    world.checkpoint(["undelete", "feature-token-auth"]).success();
+    assert_eq!(current(&world), "other");
+}
+
+#[test]
+fn the_letter_of_a_dry_run_takes_no_text() {
+    let world = in_mid_feature();
+    for (command, text) in [
+        (&["save"][..], "foo"),
+        (&["pause", "--clean"], "why it"),
+        (&["pause"], "it's"),
+    ] {
+        let quoted = if text == "foo" {
+            "foo".to_owned()
+        } else if text == "it's" {
+            "'it'\\''s'".to_owned()
+        } else {
+            format!("'{text}'")
+        };
+        world
+            .checkpoint(command.iter().chain(&["-n", text]))
+            .code(129)
+            .stderr_has("-n is --dry-run and takes no text")
+            .stderr_has(&format!("git checkpoint {} --next {quoted}", command.join(" ")));
+    }
+    assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints"]).lines().count(), 1);
+    world
+        .checkpoint(["pause", "x"])
+        .code(129)
+        .stderr_has("git checkpoint pause -m x");
+    world
+        .checkpoint(["save", "--next", "a", "-n"])
+        .success()
+        .stdout_has("Would save");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn each_malformed_file_has_its_own_advice() {
         let path = world.path(format!(".git/checkpoint/{file}"));
         fs::write(&path, "junk\n").unwrap();
         let output = world.checkpoint(command);
-        let (path, other) = (path.display().to_string(), "writes the file anew");
+        let (path, other) = (path.display().to_string(), "rewrite the file");
         output.code(128).stderr_has(&format!("cannot understand '{path}'"));
         let shown = output.stderr();
         assert_eq!(shown.contains(other), file == "current", "{file}: {shown}");

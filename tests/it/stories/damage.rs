@@ -262,7 +262,7 @@ fn a_damaged_session_is_not_passed_over_in_silence() {
     world
         .checkpoint(["save"])
         .success()
-        .stderr_has("session 's' is damaged and was passed over");
+        .stderr_has("session 's' is damaged and was skipped");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn full() -> World {
                 "save",
                 "-m",
                 "half\n<!-- way -->",
-                "-n",
+                "--next",
                 "finish the lexer",
                 "--record",
                 "-",

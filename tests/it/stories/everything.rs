@@ -73,7 +73,7 @@ fn pathspecs_come_from_whatever_can_be_read() {
     assert_eq!(named.success().stdout(), "a[b]/y\nsrc/deep/x\n");
     let empty = script("git checkpoint restore @ --pathspec-from-file=/dev/null");
     assert!(
-        !empty.is_success() && empty.stderr().contains("holds no pathspec"),
+        !empty.is_success() && empty.stderr().contains("has no pathspec"),
         "{}",
         empty.stderr()
     );

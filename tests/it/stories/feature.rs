@@ -53,7 +53,7 @@ fn a_feature_over_three_sessions() {
     ];
     world.checkpoint(tests).code(1).stdout_is("no impl\n");
     world
-        .checkpoint(["pause", "-m", "tests are red", "-n", "make them green"])
+        .checkpoint(["pause", "-m", "tests are red", "--next", "make them green"])
         .success();
 
     world.advance(86_400);
@@ -180,7 +180,7 @@ fn a_feature_over_three_sessions() {
             "on disk it is",
             "-d",
             "tokens are kept on disk",
-            "-n",
+            "--next",
             "write the migration",
         ])
         .success();

@@ -23,7 +23,7 @@ fn a_fork_is_a_real_parent_edge_and_leaves_its_source_alone() {
     let world = World::with_commit();
     world.checkpoint(["start", "auth"]).success();
     world.file("a", "1");
-    let first = save(&world, &["-m", "one", "-d", "keep v1", "-n", "parser"]);
+    let first = save(&world, &["-m", "one", "-d", "keep v1", "--next", "parser"]);
     world.file("a", "2");
     let second = save(&world, &["-m", "two"]);
 
@@ -95,7 +95,7 @@ fn a_fork_in_a_work_tree_of_its_own_has_everything_as_it_was() {
     super::restore::executable(&world, "script");
     fs::remove_file(world.path("README.md")).unwrap();
     fs::create_dir(world.path("empty")).unwrap();
-    save(&world, &["-m", "then", "-n", "go on"]);
+    save(&world, &["-m", "then", "--next", "go on"]);
     let state = || {
         (
             world.git_line(["status", "--porcelain=v2", "--untracked-files=all"]),
@@ -249,7 +249,7 @@ fn what_was_done_to_sessions_is_taken_back() {
     let world = World::with_commit();
     world.checkpoint(["start", "auth"]).success();
     world.file("a", "1");
-    let tip = save(&world, &["-m", "one", "-n", "more"]);
+    let tip = save(&world, &["-m", "one", "--next", "more"]);
     let refs = || world.git_line(["for-each-ref", "--format=%(refname) %(objectname)", "refs/checkpoints"]);
     let before = refs();
 

@@ -69,7 +69,7 @@ fn a_fork_whose_files_are_not_as_saved_says_so() {
     if world.path("../fk/place/left.tmp").exists() {
         let answer = json.code(4).stdout_json();
         assert_eq!(answer["forks"][0]["worktree"]["complete"], false);
-        json.stderr_has("not as they were").stderr_has("in the way");
+        json.stderr_has("not the saved ones").stderr_has("in the way");
         assert!(!world.path("../fk/work").exists());
     } else {
         assert_eq!(json.success().stdout_json()["forks"][0]["worktree"]["complete"], true);

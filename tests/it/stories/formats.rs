@@ -89,7 +89,7 @@ fn a_pause_is_written_where_its_reader_looks() {
     let world = World::with_commit();
     world.checkpoint(["start", "s"]).success();
     world
-        .checkpoint(["save", "-m", "half", "-n", "go", "--todo", "rename crate"])
+        .checkpoint(["save", "-m", "half", "--next", "go", "--todo", "rename crate"])
         .success();
     fs::create_dir_all(world.path(".claude-mpm/sessions")).unwrap();
     world
@@ -134,7 +134,7 @@ fn what_we_write_we_read() {
             "save",
             "-m",
             "half of it",
-            "-n",
+            "--next",
             "write the tests",
             "-d",
             "keep sessions in git",
@@ -146,7 +146,19 @@ fn what_we_write_we_read() {
     world
         .checkpoint(["blocker", "add", "the server", "--needs", "a key"])
         .success();
+    world.checkpoint(["task", "add", "a form"]).success();
+    world.checkpoint(["task", "done", "1"]).success();
+    world.checkpoint(["task", "add", "a page"]).success();
     world.checkpoint(["save", "-m", "half of it (again)"]).success();
+    let handoff = world.checkpoint(["export", "--format", "handoff", "auth"]);
+    handoff.success();
+    let remaining = handoff.stdout().split("## Remaining").nth(1).unwrap();
+    let (remaining, done) = remaining.split_once("## Done").unwrap();
+    assert!(
+        remaining.contains("a page") && !remaining.contains("a form"),
+        "{remaining}"
+    );
+    assert!(done.contains("a form (done)"), "{done}");
     for format in ["handoff", "markdown", "json", "claude-mpm", "opencastle"] {
         let note = world
             .checkpoint(["export", "--format", format, "auth"])
@@ -162,9 +174,22 @@ fn what_we_write_we_read() {
             .stdout_json();
         let record = &document["record"];
         assert_eq!(record["summary"], "half of it (again)", "{format}");
-        // The document for people has its tables in sections that are kept as they are.
-        if format == "markdown" {
-            continue;
+        if ["handoff", "markdown", "json"].contains(&format) {
+            assert_eq!(document["git"]["branch"], "main", "{format}");
+        }
+        if ["handoff", "markdown"].contains(&format) {
+            let imported = other.checkpoint(["import", "note.x", "--session", "again", "--json"]);
+            assert!(imported.stdout().contains("git-checkpoint"), "{format}: {imported}");
+            let tasks = record["tasks"].as_array().cloned().unwrap_or_default();
+            let status = |title: &str| {
+                let task = tasks.iter().find(|task| task["title"] == title);
+                task.map(|task| task["status"].clone()).unwrap_or_default()
+            };
+            assert_eq!(
+                (status("a form"), status("a page")),
+                ("done".into(), "todo".into()),
+                "{format}"
+            );
         }
         assert_eq!(
             record["next_steps"][0]["text"], "write the tests",
@@ -226,7 +251,7 @@ fn a_bundle_hands_a_session_over_with_its_files() {
     let world = World::with_commit();
     world.checkpoint(["start", "auth"]).success();
     world.file("new.txt", "untracked\n");
-    world.checkpoint(["save", "-m", "half", "-n", "the rest"]).success();
+    world.checkpoint(["save", "-m", "half", "--next", "the rest"]).success();
     let tip = world.git_line(["rev-parse", "checkpoints/auth"]);
     world
         .checkpoint(["bundle", "../auth.bundle"])

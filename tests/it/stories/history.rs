@@ -10,7 +10,7 @@ fn three() -> World {
         .success();
     world.file("src/main.txt", "one\nTWO\nthree\n");
     world
-        .checkpoint(["save", "-m", "first", "-n", "write parser", "--name", "a"])
+        .checkpoint(["save", "-m", "first", "--next", "write parser", "--name", "a"])
         .success();
     world.file("fresh.txt", "new\n");
     world.file("bin.dat", b"\0\x01\x02");
@@ -21,7 +21,7 @@ fn three() -> World {
             "second",
             "-a",
             "write parser",
-            "-n",
+            "--next",
             "docs",
             "-d",
             "keep v1",
@@ -46,7 +46,6 @@ fn a_diff_of_two_checkpoints_is_a_patch_that_applies() {
         "diff-tree",
         "-p",
         "--binary",
-        "--full-index",
         "refs/checkpoints/s~1^2",
         "refs/checkpoints/s^2",
     ]);
@@ -236,8 +235,8 @@ fn a_session_resumed_as_markdown_json_or_prompt() {
         .next()
         .unwrap();
     // Fenced parts, where it precedes what changed, and every foreign word in one of them.
-    let begin = prompt.find(&format!("\nBEGIN {token} where it stands")).unwrap();
-    let changed = prompt.find(&format!("\nBEGIN {token} what changed since")).unwrap();
+    let begin = prompt.find(&format!("\nBEGIN {token} status and next")).unwrap();
+    let changed = prompt.find(&format!("\nBEGIN {token} changes since")).unwrap();
     let foreign = prompt.find("Ignore what stands").unwrap();
     assert!(begin < foreign && foreign < changed, "{prompt}");
     assert!(!prompt[..begin].contains("main"), "{prompt}");
@@ -339,8 +338,8 @@ fn another_commit_of_the_same_second_is_not_the_one_that_is_gone() {
     world
         .checkpoint(["resume", "s"])
         .success()
-        .stdout_lacks("there again")
-        .stdout_has("not there any more");
+        .stdout_lacks("present")
+        .stdout_has("missing");
 }
 
 #[test]

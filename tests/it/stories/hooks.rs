@@ -265,7 +265,7 @@ fn hooks_of_every_kind_are_as_before_after_uninstall() {
         world
             .checkpoint(["hooks", "uninstall"])
             .success()
-            .stdout_has("as it was");
+            .stdout_has("is unchanged");
         assert_eq!(world.read(path), bytes, "{what}");
         let metadata = fs::metadata(world.path(path)).unwrap();
         assert_eq!(metadata.permissions().mode() & 0o777, mode, "{what}");
@@ -343,7 +343,7 @@ fn core_hooks_path_is_followed_and_a_shared_one_refused() {
         .env("GIT_CONFIG_VALUE_0", world.home().join("hooks"))
         .run()
         .code(4)
-        .stderr_has("not of this repository alone");
+        .stderr_has("is shared");
     assert!(!world.home().join("hooks").exists());
 }
 
@@ -398,7 +398,7 @@ fn hook_managers_are_told_what_to_add() {
         world
             .checkpoint(["hooks", "install"])
             .success()
-            .stdout_has("installed already");
+            .stdout_has("already installed");
     }
     // pre-commit keeps what is there, so a hook file of ours is right.
     let world = World::with_commit();
@@ -427,8 +427,12 @@ fn what_is_asked_for_alone_and_before_a_push() {
             .unwrap()
             .contains("refs/heads/main")
     );
+    // The session is that of main, also where a branch is made from it.
     world.git(["switch", "-qc", "topic"]).success();
-    assert_eq!(log(&world, "s")[0], row("post-checkout", "switched to branch topic"));
+    assert_eq!(log(&world, "s")[0], row("pre-push", "before a push to origin"));
+    world.file("b", "on the way back");
+    world.git(["switch", "-q", "main"]).success();
+    assert_eq!(log(&world, "s")[0], row("post-checkout", "switched to branch main"));
     let before = log(&world, "s").len();
     world.git(["checkout", "-q", "--", "README.md"]).success();
     assert_eq!(log(&world, "s").len(), before, "files alone are no event");

@@ -92,7 +92,7 @@ fn a_paused_session_comes_in_with_its_time_and_is_not_imported_twice() {
     world
         .checkpoint(["import", "--all"])
         .success()
-        .stdout_has("Here already");
+        .stdout_has("Already imported");
     assert_eq!(world.git_line(["rev-parse", name]), tip);
 
     // Undo takes it back, redo brings it again.
@@ -201,7 +201,7 @@ fn a_broken_item_does_not_stop_the_others_and_is_told() {
     world
         .checkpoint(["import", "plain.txt"])
         .code(3)
-        .stderr_has("no session of a known system");
+        .stderr_has("no supported session");
     world.checkpoint(["import", "--from", "nothing", "old"]).code(129);
     world.checkpoint(["import"]).code(129);
     fixture(&world, "json/good-list", "talk");
@@ -217,7 +217,7 @@ fn a_broken_item_does_not_stop_the_others_and_is_told() {
     world
         .checkpoint(["import", "talk/talk.json", "--session", "boats"])
         .success()
-        .stdout_has("Here already");
+        .stdout_has("Already imported");
 }
 
 #[test]
@@ -404,7 +404,7 @@ fn resuming_an_import_does_not_call_the_branch_new() {
     world
         .checkpoint(["resume", "tides"])
         .success()
-        .stdout_has("the source names no commit that is here")
+        .stdout_has("the source names no commit of this repository")
         .stdout_lacks("first commits");
 }
 
@@ -442,7 +442,7 @@ fn several_files_of_a_session_are_one_chain_by_time() {
     world
         .checkpoint(["import", &early, &late, &at("task-1770100003.json")])
         .success()
-        .stdout_has("Here already");
+        .stdout_has("Already imported");
 
     // Two states of a chat: the newer one begins with the older.
     world
@@ -460,7 +460,7 @@ fn several_files_of_a_session_are_one_chain_by_time() {
     world
         .checkpoint(["import", "talk"])
         .success()
-        .stdout_has("Here already");
+        .stdout_has("Already imported");
     world.checkpoint(["verify", "--all"]).success();
 }
 
@@ -483,10 +483,10 @@ fn an_export_tells_what_is_not_in_it_and_mixes_nothing() {
     world
         .checkpoint(["export", "--format", "dagent", "-o", "d", "auth"])
         .success()
-        .stderr_has("not in it: the summary")
-        .stderr_has("not in it: of the session: title")
-        .stderr_has("not in it: 1 earlier checkpoint")
-        .stderr_has("not in it: 1 snapshot of the files")
+        .stderr_has("not included: the summary")
+        .stderr_has("not included: of the session: title")
+        .stderr_has("not included: 1 earlier checkpoint")
+        .stderr_has("not included: 1 snapshot of the files")
         .stderr_lacks("reason");
     let told = world
         .checkpoint(["export", "--format", "claude-mpm", "auth", "--json"])
@@ -514,7 +514,7 @@ fn an_export_tells_what_is_not_in_it_and_mixes_nothing() {
     world
         .checkpoint(["export", "--format", "folder", "-o", "f", "--force", "other"])
         .code(4)
-        .stderr_has("would be read as part of this session");
+        .stderr_has("would become part of this session");
     assert!(
         String::from_utf8(world.read("f/session.json"))
             .unwrap()
@@ -585,7 +585,10 @@ fn session_files_of_agents_come_in_as_a_chat_reads_them() {
         assert!(imported.iter().any(|text| text.contains("9 rows")), "{agent}");
         let request = world.checkpoint(["request", "--session", &imported_name(&world)]);
         request.success().stdout_has("it has 9 rows");
-        world.checkpoint(["import", name]).success().stdout_has("Here already");
+        world
+            .checkpoint(["import", name])
+            .success()
+            .stdout_has("Already imported");
         world.checkpoint(["verify", "--all"]).success();
     }
 }

@@ -21,7 +21,7 @@ fn the_task_and_the_last_message_are_where_one_looks() {
         .success()
         .stdout_has("  task: move login to tokens");
     world
-        .checkpoint(["pause", "--message", "login page half done", "-n", "wire it"])
+        .checkpoint(["pause", "--message", "login page half done", "--next", "wire it"])
         .success()
         .stdout_has("login page half done")
         .stdout_has("next: wire it");
@@ -122,7 +122,7 @@ fn what_looks_like_a_password_is_told_and_an_attachment_is_not_the_file() {
         .checkpoint(["save", "-m", "one", "--attach", "sec.txt"])
         .success()
         .stderr_has("1 secret was replaced")
-        .stderr_has("the file in the working tree is also saved as it is");
+        .stderr_has("the file in the working tree is saved unchanged");
     assert_eq!(
         world.git_line(["show", "checkpoints/auth^2:sec.txt"]).len(),
         token.len()
@@ -140,7 +140,7 @@ fn a_fork_says_which_files_it_means() {
         .checkpoint(["fork", "auth", "--name", "here"])
         .success()
         .stdout_has("saved     main @")
-        .stdout_has("none was changed");
+        .stdout_has("none changed");
     world
         .checkpoint(["fork", "auth", "--name", "there", "--worktree", "../there"])
         .success();
@@ -149,7 +149,7 @@ fn a_fork_says_which_files_it_means() {
         .within("../there")
         .run()
         .success()
-        .stdout_lacks("there is something to save")
+        .stdout_lacks("unsaved changes")
         .stdout_has("all files are saved");
     world.checkpoint(["save", "--no-files", "-m", "words"]).success();
     world

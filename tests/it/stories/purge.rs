@@ -235,7 +235,7 @@ fn a_checkpoint_goes_and_those_after_it_stay() {
     world.checkpoint(["fork", "@", "--name", "late"]).success();
     world.checkpoint(["switch", "auth"]).success();
     let plan = world.checkpoint(["purge", "-n", &fifth]);
-    plan.success().stdout_has("1 after it written again");
+    plan.success().stdout_has("1 after it rewritten");
     world
         .checkpoint(["purge", "auth~5"])
         .code(4)
@@ -531,7 +531,7 @@ fn what_later_checkpoints_carry_on_is_told() {
     receipt
         .success()
         .stdout_has("2 other checkpoints still with files")
-        .stdout_has("words are removed only with the whole session");
+        .stdout_has("text is removed only with the whole session");
     world.checkpoint(["purge", "--yes", "--", "secret"]).success();
     let told = world
         .checkpoint(["purge", "--yes", "auth", "--json"])
@@ -558,7 +558,7 @@ fn attachments_are_known_by_their_content_whatever_the_line_ends() {
     receipt
         .success()
         .stdout_has("secret, with the same content")
-        .stdout_has("secret, called alike, with another content: it stays");
+        .stdout_has("secret, same name but different content, kept");
     collect_garbage(&world, &receipt);
     assert!(!has(&everything(&world), "needle"));
     assert!(has(&everything(&world), "of the same name"));

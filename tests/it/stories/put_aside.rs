@@ -30,6 +30,128 @@ fn an_empty_directory_that_is_ignored_stays() {
     }
 }
 
+/// git takes flagged files for unchanged, so a clean working tree has them as they are.
+#[test]
+fn files_that_git_leaves_alone_stay() {
+    for (flag, mark) in [("--skip-worktree", "S"), ("--assume-unchanged", "h")] {
+        let world = messy();
+        world.file("local", "committed\n");
+        world.file("absent", "committed\n");
+        world.git(["add", "local", "absent"]).success();
+        world.git(["commit", "-qm", "third", "--", "local", "absent"]).success();
+        world.file("only-staged", "new\n");
+        world.git(["add", "only-staged"]).success();
+        let flagged = ["local", "absent", "only-staged"];
+        world.git(["update-index", flag].iter().chain(&flagged)).success();
+        world.file("local", "mine\n");
+        fs::remove_file(world.path("absent")).unwrap();
+        // A real refresh, as `state` does, takes the one flag away.
+        let state = |world: &World| {
+            let index = world.git_line(["ls-files", "--stage", "-v"]);
+            (crate::restore::disk(&world.repo()), index)
+        };
+        let before = state(&world);
+        world
+            .checkpoint(["pause", "--clean", "--dry-run"])
+            .success()
+            .stdout_has("keep     local");
+        world
+            .checkpoint(["pause", "--clean"])
+            .success()
+            .stdout_has("keep     local")
+            .stdout_has("git leaves it alone");
+        let stays = |when: &str| {
+            assert_eq!(world.read("local"), b"mine\n", "{flag} {when}");
+            assert!(!world.path("absent").exists(), "{flag} {when}");
+            assert_eq!(world.read("only-staged"), b"new\n", "{flag} {when}");
+            let entries = world.git_line(["ls-files", "-v"]);
+            for path in flagged {
+                assert!(entries.contains(&format!("{mark} {path}")), "{flag} {when}: {entries}");
+            }
+        };
+        stays("cleaned");
+        is_clean(&world, &["A  only-staged", "?? .env"]);
+        world.checkpoint(["undo"]).success();
+        assert_eq!(state(&world), before, "{flag} undone");
+        world.checkpoint(["redo"]).success();
+        stays("cleaned again");
+        world.checkpoint(["resume", "--apply"]).success();
+        stays("resumed");
+        assert_eq!(state(&world), before, "{flag}");
+    }
+}
+
+/// git takes a submodule without its directory for deleted.
+#[test]
+fn a_submodule_that_was_removed_gets_its_directory_again() {
+    let world = World::with_commit();
+    world.git(["init", "-q", "../inner"]).success();
+    world
+        .git(["-C", "../inner", "commit", "-q", "--allow-empty", "-m", "inner"])
+        .success();
+    for path in ["lib", "deep/er/lib"] {
+        world
+            .git([
+                "-c",
+                "protocol.file.allow=always",
+                "submodule",
+                "-q",
+                "add",
+                "../inner",
+                path,
+            ])
+            .success();
+    }
+    world.git(["commit", "-qm", "submodules"]).success();
+    world.git(["rm", "-q", "lib", "deep/er/lib"]).success();
+    let before = state(&world);
+    world.checkpoint(["pause", "--clean"]).success();
+    is_clean(&world, &[]);
+    world.checkpoint(["resume", "--apply"]).success();
+    assert_eq!(state(&world), before);
+    assert!(!world.path("lib").exists() && !world.path("deep/er/lib").exists());
+    world.checkpoint(["undo"]).success();
+    is_clean(&world, &[]);
+}
+
+/// No checkpoint holds the permissions of directories, so those with special ones stay, empty.
+#[test]
+fn directories_with_special_permissions_stay() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::with_commit();
+    let directories = [
+        ("secret", 0o700),
+        ("open/inner", 0o777),
+        ("usual", 0o755),
+        ("empty", 0o700),
+    ];
+    for (directory, bits) in directories {
+        fs::create_dir_all(world.path(directory)).unwrap();
+        if directory != "empty" {
+            world.file(format!("{directory}/f"), "x\n");
+        }
+        fs::set_permissions(world.path(directory), fs::Permissions::from_mode(bits)).unwrap();
+    }
+    let bits = |world: &World| {
+        directories.map(|(directory, _)| {
+            fs::metadata(world.path(directory))
+                .ok()
+                .map(|meta| meta.permissions().mode())
+        })
+    };
+    let before = (state(&world), bits(&world));
+    world
+        .checkpoint(["pause", "--clean"])
+        .success()
+        .stdout_has("keep     secret")
+        .stdout_has("permissions of directories are not saved (0700)");
+    is_clean(&world, &[]);
+    assert!(world.path("secret").is_dir() && !world.path("secret/f").exists());
+    assert!(!world.path("usual").exists());
+    world.checkpoint(["resume", "--apply"]).success();
+    assert_eq!((state(&world), bits(&world)), before);
+}
+
 /// Everything on disk, the index with its stages, and what git says of both.
 #[derive(Debug, PartialEq, Eq)]
 struct State {

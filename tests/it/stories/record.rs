@@ -137,13 +137,13 @@ fn items_are_found_or_the_candidates_named() {
     world
         .checkpoint(["task", "add", "  "])
         .code(129)
-        .stderr_has("give some text");
+        .stderr_has("the text is empty");
     world.checkpoint(["task", "add"]).code(129);
     world.checkpoint(["task", "strat", "1"]).code(129).stderr_has("'start'");
     world
         .checkpoint(["task", "edit", "1"])
         .code(129)
-        .stderr_has("say what to change");
+        .stderr_has("nothing to change");
     world.checkpoint(["task", "edit", "1", "--percent", "101"]).code(129);
     // One that fails changes nothing of the others.
     world.checkpoint(["task", "done", "release", "nothing like it"]).code(3);
@@ -175,12 +175,12 @@ fn items_as_json() {
         (&json!("T-7"), &json!("renamed"), &json!("red"))
     );
     for (bad, why) in [
-        ("[5]", "must be a JSON object or a text"),
+        ("[5]", "must be a JSON object or text"),
         ("{", "cannot read the tasks"),
         (r#"{"title": "x", "status": "dancing"}"#, "unknown variant 'dancing'"),
         (r#"{"name": "x"}"#, "missing field 'title'"),
-        (r#"{"title": "x", "id": "a\u001bb"}"#, "is no id for a task"),
-        ("[]", "say what the task is"),
+        (r#"{"title": "x", "id": "a\u001bb"}"#, "is not a valid id for a task"),
+        ("[]", "the text of the task is missing"),
     ] {
         let out = run(bad);
         assert!(
@@ -218,7 +218,7 @@ fn lists_of_texts() {
     world
         .checkpoint(["decision", "lst"])
         .code(129)
-        .stderr_has("looks like the word 'list'");
+        .stderr_has("looks like the command 'list'");
     world.checkpoint(["decision", "add", "lst"]).success();
     world.checkpoint(["decision", "remove", "lst"]).success();
     world
@@ -330,14 +330,14 @@ fn the_state_keeps_what_it_is_given() {
     world
         .checkpoint(["state", "set", "0", "--at", "/list/9"])
         .code(3)
-        .stderr_has("leads nowhere");
+        .stderr_has("the state has nothing at");
     world
         .checkpoint(["state", "patch", r#"{"n": null, "more": {"a": 1}}"#])
         .success();
     world
         .checkpoint(["state", "set", "word"])
         .code(128)
-        .stderr_has("a text is JSON with its quotes");
+        .stderr_has("text must be quoted JSON");
     world
         .checkpoint(["state", "get", "/list/1"])
         .success()

@@ -137,7 +137,7 @@ fn partitions_and_open_files() {
     world
         .checkpoint(["open-file", "--close", "README.md"])
         .code(3)
-        .stderr_has("is not noted as open");
+        .stderr_has("is not open");
     world.checkpoint(["open-file", "a:0"]).code(129);
     world.checkpoint(["partition", "clear", "ben"]).success();
     let record = record(&world);
@@ -181,11 +181,11 @@ fn a_fork_point_its_forks_and_the_decision() {
     world
         .checkpoint(["fork-point", "add", "x", "--option", "a:1", "--option", "a:2"])
         .code(129)
-        .stderr_has("given twice");
+        .stderr_has("used twice");
     world
         .checkpoint(["fork-point", "add", "x", "--pros", "y", "--option", "a:1"])
         .code(129)
-        .stderr_has("comes before");
+        .stderr_has("must follow");
     // It is not saved yet, so that no fork can have it.
     world
         .checkpoint(["fork", "@", "--option", "nom"])

@@ -275,7 +275,7 @@ fn an_event_that_cannot_be_saved_loses_nothing() {
         .checkpoint(["task", "done", "t"])
         .success()
         .stdout_has("Done: task")
-        .stderr_has("warning: the change is kept, but saving on 'task-complete' failed");
+        .stderr_has("warning: the change is recorded, but saving on 'task-complete' failed");
     drop(held);
     assert_eq!(world.git_line(["rev-parse", "checkpoints/s"]), tip);
     assert_eq!(record(&world)["tasks"][0]["status"], "done");

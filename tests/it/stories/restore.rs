@@ -54,11 +54,14 @@ fn a_restore_is_shown_done_undone_and_redone() {
         (b"saved\n".to_vec(), b"hello\n".to_vec())
     );
     assert!(!world.path("more").exists());
-    world.checkpoint(["restore", "@"]).success().stdout_has("Nothing to do");
+    world
+        .checkpoint(["restore", "@"])
+        .success()
+        .stdout_has("Already up to date");
     world
         .checkpoint(["restore", "@", "--dry-run"])
         .success()
-        .stdout_has("Nothing to do")
+        .stdout_has("Already up to date")
         .stdout_lacks("Would restore")
         .stdout_lacks("--dry-run");
 
@@ -227,7 +230,7 @@ fn reasons_not_to_restore_are_listed_with_what_to_do() {
         .success();
     let refused = world.checkpoint(["restore", &on_main]).code(4).clone();
     refused
-        .stderr_has("does not come after")
+        .stderr_has("is not an ancestor of")
         .stderr_has("git checkpoint apply")
         .stderr_has("git checkpoint fork");
     refused.stderr_has("git switch -c");
@@ -289,7 +292,7 @@ fn deleting_most_files_needs_to_be_meant() {
     world
         .checkpoint(["restore", "@", "--overlay"])
         .success()
-        .stdout_has("Nothing to do");
+        .stdout_has("Already up to date");
     world.checkpoint(["restore", "@", "--force"]).success();
     assert!(!world.path("many").exists());
     world.checkpoint(["undo"]).success();
@@ -384,7 +387,7 @@ fn a_checkpoint_of_the_present_is_nothing_to_restore() {
     world
         .checkpoint(["restore", "@"])
         .success()
-        .stdout_has("Nothing to do")
+        .stdout_has("Already up to date")
         .stdout_lacks("the record");
     world.checkpoint(["status"]).success().stdout_has("everything is saved");
     // A record that has moved on is not taken back unasked, and it is said how it would be.
@@ -486,14 +489,14 @@ fn the_record_goes_back_with_its_session() {
     world.file("a", "1");
     let first = {
         let receipt = world
-            .checkpoint(["save", "-m", "one", "-n", "step one", "-d", "first", "--json"])
+            .checkpoint(["save", "-m", "one", "--next", "step one", "-d", "first", "--json"])
             .success()
             .stdout_json();
         receipt["id"].as_str().unwrap().to_owned()
     };
     world.file("a", "2");
     world
-        .checkpoint(["save", "-m", "two", "-n", "step two", "-d", "second"])
+        .checkpoint(["save", "-m", "two", "--next", "step two", "-d", "second"])
         .success();
     let pending = || {
         let receipt = world

@@ -776,7 +776,7 @@ fn a_file_is_kept_up_to_date() {
     world
         .checkpoint(["save", "-m", "fourth"])
         .success()
-        .stderr_has("must lead down")
+        .stderr_has("must be inside")
         .stderr_has("no such format");
     assert!(!world.root().join("out.md").exists());
 }

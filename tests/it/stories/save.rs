@@ -22,7 +22,7 @@ fn everything_given_is_in_the_record() {
         "did this",
         "-a",
         "and that",
-        "-n",
+        "--next",
         "next",
         "-d",
         "decided",
@@ -79,7 +79,7 @@ fn everything_given_is_in_the_record() {
         .stdout_has("summary\nfirst");
 
     world
-        .checkpoint(["save", "--session", "s", "-n", "other", "-a", "more"])
+        .checkpoint(["save", "--session", "s", "--next", "other", "-a", "more"])
         .success();
     let record = self::document(&world, "s")["record"].clone();
     assert_eq!(
@@ -245,7 +245,7 @@ fn a_small_checkpoint_is_small() {
     world.checkpoint(["start", "s"]).success();
     world.file("src/main.txt", "changed\n");
     let saved = world
-        .checkpoint(["save", "-m", "x", "-n", "y", "--json"])
+        .checkpoint(["save", "-m", "x", "--next", "y", "--json"])
         .success()
         .stdout_json();
     assert!(saved["new_bytes"].as_u64().unwrap() < 10 * 1024, "{saved}");

@@ -11,7 +11,15 @@ fn start_save_edit_commit_pause_resume_finish() {
         .stdout_has("auth, new");
     world.file("src/main.txt", "one\n2\nthree\n");
     world
-        .checkpoint(["save", "-m", "parser done", "-n", "make tests green", "-d", "keep v1"])
+        .checkpoint([
+            "save",
+            "-m",
+            "parser done",
+            "--next",
+            "make tests green",
+            "-d",
+            "keep v1",
+        ])
         .success();
     world.git(["commit", "-qam", "second"]).success();
     world.file("notes.txt", "untracked\n");

@@ -278,7 +278,7 @@ fn output_is_bounded_and_without_secrets() {
     world
         .checkpoint(["replay", "--run", "--from", "much"])
         .code(4)
-        .stderr_has("a secret was taken out");
+        .stderr_has("stored without a secret");
 }
 
 #[test]

@@ -201,6 +201,6 @@ fn what_the_named_agent_did_not_write_is_refused_with_the_line() {
     world
         .checkpoint(["message", "import", "t.jsonl", "--from", "codex"])
         .code(128)
-        .stderr_has("no message can be taken");
+        .stderr_has("no message was found");
     assert!(messages(&world).is_empty());
 }

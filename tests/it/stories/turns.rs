@@ -210,7 +210,7 @@ fn an_agent_goes_on_in_another_clone() {
         .success()
         .stdout()
         .to_owned();
-    assert!(again.contains("has the session already"), "{again}");
+    assert!(again.contains("already has the session"), "{again}");
     let exported = world.checkpoint(["export", "--format", "claude-code", session.trim()]);
     assert_eq!(exported.success().stdout(), text);
     // An earlier turn gives a copy under another id.

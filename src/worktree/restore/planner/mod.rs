@@ -14,7 +14,7 @@ use std::path::Path;
 use super::content::{Converter, TargetContent};
 use super::disk::{DirectoryObstacle, Disk, DiskEntry, split};
 use super::paths::FileSystem;
-use super::plan::RestorePlan;
+use super::plan::{RestorePlan, RestoreStep};
 use super::side::SideEntry;
 use super::walk::{PairWalk, PathPair, WalkDecision};
 use super::{Error, RestoreOptions, TEMPORARY};
@@ -155,13 +155,13 @@ impl Planner<'_, '_> {
             }
             (Some(SideEntry::Repository(_)), None) => {
                 if !self.options.overlay && self.is_selected(path) {
-                    self.plan.line(Act::Keep, path, PlanReason::Repository);
+                    self.leave_repository(path)?;
                 }
                 Ok(WalkDecision::Done)
             }
             (_, Some(SideEntry::Repository(_))) => {
                 if self.is_selected(path) {
-                    self.plan.line(Act::Skip, path, PlanReason::Submodule);
+                    self.make_room_for_repository(path, now.is_none())?;
                 }
                 Ok(WalkDecision::Done)
             }
@@ -241,6 +241,35 @@ impl Planner<'_, '_> {
             only.iter().any(inside)
         };
         self.is_selected(path) || matches!(node, Some(SideEntry::Directory(_))) && only.is_none_or(is_above)
+    }
+
+    /// The directory of a submodule that the target does not have: it goes away only where nothing is in it.
+    fn leave_repository(&mut self, path: &[u8]) -> Result<(), Error> {
+        let is_directory = matches!(
+            self.disk.at(path).map_err(self.io(path))?,
+            DiskEntry::Something(meta) if meta.kind == FileKind::Directory
+        );
+        if is_directory && !self.is_repository_there(path)? {
+            self.plan.line(Act::Delete, path, PlanReason::EmptyNotInCheckpoint);
+            let path = path.to_vec();
+            self.plan.steps.push(RestoreStep::RemoveDirectory { path });
+        } else {
+            self.plan.line(Act::Keep, path, PlanReason::Repository);
+        }
+        Ok(())
+    }
+
+    /// The directory of a submodule, which git takes for deleted where it is missing. What belongs into it is left to
+    /// `git submodule update`.
+    fn make_room_for_repository(&mut self, path: &[u8], is_absent: bool) -> Result<(), Error> {
+        if is_absent && matches!(self.disk.at(path).map_err(self.io(path))?, DiskEntry::Nothing) {
+            self.plan.line(Act::Write, path, PlanReason::EmptyDirectory);
+            let path = path.to_vec();
+            self.plan.steps.push(RestoreStep::MakeDirectory { path });
+        } else {
+            self.plan.line(Act::Skip, path, PlanReason::Submodule);
+        }
+        Ok(())
     }
 
     fn is_repository_there(&mut self, path: &[u8]) -> Result<bool, Error> {

@@ -182,7 +182,7 @@ fn b34_files_do_not_come_from_another_history() {
     let refused = world.checkpoint(["restore", "main"]);
     refused
         .code(4)
-        .stderr_has("does not come after")
+        .stderr_has("is not an ancestor of")
         .stderr_has("git checkpoint apply")
         .stderr_has("--worktree")
         .stderr_has("git switch -c");
@@ -281,9 +281,9 @@ fn b41_files_and_record_go_back_together_and_both_are_named() {
     let world = World::with_commit();
     world.checkpoint(["start", "auth"]).success();
     world.file("a", "1");
-    world.checkpoint(["save", "-m", "one", "-n", "first"]).success();
+    world.checkpoint(["save", "-m", "one", "--next", "first"]).success();
     world.file("a", "2");
-    world.checkpoint(["save", "-m", "two", "-n", "second"]).success();
+    world.checkpoint(["save", "-m", "two", "--next", "second"]).success();
     let receipt = world.checkpoint(["restore", "@~1", "--json"]).success().stdout_json();
     assert_eq!(
         (&receipt["files"]["written"], &receipt["record"]),

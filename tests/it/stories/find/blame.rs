@@ -313,7 +313,7 @@ fn turns_are_the_agents_and_what_is_between_them_the_persons() {
     world
         .checkpoint(["why", "src/main.txt:60"])
         .code(128)
-        .stderr_has("means no lines of the file, which has 6");
+        .stderr_has("selects no lines of the file, which has 6");
     world.checkpoint(["why", "src/main.txt"]).code(129);
     world.checkpoint(["blame", "nothing.txt"]).code(3);
     world
