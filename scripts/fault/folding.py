@@ -32,7 +32,10 @@ TRIALS = {
 
 SYSTEM = r'''
 import os, sys
-from fuse import FUSE, FuseOSError, Operations
+try:  # Debian's name for it
+    from fusepy import FUSE, FuseOSError, Operations
+except ImportError:
+    from fuse import FUSE, FuseOSError, Operations
 
 BACK = sys.argv[1]
 
@@ -168,7 +171,7 @@ def trial(root, program, saved, edited, options):
 def run(program, names):
     """Tries all of it, or those whose names are given."""
     python = os.environ.get("FUSE_PYTHON", sys.executable)
-    if subprocess.run([python, "-c", "import fuse"], capture_output=True).returncode != 0:
+    if subprocess.run([python, "-c", "import importlib.util as u; exit(not (u.find_spec('fusepy') or u.find_spec('fuse')))"], capture_output=True).returncode != 0:
         print("folding: skipped, the Python module fusepy or libfuse is not here (FUSE_PYTHON names another Python)")
         return True
     broken = 0
