@@ -249,22 +249,24 @@ fn files_of_lfs_go_first() {
     );
     world.file("image.bin", pointer);
     save(&world, "one");
-    world
-        .checkpoint(["push"])
+    let mut path = world.root().as_os_str().to_owned();
+    path.push(":");
+    path.push(&world.environment()[0].1);
+    let push = || {
+        world
+            .command(crate::support::PROGRAM, ["push"])
+            .env("PATH", &path)
+            .run()
+    };
+    // Also where the machine has git-lfs.
+    script(&world, "git-lfs", "exit 1");
+    push()
         .code(128)
         .stderr_has("1 file of git-lfs would be missing on remote 'origin'")
         .stderr_has("not installed");
     assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), "");
     script(&world, "git-lfs", "[ \"$1\" = version ] || echo \"$@\" >> ../lfs.log");
-    let mut path = world.root().as_os_str().to_owned();
-    path.push(":");
-    path.push(&world.environment()[0].1);
-    world
-        .command(crate::support::PROGRAM, ["push"])
-        .env("PATH", path)
-        .run()
-        .success()
-        .stdout_has("1 file of git-lfs sent first");
+    push().success().stdout_has("1 file of git-lfs sent first");
     let log = fs::read_to_string(world.root().join("lfs.log")).unwrap();
     assert_eq!(log, format!("push --object-id origin {}\n", "a1".repeat(32)));
 }
