@@ -145,7 +145,7 @@ fn everything_as_json_and_into_a_file() {
     world
         .checkpoint(["export", "--format", "handoff"])
         .success()
-        .stderr_has("1 change of the draft not in it")
+        .stderr_has("1 change not in it yet")
         .stdout_has("# Hand-off: move login \\| to tokens")
         .stdout_has("1. finish the lexer")
         .stdout_has("no staging (needs ops; see DLQ-3)")

@@ -75,7 +75,7 @@ fn a_fork_is_a_real_parent_edge_and_leaves_its_source_alone() {
     world
         .checkpoint(["fork", "@", "--name", "auth"])
         .code(128)
-        .stderr_has("exists already");
+        .stderr_has("already exists");
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn a_fork_that_has_no_place_leaves_nothing_behind() {
         .stderr_has("new' exists already");
     fork(&["--name", "try"])
         .code(128)
-        .stderr_has("session 'try' exists already");
+        .stderr_has("session 'try' already exists");
     assert_eq!(refs(), before);
     assert!(!world.path("../new").exists());
     world.checkpoint(["undo"]).code(1).stderr_has("nothing to undo");

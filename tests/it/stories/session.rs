@@ -250,7 +250,7 @@ fn switch_rename_and_the_session_before() {
     world
         .checkpoint(["rename", "uno", "two"])
         .code(128)
-        .stderr_has("exists already");
+        .stderr_has("already exists");
     // A ref renamed with git alone is still the current session.
     let tip = world.git_line(["rev-parse", "refs/checkpoints/uno"]);
     world.git(["update-ref", "refs/checkpoints/moved", &tip]).success();
@@ -282,7 +282,7 @@ fn start_refuses_a_name_that_is_taken_unless_told() {
     world
         .checkpoint(["start", "a"])
         .code(128)
-        .stderr_has("session 'a' exists already")
+        .stderr_has("session 'a' already exists")
         .stderr_has("resume a");
     let again = world
         .checkpoint(["start", "a", "--if-missing", "--json"])

@@ -227,7 +227,7 @@ fn an_agent_goes_on_in_another_clone() {
     world
         .checkpoint(["export", "--format", "codex", session.trim()])
         .code(3)
-        .stderr_has("keeps no session of Codex");
+        .stderr_has("has no session of Codex");
 }
 
 #[test]

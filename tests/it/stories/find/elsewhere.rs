@@ -77,7 +77,7 @@ fn repositories_that_are_gone_are_reported_and_forgotten() {
     let listed = world.checkpoint(["list", "--all-repos"]);
     listed
         .success()
-        .stderr_has("/repo is not a repository any more")
+        .stderr_has("/repo is no longer a repository")
         .stdout_lacks("first-session");
     world
         .checkpoint(["list", "--all-repos"])

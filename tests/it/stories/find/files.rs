@@ -168,7 +168,6 @@ fn patches_are_those_of_git() {
             "-r",
             "-p",
             "--binary",
-            "--full-index",
             "-M50%",
             &before,
             &format!("{new}^2"),
