@@ -21,6 +21,7 @@ impl From<store::Error> for CommandError {
             | store::Error::Object { .. }
             | store::Error::PackedRefs { .. }
             | store::Error::Vanished { .. } => FailureKind::Damaged,
+            store::Error::RecordLocked { .. } => FailureKind::Refused,
             store::Error::FormatVersion { .. } | store::Error::Extension { .. } => FailureKind::Newer,
             store::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
                 FailureKind::Denied
@@ -50,6 +51,10 @@ impl From<Error> for CommandError {
             Error::Selector(error) => error.into(),
             Error::PartiallyApplied { source, remedy } => Self::from(*source).hint(remedy),
             Error::Damaged { ref subject, ref fault } => {
+                if fault.is_encrypted() {
+                    return of(FailureKind::Refused)
+                        .hint("name the file of your private key: git config checkpoint.identity <file>");
+                }
                 if fault.is_newer() {
                     return of(FailureKind::Newer).hint("a newer git-checkpoint wrote it; update this one to read it");
                 }

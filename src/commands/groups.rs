@@ -167,7 +167,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Care",
         &[
-            "delete", "undelete", "pin", "unpin", "verify", "repair", "prune", "purge", "setup", "help",
+            "delete", "undelete", "pin", "unpin", "verify", "repair", "prune", "purge", "rekey", "setup", "help",
         ],
     ),
 ];

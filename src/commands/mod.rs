@@ -51,6 +51,7 @@ mod prune;
 mod purge;
 mod put_aside;
 mod record;
+mod rekey;
 mod rename;
 mod repair;
 mod replay;
@@ -231,6 +232,7 @@ commands! {
     "replay" Replay(replay::Args) => replay::run,
     "export" Export(export::Args) => export::run,
     "delete" Delete(delete::Args) => delete::run,
+    "rekey" Rekey(rekey::Args) => rekey::run,
     "undelete" Undelete(undelete::Args) => undelete::run,
     "pin" Pin(delete::PinArgs) => delete::pin,
     "unpin" Unpin(delete::UnpinArgs) => delete::unpin,

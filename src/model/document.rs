@@ -12,6 +12,7 @@ use serde_json::Value;
 pub use super::session::{ForkSource, Session, SessionStatus};
 use super::{
     agent_turn::AgentTurn,
+    encryption::EncryptionInfo,
     facts::GitFacts,
     id::{Digest, Oid},
     json,
@@ -72,6 +73,9 @@ pub struct Document {
     /// The id of every sibling of the document in the checkpoint's tree, except `pruned.jsonl`.
     #[serde(default)]
     pub trees: BTreeMap<String, Oid>,
+    /// Encryption of the members that are private, which are next to the document then; absent where nothing is encrypted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encrypted: Option<EncryptionInfo>,
     /// The chat, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<ChatInfo>,
@@ -387,6 +391,7 @@ pub(crate) mod tests {
             git: GitFacts::default(),
             snapshot: None,
             trees: BTreeMap::new(),
+            encrypted: None,
             chat: None,
             transcripts: Vec::new(),
             tokens: None,

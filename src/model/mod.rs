@@ -9,6 +9,7 @@ pub mod change;
 pub mod chat;
 pub mod comparison;
 pub mod document;
+pub mod encryption;
 pub mod excerpt;
 pub mod facts;
 pub mod hook;

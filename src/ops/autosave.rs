@@ -176,6 +176,7 @@ fn write(
 ) -> Result<(Document, checkpoint::WrittenCheckpoint), Error> {
     let tip = &chosen.tip;
     let people = compose::people(scene);
+    writer.protect(&tip.document.session.id)?;
     let mut subject = session_choice::carried(tip, &chosen.name);
     let draft = session_choice::with_draft(scene, tip, &mut subject)?;
     let mut document = compose::document(scene, subject.session, CheckpointKind::Autosave, present.facts.clone());
@@ -373,6 +374,7 @@ fn write_recovered(
         siblings.keep(&of_found, of_files);
     }
     if moved_on {
+        writer.protect(&tip.document.session.id)?;
         // Somebody saved from elsewhere meanwhile: their record goes on, with what the draft has, and the files are
         // those of the autosave.
         let mut subject = session_choice::carried(tip, &chosen.name);

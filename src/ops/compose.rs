@@ -201,6 +201,7 @@ pub(super) fn document(scene: &Scene<'_>, session: Session, kind: CheckpointKind
         git: facts,
         snapshot: None,
         trees: BTreeMap::new(),
+        encrypted: None,
         chat: None,
         transcripts: Vec::new(),
         tokens: None,

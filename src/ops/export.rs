@@ -9,7 +9,7 @@ use crate::{
     formats::Attachment,
     model::{self, document::Document, json, list::Lists, name::ShortName, selector::Selector, step::Step},
     store::{
-        Kind, ObjectId,
+        ObjectId,
         chat::SavedMessages,
         checkpoint::{self, Checkpoint, Fault, object_id},
         draft, session, steps,
@@ -144,7 +144,7 @@ fn attachments(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Attachm
         if let Some((_, _, id)) = files.iter().find(|(name, _, _)| *name == file) {
             out.push(Attachment {
                 name: named.name.clone(),
-                bytes: checkpoint::read(scene.repo, *id, Kind::Blob, "an attachment")?,
+                bytes: checkpoint::read_private(scene.repo, *id, "an attachment")?,
             });
         }
     }
@@ -192,7 +192,7 @@ fn lines(scene: &Scene<'_>, checkpoint: &Checkpoint, name: &str) -> Result<Vec<V
     let mut files = checkpoint::directory(scene.repo, directory, name)?;
     files.sort();
     for (file, _, id) in files.into_iter().filter(|(_, is_directory, _)| !is_directory) {
-        let bytes = checkpoint::read(scene.repo, id, Kind::Blob, name)?;
+        let bytes = checkpoint::read_private(scene.repo, id, name)?;
         for line in bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
             let value = json::parse(line, CHUNK).map_err(|error| Fault::Corrupt {
                 what: format!("'{name}/{file}'"),
@@ -221,6 +221,6 @@ fn text(scene: &Scene<'_>, checkpoint: &Checkpoint, name: &str) -> Result<Option
     let Some(id) = sibling(checkpoint, name) else {
         return Ok(None);
     };
-    let bytes = checkpoint::read(scene.repo, id, Kind::Blob, name)?;
+    let bytes = checkpoint::read_private(scene.repo, id, name)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }

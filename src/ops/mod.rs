@@ -59,6 +59,7 @@ mod record;
 pub mod redact;
 pub mod ref_transaction;
 pub mod refuse;
+pub mod rekey;
 pub mod repair;
 pub mod replay;
 pub mod repositories;

@@ -3,10 +3,7 @@
 use super::{Error, Scene, items, select};
 use crate::{
     model::{json, name::ShortName, operation::LogLine, selector::Selector},
-    store::{
-        Kind,
-        checkpoint::{self, Checkpoint},
-    },
+    store::checkpoint::{self, Checkpoint},
 };
 
 /// A session's log.
@@ -74,7 +71,7 @@ pub(super) fn saved(scene: &Scene<'_>, session: &ShortName, tip: &Checkpoint) ->
         return Ok((lines, 0));
     };
     for (_, _, id) in checkpoint::directory(scene.repo, directory, "the session log").map_err(damaged())? {
-        let bytes = checkpoint::read(scene.repo, id, Kind::Blob, "the session log").map_err(damaged())?;
+        let bytes = checkpoint::read_private(scene.repo, id, "the session log").map_err(damaged())?;
         for line in bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
             let value = json::parse(line, json::INPUT_LIMIT).ok();
             match value.and_then(|value| serde_json::from_value::<LogLine>(value).ok()) {

@@ -519,6 +519,7 @@ fn problem_of(fault: &Fault) -> &'static str {
         Fault::Document(_) => "document",
         Fault::List(_) => "list",
         Fault::Step { .. } => "step",
+        Fault::Encrypted { .. } => "encrypted",
     }
 }
 

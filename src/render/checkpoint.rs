@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{
     age::DateStyle,
+    count::CountedNoun,
     outline, receipt,
     receipt::SkippedPath,
     slot::Slot,
@@ -43,6 +44,8 @@ pub struct CheckpointView<'a> {
     /// Its signature in words.
     #[serde(skip)]
     pub signed: Option<String>,
+    /// Whether its record is encrypted and none of the keys here opens it.
+    pub locked: bool,
     /// Whether something that was to be captured was not.
     pub partial: bool,
     /// The paths that are not in it.
@@ -150,6 +153,12 @@ impl CheckpointView<'_> {
         header("Author", TextLine::new().with(Slot::Person, author));
         if let (Some(view), Some(words)) = (&self.signature, &self.signed) {
             header("Signed", TextLine::new().with(view.slot(), words));
+        }
+        if let Some(info) = &document.encrypted {
+            let count = CountedNoun::new(info.recipients.len(), "recipient");
+            let line = TextLine::plain(format!("to {count}"));
+            let locked = TextLine::new().with(Slot::Caution, format!("to {count}, and none of your keys opens it"));
+            header("Encrypted", if self.locked { locked } else { line });
         }
         if let Some(remote) = self.fetched_from {
             header(

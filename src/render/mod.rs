@@ -42,6 +42,7 @@ pub mod purge;
 pub mod push_queue;
 pub mod receipt;
 pub mod record;
+pub mod rekey;
 pub mod report;
 pub mod restore;
 pub mod resume;

@@ -8,7 +8,10 @@ use std::{fs, io, path::PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{Error, Repository, current::SessionRef, lock, private_dir, private_path, sharing};
+use super::{
+    Error, Repository, checkpoint, current::SessionRef, encryption, identity, lock, private_dir, private_path, session,
+    sharing,
+};
 use crate::{
     model::{chat::hex, json, time::Timestamp},
     os,
@@ -125,7 +128,7 @@ pub fn lock(
 /// The binding of an agent's session; a new one where there is none, or where the file is damaged.
 pub fn read(repo: &Repository, agent: &str, agent_session: &str) -> Binding {
     let read = os::read_regular(&path(repo, agent, agent_session)).ok();
-    let read = read.and_then(|bytes| serde_json::from_slice::<Binding>(&bytes).ok());
+    let read = read.and_then(|bytes| parsed(repo, bytes));
     read.filter(|binding| binding.agent == agent && binding.agent_session == agent_session)
         .unwrap_or_else(|| Binding {
             agent: agent.to_owned(),
@@ -134,13 +137,39 @@ pub fn read(repo: &Repository, agent: &str, agent_session: &str) -> Binding {
         })
 }
 
+/// A binding, decrypted where it is encrypted.
+fn parsed(repo: &Repository, bytes: Vec<u8>) -> Option<Binding> {
+    let bytes = encryption::decrypted(repo, bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// The bytes that are written: a binding has the subject of a prompt.
+fn stored(repo: &Repository, binding: &Binding) -> Result<Vec<u8>, Error> {
+    let plain = json::to_bytes(binding);
+    let Some(session) = &binding.session else {
+        let encryptor = encryption::Encryptor::configured(repo)?;
+        return encryptor.map_or(Ok(plain.clone()), |encryptor| encryptor.encrypt(&plain));
+    };
+    // Of an encrypted session nothing is noted, so that its latest checkpoint is read, which says to whom.
+    if identity::noted(repo, &session.name).is_none()
+        && let Ok(Some(tip)) = session::tip(repo, &session.name)
+    {
+        // One that cannot be read is reported by whoever needs it.
+        let _ = checkpoint::load(repo, tip);
+    }
+    match encryption::of_session(repo, &session.id)? {
+        Some(encryptor) => encryptor.encrypt(&plain),
+        None => Ok(plain),
+    }
+}
+
 /// Writes a binding. Not synced: see the module.
 pub fn write(repo: &Repository, binding: &Binding) -> Result<(), Error> {
     let directory = private_dir(repo)?.join(DIRECTORY);
     let failed = Error::io("create", &directory);
     os::private_dir(&directory, sharing(repo)).map_err(failed)?;
     let path = directory.join(file_name(&binding.agent, &binding.agent_session));
-    os::replace(&path, &json::to_bytes(binding), sharing(repo), false).map_err(Error::io("write", path))
+    os::replace(&path, &stored(repo, binding)?, sharing(repo), false).map_err(Error::io("write", path))
 }
 
 /// Forgets that an event failed, once it was said.
@@ -182,7 +211,7 @@ pub fn all(repo: &Repository) -> Result<Vec<Binding>, Error> {
         .flatten()
         .filter(|entry| entry.path().extension().is_some_and(|end| end == "json"))
         .filter_map(|entry| os::read_regular(&entry.path()).ok())
-        .filter_map(|bytes| serde_json::from_slice(&bytes).ok())
+        .filter_map(|bytes| parsed(repo, bytes))
         .collect();
     all.sort_by(|one, other| {
         let at = |binding: &Binding| binding.last.as_ref().map(|last| last.at);

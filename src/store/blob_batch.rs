@@ -1,6 +1,6 @@
-//! Blobs that are stored together: compression takes most of the time, and two threads share it.
+//! Blobs of a chat that are stored together: compression takes most of the time, and two threads share it.
 
-use super::{Error, Kind, ObjectId, objects::Writer};
+use super::{Error, ObjectId, objects::Writer};
 use crate::os::parallel_runs;
 
 /// The bytes from which on waiting blobs are stored, so that memory stays bounded.
@@ -35,7 +35,7 @@ impl BlobBatch {
     fn store(&mut self, writer: &Writer) -> Result<(), Error> {
         let blobs = std::mem::take(&mut self.waiting);
         self.bytes = 0;
-        let store = |(): &mut (), run: &[Vec<u8>]| run.iter().map(|blob| writer.write(Kind::Blob, blob)).collect();
+        let store = |(): &mut (), run: &[Vec<u8>]| run.iter().map(|blob| writer.write_private(blob)).collect();
         for id in parallel_runs(&blobs, 1, || (), store) {
             self.stored.push(id?);
         }

@@ -4,30 +4,31 @@
 //! has two depths: an [`CheckpointCommit`] is what the commit object says (unverified, for lists), a [`Checkpoint`] has its document
 //! read and checked against the digest and its siblings. Damage is a [`Fault`], never an absence.
 
+mod anew;
 mod load;
 mod snapshot_commits;
+mod write;
 
 use std::collections::BTreeMap;
 
 use gix::{
     bstr::ByteSlice,
-    objs::{Commit, Tree, WriteTo, tree},
+    objs::{Tree, WriteTo, tree},
 };
 
-use super::{Error, Kind, ObjectId, Repository, Signature, Time, objects::Writer};
-use crate::{
-    model::{
-        document::{self, CheckpointKind, Document},
-        id::{Digest, Oid},
-        list::Lists,
-        message::{self, Trailers},
-        time::Timestamp,
-    },
-    os,
+use super::{Error, Kind, ObjectId, Repository, Signature, Time, encryption, objects::Writer};
+use crate::model::{
+    document::{self, CheckpointKind, Document},
+    id::{Digest, Oid},
+    list::Lists,
+    message::{self, Trailers},
+    time::Timestamp,
 };
 
 pub use load::{load, load_compared};
 pub use snapshot_commits::{write_snapshot, write_unborn};
+pub use write::{StoredDocument, WrittenCheckpoint, stored_form, write, write_stored};
+pub(super) use write::{write_commit, write_root};
 
 /// The document's name in a checkpoint's tree.
 pub const DOCUMENT: &str = "checkpoint.json";
@@ -78,6 +79,12 @@ pub enum Fault {
     /// The document cannot be read, or is of a newer format.
     #[error(transparent)]
     Document(#[from] document::Error),
+    /// It is encrypted, and no key that was found opens it.
+    #[error("{what} is encrypted, and none of your keys opens it")]
+    Encrypted {
+        /// Kind of the object, such as `a chunk of the chat`.
+        what: String,
+    },
     /// A list next to the document is malformed.
     #[error(transparent)]
     List(#[from] crate::model::list::InvalidLine),
@@ -99,6 +106,11 @@ impl Fault {
     /// Whether the format is newer than this program, which is no damage.
     pub fn is_newer(&self) -> bool {
         matches!(self, Self::Document(document::Error::Newer(_)))
+    }
+
+    /// Whether it is encrypted and cannot be read here, which is no damage.
+    pub fn is_encrypted(&self) -> bool {
+        matches!(self, Self::Encrypted { .. })
     }
 }
 
@@ -279,85 +291,6 @@ pub struct People {
     pub committer: Signature,
 }
 
-/// A checkpoint that was written; no ref points to it yet.
-#[derive(Clone, Debug)]
-pub struct WrittenCheckpoint {
-    /// The commit.
-    pub id: ObjectId,
-    /// The digest of its document.
-    pub digest: Digest,
-    /// All object ids the commit needs that were made for it, to be checked after the ref is in place.
-    pub needs: Vec<ObjectId>,
-}
-
-/// Writes the document, the checkpoint's tree and the commit. Sets `document.trees` from the siblings.
-pub fn write(
-    writer: &Writer,
-    document: &mut Document,
-    partial: bool,
-    siblings: &Siblings,
-    parents: Vec<ObjectId>,
-    people: &People,
-) -> Result<WrittenCheckpoint, Error> {
-    document.trees = siblings.named();
-    let bytes = document.to_bytes();
-    let digest = Digest::of(&bytes);
-    let blob = writer.write(Kind::Blob, &bytes)?;
-    let tree = write_root(writer, siblings, blob)?;
-    let message = message::encode(document, partial, &digest, writer.subject_template());
-    let commit = commit(tree, parents, people, &message);
-    let id = write_signed(writer, commit, people, document)?;
-    Ok(WrittenCheckpoint {
-        id,
-        digest,
-        needs: vec![blob, tree, id],
-    })
-}
-
-/// Writes the tree of a checkpoint: its document and what is next to it.
-pub(super) fn write_root(writer: &Writer, siblings: &Siblings, document: ObjectId) -> Result<ObjectId, Error> {
-    let entries = siblings.0.iter().map(|(name, (kind, id))| (*kind, name.clone(), *id));
-    let document = (tree::EntryKind::Blob, DOCUMENT.to_owned(), document);
-    write_tree(writer, entries.chain([document]))
-}
-
-fn write_commit(
-    writer: &Writer,
-    tree: ObjectId,
-    parents: Vec<ObjectId>,
-    people: &People,
-    message: &str,
-) -> Result<ObjectId, Error> {
-    writer.write(Kind::Commit, &encoded(&commit(tree, parents, people, message)))
-}
-
-/// Writes a commit with the signature that the settings ask for. What is made for a moment and never shared needs none,
-/// and nobody is asked for a passphrase because of something that happens automatically.
-fn write_signed(writer: &Writer, mut commit: Commit, people: &People, document: &Document) -> Result<ObjectId, Error> {
-    use CheckpointKind as Of;
-    let can_ask = match document.kind {
-        Of::Autosave | Of::Safety => return writer.write(Kind::Commit, &encoded(&commit)),
-        Of::Commit | Of::Event | Of::Turn | Of::Edit => false,
-        _ => os::can_ask_at_terminal(),
-    };
-    if let Some((header, signature)) = writer.sign(&encoded(&commit), &people.committer, can_ask) {
-        commit.extra_headers.push((header.into(), signature.into()));
-    }
-    writer.write(Kind::Commit, &encoded(&commit))
-}
-
-fn commit(tree: ObjectId, parents: Vec<ObjectId>, people: &People, message: &str) -> Commit {
-    Commit {
-        tree,
-        parents: parents.into(),
-        author: people.author.clone(),
-        committer: people.committer.clone(),
-        encoding: None,
-        message: message.into(),
-        extra_headers: Vec::new(),
-    }
-}
-
 pub(super) fn write_tree(
     writer: &Writer,
     entries: impl Iterator<Item = (tree::EntryKind, String, ObjectId)>,
@@ -420,6 +353,20 @@ pub fn read(repo: &Repository, id: ObjectId, kind: Kind, what: &str) -> Result<V
         return Err(corrupt(why));
     }
     Ok(object.detach().data)
+}
+
+/// Reads a blob of a checkpoint that is encrypted where the checkpoint is: a part of the chat, a step, the log, a text or an
+/// attachment.
+pub fn read_private(repo: &Repository, id: ObjectId, what: &str) -> Result<Vec<u8>, Fault> {
+    let bytes = read(repo, id, Kind::Blob, what)?;
+    encryption::decrypted(repo, bytes).map_err(|failure| match failure {
+        encryption::DecryptionFailure::NoKey => Fault::Encrypted { what: what.to_owned() },
+        encryption::DecryptionFailure::Damaged(why) => Fault::Corrupt {
+            what: what.to_owned(),
+            id,
+            why,
+        },
+    })
 }
 
 /// The commits whose id begins with these hexadecimal digits, at least four.

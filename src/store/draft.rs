@@ -14,7 +14,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Repository, lock, paths::own_directory, private_dir, private_path, sharing};
+use super::{Error, Repository, encryption, lock, paths::own_directory, private_dir, private_path, sharing};
 use crate::{
     model::{
         json,
@@ -101,6 +101,7 @@ pub fn append(
     fresh_id: impl FnOnce() -> String,
     wait: Duration,
 ) -> Result<DraftAppend, Error> {
+    let encryptor = encryption::of_session(repo, session_id)?;
     let lock = lock::draft(repo, session_id, wait)?;
     let path = path(repo, session_id)?;
     let mut file = os::private_file(&path, sharing(repo)).map_err(Error::io("open", &path))?;
@@ -123,10 +124,11 @@ pub fn append(
     }
     for operation in operations {
         last += 1;
-        bytes.extend(json::to_line(&DraftLine {
+        let line = DraftLine {
             n: last,
             operation: operation.clone(),
-        }));
+        };
+        bytes.extend(encryption::encrypted_line(encryptor.as_deref(), &line, last)?);
     }
     // A last line without its end was never acknowledged.
     if file.metadata().map_err(io("read"))?.len() != keep {
@@ -219,7 +221,7 @@ pub fn read(repo: &Repository, session_id: &str) -> Result<Draft, Error> {
         return Ok(Draft::default());
     };
     let lines = read_lines(&mut file).map_err(Error::io("read", &path))?;
-    let (header, found) = parsed(&lines);
+    let (header, found) = parsed(repo, &lines);
     let mut draft = Draft::default();
     let base = header.as_ref().map_or(0, |header| header.base);
     let first = usize::from(header.is_some());
@@ -236,11 +238,14 @@ pub fn read(repo: &Repository, session_id: &str) -> Result<Draft, Error> {
 
 /// The first line, if it is one of ours, and the lines after it, without those that cannot be read or that no session
 /// could take: somebody edited the file.
-fn parsed(lines: &[Vec<u8>]) -> (Option<DraftHeader>, Vec<Option<DraftLine>>) {
+fn parsed(repo: &Repository, lines: &[Vec<u8>]) -> (Option<DraftHeader>, Vec<Option<DraftLine>>) {
     let header = lines
         .first()
         .and_then(|line| serde_json::from_slice::<DraftHeader>(line).ok());
-    let read = |line: &Vec<u8>| serde_json::from_value::<DraftLine>(json::parse(line, json::INPUT_LIMIT).ok()?).ok();
+    let read = |line: &Vec<u8>| {
+        let line = encryption::decrypted_line(repo, line).ok()?;
+        serde_json::from_value::<DraftLine>(json::parse(&line, json::INPUT_LIMIT).ok()?).ok()
+    };
     let mut found: Vec<Option<DraftLine>> = lines[usize::from(header.is_some())..].iter().map(read).collect();
     let operations: Vec<&Operation> = found.iter().flatten().map(|line| &line.operation).collect();
     let mut fits = Vec::with_capacity(operations.len());
@@ -278,7 +283,7 @@ pub fn clear(repo: &Repository, session_id: &str, up_to: u64, wait: Duration) ->
     let lines = read_lines(&mut file).map_err(Error::io("read", &path))?;
     // Windows may not replace an open file.
     drop(file);
-    let (Some(header), found) = parsed(&lines) else {
+    let (Some(header), found) = parsed(repo, &lines) else {
         return Ok(());
     };
     let base = header.base;

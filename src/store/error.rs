@@ -82,6 +82,18 @@ pub enum Error {
         /// Reason, in words.
         why: String,
     },
+    /// Something is to be encrypted.
+    #[error("cannot encrypt: {why}")]
+    Encryption {
+        /// Why not.
+        why: String,
+    },
+    /// What goes on from a checkpoint whose record cannot be read would lose it.
+    #[error("the record of '{session}' is encrypted, and none of your keys opens it, so nothing can be added to it")]
+    RecordLocked {
+        /// The session.
+        session: String,
+    },
     /// A setting with a value that cannot be used.
     #[error("bad value '{value}' for '{key}' in {place}: {why}")]
     Setting {
@@ -246,6 +258,14 @@ fn aged(age: Option<Duration>) -> String {
 }
 
 impl Error {
+    /// The reason alone, of what could not be encrypted.
+    pub(super) fn why(&self) -> String {
+        match self {
+            Self::Encryption { why } => why.clone(),
+            other => other.to_string(),
+        }
+    }
+
     /// Hint for the user, if any; printed after `hint: `, line by line.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
@@ -261,6 +281,14 @@ impl Error {
                 "recreate it with the name of your branch: echo 'ref: refs/heads/main' >{}",
                 quoted(&path.join("HEAD"))
             ),
+            Self::Encryption { .. } => {
+                "see whom checkpoint.encryptTo names: git config --get-all checkpoint.encryptTo".to_owned()
+            }
+            Self::RecordLocked { .. } => {
+                "name the file of your private key: git config checkpoint.identity <file>\n\
+                 or start a session of your own: git checkpoint start"
+                    .to_owned()
+            }
             Self::Setting { .. } => "see the current settings: git checkpoint help settings".to_owned(),
             Self::Quarantine => "call it from the hook 'post-receive'; 'pre-receive' and 'update' are too early".to_owned(),
             Self::ImplicitBare { path } => format!("specify it: git --git-dir={} checkpoint ...", quoted(path)),

@@ -45,6 +45,10 @@ pub fn noted(repo: &Repository, session: &ShortName) -> Option<SessionRecord> {
 
 /// Notes what the document of the latest checkpoint says, where that is in a pack of this repository.
 pub fn note(repo: &Repository, session: &ShortName, tip: &Checkpoint) -> Result<(), Error> {
+    // Whoever adds to an encrypted session has to have read whom it is encrypted to.
+    if tip.document.encrypted.is_some() {
+        return Ok(());
+    }
     let said = &tip.document.session;
     let tip = tip.entry.id;
     let index = PackReader::new(repo).index_with(&tip);

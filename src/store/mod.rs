@@ -19,6 +19,7 @@ pub mod config;
 pub mod current;
 pub mod draft;
 mod elsewhere;
+pub mod encryption;
 mod env_config;
 mod error;
 pub mod facts;

@@ -167,7 +167,7 @@ fn siblings(
                 has_document = true;
                 BlobRole::Record
             }
-            b"context.md" | b"agent.md" => BlobRole::Record,
+            b"context.md" | b"agent.md" | b"record.age" => BlobRole::Record,
             b"chat" => BlobRole::Chat,
             b"steps" => BlobRole::Step,
             b"log" => BlobRole::Log,

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Error, Kind, ObjectId, Repository,
+    Error, ObjectId, Repository,
     checkpoint::{self, Checkpoint, Fault, Siblings, object_id},
     objects::Writer,
 };
@@ -93,7 +93,7 @@ pub fn fold(
         changed.insert(&change.id, step.patched(change)?);
     }
     for (id, step) in changed {
-        blobs.insert(id.to_owned(), writer.write(Kind::Blob, &step.to_bytes())?);
+        blobs.insert(id.to_owned(), writer.write_private(&step.to_bytes())?);
     }
     let files = blobs.into_iter().map(|(id, blob)| (format!("{id}{END}"), blob));
     Ok(siblings.files(writer, FOLDER, files.collect())?)
@@ -103,7 +103,7 @@ pub fn fold(
 pub fn write(writer: &Writer, steps: &[Step], siblings: &mut Siblings) -> Result<(), Error> {
     let mut files = Vec::with_capacity(steps.len());
     for step in steps {
-        let blob = writer.write(Kind::Blob, &step.to_bytes())?;
+        let blob = writer.write_private(&step.to_bytes())?;
         files.push((format!("{}{END}", step.id), blob));
     }
     siblings.files(writer, FOLDER, files)
@@ -136,7 +136,7 @@ fn entries(repo: &Repository, directory: Option<ObjectId>) -> Result<BTreeMap<St
 }
 
 fn read_one(repo: &Repository, id: &str, blob: ObjectId) -> Result<Step, Fault> {
-    let bytes = checkpoint::read(repo, blob, Kind::Blob, "step")?;
+    let bytes = checkpoint::read_private(repo, blob, "step")?;
     let malformed = |why: String| Fault::Step { id: id.to_owned(), why };
     let step = Step::from_bytes(&bytes).map_err(malformed)?;
     if step.id == id {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use gix::objs::tree::EntryKind;
 
 use super::{
-    Error, Kind, ObjectId, Repository,
+    Error, ObjectId, Repository,
     blob_batch::BlobBatch,
     checkpoint::{self, Fault, Siblings, object_id},
     objects::Writer,
@@ -102,7 +102,7 @@ fn opened(repo: &Repository, chunks: Chunks) -> Result<OpenFile, Fault> {
         ..OpenFile::default()
     };
     if let Some((_, last)) = file.chunks.last() {
-        let last = checkpoint::read(repo, *last, Kind::Blob, "a chunk of a transcript")?;
+        let last = checkpoint::read_private(repo, *last, "a chunk of a transcript")?;
         if last.len() < SMALL {
             file.open = last;
             file.chunks.pop();
@@ -163,7 +163,7 @@ pub fn read(repo: &Repository, document: &Document, n: usize) -> Result<Vec<u8>,
     let directory = document.trees.get(DIRECTORY).map(object_id);
     let mut out = Vec::new();
     for (_, id) in chunks(repo, directory)?.get(n).into_iter().flatten() {
-        out.extend(checkpoint::read(repo, *id, Kind::Blob, "a chunk of a transcript")?);
+        out.extend(checkpoint::read_private(repo, *id, "a chunk of a transcript")?);
     }
     Ok(out)
 }

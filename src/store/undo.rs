@@ -18,7 +18,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::current::CurrentPointer;
-use super::{Error, OwnFile, Repository, refs, sharing, worktree_id, worktree_private_dir, worktree_private_path};
+use super::{
+    Error, OwnFile, Repository, encryption, refs, sharing, worktree_id, worktree_private_dir, worktree_private_path,
+};
 use crate::model::facts::GitOperation;
 use crate::model::id::{Digest, Oid};
 use crate::model::json;
@@ -174,10 +176,59 @@ const LIST: &str = "undo.jsonl";
 /// Reads the list. What is not settled is judged by the refs; nothing is written.
 pub fn read(repo: &Repository) -> Result<UndoList, Error> {
     let mut list = written(repo)?;
+    for (entry, _) in &mut list.entries {
+        opened(repo, entry)?;
+    }
     for line in write_ahead::verdicts(repo, &list)? {
         list.add(line);
     }
     Ok(list)
+}
+
+/// The member of a record that is encrypted.
+const ENCRYPTED: &str = "encrypted";
+
+/// Encrypts the records of an entry, where the session's are.
+fn sealed(repo: &Repository, entry: &mut UndoEntry) -> Result<(), Error> {
+    for effect in &mut entry.effects {
+        let Effect::Record {
+            session, before, after, ..
+        } = effect
+        else {
+            continue;
+        };
+        let Some(encryptor) = encryption::of_session(repo, session)? else {
+            continue;
+        };
+        for value in [before, after] {
+            let line = encryption::encrypted_line(Some(&encryptor), &**value, 0)?;
+            **value = serde_json::from_slice(&line).expect("it was just made");
+        }
+    }
+    Ok(())
+}
+
+/// Decrypts the records of an entry.
+fn opened(repo: &Repository, entry: &mut UndoEntry) -> Result<(), Error> {
+    for effect in &mut entry.effects {
+        let Effect::Record {
+            session, before, after, ..
+        } = effect
+        else {
+            continue;
+        };
+        for value in [before, after] {
+            if !value.get(ENCRYPTED).is_some_and(Value::is_string) {
+                continue;
+            }
+            let locked = || Error::RecordLocked {
+                session: session.clone(),
+            };
+            let line = encryption::decrypted_line(repo, &json::to_line(&**value)).map_err(|_| locked())?;
+            **value = serde_json::from_slice(&line).map_err(|_| locked())?;
+        }
+    }
+    Ok(())
 }
 
 /// The list as it is written.
@@ -236,7 +287,7 @@ pub fn mean(
     standing: Option<Standing>,
 ) -> Result<u64, Error> {
     let n = next(repo)?;
-    let meant = UndoEntry {
+    let mut meant = UndoEntry {
         n,
         at,
         operation: operation.to_owned(),
@@ -245,6 +296,7 @@ pub fn mean(
         standing,
         files: None,
     };
+    sealed(repo, &mut meant)?;
     append(repo, &UndoLine::Meant { meant })?;
     Ok(n)
 }
@@ -263,7 +315,8 @@ pub fn settle(repo: &Repository, n: u64, happened: bool, last: Option<u64>) -> R
 }
 
 /// Notes something that was done. What was undone before it cannot be redone any more.
-pub fn note(repo: &Repository, entry: UndoEntry) -> Result<(), Error> {
+pub fn note(repo: &Repository, mut entry: UndoEntry) -> Result<(), Error> {
+    sealed(repo, &mut entry)?;
     append(repo, &UndoLine::Done(entry))
 }
 

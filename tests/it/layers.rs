@@ -71,6 +71,9 @@ const LAYERS: &[Layer] = &[
         name: "store",
         layers: &["model", "git", "os"],
         crates: &[
+            "age_format",
+            "age_core",
+            "base64",
             "gix",
             "serde",
             "serde_json",

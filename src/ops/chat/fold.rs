@@ -8,7 +8,6 @@ use super::{
 use crate::{
     model::{chat::Compaction, document::Document, id::Oid},
     store::{
-        Kind as ObjectKind,
         chat::{PendingMessage, SavedMessages},
         checkpoint::{Siblings, object_id},
         objects::Writer,
@@ -87,7 +86,7 @@ pub(in crate::ops) fn attach(
         if text.is_empty() {
             siblings.remove(name);
         } else {
-            siblings.blob(name, writer.write(ObjectKind::Blob, text.as_bytes())?);
+            siblings.blob(name, writer.write_private(text.as_bytes())?);
         }
     }
     let mut is_counted = false;

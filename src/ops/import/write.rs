@@ -27,7 +27,7 @@ use crate::{
     },
     os,
     store::{
-        Kind as ObjectKind, ObjectId,
+        ObjectId,
         checkpoint::{self, Siblings, oid},
         history,
         objects::Writer,
@@ -165,6 +165,7 @@ impl CheckpointDraft<'_> {
     ) -> Result<Result<(checkpoint::WrittenCheckpoint, String), String>, Error> {
         let (chat, redactor) = tools;
         let scene = &Scene { now: self.at, ..*scene };
+        writer.protect(&base.id)?;
         let mut record = Value::Object(foreign.record);
         complete(&mut record, self.at, self.system);
         redactor.json(&mut record, "record");
@@ -208,7 +209,7 @@ impl CheckpointDraft<'_> {
         for (text, file) in [(foreign.context, "context.md"), (foreign.agent, "agent.md")] {
             if let Some(mut text) = text {
                 redactor.text(&mut text, file);
-                siblings.blob(file, writer.write(ObjectKind::Blob, text.as_bytes())?);
+                siblings.blob(file, writer.write_private(text.as_bytes())?);
             }
         }
         attach(
@@ -278,7 +279,7 @@ fn attach(
         let mut name = attachment.name;
         redactor.text(&mut name, "attachment");
         let bytes = redactor.bytes(&attachment.bytes, &format!("files/{name}"));
-        blobs.push(writer.write(ObjectKind::Blob, &bytes)?);
+        blobs.push(writer.write_private(&bytes)?);
         document.record.attachments.push(Attachment {
             id: ids::item_id()?,
             at: document.created_at,
@@ -306,7 +307,7 @@ fn steps(writer: &Writer, steps: Vec<Value>, siblings: &mut Siblings, redactor: 
             command.altered |= altered;
         }
         if step::is_id(&step.id) {
-            let blob = writer.write(ObjectKind::Blob, &step.to_bytes())?;
+            let blob = writer.write_private(&step.to_bytes())?;
             files.insert(format!("{}.json", step.id), blob);
         }
     }
@@ -337,7 +338,7 @@ fn log(
             agent: line.agent.clone(),
         }));
     }
-    let blob = writer.write(ObjectKind::Blob, &bytes)?;
+    let blob = writer.write_private(&bytes)?;
     Ok(siblings.files(writer, "log", vec![("000000.jsonl".to_owned(), blob)])?)
 }
 

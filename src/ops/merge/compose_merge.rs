@@ -24,7 +24,7 @@ use crate::{
         record::{Record, RecordConflict},
     },
     store::{
-        Kind as ObjectKind, ObjectId,
+        ObjectId,
         ancestry::{self, MergeEdges},
         chat::{self as stored, ChatSides},
         checkpoint::{self, Checkpoint, Siblings, WrittenCheckpoint, object_id},
@@ -80,6 +80,9 @@ pub(super) fn compose_merge(
     conflicts.extend(merged.conflicts);
     let session = session(sides, base.as_ref(), &mut conflicts);
     let facts = present.map_or_else(|| ours.document.git.clone(), |present| present.facts.clone());
+    for side in [ours, theirs] {
+        writer.protect(&side.document.session.id)?;
+    }
     let mut document = compose::document(scene, session, CheckpointKind::Merge, facts);
     document.record = merged.record;
     document.record.error = None;
@@ -410,7 +413,7 @@ impl Parts<'_, '_> {
             let damaged = || Error::damaged("log");
             let mut lines = Vec::new();
             for (_, _, id) in checkpoint::directory(self.scene.repo, directory, "log").map_err(damaged())? {
-                let bytes = checkpoint::read(self.scene.repo, id, ObjectKind::Blob, "log").map_err(damaged())?;
+                let bytes = checkpoint::read_private(self.scene.repo, id, "log").map_err(damaged())?;
                 let found = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
                 lines.extend(found.filter_map(|line| serde_json::from_slice(line).ok()));
             }

@@ -40,7 +40,7 @@ pub(super) fn find(
         if alike.is_empty() {
             continue;
         }
-        let bytes = checkpoint::read(scene.repo, *id, Kind::Blob, "attachment").map_err(Error::damaged(alike[0]))?;
+        let bytes = checkpoint::read_private(scene.repo, *id, "attachment").map_err(Error::damaged(alike[0]))?;
         let stored = memory.write(Kind::Blob, &without_returns(&bytes))?;
         if contents.contains(&stored) {
             found.same.insert(*id);

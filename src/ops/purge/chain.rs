@@ -184,14 +184,14 @@ impl<'a> Rewriter<'a> {
         if let Some(attachments) = attachments {
             document.record.attachments = attachments;
         }
-        self.write(checkpoint, document, siblings, &files, parent)
+        self.write(checkpoint, document, &siblings, &files, parent)
     }
 
     fn write(
         &mut self,
         checkpoint: &Checkpoint,
         mut document: Document,
-        mut siblings: Siblings,
+        siblings: &Siblings,
         files: &CheckpointFiles,
         parent: Option<PurgeResult>,
     ) -> Result<PurgeResult, Fault> {
@@ -205,8 +205,10 @@ impl<'a> Rewriter<'a> {
             _ => document.snapshot = None,
         }
         // The digest does not cover what says what it was.
-        document.trees = siblings.named();
-        let digest = Digest::of(&document.to_bytes());
+        let stored = checkpoint::stored_form(self.writer, &mut document, siblings)
+            .map_err(|error| failed(entry.id, error.into()))?;
+        let mut siblings = stored.siblings.clone();
+        let digest = stored.digest.clone();
         let mut lines = parent.as_ref().map(|now| now.dropped.clone()).unwrap_or_default();
         lines.push(RewriteLine::of(entry, checkpoint.digest.clone(), Some(digest.clone())));
         rewrite::note(self.repo, self.writer, &mut siblings, &lines).map_err(|error| failed(entry.id, error))?;
@@ -217,9 +219,8 @@ impl<'a> Rewriter<'a> {
         let previous = parent.map(|now| now.id);
         let parents = previous.into_iter().chain(files.snapshot).chain(merged).collect();
         let partial = entry.trailers.partial;
-        let written = checkpoint::write(self.writer, &mut document, partial, &siblings, parents, &people)
+        let written = checkpoint::write_stored(self.writer, &stored, partial, &siblings, parents, &people)
             .map_err(|error| failed(entry.id, error.into()))?;
-        debug_assert_eq!(written.digest, digest, "the trees are named already");
         self.rewritten += 1;
         Ok(PurgeResult {
             id: written.id,

@@ -130,6 +130,7 @@ impl SaveAttempt<'_> {
         chosen: &SessionChoice,
     ) -> Result<Result<ComposedCheckpoint, CheckpointReceipt>, Error> {
         let (scene, tip) = (self.scene, &chosen.tip);
+        writer.protect(&tip.document.session.id)?;
         let mut subject = session_choice::carried(tip, &chosen.name);
         let draft = session_choice::with_draft(scene, tip, &mut subject)?;
         let stood = subject.session.status;

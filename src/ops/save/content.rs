@@ -19,7 +19,7 @@ use crate::{
         record::Attachment,
     },
     store::{
-        Kind as ObjectKind, ObjectId,
+        ObjectId,
         checkpoint::{self, Siblings},
         objects::Writer,
         restored, steps,
@@ -177,7 +177,7 @@ impl SaveAttempt<'_> {
         let by = compose::by(self.scene, self.people);
         let mut blobs = Vec::new();
         for ((name, bytes), n) in self.request.attachments.iter().zip(0_u32..) {
-            blobs.push(writer.write(ObjectKind::Blob, bytes)?);
+            blobs.push(writer.write_private(bytes)?);
             document.record.attachments.push(Attachment {
                 id: ids::item_id()?,
                 at: self.scene.now,
@@ -277,7 +277,7 @@ pub(in crate::ops) fn attach_log(
     }
     let mut chunk = Vec::new();
     if let Some((_, last)) = entries.last() {
-        let last = checkpoint::read(scene.repo, *last, ObjectKind::Blob, "log").map_err(damaged())?;
+        let last = checkpoint::read_private(scene.repo, *last, "log").map_err(damaged())?;
         if last.len() < LOG_CHUNK {
             chunk = last;
             entries.pop();
@@ -288,7 +288,7 @@ pub(in crate::ops) fn attach_log(
         if chunk.len() >= LOG_CHUNK || n + 1 == lines.len() {
             let bytes = std::mem::take(&mut chunk);
             let name = format!("{:06}.jsonl", entries.len());
-            entries.push((name, writer.write(ObjectKind::Blob, &bytes)?));
+            entries.push((name, writer.write_private(&bytes)?));
         }
     }
     Ok(siblings.files(writer, "log", entries)?)

@@ -8,6 +8,7 @@ mod lines;
 mod pattern;
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::atomic::{AtomicUsize, Ordering},
@@ -23,6 +24,7 @@ use crate::{
     store::{
         self, ObjectId, autosave,
         checkpoint::CheckpointCommit,
+        encryption::{self, KeyFiles},
         lines::is_binary,
         refs,
         scan::{self, BlobRole, BlobScan, ChainPart, NamedBlob, ObjectReader, WalkStep},
@@ -328,8 +330,13 @@ impl SearchRun<'_> {
         let ids: Vec<ObjectId> = contents.iter().map(|at| targets[*at].blob.id).collect();
         let kept = AtomicUsize::new(0);
         let pattern = &self.request.pattern;
+        let keys = KeyFiles::of(self.scene.repo);
         let found = scan::blobs(self.scene.repo, &ids, |at, data| {
-            matches(pattern, &targets[contents[at]].blob, data, &kept)
+            let blob = &targets[contents[at]].blob;
+            match plain(&keys, blob, data) {
+                Some(data) => matches(pattern, blob, &data, &kept),
+                None => ObjectMatches::None,
+            }
         });
         self.outcome.objects += ids.len() as u64;
         let mut found: HashMap<usize, BlobScan<ObjectMatches>> = contents
@@ -476,9 +483,9 @@ impl SearchRun<'_> {
         };
         // What is not large is at hand without a child process.
         let is_all = if let Some(data) = reader.blob(blob.id) {
-            take(self, &data)
+            plain(&KeyFiles::of(repo), blob, &data).is_none_or(|data| take(self, &data))
         } else if let BlobScan::Read(data) = scan::whole(repo, blob.id, <[u8]>::to_vec) {
-            take(self, &data)
+            plain(&KeyFiles::of(repo), blob, &data).is_none_or(|data| take(self, &data))
         } else {
             let mut is_all = true;
             scan::stream(repo, blob.id, |piece| {
@@ -545,6 +552,14 @@ impl SearchRun<'_> {
 }
 
 /// The matcher for the content of an object.
+/// The text of a blob, decrypted where a checkpoint has it encrypted; `None` where no key opens it.
+fn plain<'d>(keys: &KeyFiles, blob: &NamedBlob, data: &'d [u8]) -> Option<Cow<'d, [u8]>> {
+    if blob.role == BlobRole::File || !encryption::is_encrypted(data) {
+        return Some(data.into());
+    }
+    keys.decrypted(data.to_vec()).ok().map(Cow::Owned)
+}
+
 fn matcher<'p>(pattern: &'p Pattern, blob: &NamedBlob) -> &'p regex::bytes::Regex {
     pattern.matcher(blob.role != BlobRole::File && !blob.name.ends_with(b".md"))
 }

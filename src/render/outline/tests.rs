@@ -212,6 +212,7 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
         },
         signature: None,
         signed: None,
+        locked: false,
         partial: false,
         skipped: Vec::new(),
         changes: &[],

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{
-    Error, Kind, ObjectId, Repository,
+    Error, ObjectId, Repository,
     blob_batch::BlobBatch,
     checkpoint::{self, Fault, Siblings},
     objects::Writer,
@@ -82,7 +82,7 @@ impl<'r> SavedMessages<'r> {
     }
 
     fn chunk(&self, at: usize) -> Result<Vec<u8>, Fault> {
-        checkpoint::read(self.repo, self.chunks[at].1, Kind::Blob, "a chunk of the chat")
+        checkpoint::read_private(self.repo, self.chunks[at].1, "a chunk of the chat")
     }
 
     /// Calls `each` with every message from a position on, counted from 0, until it gives an error. Chunks before it
@@ -131,7 +131,7 @@ impl<'r> SavedMessages<'r> {
     pub fn attach(&self, message: &mut Message) {
         message.attach(|digest| {
             let id = self.files.get(digest)?;
-            checkpoint::read(self.repo, *id, Kind::Blob, "a picture of the chat").ok()
+            checkpoint::read_private(self.repo, *id, "a picture of the chat").ok()
         });
     }
 }
@@ -233,7 +233,7 @@ fn rewrite(
             };
             let mut later = message.superseded_by(later.clone());
             for (digest, bytes) in later.detach() {
-                chunks.files.insert((digest, writer.write(Kind::Blob, &bytes)?));
+                chunks.files.insert((digest, writer.write_private(&bytes)?));
             }
             let written = json::to_line(&later);
             out.bytes += written.len() as u64;
@@ -243,7 +243,7 @@ fn rewrite(
             changed = true;
         }
         if changed {
-            chunks.full[at].1 = writer.write(Kind::Blob, &after)?;
+            chunks.full[at].1 = writer.write_private(&after)?;
             rewritten.insert(at, after);
         }
     }
@@ -291,7 +291,7 @@ impl Chunks {
     /// Takes a message; gives the bytes of its line.
     pub fn push(&mut self, writer: &Writer, mut message: Message) -> Result<u64, Error> {
         for (digest, bytes) in message.detach() {
-            self.files.insert((digest, writer.write(Kind::Blob, &bytes)?));
+            self.files.insert((digest, writer.write_private(&bytes)?));
         }
         let line = json::to_line(&message);
         if self.lines > 0 && (self.lines >= MESSAGES || self.open.len() + line.len() > BYTES) {
@@ -313,7 +313,7 @@ impl Chunks {
             self.full.push((name(self.full.len()), id));
         }
         let mut entries = self.full.clone();
-        entries.push((name(entries.len()), writer.write(Kind::Blob, &self.open)?));
+        entries.push((name(entries.len()), writer.write_private(&self.open)?));
         document.chat = Some(document::ChatInfo {
             messages: self.messages,
             tokens: None,
@@ -333,6 +333,6 @@ pub fn read_text(repo: &Repository, document: &Document, name: &str) -> Result<O
     let Some(id) = document.trees.get(name) else {
         return Ok(None);
     };
-    let bytes = checkpoint::read(repo, checkpoint::object_id(id), Kind::Blob, name)?;
+    let bytes = checkpoint::read_private(repo, checkpoint::object_id(id), name)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }

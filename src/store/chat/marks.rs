@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::super::{Error, Repository, lock, paths::own_directory, private_dir, sharing};
+use super::super::{Error, Repository, encryption, lock, paths::own_directory, private_dir, sharing};
 use crate::os;
 
 /// The lock that spans looking for known messages to adding new ones.
@@ -22,11 +22,11 @@ fn path(repo: &Repository, session: &str) -> Result<PathBuf, Error> {
     Ok(own_directory(repo, private_dir(repo)?.join("transcripts"))?.join(name))
 }
 
-/// The content of a session's file of places; empty when there is none.
+/// The content of a session's file of places; empty when there is none, or none that can be read here.
 pub fn read_marks(repo: &Repository, session: &str) -> Result<Vec<u8>, Error> {
     let path = path(repo, session)?;
     match os::read_regular(&path) {
-        Ok(bytes) => Ok(bytes),
+        Ok(bytes) => Ok(encryption::decrypted(repo, bytes).unwrap_or_default()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(Error::io("read", path)(error)),
     }
@@ -35,6 +35,9 @@ pub fn read_marks(repo: &Repository, session: &str) -> Result<Vec<u8>, Error> {
 /// Replaces it. Not synced: what is lost is read again.
 pub fn write_marks(repo: &Repository, session: &str, bytes: &[u8]) -> Result<(), Error> {
     let path = path(repo, session)?;
+    let sealed = encryption::of_session(repo, session)?.map(|encryptor| encryptor.encrypt(bytes));
+    let sealed = sealed.transpose()?;
+    let bytes = sealed.as_deref().unwrap_or(bytes);
     os::replace(&path, bytes, sharing(repo), false).map_err(Error::io("write", &path))
 }
 

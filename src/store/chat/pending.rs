@@ -13,7 +13,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{Error, Repository, lock, paths::own_directory, private_dir, private_path, sharing};
+use super::super::{Error, Repository, encryption, lock, paths::own_directory, private_dir, private_path, sharing};
 use crate::{
     model::{chat::Message, json, transcript::TranscriptPart},
     os,
@@ -113,6 +113,7 @@ pub fn add(
     fresh_id: impl FnOnce() -> String,
     wait: Duration,
 ) -> Result<u64, Error> {
+    let encryptor = encryption::of_session(repo, session)?;
     let _lock = locked(repo, session, wait)?;
     let path = path(repo, session)?;
     let io = |action| Error::io(action, &path);
@@ -126,10 +127,11 @@ pub fn add(
     }
     for entry in entries {
         n += 1;
-        bytes.extend(json::to_line(&ChatLine {
+        let line = ChatLine {
             entry: entry.clone(),
             n,
-        }));
+        };
+        bytes.extend(encryption::encrypted_line(encryptor.as_deref(), &line, n)?);
     }
     file.set_len(keep).map_err(io("write"))?;
     file.seek(SeekFrom::Start(keep)).map_err(io("write"))?;
@@ -178,6 +180,12 @@ fn number(line: &[u8]) -> Option<u64> {
         .flatten()
 }
 
+/// A line, decrypted where it is encrypted; `None` where it cannot be read.
+fn parsed(repo: &Repository, line: &[u8]) -> Option<ChatLine> {
+    let line = encryption::decrypted_line(repo, line).ok()?;
+    serde_json::from_slice(&line).ok()
+}
+
 fn bytes(repo: &Repository, session: &str) -> Result<Option<Vec<u8>>, Error> {
     let path = private_path(repo).join("drafts").join(name(session));
     let bytes = os::notices::if_readable(os::read_regular(&path), &path).map_err(Error::io("read", path))?;
@@ -199,7 +207,7 @@ pub fn read(repo: &Repository, session: &str) -> Result<PendingChat, Error> {
             && let Ok(header) = serde_json::from_slice::<ChatHeader>(line)
         {
             waiting.id = Some(header.chat);
-        } else if let Ok(line) = serde_json::from_slice::<ChatLine>(line) {
+        } else if let Some(line) = parsed(repo, line) {
             waiting.entries.push((line.n, line.entry));
         } else {
             waiting.unreadable.push(at + 1);
@@ -286,7 +294,7 @@ pub fn take_out(repo: &Repository, session: &str, entries: &[PendingMessage], wa
     };
     let kept: Vec<&[u8]> = bytes
         .split_inclusive(|byte| *byte == b'\n')
-        .filter(|line| serde_json::from_slice::<ChatLine>(line).map_or(true, |line| !entries.contains(&line.entry)))
+        .filter(|line| parsed(repo, line).is_none_or(|line| !entries.contains(&line.entry)))
         .collect();
     let path = path(repo, session)?;
     os::replace(&path, &kept.concat(), sharing(repo), true).map_err(Error::io("write", &path))

@@ -1,8 +1,11 @@
 //! Reading a whole checkpoint. Where another tool rewrote its commits, what the document names is found through the parents.
 
-use super::{Checkpoint, Fault, commit_parts, entry, object_id, oid, read, siblings, tree_of};
+use super::{
+    Checkpoint, Fault, Siblings, commit_parts, encryption, entry, object_id, oid, read, read_private, siblings, tree_of,
+};
 use crate::model::{
     document::{self, Document},
+    encryption::joined,
     id::{Digest, Oid},
 };
 use crate::os;
@@ -58,12 +61,41 @@ fn load_as_stored(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> 
             .unwrap_or_default();
         return Err(Fault::Sibling { name });
     }
+    let document = if document.encrypted.is_some() {
+        opened(repo, document, &siblings)?
+    } else {
+        document
+    };
+    encryption::note(&document, digest.as_str());
     Ok(Checkpoint {
         entry,
         document,
         digest,
         is_rewritten: false,
     })
+}
+
+/// The whole document of an encrypted checkpoint; the public part, marked, where no key opens the rest.
+fn opened(repo: &Repository, mut public: Document, siblings: &Siblings) -> Result<Document, Fault> {
+    let Some(id) = siblings.get(encryption::RECORD) else {
+        let name = encryption::RECORD.to_owned();
+        return Err(Fault::Sibling { name });
+    };
+    match read_private(repo, id, "the encrypted record") {
+        Ok(private) => joined(&public, &private).map_err(|why| Fault::Corrupt {
+            what: "the encrypted record".to_owned(),
+            id,
+            why,
+        }),
+        Err(Fault::Encrypted { .. }) => {
+            encryption::say_locked(public.session.name.as_str());
+            if let Some(info) = &mut public.encrypted {
+                info.is_locked = true;
+            }
+            Ok(public)
+        }
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Takes the files and HEAD from the snapshot commit where it has others than the document names.

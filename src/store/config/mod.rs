@@ -172,6 +172,27 @@ pub fn signs(repo: &Repository) -> bool {
     repo.config_snapshot().boolean("checkpoint.sign") == Some(true)
 }
 
+/// Values of `checkpoint.encryptTo`. What they mean is looked at where something is encrypted.
+pub fn encrypt_to(repo: &Repository) -> Vec<String> {
+    values(repo, "encryptTo")
+}
+
+/// The files of `checkpoint.identity`.
+pub fn identities(repo: &Repository) -> Vec<std::path::PathBuf> {
+    let home = gix::path::env::home_dir();
+    let place = |text: String| match (text.strip_prefix("~/"), &home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => repo.workdir().unwrap_or_else(|| repo.git_dir()).join(text),
+    };
+    values(repo, "identity").into_iter().map(place).collect()
+}
+
+fn values(repo: &Repository, name: &str) -> Vec<String> {
+    let found = ConfigValues::of(repo).and_then(|found| found.list(name));
+    // One that is no text is reported by `Settings::read`, which every command does first.
+    found.unwrap_or_default()
+}
+
 /// The form of subjects that the program makes; `None` where they stay as they are. One that cannot be used is reported
 /// by [`Settings::read`], which every command does first.
 pub fn subject_template(repo: &Repository) -> Option<String> {

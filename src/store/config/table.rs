@@ -95,6 +95,12 @@ pub const SETTINGS: &[Setting] = &[
         doc: "time limit of checkpoint.compactCommand; nothing is compacted after it",
     },
     Setting {
+        name: "encryptTo",
+        kind: SettingKind::List,
+        default: "",
+        doc: "public keys of age or ssh, or files of them, that what you and agents write is encrypted to",
+    },
+    Setting {
         name: "exclude",
         kind: SettingKind::List,
         default: "",
@@ -123,6 +129,12 @@ pub const SETTINGS: &[Setting] = &[
         kind: SettingKind::Word(&["auto", "ascii", "unicode"]),
         default: "auto",
         doc: "characters for drawing graphs",
+    },
+    Setting {
+        name: "identity",
+        kind: SettingKind::List,
+        default: "",
+        doc: "files of private keys that open what is encrypted, instead of those in ~/.config/age and ~/.ssh",
     },
     Setting {
         name: "interruptedAfter",

@@ -24,13 +24,19 @@ mod strict;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flate2::{Compression, Crc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::{Error, Repository, Signature, config, paths, signature::Signer};
+use super::{
+    Error, Repository, Signature, config,
+    encryption::{self, Encryptor},
+    paths,
+    signature::Signer,
+};
+use crate::model::{document::Document, id::Digest};
 use crate::os::{self, CleanupFailure, Sharing, trace};
 use body::Body;
 pub use consolidate::{ConsolidationOutcome, consolidate};
@@ -57,6 +63,34 @@ pub struct Writer {
     kept: Mutex<ObjectCache>,
     subjects: Option<String>,
     signer: Option<Mutex<Result<Signer, String>>>,
+    encryption: Mutex<EncryptionState>,
+}
+
+/// Whether what is private is encrypted.
+enum EncryptionState {
+    /// The settings do not say so.
+    Off,
+    To(Arc<Encryptor>),
+    /// The settings ask for it, and it cannot be done.
+    Failed(Error),
+}
+
+impl EncryptionState {
+    fn of(repo: &Repository) -> Self {
+        match Encryptor::configured(repo) {
+            Ok(None) => Self::Off,
+            Ok(Some(encryptor)) => Self::To(Arc::new(encryptor)),
+            Err(error) => Self::Failed(error),
+        }
+    }
+
+    fn encryptor(&self) -> Result<Option<Arc<Encryptor>>, Error> {
+        match self {
+            Self::Off => Ok(None),
+            Self::To(encryptor) => Ok(Some(Arc::clone(encryptor))),
+            Self::Failed(error) => Err(Error::Encryption { why: error.why() }),
+        }
+    }
 }
 
 enum WriteTarget {
@@ -119,6 +153,7 @@ impl Writer {
             subjects: config::subject_template(repo),
             // Not everything that is written is signed, so it is no failure yet that this cannot be.
             signer: config::signs(repo).then(|| Mutex::new(Signer::of(repo))),
+            encryption: Mutex::new(EncryptionState::of(repo)),
         })
     }
 
@@ -133,6 +168,7 @@ impl Writer {
             kept: Mutex::default(),
             subjects: config::subject_template(repo),
             signer: None,
+            encryption: Mutex::new(EncryptionState::of(repo)),
         }
     }
 
@@ -157,6 +193,43 @@ impl Writer {
             *signer = Err(why);
         })
         .ok()
+    }
+
+    /// Lets what is written for a session be encrypted where its checkpoints were, also without a setting here.
+    pub fn protect(&self, session: &str) -> Result<(), Error> {
+        let mut state = lock(&self.encryption);
+        if matches!(*state, EncryptionState::Off)
+            && let Some(encryptor) = encryption::inherited(session)?
+        {
+            *state = EncryptionState::To(encryptor);
+        }
+        Ok(())
+    }
+
+    /// Who a document is encrypted to. One that goes on from an encrypted one is as well, so what is next to it must have
+    /// been, which [`protect`](Self::protect) sees to.
+    pub(super) fn encryptor_for(&self, document: &Document) -> Result<Option<Arc<Encryptor>>, Error> {
+        let encryptor = lock(&self.encryption).encryptor()?;
+        if encryptor.is_some() {
+            return Ok(encryptor);
+        }
+        let previous = document.previous.as_ref().map(Digest::as_str);
+        let before = [Some(document.session.id.as_str()), previous].into_iter().flatten();
+        for key in before {
+            if let Some(found) = encryption::inherited(key)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Stores a blob of what people and agents wrote, encrypted where that is asked for.
+    pub fn write_private(&self, bytes: &[u8]) -> Result<ObjectId, Error> {
+        let encryptor = lock(&self.encryption).encryptor()?;
+        match encryptor {
+            Some(encryptor) => self.write(Kind::Blob, &encryptor.encrypt(bytes)?),
+            None => self.write(Kind::Blob, bytes),
+        }
     }
 
     /// The form of subjects that the program makes, where one is set.

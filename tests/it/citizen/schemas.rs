@@ -320,6 +320,9 @@ search 'parser done' --all-repos
 stats
 stats --by day
 undelete gone --dry-run
+$ git config checkpoint.encryptTo age1sa358az867ef9a5mrr8lqhalg72ytekstp6kndnkwzuer0u7w3asgsrkf3
+rekey steps --dry-run
+$ git config --unset checkpoint.encryptTo
 undelete gone
 help
 help save

@@ -3,6 +3,8 @@
 mod automatic;
 mod divergence;
 mod dry_runs;
+#[cfg(feature = "encryption")]
+mod encrypted;
 mod handover;
 mod hostile;
 mod namespaces;

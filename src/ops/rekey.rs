@@ -1,0 +1,135 @@
+//! `rekey`: a checkpoint with everything that carries on, encrypted anew to the recipients that the settings name now.
+//!
+//! A change of the recipients counts for what is written from then on; chunks of the chat that are full stay as they are.
+//! After a rekey, a recipient who was added reads all of the latest checkpoint. Earlier checkpoints stay as they are, so
+//! that nothing that was shared is rewritten.
+
+use super::{
+    Error, Scene, chat, compose, placement,
+    session_choice::{self, SessionChoice},
+};
+use crate::{
+    model::{
+        document::{CheckpointKind, Document},
+        id::Digest,
+        name::ShortName,
+    },
+    store::{
+        self, ObjectId,
+        checkpoint::{self, Siblings},
+        encryption, lock,
+        objects::Writer,
+        refs, steps,
+    },
+};
+
+/// The occasion of the checkpoint.
+const TRIGGER: &str = "rekey";
+/// The most levels of directories next to a document.
+const DEPTH: usize = 2;
+
+/// A session that was encrypted anew.
+#[derive(Debug)]
+pub struct RekeyOutcome {
+    /// Its name.
+    pub session: ShortName,
+    /// The checkpoint; the latest one there was in a dry run.
+    pub id: ObjectId,
+    /// Its digest.
+    pub digest: Digest,
+    /// The public keys that open it.
+    pub recipients: Vec<String>,
+    /// Failures after the checkpoint was durable.
+    pub trouble: Vec<String>,
+}
+
+/// Encrypts the session that was named, or the current one, anew.
+pub fn rekey(scene: &Scene<'_>, session: Option<&ShortName>, dry_run: bool) -> Result<RekeyOutcome, Error> {
+    let scene = &Scene {
+        session: session.or(scene.session),
+        ..*scene
+    };
+    let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| session_choice::none_current(scene))?;
+    let id = chosen.tip.document.session.id.clone();
+    let Some(encryptor) = encryption::of_session(scene.repo, &id)? else {
+        let why = "checkpoint.encryptTo names nobody".to_owned();
+        return Err(store::Error::Encryption { why }.into());
+    };
+    let mut outcome = RekeyOutcome {
+        session: chosen.name.clone(),
+        id: chosen.tip.entry.id,
+        digest: chosen.tip.digest.clone(),
+        recipients: encryptor.names().to_vec(),
+        trouble: Vec::new(),
+    };
+    if dry_run {
+        return Ok(outcome);
+    }
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    refs::recover(scene.repo, scene.wait)?;
+    let _session = lock::session(scene.repo, &id, scene.wait)?;
+    // The tip is read again under the lock.
+    let Some(chosen) = session_choice::named(scene, &chosen.name)? else {
+        return Err(session_choice::none_current(scene));
+    };
+    let writer = Writer::durable(scene.repo)?;
+    let written = write(scene, &writer, &chosen)?;
+    outcome.id = written.id;
+    outcome.digest = written.digest.clone();
+    let sealed = writer.finish()?;
+    let before = Some(chosen.tip.entry.id);
+    let left = placement::tip(scene, &chosen.name, before, &written, sealed, CheckpointKind::Event)?;
+    outcome.trouble.extend(left.iter().map(ToString::to_string));
+    Ok(outcome)
+}
+
+fn write(scene: &Scene<'_>, writer: &Writer, chosen: &SessionChoice) -> Result<checkpoint::WrittenCheckpoint, Error> {
+    let tip = &chosen.tip;
+    writer.protect(&tip.document.session.id)?;
+    let now = compose::document(
+        scene,
+        tip.document.session.clone(),
+        CheckpointKind::Event,
+        tip.document.git.clone(),
+    );
+    let mut document = Document {
+        kind: now.kind,
+        created_at: now.created_at,
+        tool: now.tool,
+        host: now.host,
+        worktree: now.worktree,
+        previous: Some(tip.digest.clone()),
+        trigger: Some(TRIGGER.to_owned()),
+        subject: Some("encrypted anew".to_owned()),
+        name: None,
+        turn: None,
+        request: None,
+        merged: None,
+        included: None,
+        ..tip.document.clone()
+    };
+    document.session.name = chosen.name.clone();
+    document.record.attachments.clear();
+    document.record.error = None;
+    let damaged = || Error::damaged(chosen.name.as_str());
+    let (held, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(damaged())?;
+    let mut siblings = Siblings::default();
+    for name in chat::SIBLINGS.into_iter().chain([steps::FOLDER]) {
+        let anew = siblings.rewritten(scene.repo, &held, name, DEPTH, writer);
+        anew?.map_err(damaged())?;
+    }
+    for name in ["lists", "conflicts", "held", "operation"] {
+        siblings.keep(&held, name);
+    }
+    let lists = checkpoint::lists(scene.repo, tip).map_err(damaged())?;
+    let parents = [Some(tip.entry.id), tip.snapshot()].into_iter().flatten().collect();
+    let people = compose::people(scene);
+    Ok(checkpoint::write(
+        writer,
+        &mut document,
+        lists.is_partial(),
+        &siblings,
+        parents,
+        &people,
+    )?)
+}

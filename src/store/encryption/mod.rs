@@ -1,0 +1,99 @@
+//! Encryption of what is private, with age: encrypted before it is an object or a line of a draft, and decrypted when it
+//! is read.
+//!
+//! To whom is decided by `checkpoint.encryptTo`; without it, what was encrypted stays so: a session whose latest
+//! checkpoint was encrypted goes on with the same recipients. Nothing falls back to plain text: where encrypting is asked
+//! for and not possible, nothing is written.
+
+mod keys;
+mod lines;
+mod recipients;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Error, Repository};
+use crate::model::document::Document;
+
+pub use keys::{DecryptionFailure, KeyFiles};
+pub use lines::{decrypted_line, encrypted_line};
+pub use recipients::Encryptor;
+
+/// The beginning of everything that we encrypt: a stanza of our own, which age passes over, tells it from files of age
+/// that somebody attached.
+const BEGINNING: &[u8] = b"age-encryption.org/v1\n-> git-checkpoint ";
+/// The name of the private part of a document next to it.
+pub(super) const RECORD: &str = "record.age";
+
+/// Encryption of a session that was met in this process.
+#[derive(Clone, Debug)]
+struct KnownEncryption {
+    recipients: Vec<String>,
+    is_locked: bool,
+}
+
+/// Encrypted sessions and checkpoints that were read or written, by identity and by digest. What goes on from one of them
+/// is encrypted as well, and not written where its record could not be read.
+static KNOWN: Mutex<Option<HashMap<String, KnownEncryption>>> = Mutex::new(None);
+
+/// Notes an encrypted document with its digest.
+pub(super) fn note(document: &Document, digest: &str) {
+    let Some(info) = &document.encrypted else { return };
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    let entry = KnownEncryption {
+        recipients: info.recipients.clone(),
+        is_locked: info.is_locked,
+    };
+    known.insert(digest.to_owned(), entry.clone());
+    known.insert(document.session.id.clone(), entry);
+}
+
+fn known(key: &str) -> Option<KnownEncryption> {
+    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.as_ref()?.get(key).cloned()
+}
+
+/// Whether what goes on from this document goes on from one whose record could not be read.
+pub(super) fn goes_on_from_locked(document: &Document) -> bool {
+    let previous = document.previous.as_ref().map(crate::model::id::Digest::as_str);
+    let of_previous = previous.and_then(known).is_some_and(|known| known.is_locked);
+    of_previous || document.encrypted.as_ref().is_some_and(|info| info.is_locked)
+}
+
+/// Who what belongs to a session is encrypted to; `None` where it is not encrypted.
+pub fn of_session(repo: &Repository, session: &str) -> Result<Option<Arc<Encryptor>>, Error> {
+    if let Some(encryptor) = Encryptor::configured(repo)? {
+        return Ok(Some(Arc::new(encryptor)));
+    }
+    inherited(session)
+}
+
+/// Who a session or checkpoint that was met is encrypted to.
+pub(super) fn inherited(key: &str) -> Result<Option<Arc<Encryptor>>, Error> {
+    let known = known(key).map(|known| Encryptor::to(&known.recipients));
+    Ok(known.transpose()?.map(Arc::new))
+}
+
+/// Whether these are bytes that we encrypted.
+pub fn is_encrypted(bytes: &[u8]) -> bool {
+    bytes.starts_with(BEGINNING)
+}
+
+/// The bytes as they were before, where they were encrypted.
+pub fn decrypted(repo: &Repository, bytes: Vec<u8>) -> Result<Vec<u8>, DecryptionFailure> {
+    // The settings are read only where they are needed.
+    if is_encrypted(&bytes) {
+        KeyFiles::of(repo).decrypted(bytes)
+    } else {
+        Ok(bytes)
+    }
+}
+
+/// Says once that something is encrypted and cannot be read here.
+pub(super) fn say_locked(session: &str) {
+    crate::os::notices::say(&format!(
+        "the record of '{session}' is encrypted, and none of your keys opens it; keys are looked for in \
+         checkpoint.identity, ~/.ssh and ~/.config/age"
+    ));
+}
