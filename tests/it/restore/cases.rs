@@ -273,7 +273,7 @@ fn other_repositories_are_left_alone() {
 }
 
 #[test]
-fn submodules_are_told_and_not_written() {
+fn submodules_are_left_alone() {
     let world = World::with_commit();
     let library = world.root().join("library");
     world
@@ -296,10 +296,11 @@ fn submodules_are_told_and_not_written() {
         .success();
     let plan = planned(&world, &saved, exact()).unwrap();
     assert_eq!(shown(&plan.lines), ["skip lib (submodules are left alone)"]);
+    // As git does: a submodule without a directory gets an empty one, or it would be deleted for git.
     fs::remove_dir_all(world.path("lib")).unwrap();
     let (plan, _) = restore(&world, &saved);
-    assert_eq!(shown(&plan.lines), ["skip lib (submodules are left alone)"]);
-    assert!(!world.path("lib").exists());
+    assert_eq!(shown(&plan.lines), ["write lib (empty directory)"]);
+    assert!(fs::read_dir(world.path("lib")).unwrap().next().is_none());
 }
 
 #[test]
