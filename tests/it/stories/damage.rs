@@ -102,7 +102,7 @@ fn a_document_that_was_changed_is_found_by_its_digest() {
         .checkpoint(["resume", "bad"])
         .success()
         .stderr_has("is damaged")
-        .stderr_has("1 checkpoint passed over");
+        .stderr_has("1 checkpoint skipped");
     world
         .checkpoint(["list"])
         .success()

@@ -15,12 +15,12 @@ fn a_full_disk_is_told_and_saving_works_again_when_there_is_room() {
         mkdir ../small && mount -t tmpfs -o size=8m tmpfs ../small && cp -a . ../small/repo && cd ../small/repo || exit 99
         git checkpoint start s
         timeout 60 git-checkpoint watch --interval 1s 2>&1 & watcher=$!
-        trap 'kill -KILL $watcher 2>/dev/null' EXIT
+        trap 'kill -TERM $watcher 2>/dev/null' EXIT
         wait_for() { n=0; until git checkpoint status | grep -q "$1"; do n=$((n + 1)); [ $n -lt 100 ] || exit 98; sleep 0.2; done; }
         wait_for 'last autosave'
         echo two >README.md
         head -c 20000000 /dev/zero >../fill 2>/dev/null
-        wait_for 'fails since'
+        wait_for 'failing since'
         rm ../fill
         wait_for 'last autosave'
         kill -INT $watcher; wait $watcher; echo "ended with $?"

@@ -4,10 +4,11 @@ use crate::support::World;
 
 const GUIDE: &str = include_str!("../../../src/commands/guides/scripting.md");
 
-/// The code of the recipe in the line that begins with these words.
+/// The block after the line that begins with these words.
 fn recipe(head: &str) -> &'static str {
-    let line = GUIDE.lines().find(|line| line.starts_with(head)).expect("a recipe");
-    line.rsplit('`').nth(1).expect("its code")
+    let (_, rest) = GUIDE.split_once(head).expect("a recipe");
+    let block = rest.split_once("```text\n").expect("its block").1;
+    block.split_once("\n```").expect("its end").0
 }
 
 #[test]
@@ -15,7 +16,7 @@ fn the_prompt_of_the_guide_shows_the_session() {
     let world = World::with_commit();
     world.git(["switch", "-qc", "feature/login"]).success();
     let bash = |world: &World| {
-        let script = format!("{}; printf '%s' \"${{PS1@P}}\"", recipe("- bash, "));
+        let script = format!("{}\nprintf '%s' \"${{PS1@P}}\"", recipe("In `~/.bashrc`, for bash:"));
         world
             .command("bash", ["-c", &script])
             .run()
@@ -33,7 +34,7 @@ fn the_prompt_of_the_guide_shows_the_session() {
     world.checkpoint(["todo", "tell ops"]).success();
     assert!(bash(&world).contains("/repo feature-login*"), "{:?}", bash(&world));
     // The other shell, where it is installed.
-    let script = format!("{}; print -P \"$PROMPT\"", recipe("- zsh, "));
+    let script = format!("{}\nprint -P \"$PROMPT\"", recipe("In `~/.zshrc`, for zsh:"));
     let zsh = std::process::Command::new("zsh").arg("--version").output();
     if zsh.is_ok_and(|found| found.status.success()) {
         world

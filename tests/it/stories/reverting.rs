@@ -198,9 +198,16 @@ fn apply_compares_with_what_both_come_from() {
     world.checkpoint(["apply", "a"]).success();
     assert_eq!(world.read("app"), b"server\n2\n3\n4\nfive\n");
     world.checkpoint(["undo"]).success();
-    // Where the present was cleaned up, all of the fork's work is brought.
+    // A file that a person deleted is a change, as for git.
     std::fs::remove_file(world.path("app")).unwrap();
     std::fs::remove_file(world.path("same")).unwrap();
+    world.checkpoint(["apply", "a"]).code(1).stdout_has("conflict app");
+    assert!(!world.path("same").exists());
+    world.checkpoint(["apply", "--abort"]).success();
+    world.file("app", "one\n2\n3\n4\nfive\n");
+    world.file("same", "uncommitted\n");
+    // Where the files were put aside, all of the fork's work is brought.
+    world.checkpoint(["pause", "--clean"]).success();
     world.checkpoint(["apply", "a"]).success().stdout_lacks("conflict");
     assert_eq!(world.read("app"), b"server\n2\n3\n4\nfive\n");
     assert_eq!(world.read("same"), b"uncommitted\n");

@@ -98,7 +98,7 @@ fn repositories_that_are_gone_are_reported_and_forgotten() {
     world
         .checkpoint(["list", "--all-repos"])
         .success()
-        .stderr_has("other dir' is not a repository");
+        .stderr_has("other dir' is no longer a repository");
 }
 
 #[test]
