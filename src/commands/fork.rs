@@ -83,7 +83,7 @@ pub(super) struct Args {
     /// Create a working tree for it in this directory
     #[arg(long = "worktree", value_name = "PATH")]
     worktrees: Vec<PathBuf>,
-    /// The new branch in that working tree; 'checkpoint/<session>' by default
+    /// The new branch in that working tree; 'checkpoint/SESSION' by default
     #[arg(long = "branch", value_name = "BRANCH", requires = "worktrees")]
     branches: Vec<String>,
     /// Give each fork a copy, with a new id, of the session of the latest coding agent, or of this one
