@@ -7,17 +7,17 @@ use super::{
 };
 use crate::{model::name::ShortName, ops::rekey, render::rekey::RekeyView, store::checkpoint::oid};
 
-/// Encrypt a session anew, to the recipients in force
+/// Encrypt a session again, to the current recipients
 ///
-/// After checkpoint.encryptTo changed, a new checkpoint is made of what carries on, all of it encrypted to the recipients
-/// that are named now. Earlier checkpoints stay as they are: who could read them still can.
+/// After a change of checkpoint.encryptTo, this makes a new checkpoint of the session's current content, encrypted to the
+/// recipients that the setting names now. Earlier checkpoints stay unchanged: their recipients can still read them.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  Let somebody else read the session:
+  Let another person read the session:
     git config --add checkpoint.encryptTo 'ssh-ed25519 AAAA...'
     git checkpoint rekey
-  See to whom it would be encrypted:
+  See the recipients first:
     git checkpoint rekey --dry-run")]
 pub(super) struct Args {
     /// The session; the current one by default
@@ -37,17 +37,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     for line in trouble {
         context.ui.warning(&line);
     }
-    let view = RekeyView {
-        schema: "git-checkpoint.rekey/1",
+    context.ui.report(&RekeyView {
         session: made.session.as_str(),
         id: oid(made.id),
         digest: &made.digest,
         recipients: &made.recipients,
         dry_run: args.dry_run,
-    };
-    if context.ui.options().json {
-        return context.ui.json(&view);
-    }
-    context.ui.receipt(view.line());
-    Ok(())
+    })
 }

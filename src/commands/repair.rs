@@ -1,4 +1,4 @@
-//! `repair`: a damaged session goes on from its latest intact checkpoint.
+//! `repair`: a damaged session continues from its latest intact checkpoint.
 
 use super::{
     Context,

@@ -97,7 +97,7 @@ pub struct Document {
     /// The checkpoint that was restored last, by digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_from: Option<Digest>,
-    /// Earlier checkpoints whose work `pause --clean` removed and nobody brought back before this one, oldest first.
+    /// Earlier checkpoints whose work `pause --clean` removed and no command brought back before this one, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub put_aside: Vec<Digest>,
     /// For each draft, the sequence number of the last operation folded in.

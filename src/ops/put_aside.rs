@@ -39,7 +39,7 @@ pub(super) fn digests(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Digest>
     Ok(out)
 }
 
-/// The same for the document of the next checkpoint. A damaged undo list is reported by whoever needs it, not by a save.
+/// The same for the document of the next checkpoint. A damaged undo list is reported where it is needed, not by a save.
 pub(super) fn for_document(scene: &Scene<'_>, tip: &Checkpoint) -> Vec<Digest> {
     digests(scene, tip).unwrap_or_else(|_| tip.document.put_aside.clone())
 }
@@ -66,7 +66,7 @@ pub(super) fn buried(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Check
     Ok(all.pop().filter(|aside| aside.digest != tip.digest))
 }
 
-/// Work that is not in this working tree and that nobody deleted there, and the files of own checkpoints after it.
+/// Work that is not in this working tree and that no person deleted there, and the files of own checkpoints after it.
 pub(in crate::ops) struct CleanedFiles {
     /// The files of that work.
     pub(super) files: ObjectId,
@@ -76,7 +76,7 @@ pub(in crate::ops) struct CleanedFiles {
     pub(super) since: Vec<ObjectId>,
 }
 
-/// Work that is not in this working tree and that nobody deleted there, latest first: what was put aside, and what a
+/// Work that is not in this working tree and that no person deleted there, latest first: what was put aside, and what a
 /// common checkpoint of another working tree holds and was never brought here.
 pub(in crate::ops) fn cleaned(
     scene: &Scene<'_>,

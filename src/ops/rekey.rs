@@ -52,7 +52,7 @@ pub fn rekey(scene: &Scene<'_>, session: Option<&ShortName>, dry_run: bool) -> R
     let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| session_choice::none_current(scene))?;
     let id = chosen.tip.document.session.id.clone();
     let Some(encryptor) = encryption::of_session(scene.repo, &id)? else {
-        let why = "checkpoint.encryptTo names nobody".to_owned();
+        let why = "checkpoint.encryptTo names no recipient".to_owned();
         return Err(store::Error::Encryption { why }.into());
     };
     let mut outcome = RekeyOutcome {

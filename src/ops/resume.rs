@@ -85,7 +85,7 @@ fn work_aside(
     tip: &Checkpoint,
     present: &compose::CurrentSnapshot,
 ) -> Option<WorkAside> {
-    // Damage is reported by whoever needs the chain.
+    // Damage is reported where the chain is needed.
     let aside = put_aside::buried(scene, tip).ok().flatten()?;
     let report = changes::since(scene, &writer.overlay(scene.repo), &aside, present, None);
     let missing = report.saved.map_or(0, |saved| saved.missing + saved.reverted);

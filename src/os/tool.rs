@@ -1,7 +1,7 @@
 //! A program that settings of git's name, run without a shell as git runs it: it is given bytes, and its output is taken.
 //!
-//! Whether it may ask the person at the terminal is a property of the thread that runs a command: nobody is asked unless
-//! [`ask_at_terminal`] said so. Where nobody is asked, the program has a process group of its own, no way to a terminal
+//! Whether it may ask the person at the terminal is a property of the thread that runs a command: no question is asked unless
+//! [`ask_at_terminal`] allowed it. Without a terminal, the program has a process group of its own, no way to a terminal
 //! or display that it would find by itself, and a limit of time.
 
 use std::cell::Cell;
@@ -21,8 +21,8 @@ const LOOK: Duration = Duration::from_millis(5);
 /// How long its output is waited for after it ended: something it left behind may hold its pipes.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// Variables by which a program would find somebody to ask. A program of ssh's asks the one that is named, which fails.
-const NOBODY: &[(&str, Option<&str>)] = &[
+/// Variables by which a program would find a user to ask. ssh asks the program that is named, which fails.
+const WITHOUT_QUESTIONS: &[(&str, Option<&str>)] = &[
     ("DISPLAY", None),
     ("WAYLAND_DISPLAY", None),
     ("GPG_TTY", None),
@@ -65,7 +65,7 @@ pub fn run_tool(program: &Path, args: &[OsString], input: &[u8], limit: Option<D
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     if limit.is_some() {
-        for (name, value) in NOBODY {
+        for (name, value) in WITHOUT_QUESTIONS {
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),
@@ -132,7 +132,7 @@ fn taken(mut pipe: impl Read + Send + 'static) -> io::Result<Receiver<io::Result
     std::thread::Builder::new().spawn(move || {
         let mut text = Vec::new();
         let read = pipe.read_to_end(&mut text).map(|_| text);
-        // Nobody listens any more where the time was over.
+        // The receiver is gone where the time was over.
         let _ = sender.send(read);
     })?;
     Ok(receiver)

@@ -78,14 +78,19 @@ pub fn record(changes: &[RecordDifference], old: &str, new: &str) -> Text {
     }
     text.push(TextLine::new().with(Slot::Heading, format!("record {old}..{new}")));
     for change in changes {
-        let mut line = TextLine::plain(format!("  {}", change.item));
-        line.pad_to(14);
-        let (sign, slot) = if change.added {
-            ("+", Slot::Added)
-        } else {
-            ("-", Slot::Removed)
-        };
-        text.push(line.with(slot, format!("{sign} {}", change.text)));
+        text.push(record_line(change, 2, 14));
     }
     text
+}
+
+/// The line of one difference: its item after so many spaces, and from `column` on the sign and the text.
+pub(super) fn record_line(change: &RecordDifference, indent: usize, column: usize) -> TextLine {
+    let mut line = TextLine::plain(format!("{:indent$}{}", "", change.item));
+    line.pad_to(column);
+    let (sign, slot) = if change.added {
+        ("+", Slot::Added)
+    } else {
+        ("-", Slot::Removed)
+    };
+    line.with(slot, format!("{sign} {}", change.text))
 }

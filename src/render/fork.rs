@@ -306,14 +306,7 @@ impl CommonOrigin<'_> {
             let files = CountedNoun::new(side.files.len(), "file");
             text.push(line.with(Slot::Plain, format!("  {checkpoints}, {files} changed")));
             for change in side.record {
-                let (sign, slot) = if change.added {
-                    ("+", Slot::Added)
-                } else {
-                    ("-", Slot::Removed)
-                };
-                let mut line = TextLine::plain(format!("    {}", change.item));
-                line.pad_to(16);
-                text.push(line.with(slot, format!("{sign} {}", change.text)));
+                text.push(diff::record_line(change, 4, 16));
             }
         }
         if !self.both.is_empty() {

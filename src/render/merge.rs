@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{
     View,
     count::CountedNoun,
+    diff,
     slot::Slot,
     text::{Text, TextLine},
 };
@@ -138,14 +139,7 @@ impl View for MergeView {
 impl MergeView {
     fn parts(&self, text: &mut Text) {
         for change in self.record.iter().take(LISTED) {
-            let (sign, slot) = if change.added {
-                ("+", Slot::Added)
-            } else {
-                ("-", Slot::Removed)
-            };
-            let mut line = TextLine::plain(format!("  {}", change.item));
-            line.pad_to(16);
-            text.push(line.with(slot, format!("{sign} {}", change.text)));
+            text.push(diff::record_line(change, 2, 16));
         }
         more(text, self.record.len());
         let counts = [

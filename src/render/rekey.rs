@@ -3,16 +3,18 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{count::CountedNoun, slot::Slot, text::TextLine};
+use super::{
+    View,
+    count::CountedNoun,
+    slot::Slot,
+    text::{Text, TextLine},
+};
 use crate::model::id::{Digest, Oid};
 
-/// A session that was encrypted anew; its JSON is `git-checkpoint.rekey/1`.
+/// A session that was encrypted again.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "A session that was encrypted anew")]
+#[serde(tag = "schema", rename = "git-checkpoint.rekey/1")]
 pub struct RekeyView<'a> {
-    /// `git-checkpoint.rekey/1`.
-    #[schemars(extend("const" = "git-checkpoint.rekey/1"))]
-    pub schema: &'static str,
     /// The session.
     pub session: &'a str,
     /// The checkpoint; the latest one there is in a dry run.
@@ -25,9 +27,8 @@ pub struct RekeyView<'a> {
     pub dry_run: bool,
 }
 
-impl RekeyView<'_> {
-    /// One line for people.
-    pub fn line(&self) -> TextLine {
+impl View for RekeyView<'_> {
+    fn text(&self) -> Text {
         let word = if self.dry_run { "Would encrypt " } else { "Encrypted " };
         let count = CountedNoun::new(self.recipients.len(), "recipient").to_string();
         TextLine::plain(word)
@@ -35,5 +36,6 @@ impl RekeyView<'_> {
             .with(Slot::Plain, " at ")
             .with(Slot::Id, self.id.short())
             .with(Slot::Plain, format!(" to {count}"))
+            .into()
     }
 }

@@ -154,7 +154,7 @@ fn stored(repo: &Repository, binding: &Binding) -> Result<Vec<u8>, Error> {
     if identity::noted(repo, &session.name).is_none()
         && let Ok(Some(tip)) = session::tip(repo, &session.name)
     {
-        // One that cannot be read is reported by whoever needs it.
+        // One that cannot be read is reported where it is needed.
         let _ = checkpoint::load(repo, tip);
     }
     match encryption::of_session(repo, &session.id)? {

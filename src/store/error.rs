@@ -88,7 +88,7 @@ pub enum Error {
         /// Why not.
         why: String,
     },
-    /// What goes on from a checkpoint whose record cannot be read would lose it.
+    /// A checkpoint that continues one whose record cannot be read would lose it.
     #[error("the record of '{session}' is encrypted, and none of your keys opens it, so nothing can be added to it")]
     RecordLocked {
         /// The session.

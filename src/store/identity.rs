@@ -45,7 +45,7 @@ pub fn noted(repo: &Repository, session: &ShortName) -> Option<SessionRecord> {
 
 /// Notes what the document of the latest checkpoint says, where that is in a pack of this repository.
 pub fn note(repo: &Repository, session: &ShortName, tip: &Checkpoint) -> Result<(), Error> {
-    // Whoever adds to an encrypted session has to have read whom it is encrypted to.
+    // To add to an encrypted session, its recipients must have been read.
     if tip.document.encrypted.is_some() {
         return Ok(());
     }

@@ -221,7 +221,7 @@ impl CheckpointHistory<'_> {
             return Ok(Some(entry));
         }
         self.next.extend(entry.parents.first());
-        // Damage in its document is reported by whoever needs that.
+        // Damage in its document is reported where it is needed.
         if let Some(merged) = entry.merged_commit()
             && let Ok(merge) = checkpoint::load(self.repo, entry.id)
             && let Some(other) = &merge.document.merged

@@ -16,7 +16,7 @@ use gix::bstr::ByteSlice;
 use super::{Error, ObjectId, Repository, Signature, private_dir};
 use crate::os;
 
-/// How long a program may take where nobody is asked: an agent or a card answers sooner.
+/// How long a program may take where no question is asked: an agent or a card answers sooner.
 const UNATTENDED_LIMIT: Duration = Duration::from_secs(5);
 
 /// How a signature is made.
@@ -167,8 +167,8 @@ impl Signer {
         self.header
     }
 
-    /// Signs the bytes of a commit without its signature. The error is the reason why that is not possible; where nobody is
-    /// to be asked, a program that would ask is such a reason.
+    /// Signs the bytes of a commit without its signature. The error is the reason why that is not possible; where no
+    /// question is allowed, a program that would ask is such a reason.
     pub(super) fn sign(&self, commit: &[u8], committer: &Signature, can_ask: bool) -> Result<String, String> {
         let limit = (!can_ask).then_some(UNATTENDED_LIMIT);
         let signed = match self.form {

@@ -188,19 +188,23 @@ pub fn read(repo: &Repository) -> Result<UndoList, Error> {
 /// The member of a record that is encrypted.
 const ENCRYPTED: &str = "encrypted";
 
+/// The records of an entry, before and after, with their sessions.
+fn records(entry: &mut UndoEntry) -> impl Iterator<Item = (&str, [&mut Box<Value>; 2])> {
+    entry.effects.iter_mut().filter_map(|effect| match effect {
+        Effect::Record {
+            session, before, after, ..
+        } => Some((session.as_str(), [before, after])),
+        _ => None,
+    })
+}
+
 /// Encrypts the records of an entry, where the session's are.
 fn sealed(repo: &Repository, entry: &mut UndoEntry) -> Result<(), Error> {
-    for effect in &mut entry.effects {
-        let Effect::Record {
-            session, before, after, ..
-        } = effect
-        else {
-            continue;
-        };
+    for (session, values) in records(entry) {
         let Some(encryptor) = encryption::of_session(repo, session)? else {
             continue;
         };
-        for value in [before, after] {
+        for value in values {
             let line = encryption::encrypted_line(Some(&encryptor), &**value, 0)?;
             **value = serde_json::from_slice(&line).expect("it was just made");
         }
@@ -210,19 +214,13 @@ fn sealed(repo: &Repository, entry: &mut UndoEntry) -> Result<(), Error> {
 
 /// Decrypts the records of an entry.
 fn opened(repo: &Repository, entry: &mut UndoEntry) -> Result<(), Error> {
-    for effect in &mut entry.effects {
-        let Effect::Record {
-            session, before, after, ..
-        } = effect
-        else {
-            continue;
-        };
-        for value in [before, after] {
+    for (session, values) in records(entry) {
+        for value in values {
             if !value.get(ENCRYPTED).is_some_and(Value::is_string) {
                 continue;
             }
             let locked = || Error::RecordLocked {
-                session: session.clone(),
+                session: session.to_owned(),
             };
             let line = encryption::decrypted_line(repo, &json::to_line(&**value)).map_err(|_| locked())?;
             **value = serde_json::from_slice(&line).map_err(|_| locked())?;

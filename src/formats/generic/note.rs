@@ -1,5 +1,7 @@
 //! Our own hand-off note, read back: the sections that `export --format handoff` writes.
 
+use serde_json::{Map, Value};
+
 use super::{
     super::{
         Attachment, File, ForeignCheckpoint, ForeignSession,
@@ -113,11 +115,18 @@ pub(super) fn parse(file: &File) -> ForeignSession {
             notes.add(list, made);
         }
     }
+    complete(session, point, (notes, kept), file)
+}
+
+/// A session of one checkpoint: the notes are its record, with the sections that none took, and the file is attached.
+pub(super) fn complete(
+    mut session: ForeignSession,
+    mut point: ForeignCheckpoint,
+    (mut notes, kept): (RecordNotes, Vec<Value>),
+    file: &File,
+) -> ForeignSession {
     if !kept.is_empty() {
-        notes.extra(
-            SYSTEM,
-            serde_json::Map::from_iter([("sections".to_owned(), kept.into())]),
-        );
+        notes.extra(SYSTEM, Map::from_iter([("sections".to_owned(), kept.into())]));
     }
     point.record = notes.finish();
     if point.id.is_empty() {
@@ -171,13 +180,13 @@ fn status(lines: &[String], session: &mut ForeignSession, point: &mut ForeignChe
             }
             "Saved" => point.at = time::at_start(&value),
             "Issue" => {
-                let issues = value.split(", ").map(serde_json::Value::from);
+                let issues = value.split(", ").map(Value::from);
                 session.member("issues", Some(issues.collect::<Vec<_>>()));
             }
             "Branch" => code(&value, point),
             "Task" => session.member("task", Some(value)),
             _ => {
-                notes.extra(SYSTEM, serde_json::Map::from_iter([(key.to_lowercase(), value.into())]));
+                notes.extra(SYSTEM, Map::from_iter([(key.to_lowercase(), value.into())]));
             }
         }
     }

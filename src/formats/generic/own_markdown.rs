@@ -4,14 +4,14 @@ use serde_json::{Map, Value};
 
 use super::{
     super::{
-        Attachment, File, ForeignCheckpoint, ForeignSession,
+        File, ForeignCheckpoint, ForeignSession,
         claude_mpm::has,
         markdown::{self as md, MarkdownSection},
         notes::{NoteItem, RecordNotes, session_status, task_status},
         time,
     },
     OWN, SYSTEM,
-    note::{code, plain},
+    note::{self, code, plain},
 };
 
 /// Whether a text is such a document: its title, and the digest in its head.
@@ -32,17 +32,7 @@ pub(super) fn parse(file: &File) -> ForeignSession {
             kept.push(serde_json::json!({ "level": section.level, "title": section.title, "text": section.text() }));
         }
     }
-    if !kept.is_empty() {
-        notes.extra(SYSTEM, Map::from_iter([("sections".to_owned(), kept.into())]));
-    }
-    point.record = notes.finish();
-    if point.id.is_empty() {
-        point.id.clone_from(&session.id);
-    }
-    session.created_at = point.at;
-    point.attachments.push(Attachment::of(file));
-    session.checkpoints.push(point);
-    session
+    note::complete(session, point, (notes, kept), file)
 }
 
 fn is_nothing(section: &MarkdownSection) -> bool {

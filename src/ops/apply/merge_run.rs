@@ -131,7 +131,7 @@ impl Sides {
                 if now != change.old && now != tree::entry(repo, head, path)? {
                     continue;
                 }
-                // Whoever had it again removed it after that.
+                // A file that came back was removed by a person after that.
                 let mut came_back = false;
                 for later in &aside.since {
                     came_back |= is_common(*later)?;

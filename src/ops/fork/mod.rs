@@ -104,14 +104,14 @@ pub struct ForkWorktree {
     /// Files that were to be copied and could not be, with the reason.
     pub not_copied: Vec<(RepoPath, String)>,
     /// Result of the user's own post-checkout hook; `None` without one.
-    pub hook: Option<HookRun>,
+    pub hook: Option<ScriptRun>,
     /// Result of the command of `checkpoint.forkSetup`; `None` without one.
-    pub setup: Option<HookRun>,
+    pub setup: Option<ScriptRun>,
 }
 
-/// A hook that was run.
+/// A run of the hook or of the set-up command.
 #[derive(Debug)]
-pub struct HookRun {
+pub struct ScriptRun {
     /// Its exit status.
     pub code: i32,
     /// Its output.

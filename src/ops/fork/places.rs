@@ -6,7 +6,7 @@ use super::super::{
     restore::{self, ProgressCallback},
     session_choice, start,
 };
-use super::{ForkOutcome, ForkTarget, ForkWorktree, HookRun, carried, unfinished};
+use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, unfinished};
 use crate::{
     model::{id::Oid, name::ShortName},
     os,
@@ -80,22 +80,34 @@ pub(super) fn work_tree(
 ) -> Result<ForkWorktree, Error> {
     let head = forked.document.git.head.as_ref();
     let branch = branch_of(wanted, &forked.name);
+    if let Err(error) = add(scene, &[], &branch, head, path) {
+        drop_branch(scene, &branch, head.map(object_id));
+        return Err(error);
+    }
+    fill(scene, forked, branch, path, progress)
+}
+
+/// Runs `git worktree add` for a new branch at a commit, or an unborn one without.
+fn add(
+    scene: &Scene<'_>,
+    options: &[&str],
+    branch: &str,
+    head: Option<&Oid>,
+    path: &std::path::Path,
+) -> Result<(), Error> {
     let mut git = store::git(scene.repo)
-        .args(["worktree", "add", "--quiet", "-b"])
-        .arg(&branch);
+        .args(["worktree", "add", "--quiet"])
+        .args(options);
     if head.is_none() {
         git = git.arg("--orphan");
     }
-    // Also where git was killed in the middle of the same before.
-    git = git.args(["--force", "--force"]).arg("--").arg(path);
+    // By force also where git was killed in the middle of the same before.
+    git = git.args(["--force", "--force", "-b", branch, "--"]).arg(path);
     if let Some(head) = head {
         git = git.arg(head.as_str());
     }
-    if let Err(error) = git.config("core.fsync=all").run() {
-        drop_branch(scene, &branch, head.map(object_id));
-        return Err(store::Error::from(error).into());
-    }
-    fill(scene, forked, branch, path, progress)
+    git.config("core.fsync=all").run().map_err(store::Error::from)?;
+    Ok(())
 }
 
 /// Completes a working tree that was cut off at any point.
@@ -146,16 +158,8 @@ fn adopt(scene: &Scene<'_>, branch: &str, head: Option<&Oid>, path: &std::path::
     std::fs::create_dir(&beside).map_err(failed)?;
     // The same name, after which git calls the working tree.
     let new = beside.join(path.file_name().unwrap_or_default());
-    let mut git = store::git(scene.repo).args(["worktree", "add", "--quiet", "--no-checkout", "-b", branch]);
-    if head.is_none() {
-        git = git.arg("--orphan");
-    }
-    git = git.args(["--force", "--force"]).arg("--").arg(&new);
-    if let Some(head) = head {
-        git = git.arg(head.as_str());
-    }
-    let made = git.run().map_err(|error| Error::from(store::Error::from(error)));
-    let moved = made.and_then(|_| std::fs::rename(new.join(".git"), path.join(".git")).map_err(failed));
+    let made = add(scene, &["--no-checkout"], branch, head, &new);
+    let moved = made.and_then(|()| std::fs::rename(new.join(".git"), path.join(".git")).map_err(failed));
     // Nothing but empty directories is left of it.
     let _ = std::fs::remove_dir(&new);
     let _ = std::fs::remove_dir(&beside);
@@ -228,7 +232,7 @@ fn drop_branch(scene: &Scene<'_>, branch: &str, at: Option<ObjectId>) {
 }
 
 /// Runs the user's own post-checkout hook, as `git worktree add` does, once the files are there.
-fn post_checkout(there: &Scene<'_>, head: &Oid) -> Result<Option<HookRun>, Error> {
+fn post_checkout(there: &Scene<'_>, head: &Oid) -> Result<Option<ScriptRun>, Error> {
     let hooks = store::git(there.repo)
         .user_hooks()
         .args(["rev-parse", "--git-path", "hooks/post-checkout"])
@@ -248,5 +252,5 @@ fn post_checkout(there: &Scene<'_>, head: &Oid) -> Result<Option<HookRun>, Error
         .run()
         .map_err(store::Error::from)?;
     let output = [String::from_utf8_lossy(&run.stdout).as_ref(), &run.stderr].concat();
-    Ok(Some(HookRun { code: run.code, output }))
+    Ok(Some(ScriptRun { code: run.code, output }))
 }

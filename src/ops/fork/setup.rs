@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::Path};
 
-use super::HookRun;
+use super::ScriptRun;
 use crate::{
     git::OF_ONE_REPOSITORY,
     os::{
@@ -15,7 +15,7 @@ use crate::{
 const OUTPUT: usize = 64 << 10;
 
 /// Runs the command in a working tree. A command that cannot be run has the exit code that a shell gives it.
-pub(super) fn run(command: &str, path: &Path) -> HookRun {
+pub(super) fn run(command: &str, path: &Path) -> ScriptRun {
     let argv = ["sh", "-c", command].map(OsString::from);
     let job = ChildJob {
         argv: &argv,
@@ -45,7 +45,7 @@ pub(super) fn run(command: &str, path: &Path) -> HookRun {
         }
     };
     let start = output.len().saturating_sub(OUTPUT);
-    HookRun {
+    ScriptRun {
         code,
         output: String::from_utf8_lossy(&output[start..]).into_owned(),
     }

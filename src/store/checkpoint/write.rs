@@ -63,7 +63,7 @@ fn form(
     is_same_checkpoint: bool,
 ) -> Result<StoredDocument, Error> {
     let mut siblings = siblings.clone();
-    let is_locked = encryption::goes_on_from_locked(document);
+    let is_locked = encryption::continues_locked(document);
     let public = if is_locked {
         locked_form(document, &mut siblings, is_same_checkpoint)?
     } else if let Some(encryptor) = writer.encryptor_for(document)? {
@@ -150,7 +150,7 @@ pub(in crate::store) fn write_commit(
 }
 
 /// Writes a commit with the signature that the settings ask for. What is made for a moment and never shared needs none,
-/// and nobody is asked for a passphrase because of something that happens automatically.
+/// and no user is asked for a passphrase because of something that happens automatically.
 fn write_signed(writer: &Writer, mut commit: Commit, people: &People, document: &Document) -> Result<ObjectId, Error> {
     use CheckpointKind as Of;
     let can_ask = match document.kind {

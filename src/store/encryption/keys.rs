@@ -24,7 +24,7 @@ pub(super) fn home() -> Option<PathBuf> {
 #[derive(Clone, Debug, Default)]
 pub struct KeyFiles {
     paths: Vec<PathBuf>,
-    /// Whether somebody named them.
+    /// Whether a setting names them.
     are_named: bool,
 }
 
@@ -88,15 +88,18 @@ pub(super) fn decrypt(files: &KeyFiles, _: &[u8]) -> Result<Vec<u8>, DecryptionF
 
 #[cfg(feature = "encryption")]
 mod ring {
-    use std::cell::RefCell;
+    use std::cell::{OnceCell, RefCell};
     use std::collections::HashMap;
     use std::io::Read as _;
     use std::path::{Path, PathBuf};
     use std::rc::Rc;
-    use std::sync::{Arc, Mutex};
 
+    use age_core::format::{FileKey, Stanza};
     use age_format::secrecy::SecretString;
     use age_format::{DecryptError, Identity, ssh};
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+    use sha2::{Digest as _, Sha256};
 
     use super::{DecryptionFailure, KeyFiles, read};
     use crate::os;
@@ -108,9 +111,9 @@ mod ring {
 
     #[derive(Default)]
     struct KeyRing {
-        keys: RefCell<Vec<Box<dyn Identity>>>,
-        /// Keys with a passphrase, which is asked for when one of them is a recipient's.
-        closed: RefCell<Vec<(PathBuf, ssh::Identity)>>,
+        keys: Vec<Box<dyn Identity>>,
+        /// Keys with a passphrase, tried after the others.
+        locked: Vec<LockedKey>,
     }
 
     /// Decrypts bytes with the keys that are found.
@@ -124,7 +127,7 @@ mod ring {
 
     impl KeyRing {
         fn of(files: &[PathBuf], are_named: bool) -> Self {
-            let ring = Self::default();
+            let mut ring = Self::default();
             for path in files {
                 let Some(bytes) = read(path, are_named) else { continue };
                 if !ring.add(path, &bytes) && are_named {
@@ -135,78 +138,98 @@ mod ring {
         }
 
         /// Adds the keys of a file; whether it has any.
-        fn add(&self, path: &Path, bytes: &[u8]) -> bool {
+        fn add(&mut self, path: &Path, bytes: &[u8]) -> bool {
             if bytes.starts_with(b"-----BEGIN") {
-                let name = path.display().to_string();
-                return match ssh::Identity::from_buffer(bytes, Some(name)) {
-                    Ok(key @ ssh::Identity::Unencrypted(_)) => {
-                        self.keys.borrow_mut().push(Box::new(key));
-                        true
-                    }
-                    Ok(key @ ssh::Identity::Encrypted(_)) => {
-                        self.closed.borrow_mut().push((path.to_owned(), key));
-                        true
-                    }
-                    _ => false,
-                };
+                match ssh::Identity::from_buffer(bytes, None) {
+                    Ok(key @ ssh::Identity::Unencrypted(_)) => self.keys.push(Box::new(key)),
+                    Ok(ssh::Identity::Encrypted(key)) => self.locked.push(LockedKey {
+                        path: path.to_owned(),
+                        tag: tag(bytes),
+                        key,
+                        unlocked: OnceCell::new(),
+                    }),
+                    _ => return false,
+                }
+                return true;
             }
             let found = age_format::IdentityFile::from_buffer(bytes)
                 .ok()
                 .and_then(|file| file.into_identities().ok());
             let found = found.unwrap_or_default();
             let has_any = !found.is_empty();
-            let keys = found.into_iter().map(|key| key as Box<dyn Identity>);
-            self.keys.borrow_mut().extend(keys);
+            self.keys.extend(found.into_iter().map(|key| key as Box<dyn Identity>));
             has_any
         }
 
         fn decrypt(&self, bytes: &[u8]) -> Result<Vec<u8>, DecryptionFailure> {
-            match self.with_keys(bytes) {
-                Err(DecryptionFailure::NoKey) if os::can_ask_at_terminal() => {}
-                done => return done,
-            }
-            for (path, key) in self.closed.take() {
-                let question = Question {
-                    path: path.clone(),
-                    answer: Arc::default(),
-                };
-                // Asks only where the key is one of the recipients'.
-                let tried = open(bytes, &key.clone().with_callbacks(question.clone()));
-                let answer = question.answer.lock().ok().and_then(|mut answer| answer.take());
-                match (tried, answer, key) {
-                    (Ok(plain), Some(passphrase), ssh::Identity::Encrypted(closed)) => {
-                        if let Ok(key) = closed.decrypt(passphrase) {
-                            self.keys.borrow_mut().push(Box::new(ssh::Identity::from(key)));
-                        }
-                        return Ok(plain);
-                    }
-                    (Ok(plain), ..) => return Ok(plain),
-                    // It was asked for and not given, or wrong: not asked for again by this command.
-                    (Err(_), Some(_), _) => {
-                        os::notices::say(&format!("the passphrase of '{}' is wrong", path.display()));
-                    }
-                    (Err(_), None, key) => self.closed.borrow_mut().push((path, key)),
-                }
-            }
-            Err(DecryptionFailure::NoKey)
-        }
-
-        fn with_keys(&self, bytes: &[u8]) -> Result<Vec<u8>, DecryptionFailure> {
-            let keys = self.keys.borrow();
+            // Damage is damage with any key, and without one.
+            age_format::Decryptor::new(bytes).map_err(|error| failed(&error))?;
             let mut failure = DecryptionFailure::NoKey;
-            for key in keys.iter() {
-                match open(bytes, &**key) {
+            let locked = self.locked.iter().map(|key| key as &dyn Identity);
+            for key in self.keys.iter().map(|key| &**key).chain(locked) {
+                match open(bytes, key) {
                     Err(DecryptionFailure::NoKey) => {}
                     Err(other) => failure = other,
                     done => return done,
                 }
             }
-            if keys.is_empty() {
-                // What is damaged is damaged for everybody.
-                age_format::Decryptor::new(bytes).map_err(|error| failed(&error))?;
-            }
             Err(failure)
         }
+    }
+
+    /// A key of ssh with a passphrase. It is asked for once in a command, at the terminal, and only where the key is one of
+    /// the recipients'; the identities of the crate ask for every recipient there is.
+    struct LockedKey {
+        path: PathBuf,
+        /// The name of the key in a recipient's stanza; `None` where the file does not show it.
+        tag: Option<String>,
+        key: ssh::EncryptedKey,
+        /// The key, or that the passphrase was not given or is wrong.
+        unlocked: OnceCell<Option<ssh::Identity>>,
+    }
+
+    impl LockedKey {
+        fn unlock(&self) -> Option<ssh::Identity> {
+            let passphrase = os::ask_passphrase(&format!("Passphrase of '{}': ", self.path.display()))?;
+            let unlocked = self.key.decrypt(SecretString::from(passphrase));
+            if unlocked.is_err() {
+                os::notices::say(&format!("the passphrase of '{}' is wrong", self.path.display()));
+            }
+            unlocked.ok().map(ssh::Identity::from)
+        }
+    }
+
+    impl Identity for LockedKey {
+        fn unwrap_stanza(&self, stanza: &Stanza) -> Option<Result<FileKey, DecryptError>> {
+            let is_ours = stanza.tag.starts_with("ssh-")
+                && (self.tag.as_ref()).is_none_or(|tag| stanza.args.first() == Some(tag));
+            if !is_ours || !os::can_ask_at_terminal() {
+                return None;
+            }
+            let unlocked = self.unlocked.get_or_init(|| self.unlock());
+            unlocked.as_ref()?.unwrap_stanza(stanza)
+        }
+    }
+
+    /// The name of a private key in stanzas: the first four bytes of the SHA-256 of its public key, in base64 (C2SP `age`,
+    /// "ssh-ed25519 recipient stanza"). The public key is in the clear in a file of OpenSSH (its `PROTOCOL.key`).
+    fn tag(file: &[u8]) -> Option<String> {
+        let text = std::str::from_utf8(file).ok()?;
+        let lines = text.lines().filter(|line| !line.starts_with("-----"));
+        let bytes = STANDARD.decode(lines.collect::<String>()).ok()?;
+        let mut rest = bytes.strip_prefix(b"openssh-key-v1\0")?;
+        // The cipher, how its key is derived, the options of that, and the number of keys.
+        for _ in 0..3 {
+            rest = string(rest)?.1;
+        }
+        let (public, _) = string(rest.get(4..)?)?;
+        Some(STANDARD_NO_PAD.encode(&Sha256::digest(public)[..4]))
+    }
+
+    /// A string behind its length of four bytes, and what follows it.
+    fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+        let (length, rest) = bytes.split_first_chunk()?;
+        rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)
     }
 
     fn open(bytes: &[u8], key: &dyn Identity) -> Result<Vec<u8>, DecryptionFailure> {
@@ -227,34 +250,6 @@ mod ring {
                 DecryptionFailure::Damaged("its encrypted content is damaged".to_owned())
             }
             _ => DecryptionFailure::Damaged("its encryption header is damaged".to_owned()),
-        }
-    }
-
-    /// Asks for the passphrase of a key at the terminal.
-    #[derive(Clone)]
-    struct Question {
-        path: PathBuf,
-        answer: Arc<Mutex<Option<SecretString>>>,
-    }
-
-    impl age_format::Callbacks for Question {
-        fn display_message(&self, _: &str) {}
-
-        fn confirm(&self, _: &str, _: &str, _: Option<&str>) -> Option<bool> {
-            None
-        }
-
-        fn request_public_string(&self, _: &str) -> Option<String> {
-            None
-        }
-
-        fn request_passphrase(&self, _: &str) -> Option<SecretString> {
-            let text = os::ask_passphrase(&format!("Passphrase of '{}': ", self.path.display()))?;
-            let passphrase = SecretString::from(text);
-            if let Ok(mut answer) = self.answer.lock() {
-                *answer = Some(passphrase.clone());
-            }
-            Some(passphrase)
         }
     }
 }

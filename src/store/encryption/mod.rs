@@ -2,7 +2,7 @@
 //! is read.
 //!
 //! To whom is decided by `checkpoint.encryptTo`; without it, what was encrypted stays so: a session whose latest
-//! checkpoint was encrypted goes on with the same recipients. Nothing falls back to plain text: where encrypting is asked
+//! checkpoint was encrypted continues with the same recipients. Nothing falls back to plain text: where encrypting is asked
 //! for and not possible, nothing is written.
 
 mod keys;
@@ -20,7 +20,7 @@ pub use lines::{decrypted_line, encrypted_line};
 pub use recipients::Encryptor;
 
 /// The beginning of everything that we encrypt: a stanza of our own, which age passes over, tells it from files of age
-/// that somebody attached.
+/// that a user attached.
 const BEGINNING: &[u8] = b"age-encryption.org/v1\n-> git-checkpoint ";
 /// The name of the private part of a document next to it.
 pub(super) const RECORD: &str = "record.age";
@@ -32,7 +32,7 @@ struct KnownEncryption {
     is_locked: bool,
 }
 
-/// Encrypted sessions and checkpoints that were read or written, by identity and by digest. What goes on from one of them
+/// Encrypted sessions and checkpoints that were read or written, by identity and by digest. What continues one of them
 /// is encrypted as well, and not written where its record could not be read.
 static KNOWN: Mutex<Option<HashMap<String, KnownEncryption>>> = Mutex::new(None);
 
@@ -54,8 +54,8 @@ fn known(key: &str) -> Option<KnownEncryption> {
     known.as_ref()?.get(key).cloned()
 }
 
-/// Whether what goes on from this document goes on from one whose record could not be read.
-pub(super) fn goes_on_from_locked(document: &Document) -> bool {
+/// Whether the document continues one whose record could not be read.
+pub(super) fn continues_locked(document: &Document) -> bool {
     let previous = document.previous.as_ref().map(crate::model::id::Digest::as_str);
     let of_previous = previous.and_then(known).is_some_and(|known| known.is_locked);
     of_previous || document.encrypted.as_ref().is_some_and(|info| info.is_locked)

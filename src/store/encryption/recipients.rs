@@ -92,7 +92,7 @@ impl Encryptor {
         })
     }
 
-    /// Nobody, in a program without encryption.
+    /// No recipients, in a program without encryption.
     #[cfg(not(feature = "encryption"))]
     pub fn to(_: &[String]) -> Result<Self, Error> {
         Err(failed("this program was built without encryption".to_owned()))
@@ -122,7 +122,7 @@ impl Encryptor {
     }
 }
 
-/// A stanza that says that the file is ours and gives nobody its key.
+/// A stanza that says that the file is ours and gives its key to no one.
 #[cfg(feature = "encryption")]
 struct Mark;
 

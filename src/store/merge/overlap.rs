@@ -108,7 +108,7 @@ mod tests {
     fn changes_that_ours_has_are_dropped() {
         use Overlap::{Conflict, Contained, Ours};
         for (base, ours, theirs, contained) in [
-            // Ours goes on from theirs: more lines after, before, and in between.
+            // Ours continues theirs: more lines after, before, and in between.
             ("a", "a b c", "a b", Some("a")),
             ("a", "a c b", "a b", Some("a")),
             ("a z", "x b y z", "b z", Some("a z")),

@@ -178,7 +178,7 @@ impl Writer {
     }
 
     /// Signs the bytes of a commit, where that is asked for: the header for the signature, and the signature. Without one
-    /// the checkpoint is made all the same, with a notice, and nothing else of this operation is signed: what it waited for
+    /// the checkpoint is made without, with a notice, and nothing else of this operation is signed: what it waited for
     /// once is not waited for a thousand times.
     pub(super) fn sign(&self, commit: &[u8], committer: &Signature, can_ask: bool) -> Option<(&'static str, String)> {
         let mut signer = lock(self.signer.as_ref()?);
@@ -206,7 +206,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Who a document is encrypted to. One that goes on from an encrypted one is as well, so what is next to it must have
+    /// Who a document is encrypted to. One that continues an encrypted one is as well, so what is next to it must have
     /// been, which [`protect`](Self::protect) sees to.
     pub(super) fn encryptor_for(&self, document: &Document) -> Result<Option<Arc<Encryptor>>, Error> {
         let encryptor = lock(&self.encryption).encryptor()?;

@@ -8,7 +8,7 @@ use age_format::secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
 use super::{clone, save, shared};
-use crate::support::World;
+use crate::support::{PROGRAM, Terminal, World};
 
 /// Makes a key of age and writes it to a file; gives the public key.
 fn key(world: &World, who: &str) -> String {
@@ -555,6 +555,28 @@ fn keys_of_ssh_and_files_of_age_that_were_attached() {
         .checkpoint(["show", "auth"])
         .success()
         .stdout_has("none of your keys opens it");
+    // At a terminal it is asked for once, and never for a key that is no recipient.
+    let at_terminal = |answer: &str| {
+        let screen = Terminal::new(80, "dumb").answer("Passphrase of", answer).run(
+            &world,
+            PROGRAM,
+            ["--no-pager", "show", "auth"],
+        );
+        let text = screen.text();
+        assert!(screen.status.success(), "{text}");
+        assert_eq!(text.matches("Passphrase of").count(), 1, "{text}");
+        text
+    };
+    let text = at_terminal("secret\r");
+    assert!(text.contains("hidden words") && !text.contains("secret\n"), "{text}");
+    assert!(at_terminal("wrong\r").contains("is wrong"));
+    for answer in ["\r", "\x03"] {
+        assert!(at_terminal(answer).contains("none of your keys opens it"), "{answer:?}");
+    }
+    fs::rename(&file, ssh.join("id_rsa")).unwrap();
+    let line = ["-q", "-t", "ed25519", "-N", "other", "-f", file.to_str().unwrap()];
+    world.command("ssh-keygen", line).run().success();
+    assert!(at_terminal("secret\r").contains("hidden words"));
 }
 
 #[test]
@@ -573,7 +595,7 @@ fn turns_of_agents_leave_no_plain_text_with_or_without_the_setting() {
     let event = |name: &str| {
         let payload = json!({ "session_id": "S1", "hook_event_name": name, "prompt": "markprompt",
             "cwd": world.repo().to_str().unwrap(), "transcript_path": file.to_str().unwrap() });
-        let hook = world.command(crate::support::PROGRAM, ["hook", "claude-code", name]);
+        let hook = world.command(PROGRAM, ["hook", "claude-code", name]);
         hook.input(payload.to_string()).run().success();
         nothing_in_plain(&world, &marks);
     };
