@@ -15,10 +15,10 @@ use crate::{
         self,
         chat::{
             self, SessionChat,
-            clear::{self, ClearScope},
             compact::{self, CompactionEvent, CompactionRequest, PreparedSummary},
             request,
         },
+        clear::{self, ClearScope},
         contents,
         receipt::CheckpointReceipt,
     },
@@ -120,7 +120,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     drop(chat);
     let (shown, events) = (&*context, &args.events);
-    let done = compact::compact(
+    let done = ops::compact::compact(
         &scene,
         &mut CompactionRequest {
             force: args.force,
@@ -262,7 +262,7 @@ pub(super) fn before_reading(context: &Context, opened: &OpenedRepository, event
     else {
         return;
     };
-    let done = compact::compact(
+    let done = ops::compact::compact(
         &scene,
         &mut CompactionRequest {
             force: false,

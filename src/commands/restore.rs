@@ -21,10 +21,12 @@ use super::{
 use crate::{
     model::{path::RepoPath, report::MergeVerdict, step::quoted},
     ops::{
-        Error, apply,
+        Error, apply, interrupted,
         parts::ChosenPart,
+        plan_runner,
         refuse::Refusal,
-        restore::{self, RestoreOutcome},
+        restore,
+        restore_outcome::RestoreOutcome,
         undo::{self, Direction, UndoOutcome},
     },
     render::{age, count::CountedNoun, text::TextLine},
@@ -197,7 +199,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if args.patch {
         let request = request(&args, context, &opened)?;
         let ask = |git| parts::ask(context, git);
-        let chosen = crate::ops::parts::choose_for_restore(&opened.scene(), &request, &ask)?;
+        let chosen = restore::choose_parts(&opened.scene(), &request, &ask)?;
         if chosen.is_empty() {
             context.ui.status(TextLine::plain("no hunk was chosen"));
             return Ok(());
@@ -269,15 +271,15 @@ fn bring_back(
     parts: Option<&Vec<ChosenPart>>,
 ) -> Result<RestoreOutcome, CommandError> {
     bringing(context, opened, |progress| {
-        let how = restore::Resume {
+        let how = interrupted::Resume {
             force: args.force,
             dry_run: args.dry_run,
         };
         if args.continued {
-            return Ok(restore::resume(&opened.scene(), how, progress)?);
+            return Ok(interrupted::resume(&opened.scene(), how, progress)?);
         }
         if args.abort {
-            return Ok(restore::abort(&opened.scene(), how, progress)?);
+            return Ok(interrupted::abort(&opened.scene(), how, progress)?);
         }
         let request = restore::RestoreRequest {
             reverts,
@@ -393,13 +395,13 @@ pub(super) fn go_on(
     opened: &OpenedRepository,
     context: &mut Context,
 ) -> Result<(), CommandError> {
-    if restore::interrupted(&opened.scene())?.is_some() {
-        let how = restore::Resume { force, dry_run };
+    if plan_runner::interrupted(&opened.scene())?.is_some() {
+        let how = interrupted::Resume { force, dry_run };
         let restored = bringing(context, opened, |progress| {
             Ok(if abort {
-                restore::abort(&opened.scene(), how, progress)?
+                interrupted::abort(&opened.scene(), how, progress)?
             } else {
-                restore::resume(&opened.scene(), how, progress)?
+                interrupted::resume(&opened.scene(), how, progress)?
             })
         })?;
         let report = RestoreView {
@@ -488,7 +490,7 @@ pub(super) fn bringing<T>(
     opened: &OpenedRepository,
     run: impl FnOnce(&dyn Fn(usize, usize)) -> Result<T, CommandError>,
 ) -> Result<T, CommandError> {
-    let unfinished = || restore::interrupted(&opened.scene()).unwrap_or_default();
+    let unfinished = || plan_runner::interrupted(&opened.scene()).unwrap_or_default();
     let before = unfinished();
     with_progress(context, run).map_err(|error| match unfinished() {
         Some(operation) if before.is_none() => error

@@ -11,8 +11,11 @@ use super::{
 };
 use crate::{
     model::id::Oid,
-    ops::{Scene, contents, fork, show},
-    render::checkpoint::{Author, CheckpointView, SignatureView},
+    ops::{Scene, contents, fork_points, show},
+    render::{
+        checkpoint::{Author, CheckpointView},
+        signature::SignatureView,
+    },
     store::{
         checkpoint::{object_id, oid},
         patch::PatchFormat,
@@ -102,7 +105,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         .as_array_mut()
         .filter(|points| !points.is_empty())
     {
-        let explored = fork::explored(&scene)?;
+        let explored = fork_points::sessions(&scene)?;
         for point in points {
             record::name_sessions(point, &explored);
         }

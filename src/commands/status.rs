@@ -14,6 +14,7 @@ use crate::{
     ops::{
         Error, Scene, agent,
         events::TRIGGERS,
+        plan_runner::PlanOperation,
         status::{self, CurrentSession, StatusReport},
     },
     render::{
@@ -176,7 +177,7 @@ fn view<'a>(status: &'a StatusReport, scene: &Scene<'a>, unknown: &'a [(String, 
             .damaged
             .as_ref()
             .map(|(session, damage)| DamagedSession { session, damage }),
-        interrupted: status.interrupted.as_deref(),
+        interrupted: status.interrupted.map(PlanOperation::word),
         watch: status.watcher.as_ref().map(|watcher| {
             let (alive, state) = match watcher {
                 Watcher::Alive(state) => (true, state.as_ref()),

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     ops::verify::{self, Issue, REWRITTEN, SIGNATURE, VerifyReport},
     render::{
-        checkpoint::SignatureView,
+        signature::SignatureView,
         slot::Slot,
         text::TextLine,
         verify::{IssueRow, VerifyView},

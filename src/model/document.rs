@@ -12,7 +12,6 @@ use serde_json::Value;
 pub use super::session::{ForkSource, Session, SessionStatus};
 use super::{
     agent_turn::AgentTurn,
-    encryption::EncryptionInfo,
     facts::GitFacts,
     id::{Digest, Oid},
     json,
@@ -109,6 +108,17 @@ pub struct Document {
     /// Members of a later version.
     #[serde(flatten)]
     pub unknown: UnknownMembers,
+}
+
+/// Encryption of a checkpoint, in its document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "encrypted")]
+pub struct EncryptionInfo {
+    /// The public keys that the private part is encrypted to, as age and ssh write them.
+    pub recipients: Vec<String>,
+    /// Whether the private part of this document could not be decrypted, so that its members are missing.
+    #[serde(skip)]
+    pub is_locked: bool,
 }
 
 /// Idempotency key of a save: the same request with the same key makes no second checkpoint.

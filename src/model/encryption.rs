@@ -3,8 +3,6 @@
 //!
 //! Public is only what is listed here, so that a member of a later version is private until somebody decides otherwise.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -37,17 +35,6 @@ const PUBLIC: &[&str] = &[
 const PUBLIC_OF_SESSION: &[&str] = &["id", "name", "status", "created_at", "forked_from"];
 /// The same of `session.forked_from`.
 const PUBLIC_OF_FORK: &[&str] = &["digest", "session"];
-
-/// Encryption of a checkpoint, in its document.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "encrypted")]
-pub struct EncryptionInfo {
-    /// The public keys that the private part is encrypted to, as age and ssh write them.
-    pub recipients: Vec<String>,
-    /// Whether the private part of this document could not be decrypted, so that its members are missing.
-    #[serde(skip)]
-    pub is_locked: bool,
-}
 
 /// The part of a document that anybody may read.
 pub fn public_part(document: &Document) -> Document {

@@ -12,6 +12,7 @@ use super::{
     session_choice::{self, SessionChoice},
     share::ChainRelation,
     share::status::{self, ShareState},
+    suggestions,
 };
 use crate::{
     model::{
@@ -94,7 +95,7 @@ pub fn amend(scene: &Scene<'_>, mut request: AmendRequest) -> Result<Amendment, 
     let _session = lock::session(scene.repo, &id, scene.wait)?;
     // The tip is read again under the lock.
     let Some(chosen) = session_choice::named(scene, &chosen.name)? else {
-        return Err(session_choice::none_current(scene));
+        return Err(suggestions::none_current(scene));
     };
     refuse(scene, &chosen, &request)?;
     let document = document(scene, &chosen, request.changes, request.summary)?;
@@ -113,7 +114,7 @@ fn subject(scene: &Scene<'_>) -> Result<SessionChoice, Error> {
     }
     let branch = facts::branch(scene.repo)?;
     let (paused, _) = session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?;
-    paused.ok_or_else(|| session_choice::none_current(scene))
+    paused.ok_or_else(|| suggestions::none_current(scene))
 }
 
 fn refuse(scene: &Scene<'_>, chosen: &SessionChoice, request: &AmendRequest) -> Result<(), Error> {

@@ -17,13 +17,14 @@ use serde::{Deserialize, Serialize};
 use super::{
     Error, Scene, compare,
     compose::CurrentSnapshot,
+    ids::short,
     parts::{self, ChosenPart, PartsChooser},
     pathspecs,
-    plan_runner::{self, PathScope, PlanJob, PlanJournal},
+    plan_runner::{self, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
     put_aside::CheckpointPresence,
+    record::RecordFate,
     refuse, rerere,
-    restore::{self, ProgressCallback, RecordFate, RestoreOutcome, RestoreSource, short},
-    save,
+    restore_outcome::{self, RestoreOutcome, RestoreSource},
     select::{self, SelectedCheckpoint},
     session_choice,
     target_state::{self, TargetState, UnstagedChanges},
@@ -38,8 +39,9 @@ use crate::{
         lock,
         merge::Overlap,
         pathspec::PathFilter,
+        refs, tree,
     },
-    worktree::restore::journal::{self, Journal},
+    worktree::journal::{self, Journal},
 };
 
 /// Request of an apply.
@@ -98,12 +100,12 @@ pub(super) struct ApplyJournal {
 
 /// Applies a checkpoint's changes to the present.
 pub fn apply(scene: &Scene<'_>, request: &ApplyRequest, progress: ProgressCallback<'_>) -> Result<ApplyOutcome, Error> {
-    save::guard(scene)?;
+    refuse::too_broad(scene)?;
     if request.index {
         crate::store::require_own_directory(scene.repo, "the index stays as it is: leave '--index' out")?;
     }
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
-    restore::begin(scene, request.dry_run)?;
+    plan_runner::begin(scene, request.dry_run)?;
     let SelectedCheckpoint {
         session, checkpoint, ..
     } = select::checkpoint(scene, &request.selector)?;
@@ -184,7 +186,11 @@ fn overlap(scene: &Scene<'_>, note: &ApplyJournal, checkpoint: &Checkpoint) -> R
             overlap: Overlap::Ours,
             before,
         },
-        CheckpointPresence::Saved if note.resumed => Overlap::Ours.into(),
+        // A file that is as HEAD has it is no edit of what was saved.
+        CheckpointPresence::Saved if note.resumed => OverlapRule {
+            overlap: Overlap::Ours,
+            before: Some(tree::tree_of(scene.repo, refs::head(scene.repo)?.id)?),
+        },
         _ => Overlap::Contained.into(),
     })
 }
@@ -197,10 +203,10 @@ pub(super) fn resume(
     dry_run: bool,
     progress: ProgressCallback<'_>,
 ) -> Result<RestoreOutcome, Error> {
-    let note: ApplyJournal = restore::read_note(noted)?;
+    let note: ApplyJournal = noted.parsed_note()?;
     let target = object_id(&note.target);
     let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(short(target)))?;
-    let before = TargetState::before(scene, noted)?;
+    let before = noted.start_state(scene)?;
     Ok(run(scene, &note, &checkpoint, dry_run, Some((journal, before)), progress)?.restored)
 }
 
@@ -210,11 +216,11 @@ pub(super) fn interrupted_target(
     noted: &PlanJournal,
     repo: &Repository,
 ) -> Result<TargetState, Error> {
-    let note: ApplyJournal = restore::read_note(noted)?;
+    let note: ApplyJournal = noted.parsed_note()?;
     let target = object_id(&note.target);
     let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(short(target)))?;
     let sides = Sides::of(scene, &note, &checkpoint)?;
-    let before = TargetState::before(scene, noted)?;
+    let before = noted.start_state(scene)?;
     let merging = MergeRun {
         sides: &sides,
         before: Some(&before),
@@ -253,7 +259,7 @@ fn run(
         overlap: overlap(scene, note, checkpoint)?,
     };
     let job = PlanJob {
-        operation: "apply",
+        operation: PlanOperation::Apply,
         summary: format!("before applying {}", short(checkpoint.entry.id)),
         scope: PathScope {
             only: only.map(|paths| paths.into_iter().collect()),
@@ -322,9 +328,9 @@ fn run(
         let what = format!("{word} {}", short(checkpoint.entry.id));
         let is_whole = !note.reverse && note.pathspecs.is_empty() && note.parts.is_none();
         let files = Some(checkpoint).filter(|_| is_whole);
-        restore::note_done(
+        restore_outcome::note_done(
             scene,
-            "apply",
+            PlanOperation::Apply,
             what,
             Some(&brought),
             effect.into_iter().collect(),
@@ -334,7 +340,7 @@ fn run(
     }
     Ok(ApplyOutcome {
         restored: RestoreOutcome {
-            operation: "apply".to_owned(),
+            operation: PlanOperation::Apply,
             from: Some(RestoreSource {
                 id: checkpoint.entry.id,
                 session: note.session.clone(),

@@ -10,9 +10,10 @@ use super::{
     Error, Scene, chat,
     compose::{self, CurrentSnapshot, Predecessor},
     draft::{self as notes, DraftChange},
-    placement, put_aside,
-    save::{self, content},
+    placement, put_aside, refuse,
+    save::content,
     session_choice::{self, SessionChoice},
+    start,
 };
 use crate::{
     model::{
@@ -75,8 +76,8 @@ pub fn session(scene: &Scene<'_>) -> Result<Option<ShortName>, Error> {
 
 /// Saves the present state next to the chain of the current session, unless nothing changed.
 pub fn autosave(scene: &Scene<'_>) -> Result<AutosaveOutcome, Error> {
-    save::guard(scene)?;
-    let Some(chosen) = session_choice::automatic(scene)? else {
+    refuse::too_broad(scene)?;
+    let Some(chosen) = start::automatic(scene)? else {
         return Ok(AutosaveOutcome::NoSession);
     };
     let id = chosen.tip.document.session.id.clone();

@@ -13,7 +13,7 @@ use std::{collections::HashSet, path::PathBuf};
 use super::{
     Error, Scene,
     autosave::{self, AutosaveOutcome, AutosaveReceipt},
-    save, session_choice,
+    refuse, session_choice,
 };
 use crate::{
     model::id::Digest,
@@ -89,7 +89,7 @@ impl Lookout {
 
     /// Saves what changed, as [`autosave::autosave`] does. With `look` the files are looked through in any case.
     pub fn turn(&mut self, scene: &Scene<'_>, look: bool) -> Result<(AutosaveOutcome, Way), Error> {
-        save::guard(scene)?;
+        refuse::too_broad(scene)?;
         let before = AutosaveInputs::of(scene)?;
         // What is reported from here on counts for the next turn.
         let news = self.reports.as_mut().map_or(News::Directories, Reports::news);

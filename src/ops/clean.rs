@@ -13,9 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::{
     Error, Scene,
     compose::{self, CurrentSnapshot},
-    plan_runner::{self, PathScope, PlanJob, PlanJournal},
+    ids::short,
+    plan_runner::{self, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
+    record::RecordFate,
     refuse::{self, Refusal},
-    restore::{self, ProgressCallback, RecordFate, RestoreOutcome, short},
+    restore_outcome::{self, RestoreOutcome},
     target_state::TargetState,
     verify,
 };
@@ -28,11 +30,8 @@ use crate::{
         objects::Writer,
         restored, tree,
     },
-    worktree::restore::journal::{self, Journal},
+    worktree::journal::{self, Journal},
 };
-
-/// The name of the operation in the journal and the undo list.
-pub(super) const OPERATION: &str = "clean";
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
@@ -63,7 +62,7 @@ pub fn clean(
     progress: ProgressCallback<'_>,
 ) -> Result<RestoreOutcome, Error> {
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
-    restore::begin(scene, saved.is_none())?;
+    plan_runner::begin(scene, saved.is_none())?;
     let saved = match saved {
         Some(id) if !verify::is_intact(scene, id) => return Err(Error::Unproved { id: oid(id) }),
         Some(id) => Some(checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?),
@@ -139,7 +138,7 @@ fn run(
         Ok(target)
     };
     let job = PlanJob {
-        operation: OPERATION,
+        operation: PlanOperation::Clean,
         summary: "before the working tree was cleaned".to_owned(),
         scope: PathScope {
             only,
@@ -171,12 +170,12 @@ fn run(
             Some(saved) => format!("cleaned the working tree, saved as {}", short(saved.entry.id)),
             None => "cleaned the working tree".to_owned(),
         };
-        restore::note_done(scene, OPERATION, what, Some(&brought), Vec::new(), saved)?;
+        restore_outcome::note_done(scene, PlanOperation::Clean, what, Some(&brought), Vec::new(), saved)?;
         restored::write(scene.repo, None)?;
         journal::remove(scene.repo)?;
     }
     Ok(RestoreOutcome {
-        operation: OPERATION.to_owned(),
+        operation: PlanOperation::Clean,
         from: None,
         brought: Some(brought),
         unstaged: super::target_state::UnstagedChanges::default(),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     Error, Scene,
     diff::{self, DiffOutcome},
-    restore::short,
+    ids::short,
     select,
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     },
     store::{
         self, ObjectId,
-        ancestry::{self, AncestryFault, MergeEdges},
+        ancestry::{self, MergeEdges},
         checkpoint::{self, Checkpoint, object_id},
         merge::{self, Labels, Trees},
         patch::PatchOptions,
@@ -109,14 +109,9 @@ pub(super) fn nearest(
     b: ObjectId,
     edges: MergeEdges,
 ) -> Result<Option<(ObjectId, [usize; 2])>, Error> {
-    let relation = ancestry::relation(scene.repo, a, b, edges).map_err(damaged)?;
+    let relation = ancestry::relation(scene.repo, a, b, edges)?;
     let steps = [relation.ahead, relation.behind];
     Ok(relation.bases.first().map(|id| (*id, steps)))
-}
-
-/// The error for a checkpoint that could not be read.
-pub(super) fn damaged(faulty: AncestryFault) -> Error {
-    Error::damaged(short(faulty.id))(*faulty.fault)
 }
 
 fn since(

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Map;
 
-use super::{Error, Scene, ids, session_choice::SessionChoice};
+use super::{Error, Scene, ids};
 use crate::{
     model::{
         document::{CheckpointKind, Document, SCHEMA, Session, SessionStatus, SnapshotRef, Tool, WorktreeInfo},
@@ -255,17 +255,6 @@ pub(super) struct Predecessor<'a> {
     pub(super) digest: Digest,
     /// The whole of it, when it was not made a moment ago.
     pub(super) checkpoint: Option<&'a Checkpoint>,
-}
-
-impl<'a> From<&'a SessionChoice> for Predecessor<'a> {
-    fn from(chosen: &'a SessionChoice) -> Self {
-        let tip = &chosen.tip;
-        Self {
-            id: tip.entry.id,
-            digest: tip.digest.clone(),
-            checkpoint: Some(tip),
-        }
-    }
 }
 
 /// Writes the snapshot's commits, or finds that the checkpoint before has the same, and names the trees in the

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Error, Scene, compose, restore::short, select, session_choice, step};
+use super::{Error, Scene, compose, ids::short, select, session_choice, step};
 use crate::{
     model::{
         change::TreeChange,

@@ -4,6 +4,7 @@ mod text;
 
 use std::io;
 
+use super::{ids, plan_runner::PlanOperation};
 use crate::{
     model::{
         document::SessionStatus,
@@ -16,7 +17,7 @@ use crate::{
         time::Timestamp,
     },
     secrets,
-    store::{self, checkpoint::Fault},
+    store::{self, ancestry::AncestryFault, checkpoint::Fault},
     worktree::{restore, snapshot},
 };
 
@@ -174,7 +175,7 @@ pub enum Error {
     #[error("an interrupted {operation} has to be finished first")]
     Interrupted {
         /// Which.
-        operation: String,
+        operation: PlanOperation,
     },
     /// There is no interrupted operation to finish.
     #[error("nothing was interrupted")]
@@ -590,5 +591,11 @@ impl Error {
             store::steps::FoldError::Patch(error) => error.into(),
             store::steps::FoldError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<AncestryFault> for Error {
+    fn from(faulty: AncestryFault) -> Self {
+        Self::damaged(ids::short(faulty.id))(*faulty.fault)
     }
 }

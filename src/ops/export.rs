@@ -99,7 +99,7 @@ pub fn export(scene: &Scene<'_>, selector: &Selector, scope: ExportScope) -> Res
     let subject = selected
         .session
         .as_ref()
-        .map_or_else(|| super::restore::short(checkpoint.entry.id), ToString::to_string);
+        .map_or_else(|| super::ids::short(checkpoint.entry.id), ToString::to_string);
     let damaged = || Error::damaged(subject.as_str());
     let waiting = if selected.is_tip {
         let draft = draft::read(scene.repo, &document.session.id)?;

@@ -5,7 +5,7 @@
 
 use super::{
     Error, Scene,
-    restore::short,
+    ids::short,
     select::{self, SelectedCheckpoint},
 };
 use crate::{

@@ -1,7 +1,7 @@
-//! Fresh identities.
+//! Fresh identities, and ids as people read them.
 
 use super::Error;
-use crate::{model::id, os};
+use crate::{model::id, os, store::ObjectId};
 
 /// A new session's identity.
 pub(super) fn session_id() -> Result<String, Error> {
@@ -15,6 +15,11 @@ pub(super) fn item_id() -> Result<String, Error> {
     let mut text = token()?;
     text.truncate(id::ITEM_ID_LEN);
     Ok(text)
+}
+
+/// The first digits of a commit's id.
+pub(super) fn short(id: ObjectId) -> String {
+    id.to_hex_with_len(8).to_string()
 }
 
 fn token() -> Result<String, Error> {

@@ -1,27 +1,40 @@
-//! Work that came after an interruption: files that are neither as an interrupted operation found them nor as it makes
+//! Interrupted operations: finished by another run, or taken back.
+//!
+//! Work may have come after an interruption: files that are neither as an interrupted operation found them nor as it makes
 //! them. Going on or back would replace it, so it is refused. Both are reported by the bytes on the disk.
 
 use std::collections::HashSet;
 
 use super::{
-    Error, Scene, apply, clean, compose, merge, plan_runner, restore, restore::short, target_state::TargetState,
+    Error, Scene, apply, clean, compose,
+    ids::short,
+    merge,
+    plan_runner::{self, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
+    record::RecordFate,
+    restore,
+    restore_outcome::RestoreOutcome,
+    session_choice,
+    target_state::{TargetState, UnstagedChanges},
     undo as taking_back,
+    unfinished::{self, OperationFate},
 };
 use crate::{
     model::path::RepoPath,
     store::{
         Repository,
         checkpoint::{self, object_id},
+        lock,
         objects::Writer,
+        undo,
     },
     worktree::{
         self,
-        restore::{TEMPORARY, journal::Journal},
+        journal::{self, Journal, TEMPORARY},
     },
 };
 
 /// Refuses with the paths, if there are any among those that the operation changes.
-pub(super) fn refuse(scene: &Scene<'_>, journal: &Journal, noted: &plan_runner::PlanJournal) -> Result<(), Error> {
+fn refuse(scene: &Scene<'_>, journal: &Journal, noted: &PlanJournal) -> Result<(), Error> {
     let only: Option<HashSet<RepoPath>> = journal.paths.clone().map(|paths| paths.into_iter().collect());
     let writer = Writer::memory(scene.repo);
     let mut present = compose::present(scene, &writer, true, &[])?;
@@ -54,20 +67,123 @@ pub(super) fn refuse(scene: &Scene<'_>, journal: &Journal, noted: &plan_runner::
 /// Target state of an interrupted operation.
 fn aim(
     scene: &Scene<'_>,
-    noted: &plan_runner::PlanJournal,
+    noted: &PlanJournal,
     overlay: &Repository,
     present: &compose::CurrentSnapshot,
 ) -> Result<TargetState, Error> {
-    match noted.operation.as_str() {
-        "undo" | "redo" => taking_back::interrupted_target(scene, noted),
-        "apply" => apply::interrupted_target(scene, noted, overlay),
-        merge::OPERATION => merge::interrupted_target(scene, noted, overlay),
-        clean::OPERATION => clean::interrupted_target(noted, overlay, present),
-        _ => restore::interrupted_target(scene, noted, overlay),
+    match noted.operation {
+        PlanOperation::Undo | PlanOperation::Redo => taking_back::interrupted_target(scene, noted),
+        PlanOperation::Apply => apply::interrupted_target(scene, noted, overlay),
+        PlanOperation::Merge => merge::interrupted_target(scene, noted, overlay),
+        PlanOperation::Clean => clean::interrupted_target(noted, overlay, present),
+        PlanOperation::Restore => restore::interrupted_target(scene, noted, overlay),
     }
 }
 
 fn is_temporary(path: &RepoPath) -> bool {
     let name = path.as_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     name.starts_with(TEMPORARY.as_bytes())
+}
+
+/// How something that was interrupted is finished or taken back.
+#[derive(Clone, Copy, Debug)]
+pub struct Resume {
+    /// Whether it is done although files were changed since.
+    pub force: bool,
+    /// Whether nothing is changed.
+    pub dry_run: bool,
+}
+
+/// Finishes what was interrupted: plans again from the files as they are now.
+pub fn resume(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> Result<RestoreOutcome, Error> {
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let (journal, noted) = plan_runner::interruption(scene, how.dry_run)?;
+    if !how.force {
+        refuse(scene, &journal, &noted)?;
+    }
+    match noted.operation {
+        PlanOperation::Undo | PlanOperation::Redo => taking_back::resume(scene, journal, noted, how.dry_run, progress),
+        PlanOperation::Apply => apply::resume(scene, journal, &noted, how.dry_run, progress),
+        PlanOperation::Merge => merge::resume(scene, journal, &noted, how.dry_run, progress),
+        PlanOperation::Clean => clean::resume(scene, journal, &noted, how.dry_run, progress),
+        PlanOperation::Restore => restore::resume(scene, journal, &noted, how.dry_run, progress),
+    }
+}
+
+/// Goes back to the state before what was interrupted.
+pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> Result<RestoreOutcome, Error> {
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let (journal, noted) = plan_runner::interruption(scene, how.dry_run)?;
+    if !how.force {
+        refuse(scene, &journal, &noted)?;
+    }
+    let safety = object_id(&noted.safety);
+    let subject = short(safety);
+    let safety = checkpoint::load(scene.repo, safety).map_err(Error::damaged(&*subject))?;
+    let goal = TargetState::of(scene, &safety, &subject)?;
+    let job = PlanJob {
+        operation: PlanOperation::Restore,
+        summary: format!("before taking back an interrupted {}", noted.operation),
+        scope: PathScope {
+            only: journal.paths.clone().map(|paths| paths.into_iter().collect()),
+            enters: true,
+            trusted: true,
+            include: true,
+            index: noted.index,
+            ..PathScope::default()
+        },
+        goal: &|_, _| Ok(goal.clone()),
+        refuse: &|_, _, _| Ok(Vec::new()),
+        note: journal.what.clone(),
+        journal: Some(journal),
+        dry_run: how.dry_run,
+        expectation: plan_runner::PlanExpectation::default(),
+        progress,
+    };
+    let brought = plan_runner::apply_plan(scene, &job)?;
+    let mut record = RecordFate::NotMeant;
+    if brought.is_complete() && brought.refusals.is_empty() && !how.dry_run {
+        if matches!(noted.operation, PlanOperation::Restore | PlanOperation::Apply) {
+            unfinished::take_back(scene, &noted)?;
+        }
+        let last = match &noted.record {
+            Some(change) => change.take_back(scene)?,
+            None => None,
+        };
+        if last.is_some() {
+            record = match session_choice::session_for_command(scene)? {
+                Some(chosen) => RecordFate::Restored(chosen.name),
+                None => RecordFate::Same,
+            };
+        }
+        forget(scene, &noted, last)?;
+        journal::remove(scene.repo)?;
+    }
+    Ok(RestoreOutcome {
+        operation: noted.operation,
+        from: None,
+        brought: Some(brought),
+        unstaged: UnstagedChanges::default(),
+        record,
+        in_progress: OperationFate::NotMeant,
+        dry_run: how.dry_run,
+        aborted: true,
+    })
+}
+
+/// Lets the undo list say that an operation that is taken back did not happen, if it says that it did. `last` is the
+/// number of the last operation in the draft, if the record went back.
+fn forget(scene: &Scene<'_>, noted: &PlanJournal, last: Option<u64>) -> Result<(), Error> {
+    match noted.operation {
+        PlanOperation::Undo | PlanOperation::Redo => return taking_back::forget(scene, noted, last),
+        PlanOperation::Merge => merge::forget(scene, noted)?,
+        PlanOperation::Restore | PlanOperation::Apply | PlanOperation::Clean => {}
+    }
+    if undo::read(scene.repo)?.entry(noted.n).is_some() {
+        undo::settle(scene.repo, noted.n, false, None)?;
+    }
+    if noted.operation == PlanOperation::Restore {
+        restore::forget(scene, noted)?;
+    }
+    Ok(())
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{
     Error, Scene, SelectorCandidate,
     draft::{self, DraftChange, DraftReceipt},
-    select, session_choice,
+    session_choice, suggestions,
 };
 use crate::{
     model::{
@@ -57,11 +57,11 @@ impl CurrentRecord {
 pub fn now(scene: &Scene<'_>) -> Result<CurrentRecord, Error> {
     let chosen = match session_choice::session_for_command(scene)? {
         Some(chosen) => chosen,
-        None if scene.session.is_some() => return Err(session_choice::none_current(scene)),
+        None if scene.session.is_some() => return Err(suggestions::none_current(scene)),
         None => {
             let branch = facts::branch(scene.repo)?;
             let paused = session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?.0;
-            paused.ok_or_else(|| session_choice::none_current(scene))?
+            paused.ok_or_else(|| suggestions::none_current(scene))?
         }
     };
     let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
@@ -179,8 +179,11 @@ fn find(items: &[Value], kind: &ItemKind, text: &str) -> Result<Value, Error> {
         .iter()
         .map(|item| {
             let says = says(&item);
-            let words = says.split_whitespace().map(|word| select::distance(&wanted, word));
-            let nearest = words.chain([select::distance(&wanted, &says), select::distance(text, id_of(item))]);
+            let words = says.split_whitespace().map(|word| suggestions::distance(&wanted, word));
+            let nearest = words.chain([
+                suggestions::distance(&wanted, &says),
+                suggestions::distance(text, id_of(item)),
+            ]);
             (nearest.min().unwrap_or(usize::MAX), item)
         })
         .filter(|(distance, _)| *distance <= wanted.chars().count().div_ceil(3))

@@ -1,6 +1,6 @@
 //! `list` and `log`: sessions, and the checkpoints of one, from commit messages alone.
 
-use super::{Error, Scene, select, session_choice};
+use super::{Error, Scene, select, suggestions};
 use crate::{
     model::{
         document::{CheckpointKind, Document, SessionStatus},
@@ -258,7 +258,7 @@ pub fn log(
     let session = match (session, fetched) {
         (Some(session), _) => session.to_string(),
         (None, Some((remote, session, _))) => format!("{remote}/{session}"),
-        (None, None) => return Err(session_choice::none_current(scene)),
+        (None, None) => return Err(suggestions::none_current(scene)),
     };
     let since = since.map(|date| select::unix_time(scene, date)).transpose()?;
     let young = |entry: &Result<CheckpointCommit, checkpoint::Fault>| match entry {

@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     Error, Scene,
     compose::{self, CurrentSnapshot},
-    pathspecs, plan_runner,
-    restore::{RestoreRequest, short},
-    save, select,
+    plan_runner::PlanJournal,
+    refuse,
     target_state::TargetState,
 };
 use crate::{
@@ -25,7 +24,7 @@ use crate::{
         spill::SpillDirectory,
         tree,
     },
-    worktree::restore::journal::Journal,
+    worktree::journal::Journal,
 };
 
 /// The mode of another repository's commit in a tree.
@@ -75,35 +74,13 @@ pub type PartsChooser<'a> = &'a dyn Fn(Git) -> Result<(), Error>;
 /// Computes what the files would become, from the current ones.
 pub(super) type PartsTarget<'a> = &'a dyn Fn(&Repository, &CurrentSnapshot) -> Result<TargetState, Error>;
 
-/// Parts of what a restore would change, chosen by a person. Changes nothing.
-pub fn choose_for_restore(
-    scene: &Scene<'_>,
-    request: &RestoreRequest,
-    chooser: PartsChooser<'_>,
-) -> Result<Vec<ChosenPart>, Error> {
-    let selected = select::checkpoint(scene, &request.selector)?;
-    let subject = short(selected.checkpoint.entry.id);
-    let goal = TargetState::of(scene, &selected.checkpoint, &subject)?;
-    let specs: Vec<RepoPath> = request.pathspecs.iter().cloned().map(RepoPath::new).collect();
-    let paths = pathspecs::filter(scene, &specs, &request.directory)?;
-    choose(scene, chooser, &|repo, present| {
-        if let Some(paths) = &paths {
-            pathspecs::require(repo, paths, present, &goal, &[])?;
-        }
-        let mut paths = paths.clone();
-        restricted(repo, present, &goal, &mut |path, is_deleted| {
-            paths.as_mut().is_none_or(|paths| paths.keeps(path)) && !(is_deleted && request.overlay)
-        })
-    })
-}
-
 /// Lets a person choose among the changes that lead to a target. Changes nothing but for new blobs in the repository.
 pub(super) fn choose(
     scene: &Scene<'_>,
     chooser: PartsChooser<'_>,
     target: PartsTarget<'_>,
 ) -> Result<Vec<ChosenPart>, Error> {
-    save::guard(scene)?;
+    refuse::too_broad(scene)?;
     let writer = Writer::memory(scene.repo);
     let present = compose::present(scene, &writer, true, &[])?;
     let repo = writer.overlay(scene.repo);
@@ -189,7 +166,7 @@ pub(super) fn restricted(
 
 /// The files that an interrupted operation began with; `None` without one.
 pub(super) fn began(scene: &Scene<'_>, journal: Option<&Journal>) -> Result<Option<TargetState>, Error> {
-    let before = |journal: &Journal| TargetState::before(scene, &plan_runner::noted(journal)?);
+    let before = |journal: &Journal| PlanJournal::of(journal)?.start_state(scene);
     journal.map(before).transpose()
 }
 

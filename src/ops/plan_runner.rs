@@ -5,7 +5,8 @@
 //! execution are saved and planned again, a few times, and then reported.
 
 mod fingerprint;
-mod note;
+mod journal;
+mod scope;
 mod unmet;
 
 use std::collections::{BTreeMap, HashSet};
@@ -13,7 +14,9 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 
 pub(super) use fingerprint::PlanExpectation;
-pub(super) use note::{Plain, PlanJournal, note_record, noted};
+pub(super) use journal::{Plain, PlanJournal, begin, interruption, note_record};
+pub use journal::{PlanOperation, interrupted};
+pub(super) use scope::PathScope;
 pub(super) use unmet::unmet;
 
 use super::{
@@ -33,15 +36,19 @@ use crate::{
         self, ObjectId, Repository,
         checkpoint::{self, object_id, oid},
         objects::{self, Writer},
-        pathspec::PathFilter,
         undo::{self, Effect, PathChange, PathState},
     },
-    worktree::restore::{
-        self, ByteDifferences, Execution, ExecutionOutcome, RestoreOptions, RestorePlan,
-        index::{self, IndexChange},
-        journal::{self, Journal},
+    worktree::{
+        journal::{self as restore_journal, Journal},
+        restore::{
+            self, ByteDifferences, Execution, ExecutionOutcome, RestoreOptions, RestorePlan,
+            index::{self, IndexChange},
+        },
     },
 };
+
+/// Called with the number of steps done and of all steps.
+pub type ProgressCallback<'a> = &'a dyn Fn(usize, usize);
 
 /// How often it is planned again because files changed meanwhile.
 const ROUNDS: usize = 3;
@@ -55,7 +62,7 @@ pub(super) type RefusalCheck<'a> =
 /// Job of the plan runner.
 pub(super) struct PlanJob<'a> {
     /// The command.
-    pub(super) operation: &'static str,
+    pub(super) operation: PlanOperation,
     /// The summary of the safety checkpoint.
     pub(super) summary: String,
     /// Which paths are meant, and how.
@@ -73,31 +80,7 @@ pub(super) struct PlanJob<'a> {
     /// The plan that the caller has seen and wants, if it names one.
     pub(super) expectation: PlanExpectation<'a>,
     /// Called with the number of steps done and of all steps.
-    pub(super) progress: &'a dyn Fn(usize, usize),
-}
-
-/// Which paths are meant, and what may be done to them.
-#[derive(Clone, Default)]
-pub(super) struct PathScope {
-    /// Only paths that these choose.
-    pub(super) paths: Option<PathFilter>,
-    /// Only these paths.
-    pub(super) only: Option<HashSet<RepoPath>>,
-    /// These paths were changed by the operation that is taken back or done again: also those that are ignored now, or in
-    /// a directory that is a repository now.
-    pub(super) enters: bool,
-    /// Later files stay.
-    pub(super) overlay: bool,
-    /// Files that the goal's own rules ignore stay.
-    pub(super) keep_ignored: bool,
-    /// The goal is the user's own beyond doubt, or the user said so.
-    pub(super) trusted: bool,
-    /// Whether obstacles are saved into the safety checkpoint as well.
-    pub(super) include: bool,
-    /// The index becomes the goal's as well.
-    pub(super) index: bool,
-    /// The directory that the command was started in.
-    pub(super) cwd: Option<RepoPath>,
+    pub(super) progress: ProgressCallback<'a>,
 }
 
 /// Result of a plan, or of its dry run.
@@ -234,7 +217,7 @@ impl<'a> PlanRunner<'a> {
             None => os::random_token().map_err(Error::Random)?,
         };
         let first = job.journal.as_ref().map(|journal| {
-            noted(journal).map(|noted| Safety {
+            PlanJournal::of(journal).map(|noted| Safety {
                 n: noted.n,
                 id: object_id(&noted.safety),
             })
@@ -356,7 +339,7 @@ impl<'a> PlanRunner<'a> {
             let mut present = compose::present(scene, writer, true, &[])?;
             if let (Some(journal), Some(snapshot)) = (&job.journal, &mut present.snapshot) {
                 // Leftovers that are ignored are not in the snapshot by themselves.
-                let leftovers = journal::leftovers(scene.repo, journal)?;
+                let leftovers = restore_journal::leftovers(scene.repo, journal)?;
                 restore::include(scene.repo, writer, snapshot, &leftovers)?;
                 included.extend(leftovers);
             }
@@ -503,7 +486,7 @@ impl<'a> PlanRunner<'a> {
             return Err(Error::ConcurrentModification);
         };
         let noted = || PlanJournal {
-            operation: job.operation.to_owned(),
+            operation: job.operation,
             n: first.n,
             safety: oid(first.id),
             plain: self.plain.clone(),
@@ -516,11 +499,17 @@ impl<'a> PlanRunner<'a> {
             || serde_json::to_value(noted()).unwrap_or_default(),
             |earlier| earlier.what.clone(),
         );
-        let mut journal = Journal::new(self.token.clone(), scene.now, plan, what);
+        let mut journal = Journal::new(
+            self.token.clone(),
+            scene.now,
+            plan.directories().into_iter().map(RepoPath::from).collect(),
+            plan.changed().collect(),
+            what,
+        );
         if let Some(earlier) = self.journal.as_ref().or(job.journal.as_ref()) {
             journal.add(earlier);
         }
-        journal::write(scene.repo, &journal)?;
+        restore_journal::write(scene.repo, &journal)?;
         self.journal = Some(journal);
         // Names of its own for each execution: what an earlier one left is in the way of nothing.
         let token = format!("{}-{}", self.token, os::random_token().map_err(Error::Random)?);
@@ -533,7 +522,7 @@ impl<'a> PlanRunner<'a> {
             Err(error) => {
                 // Nothing was changed: then it is not interrupted either, and the next one may begin.
                 if job.journal.is_none() && !self.begun {
-                    journal::remove(scene.repo)?;
+                    restore_journal::remove(scene.repo)?;
                 }
                 return Err(error.into());
             }
@@ -564,7 +553,7 @@ impl<'a> PlanRunner<'a> {
         let writer = Writer::memory(scene.repo);
         let snapshot = compose::snapshot(scene, &writer, &[])?;
         if let (Some(journal), Some(first)) = (earlier, self.first) {
-            let subject = super::restore::short(first.id);
+            let subject = super::ids::short(first.id);
             let before = checkpoint::load(scene.repo, first.id).map_err(Error::damaged(&*subject))?;
             let before = TargetState::of(scene, &before, &subject)?;
             let paths = match &journal.paths {
@@ -579,7 +568,7 @@ impl<'a> PlanRunner<'a> {
             let known = paths.into_iter().zip(states);
             self.changes
                 .extend(known.filter_map(|(path, state)| Some((path, state?))));
-            if noted(journal)?.index {
+            if PlanJournal::of(journal)?.index {
                 let lists = &snapshot.lists;
                 let staged = (snapshot.index_tree, &lists.conflicts, &lists.intent_to_add);
                 self.index_written |= staged != (before.index, &before.lists.conflicts, &before.lists.intent_to_add);

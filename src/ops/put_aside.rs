@@ -3,7 +3,7 @@
 //! The undo list knows both, and what of it is in force: a file that is absent because it was cleaned away is no deletion.
 //! Later checkpoints say it as well, for other working trees and machines.
 
-use super::{Error, Scene, compose, restore::short};
+use super::{Error, Scene, compose, ids::short, plan_runner::PlanOperation};
 use crate::{
     model::{document::WorktreeInfo, id::Digest},
     store::{
@@ -23,7 +23,7 @@ pub(super) fn digests(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Digest>
     for (entry, _) in list.entries().filter(|(_, in_force)| *in_force) {
         let Some(files) = &entry.files else { continue };
         local.retain(|(other, _)| other.digest != files.digest);
-        local.push((files, entry.operation == super::clean::OPERATION));
+        local.push((files, entry.operation == PlanOperation::Clean.word()));
     }
     let was_brought = |digest: &Digest| local.iter().any(|(files, aside)| files.digest == *digest && !aside);
     let mut out = tip.document.put_aside.clone();
@@ -45,7 +45,7 @@ pub(super) fn for_document(scene: &Scene<'_>, tip: &Checkpoint) -> Vec<Digest> {
 }
 
 fn find(scene: &Scene<'_>, tip: &Checkpoint, digest: &Digest) -> Result<Option<ObjectId>, Error> {
-    ancestry::find(scene.repo, tip.entry.id, digest).map_err(super::compare::damaged)
+    Ok(ancestry::find(scene.repo, tip.entry.id, digest)?)
 }
 
 /// The checkpoints of a session's chain whose work is put aside, oldest first.
@@ -69,11 +69,11 @@ pub(super) fn buried(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Check
 /// Work that is not in this working tree and that no person deleted there, and the files of own checkpoints after it.
 pub(in crate::ops) struct CleanedFiles {
     /// The files of that work.
-    pub(super) files: ObjectId,
+    pub(in crate::ops) files: ObjectId,
     /// The commit whose state they have without it.
-    pub(super) head: Option<ObjectId>,
+    pub(in crate::ops) head: Option<ObjectId>,
     /// The files of each checkpoint since that was saved or brought back in this working tree.
-    pub(super) since: Vec<ObjectId>,
+    pub(in crate::ops) since: Vec<ObjectId>,
 }
 
 /// Work that is not in this working tree and that no person deleted there, latest first: what was put aside, and what a
@@ -141,7 +141,7 @@ impl CheckpointPresence {
             let is_saved = BroughtFiles::of(scene)?.has(checkpoint);
             return Ok(if is_saved { Self::Saved } else { Self::No });
         };
-        if entry.operation == super::clean::OPERATION {
+        if entry.operation == PlanOperation::Clean.word() {
             return Ok(Self::No);
         }
         let safety = entry.effects.iter().find_map(|effect| match effect {
@@ -152,6 +152,29 @@ impl CheckpointPresence {
         let snapshot = before.and_then(|before| before.document.snapshot);
         Ok(Self::Brought(snapshot.map(|snapshot| object_id(&snapshot.tree))))
     }
+}
+
+/// How many checkpoints are looked through for one that was in this working tree.
+const LOOKED_THROUGH: usize = 1000;
+
+/// The latest checkpoint before another one of its chain whose files were in this working tree and were not put aside
+/// since; `None` where those of that one itself were, which then continue from nothing else.
+pub(super) fn present_ancestor(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Option<Checkpoint>, Error> {
+    let brought = BroughtFiles::of(scene)?;
+    if brought.has(checkpoint) {
+        return Ok(None);
+    }
+    let mut before = checkpoint.previous();
+    for _ in 0..LOOKED_THROUGH {
+        let Some(id) = before else { break };
+        let earlier = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
+        if brought.has(&earlier) {
+            let is_here = !matches!(CheckpointPresence::of(scene, &earlier)?, CheckpointPresence::No);
+            return Ok(Some(earlier).filter(|earlier| is_here && earlier.document.snapshot.is_some()));
+        }
+        before = earlier.previous();
+    }
+    Ok(None)
 }
 
 /// Checkpoints whose files are or were in this working tree.
@@ -166,7 +189,7 @@ impl BroughtFiles {
         let list = undo::read(scene.repo)?;
         let entries = list.entries().filter(|(_, in_force)| *in_force);
         let mut digests: Vec<_> = entries
-            .filter(|(entry, _)| entry.operation != super::clean::OPERATION)
+            .filter(|(entry, _)| entry.operation != PlanOperation::Clean.word())
             .filter_map(|(entry, _)| Some(entry.files.as_ref()?.digest.clone()))
             .collect();
         digests.extend(restored::read(scene.repo)?);

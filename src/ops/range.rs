@@ -3,7 +3,7 @@
 //! `git range-diff` does the matching. Each side is the commits from where both began to the HEAD its checkpoint was saved
 //! at: the HEAD of the checkpoint that both come from if it is still behind both, after a rebase what git finds behind both.
 
-use super::{Error, Scene, compare::nearest, restore::short, select};
+use super::{Error, Scene, compare::nearest, ids::short, select};
 use crate::{
     model::{id::Oid, name::ShortName, selector::Selector},
     store::{

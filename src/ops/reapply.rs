@@ -3,9 +3,9 @@
 use super::{
     Error, Scene,
     apply::{self, ApplyOutcome},
-    clean, put_aside,
-    restore::{self, ProgressCallback},
-    select,
+    clean,
+    plan_runner::ProgressCallback,
+    put_aside, restore, select,
 };
 use crate::{
     model::{

@@ -1,9 +1,6 @@
 //! Receipts of changing commands: plain facts, rendered elsewhere.
 
-use super::{
-    redact::{RedactedSecret, UnsearchedContent},
-    session_choice::SessionChoiceReason,
-};
+use super::redact::{RedactedSecret, UnsearchedContent};
 use crate::{
     model::{
         document::{CheckpointKind, Document, SessionStatus},
@@ -99,13 +96,4 @@ pub enum SessionOrigin {
     Continued,
     /// It is new.
     Started,
-}
-
-impl From<SessionChoiceReason> for SessionOrigin {
-    fn from(why: SessionChoiceReason) -> Self {
-        match why {
-            SessionChoiceReason::Meant => Self::Meant,
-            SessionChoiceReason::PausedHere => Self::Continued,
-        }
-    }
 }

@@ -3,15 +3,28 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Error, Scene, compose, ids, restore::RecordFate, session_choice};
+use super::{Error, Scene, compose, ids, session_choice};
 use crate::{
-    model::{operation::Operation, record::Record},
+    model::{name::ShortName, operation::Operation, record::Record},
     store::{
         checkpoint::Checkpoint,
         draft::{self, Draft},
         undo::Effect,
     },
 };
+
+/// Result of a restore for the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordFate {
+    /// It was not meant.
+    NotMeant,
+    /// It is that of the checkpoint now, in the draft of this session.
+    Restored(ShortName),
+    /// It was that of the checkpoint already.
+    Same,
+    /// The checkpoint belongs to a session that is not current.
+    OfAnotherSession,
+}
 
 /// Change that sets the record of the current session to that of a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]

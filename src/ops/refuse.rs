@@ -189,6 +189,32 @@ fn short(id: &Oid) -> &str {
     &id.as_str()[..8]
 }
 
+/// Refuses what is no project: a bare repository, the home directory, the root of the file system.
+pub(super) fn too_broad(scene: &Scene<'_>) -> Result<(), Error> {
+    let top = store::work_tree(scene.repo)?;
+    let what = if scene.home.is_some_and(|home| same_directory(home, top)) {
+        "your home directory"
+    } else if top.parent().is_none() {
+        "the root of the file system"
+    } else {
+        return Ok(());
+    };
+    if scene.settings.allow_home {
+        return Ok(());
+    }
+    Err(Error::TooBroad {
+        path: top.display().to_string(),
+        what,
+    })
+}
+
+fn same_directory(a: &std::path::Path, b: &std::path::Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a == b,
+    }
+}
+
 /// Refusals because of the state of the repository, for files restored from `checkpoint`.
 pub(super) fn by_place(
     scene: &Scene<'_>,

@@ -7,6 +7,7 @@
 use super::{
     Error, Scene, chat, compose, placement,
     session_choice::{self, SessionChoice},
+    suggestions,
 };
 use crate::{
     model::{
@@ -49,7 +50,7 @@ pub fn rekey(scene: &Scene<'_>, session: Option<&ShortName>, dry_run: bool) -> R
         session: session.or(scene.session),
         ..*scene
     };
-    let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| session_choice::none_current(scene))?;
+    let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| suggestions::none_current(scene))?;
     let id = chosen.tip.document.session.id.clone();
     let Some(encryptor) = encryption::of_session(scene.repo, &id)? else {
         let why = "checkpoint.encryptTo names no recipient".to_owned();
@@ -70,7 +71,7 @@ pub fn rekey(scene: &Scene<'_>, session: Option<&ShortName>, dry_run: bool) -> R
     let _session = lock::session(scene.repo, &id, scene.wait)?;
     // The tip is read again under the lock.
     let Some(chosen) = session_choice::named(scene, &chosen.name)? else {
-        return Err(session_choice::none_current(scene));
+        return Err(suggestions::none_current(scene));
     };
     let writer = Writer::durable(scene.repo)?;
     let written = write(scene, &writer, &chosen)?;

@@ -59,7 +59,7 @@ pub fn repair(scene: &Scene<'_>, name: Option<&ShortName>, dry_run: bool) -> Res
     match name {
         Some(name) if repaired.is_empty() && session::tip(scene.repo, name)?.is_none() => Err(Error::NotFound {
             text: name.to_string(),
-            candidates: super::select::similar(scene, name.as_str())?,
+            candidates: super::suggestions::similar(scene, name.as_str())?,
         }),
         _ => Ok(repaired),
     }

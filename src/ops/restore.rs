@@ -3,21 +3,19 @@
 //! HEAD and branches never move. The record goes back only where it came from: into the draft of its own session, when
 //! that is current.
 
-mod interruption;
-
 use std::cell::{Cell, RefCell};
 
 use serde::{Deserialize, Serialize};
 
-pub use interruption::{Resume, abort, interrupted, resume};
-pub(super) use interruption::{interrupted_target, read_note};
-
 use super::{
     Error, Scene,
+    ids::short,
     parts::{self, ChosenPart},
     pathspecs,
-    plan_runner::{self, AppliedPlan, PathScope, PlanJob},
-    record, refuse, save,
+    plan_runner::{self, AppliedPlan, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
+    record::{self, RecordFate},
+    refuse,
+    restore_outcome::{self, RestoreOutcome, RestoreSource},
     select::{self, SelectedCheckpoint},
     session_choice,
     target_state::{self, TargetState, UnstagedChanges},
@@ -25,19 +23,17 @@ use super::{
 };
 use crate::{
     model::{
-        document::Document,
         id::{Digest, Oid},
         name::ShortName,
         path::RepoPath,
         selector::Selector,
     },
     store::{
-        self, ObjectId,
-        checkpoint::{Checkpoint, oid},
-        lock, refs, restored,
-        undo::{self, Effect, UndoEntry},
+        self, Repository,
+        checkpoint::{self, Checkpoint, object_id, oid},
+        lock, restored, undo,
     },
-    worktree::restore::journal,
+    worktree::journal::{self, Journal},
 };
 
 /// Request of a restore.
@@ -69,58 +65,6 @@ pub struct RestoreRequest {
     pub parts: Option<Vec<ChosenPart>>,
 }
 
-/// Result of a restore, or of its dry run.
-#[derive(Debug)]
-pub struct RestoreOutcome {
-    /// The command: `restore`, `apply`, `undo` and so on.
-    pub operation: String,
-    /// The checkpoint the files came from; `None` if it was a state of the undo list.
-    pub from: Option<RestoreSource>,
-    /// Result for the files; `None` if they were not selected.
-    pub brought: Option<AppliedPlan>,
-    /// Staged content of the checkpoint that is not in the index now.
-    pub unstaged: UnstagedChanges,
-    /// Result for the record.
-    pub record: RecordFate,
-    /// Result for the operation of git that was in progress.
-    pub in_progress: OperationFate,
-    /// Whether nothing was changed because that was asked for.
-    pub dry_run: bool,
-    /// Whether it went back instead of forth.
-    pub aborted: bool,
-}
-
-impl RestoreOutcome {
-    /// Why nothing was done.
-    pub fn refusals(&self) -> &[refuse::Refusal] {
-        self.brought.as_ref().map_or(&[], |brought| &brought.refusals)
-    }
-}
-
-/// A checkpoint that files came from.
-#[derive(Debug, Clone)]
-pub struct RestoreSource {
-    /// Its commit.
-    pub id: ObjectId,
-    /// The session it was found through.
-    pub session: Option<ShortName>,
-    /// Its document.
-    pub document: Box<Document>,
-}
-
-/// Result of a restore for the record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RecordFate {
-    /// It was not meant.
-    NotMeant,
-    /// It is that of the checkpoint now, in the draft of this session.
-    Restored(ShortName),
-    /// It was that of the checkpoint already.
-    Same,
-    /// The checkpoint belongs to a session that is not current.
-    OfAnotherSession,
-}
-
 /// Journal note of a restore.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RestoreJournal {
@@ -140,21 +84,18 @@ pub(super) struct RestoreJournal {
     parts: Option<Vec<ChosenPart>>,
 }
 
-/// Called with the number of steps done and of all steps.
-pub type ProgressCallback<'a> = &'a dyn Fn(usize, usize);
-
 /// Restores a checkpoint.
 pub fn restore(
     scene: &Scene<'_>,
     request: &RestoreRequest,
     progress: ProgressCallback<'_>,
 ) -> Result<RestoreOutcome, Error> {
-    save::guard(scene)?;
+    refuse::too_broad(scene)?;
     if request.index {
         store::require_own_directory(scene.repo, "the index stays as it is: leave '--index' out")?;
     }
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
-    begin(scene, request.dry_run)?;
+    plan_runner::begin(scene, request.dry_run)?;
     let SelectedCheckpoint {
         session, checkpoint, ..
     } = select::checkpoint(scene, &request.selector)?;
@@ -187,18 +128,26 @@ pub fn restore(
     run.restore(None)
 }
 
-/// Refuses while something is interrupted, and cleans up behind killed processes.
-pub(super) fn begin(scene: &Scene<'_>, dry_run: bool) -> Result<(), Error> {
-    if let Some(journal) = journal::read(scene.repo)? {
-        return Err(Error::Interrupted {
-            operation: plan_runner::noted(&journal)?.operation,
-        });
-    }
-    if !dry_run {
-        refs::recover(scene.repo, scene.wait)?;
-        store::sweep(scene.repo)?;
-    }
-    Ok(())
+/// Parts of what a restore would change, chosen by a person. Changes nothing.
+pub fn choose_parts(
+    scene: &Scene<'_>,
+    request: &RestoreRequest,
+    chooser: parts::PartsChooser<'_>,
+) -> Result<Vec<ChosenPart>, Error> {
+    let selected = select::checkpoint(scene, &request.selector)?;
+    let subject = short(selected.checkpoint.entry.id);
+    let goal = TargetState::of(scene, &selected.checkpoint, &subject)?;
+    let specs: Vec<RepoPath> = request.pathspecs.iter().cloned().map(RepoPath::new).collect();
+    let paths = pathspecs::filter(scene, &specs, &request.directory)?;
+    parts::choose(scene, chooser, &|repo, present| {
+        if let Some(paths) = &paths {
+            pathspecs::require(repo, paths, present, &goal, &[])?;
+        }
+        let mut paths = paths.clone();
+        parts::restricted(repo, present, &goal, &mut |path, is_deleted| {
+            paths.as_mut().is_none_or(|paths| paths.keeps(path)) && !(is_deleted && request.overlay)
+        })
+    })
 }
 
 /// Gives a working tree that was just made the files and the index of a checkpoint. The caller holds its lock.
@@ -236,6 +185,53 @@ pub(super) fn into_new(
     Ok(run.restore(None)?.brought.unwrap_or_else(AppliedPlan::nothing))
 }
 
+/// Finishes a restore that was interrupted.
+pub(super) fn resume(
+    scene: &Scene<'_>,
+    journal: Journal,
+    noted: &PlanJournal,
+    dry_run: bool,
+    progress: ProgressCallback<'_>,
+) -> Result<RestoreOutcome, Error> {
+    let note: RestoreJournal = noted.parsed_note()?;
+    let target = object_id(&note.target);
+    let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(short(target)))?;
+    let run = RestoreRun {
+        scene,
+        note,
+        checkpoint,
+        files: true,
+        reverts: true,
+        expected: None,
+        dry_run,
+        progress,
+    };
+    run.restore(Some((journal, noted.record.clone())))
+}
+
+/// Lets the repository say again what was restored before a restore that is taken back.
+pub(super) fn forget(scene: &Scene<'_>, noted: &PlanJournal) -> Result<(), Error> {
+    let note: RestoreJournal = noted.parsed_note()?;
+    Ok(restored::write(scene.repo, note.earlier.as_ref())?)
+}
+
+/// Target state of an interrupted restore.
+pub(super) fn interrupted_target(
+    scene: &Scene<'_>,
+    noted: &PlanJournal,
+    repo: &Repository,
+) -> Result<TargetState, Error> {
+    let note: RestoreJournal = noted.parsed_note()?;
+    let target = object_id(&note.target);
+    let subject = short(target);
+    let checkpoint = checkpoint::load(scene.repo, target).map_err(Error::damaged(&*subject))?;
+    let goal = TargetState::of(scene, &checkpoint, &subject)?;
+    match &note.parts {
+        Some(parts) => parts::target(repo, noted.start_state(scene)?, &goal, parts),
+        None => Ok(goal),
+    }
+}
+
 struct RestoreRun<'a> {
     scene: &'a Scene<'a>,
     note: RestoreJournal,
@@ -248,10 +244,7 @@ struct RestoreRun<'a> {
 }
 
 impl RestoreRun<'_> {
-    fn restore(
-        self,
-        interrupted: Option<(journal::Journal, Option<record::RecordReset>)>,
-    ) -> Result<RestoreOutcome, Error> {
+    fn restore(self, interrupted: Option<(Journal, Option<record::RecordReset>)>) -> Result<RestoreOutcome, Error> {
         let Self {
             scene,
             note,
@@ -279,7 +272,7 @@ impl RestoreRun<'_> {
                 .as_ref()
                 .and_then(|journal| Some(journal.paths.clone()?.into_iter().collect()));
             let job = PlanJob {
-                operation: "restore",
+                operation: PlanOperation::Restore,
                 summary: format!("before restoring {}", short(checkpoint.entry.id)),
                 scope: scope.clone(),
                 goal: &|repo, present| {
@@ -331,7 +324,7 @@ impl RestoreRun<'_> {
             document: Box::new(checkpoint.document.clone()),
         });
         let mut restored = RestoreOutcome {
-            operation: "restore".to_owned(),
+            operation: PlanOperation::Restore,
             from,
             brought,
             unstaged: unstaged.get(),
@@ -420,7 +413,14 @@ impl RestoreRun<'_> {
         effects.extend(made);
         let is_whole = self.files && self.note.pathspecs.is_empty() && self.note.parts.is_none();
         let files = Some(&self.checkpoint).filter(|_| is_whole);
-        note_done(scene, "restore", what, restored.brought.as_ref(), effects, files)?;
+        restore_outcome::note_done(
+            scene,
+            PlanOperation::Restore,
+            what,
+            restored.brought.as_ref(),
+            effects,
+            files,
+        )?;
         self.note_restored()?;
         Ok(journal::remove(scene.repo)?)
     }
@@ -431,49 +431,4 @@ impl RestoreRun<'_> {
         }
         Ok(())
     }
-}
-
-/// Writes an entry of the undo list for what was done, unless it was nothing.
-pub(super) fn note_done(
-    scene: &Scene<'_>,
-    operation: &str,
-    what: String,
-    brought: Option<&AppliedPlan>,
-    more: Vec<Effect>,
-    files: Option<&Checkpoint>,
-) -> Result<(), Error> {
-    let mut effects = brought.map(AppliedPlan::effects).unwrap_or_default();
-    effects.extend(more);
-    if effects.is_empty() {
-        return Ok(());
-    }
-    let n = match brought.and_then(|brought| brought.safety) {
-        Some(safety) => safety.n,
-        None => undo::next(scene.repo)?,
-    };
-    // A kill may have come between the note and the end of the journal.
-    if undo::read(scene.repo)?.entries().any(|(entry, _)| entry.n == n) {
-        return Ok(());
-    }
-    if let Some(brought) = brought {
-        undo::write_changes(scene.repo, n, &brought.changes)?;
-    }
-    let entry = UndoEntry {
-        n,
-        at: scene.now,
-        operation: operation.to_owned(),
-        what,
-        effects,
-        standing: None,
-        files: files.map(|files| undo::CheckpointFiles {
-            session: files.document.session.id.clone(),
-            digest: files.digest.clone(),
-        }),
-    };
-    Ok(undo::note(scene.repo, entry)?)
-}
-
-/// The first digits of a commit's id.
-pub(super) fn short(id: ObjectId) -> String {
-    id.to_hex_with_len(8).to_string()
 }

@@ -10,7 +10,7 @@ use super::{
     autosave::Offer,
     changes, compose, contents, ids,
     list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
-    put_aside, select, session_choice, share, start, summary, verify,
+    put_aside, select, session_choice, share, start, suggestions, summary, verify,
 };
 use crate::{
     model::{
@@ -219,7 +219,7 @@ fn gather(
     } else {
         let (rows, why) = candidates(scene)?;
         let Some(row) = rows.first() else {
-            return Err(session_choice::none_current(scene));
+            return Err(suggestions::none_current(scene));
         };
         let base = Base::Word(row.name.clone());
         (

@@ -6,7 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Error, Scene, SelectorCandidate, session_choice};
+use super::{
+    Error, Scene, SelectorCandidate,
+    ids::short,
+    session_choice,
+    suggestions::{self, LISTED, listed, named_like, similar},
+};
 use crate::{
     model::{
         name::ShortName,
@@ -22,11 +27,6 @@ use crate::{
 
 /// The fewest digits of an id or digest that select.
 const MIN_DIGITS: usize = 4;
-/// How many checkpoints of a session are looked through for names that are like a word.
-const NAMED: usize = 10_000;
-/// How many candidates an error lists.
-const LISTED: usize = 10;
-
 /// A checkpoint that was selected.
 #[derive(Debug)]
 pub struct SelectedCheckpoint {
@@ -99,7 +99,7 @@ fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<ShortName>, Ob
                 return Ok((Some(found.0), found.1));
             }
             let chosen = session_choice::just_left_noted(scene)?;
-            let chosen = chosen.ok_or_else(|| session_choice::none_current(scene))?;
+            let chosen = chosen.ok_or_else(|| suggestions::none_current(scene))?;
             Ok((Some(chosen.name), chosen.tip.entry.id))
         }
         Base::Previous => {
@@ -277,93 +277,6 @@ fn sessions_beginning(scene: &Scene<'_>, word: &str) -> Result<Vec<SelectorMatch
     Ok(found)
 }
 
-/// Whether a name may have been meant by a word.
-fn is_like(word: &str, name: &str) -> Option<usize> {
-    let distance = distance(word, name);
-    (name.contains(word) || distance <= word.chars().count().div_ceil(3)).then_some(distance)
-}
-
-/// The named checkpoints of a session whose names are like a word, with how far they are from it.
-fn named_like(scene: &Scene<'_>, tip: ObjectId, word: &str) -> Vec<(usize, String, CheckpointCommit)> {
-    let chain = session::history(scene.repo, tip).map_while(Result::ok).take(NAMED);
-    let near = chain.filter_map(|entry| {
-        let name = entry.trailers.name.clone()?;
-        Some((is_like(word, &name)?, name, entry))
-    });
-    near.collect()
-}
-
-/// The nearest of them, as they would be selected.
-fn listed(mut near: Vec<(usize, String, CheckpointCommit)>, prefix: &str) -> Vec<SelectorCandidate> {
-    near.sort_by_key(|(distance, ..)| *distance);
-    let candidate = |(_, name, entry): (usize, String, CheckpointCommit)| SelectorCandidate {
-        selector: format!("{prefix}{name}"),
-        at: Some(entry.time),
-        subject: entry.subject,
-    };
-    near.into_iter().take(LISTED).map(candidate).collect()
-}
-
-/// Sessions, and checkpoints of the current one, whose names are like a word: for errors.
-pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<SelectorCandidate>, Error> {
-    let mut near = Vec::new();
-    for session in session::all(scene.repo)? {
-        let (Ok(name), Ok(tip)) = (ShortName::new(session.name), session.tip) else {
-            continue;
-        };
-        if let Some(distance) = is_like(word, name.as_str()) {
-            let candidate = SelectorCandidate {
-                selector: name.to_string(),
-                subject: tip.subject,
-                at: Some(tip.time),
-            };
-            near.push((distance, candidate));
-        }
-    }
-    for session in session::fetched(scene.repo)? {
-        let shown = store::remote::shown(&session.name);
-        if let (Some((_, name)), Ok(tip)) = (shown.rsplit_once('/'), session.tip)
-            && let Some(distance) = (name == word).then_some(0).or_else(|| {
-                let typed = word.contains('/').then_some(word)?;
-                is_like(typed, &shown)
-            })
-        {
-            let candidate = SelectorCandidate {
-                selector: shown.clone(),
-                subject: tip.subject,
-                at: Some(tip.time),
-            };
-            near.push((distance, candidate));
-        }
-    }
-    if let Ok(Some(current)) = session_choice::session_for_command(scene) {
-        for (distance, name, entry) in named_like(scene, current.tip.entry.id, word) {
-            let candidate = SelectorCandidate {
-                selector: name,
-                subject: entry.subject,
-                at: Some(entry.time),
-            };
-            near.push((distance, candidate));
-        }
-    }
-    near.sort_by_key(|(distance, _)| *distance);
-    Ok(near.into_iter().take(LISTED).map(|(_, candidate)| candidate).collect())
-}
-
-/// How many characters must be changed, added or removed (Levenshtein).
-pub fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let next = (diagonal + usize::from(x != *y)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], next);
-        }
-    }
-    row[b.len()]
-}
-
 fn find_named(scene: &Scene<'_>, tip: ObjectId, name: &ShortName) -> Option<CheckpointCommit> {
     let is_it = |entry: &CheckpointCommit| entry.trailers.name.as_deref() == Some(name.as_str());
     let mut merged = Vec::new();
@@ -491,32 +404,11 @@ pub fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
 /// Key under which a date is handed to git; no setting has it.
 const DATE_KEY: &str = "checkpoint-date.value";
 
-pub(super) fn short(id: ObjectId) -> String {
-    id.to_hex_with_len(8).to_string()
-}
-
 pub(super) fn shown(selector: &Selector) -> String {
     match &selector.base {
         Base::Current => "@".to_owned(),
         Base::Previous => "-".to_owned(),
         Base::Search(text) => format!(":/{text}"),
         Base::Word(word) => word.clone(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distance;
-
-    #[test]
-    fn distances() {
-        for (a, b, n) in [
-            ("", "abc", 3),
-            ("auth", "auth", 0),
-            ("auht", "auth", 2),
-            ("ath", "auth", 1),
-        ] {
-            assert_eq!(distance(a, b), n, "{a} {b}");
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Which session a command means when it names none, and what of it is in force.
 
-use super::{Error, Scene};
+use super::{Error, Scene, compose::Predecessor, receipt::SessionOrigin};
 use crate::{
     model::{
         document::{CheckpointKind, SessionStatus},
@@ -37,6 +37,26 @@ pub enum SessionChoiceReason {
     Meant,
     /// It was paused last on this branch in this working tree.
     PausedHere,
+}
+
+impl<'a> From<&'a SessionChoice> for Predecessor<'a> {
+    fn from(chosen: &'a SessionChoice) -> Self {
+        let tip = &chosen.tip;
+        Self {
+            id: tip.entry.id,
+            digest: tip.digest.clone(),
+            checkpoint: Some(tip),
+        }
+    }
+}
+
+impl From<SessionChoiceReason> for SessionOrigin {
+    fn from(why: SessionChoiceReason) -> Self {
+        match why {
+            SessionChoiceReason::Meant => Self::Meant,
+            SessionChoiceReason::PausedHere => Self::Continued,
+        }
+    }
 }
 
 /// The session of this name with its latest checkpoint read; `None` when there is none.
@@ -212,26 +232,6 @@ pub(super) fn session_of_branch(scene: &Scene<'_>) -> Result<Option<SessionChoic
     Ok(None)
 }
 
-/// The session that an automatic checkpoint goes to: the one that is meant, else a new one where the branch was left
-/// that the last current session is on. Where no session is in use, none is started.
-pub(super) fn automatic(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
-    if let Some(chosen) = session_of_branch(scene)? {
-        return Ok(Some(chosen));
-    }
-    let now = current::read(scene.repo)?;
-    if scene.session.is_some() || (now.elsewhere.is_none() && !now.is_of_another_branch()) {
-        return Ok(None);
-    }
-    let request = super::start::StartRequest {
-        name: None,
-        session: serde_json::Value::Object(serde_json::Map::new()),
-        if_missing: true,
-        dry_run: false,
-    };
-    let started = super::start::start(scene, request)?;
-    named(scene, &started.name)
-}
-
 /// The session paused last on this branch in this working tree, and the damaged sessions that could have been it.
 pub(super) fn paused_here(
     scene: &Scene<'_>,
@@ -268,48 +268,6 @@ pub(super) fn paused_here(
         }
     }
     Ok((None, damaged))
-}
-
-/// The error for a session that is named and not there.
-pub(super) fn absent(scene: &Scene<'_>, name: &ShortName) -> Error {
-    match super::select::similar(scene, name.as_str()) {
-        Ok(candidates) if scene.session_is_of_environment => Error::SessionFromEnvNotFound {
-            name: name.clone(),
-            candidates,
-        },
-        Ok(candidates) => Error::NotFound {
-            text: name.to_string(),
-            candidates,
-        },
-        Err(error) => error,
-    }
-}
-
-/// The error for when a session is needed and none is there: the one that was named, else none is current, with the
-/// damaged ones, which must not look absent.
-pub(super) fn none_current(scene: &Scene<'_>) -> Error {
-    // One that is there and cannot be taken is damaged.
-    if let Some(name) = scene.session
-        && matches!(session::tip(scene.repo, name), Ok(None))
-    {
-        return absent(scene, name);
-    }
-    match session::all(scene.repo) {
-        Ok(all) => Error::NoSession {
-            any: !all.is_empty(),
-            fetched: latest_fetched(scene),
-            remote: store::remote::default(scene.repo, false).map(|remote| remote.name),
-            damaged: all.into_iter().filter(|s| s.tip.is_err()).map(|s| s.name).collect(),
-        },
-        Err(error) => error.into(),
-    }
-}
-
-/// The session fetched last, as `<remote>/<session>`.
-fn latest_fetched(scene: &Scene<'_>) -> Option<String> {
-    let fetched = session::fetched(scene.repo).ok()?;
-    let whole = fetched.into_iter().find(|session| session.tip.is_ok());
-    whole.map(|session| store::remote::shown(&session.name))
 }
 
 /// A checkpoint read and verified.

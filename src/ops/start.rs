@@ -2,7 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Error, Scene, compose, placement, redact::Redactor, save, session_choice};
+use super::{
+    Error, Scene, compose, placement,
+    redact::Redactor,
+    refuse,
+    session_choice::{self, SessionChoice},
+};
 use crate::{
     model::{
         document::{CheckpointKind, Document},
@@ -61,6 +66,26 @@ pub fn start(scene: &Scene<'_>, request: StartRequest) -> Result<StartOutcome, E
     Ok(started)
 }
 
+/// The session that an automatic checkpoint goes to: the one that is meant, else a new one where the branch was left
+/// that the last current session is on. Where no session is in use, none is started.
+pub(super) fn automatic(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
+    if let Some(chosen) = session_choice::session_of_branch(scene)? {
+        return Ok(Some(chosen));
+    }
+    let now = current::read(scene.repo)?;
+    if scene.session.is_some() || (now.elsewhere.is_none() && !now.is_of_another_branch()) {
+        return Ok(None);
+    }
+    let request = StartRequest {
+        name: None,
+        session: Value::Object(serde_json::Map::new()),
+        if_missing: true,
+        dry_run: false,
+    };
+    let started = start(scene, request)?;
+    session_choice::named(scene, &started.name)
+}
+
 /// Keeps the packs few where something else than a save adds one: a thousand sessions would be a thousand packs, which
 /// git looks through for every object. It only improves speed, and the next save reports a failure.
 pub(super) fn merge_packs(scene: &Scene<'_>) {
@@ -72,7 +97,7 @@ pub(super) fn merge_packs(scene: &Scene<'_>) {
 pub(super) fn create(scene: &Scene<'_>, mut request: StartRequest, current: bool) -> Result<StartOutcome, Error> {
     let mut redactor = Redactor::new(scene)?;
     redactor.json(&mut request.session, "session");
-    save::guard(scene)?;
+    refuse::too_broad(scene)?;
     let agent = redactor.agent(scene);
     let scene = &Scene {
         agent: agent.as_deref(),

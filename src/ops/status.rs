@@ -6,7 +6,8 @@ use super::{
     Error, Scene, chat,
     compose::{self, CurrentSnapshot},
     list::{self, SessionStanding},
-    session_choice, share,
+    plan_runner::{self, PlanOperation},
+    session_choice, share, suggestions,
 };
 use crate::{
     model::{
@@ -38,7 +39,7 @@ pub struct StatusReport {
     /// The session that was named and is not there, as an error says it: with what is like it.
     pub absent: Option<Error>,
     /// A restore, apply or undo of this working tree that was interrupted.
-    pub interrupted: Option<String>,
+    pub interrupted: Option<PlanOperation>,
     /// The watcher of this working tree, if there is or was one.
     pub watcher: Option<Watcher>,
     /// Whether the repository has no working tree.
@@ -144,7 +145,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         None => finished(scene)?,
     };
     let absent = match (&session, &damaged, scene.session) {
-        (None, None, Some(name)) => Some(session_choice::absent(scene, name)),
+        (None, None, Some(name)) => Some(suggestions::absent(scene, name)),
         _ => None,
     };
     let fetched = list::fetched_only(scene)?;
@@ -159,7 +160,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         finished,
         session,
         damaged,
-        interrupted: super::restore::interrupted(scene)?,
+        interrupted: plan_runner::interrupted(scene)?,
         watcher: watch::here(scene.repo)?.filter(|watcher| is_news(scene, watcher)),
         sessions,
         store: store::read_only_directory(scene.repo).map(|_| scene.repo.common_dir().to_owned()),

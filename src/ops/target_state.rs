@@ -1,6 +1,6 @@
 //! Target state of files: that of a checkpoint, or one derived from it.
 
-use super::{Error, Scene, compose::CurrentSnapshot, plan_runner::PlanJournal, restore::short};
+use super::{Error, Scene, compose::CurrentSnapshot};
 use crate::{
     model::{list::Lists, path::RepoPath},
     store::{
@@ -50,21 +50,6 @@ impl TargetState {
             // A mask takes nothing from the owner.
             umask: u32::from_str_radix(&snapshot.umask, 8).unwrap_or(0o022) & 0o077,
         })
-    }
-
-    /// The present that an interrupted operation began with, as a save would have it.
-    pub(super) fn before(scene: &Scene<'_>, noted: &PlanJournal) -> Result<Self, Error> {
-        let safety = object_id(&noted.safety);
-        let checkpoint = checkpoint::load(scene.repo, safety).map_err(Error::damaged(short(safety)))?;
-        let mut goal = Self::of(scene, &checkpoint, "the safety checkpoint")?;
-        // No ref holds that tree: a collection of garbage may have taken it.
-        if let Some(plain) = &noted.plain
-            && tree::entry(scene.repo, object_id(&plain.tree), &RepoPath::from("x")).is_ok()
-        {
-            goal.tree = object_id(&plain.tree);
-            goal.lists.raw.retain(|path| !plain.kept.contains(path));
-        }
-        Ok(goal)
     }
 
     /// The current files.

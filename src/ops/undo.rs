@@ -7,15 +7,19 @@ mod last;
 mod left;
 mod moved;
 mod parted;
+mod request;
 
 use serde::{Deserialize, Serialize};
 
+pub use request::{Direction, UndoRequest};
+
 use super::{
     Error, Scene, compose,
-    plan_runner::{self, PathScope, PlanJob, PlanJournal},
-    record,
+    ids::short,
+    plan_runner::{self, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
+    record::{self, RecordFate},
     refuse::Refusal,
-    restore::{self, ProgressCallback, RecordFate, RestoreOutcome, short},
+    restore_outcome::RestoreOutcome,
     safety::Safety,
     target_state::TargetState,
 };
@@ -29,43 +33,11 @@ use crate::{
         refs::{self, ExpectedValue, RefUpdate},
         undo::{self, Effect, UndoEntry},
     },
-    worktree::restore::journal::{self, Journal},
+    worktree::journal::{self, Journal},
 };
 
 /// A ref, what it is at, and what it is to be at; `None` is absence.
 type RefEdit = (String, Option<Oid>, Option<Oid>);
-
-/// Which way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Take back.
-    Undo,
-    /// Do again.
-    Redo,
-}
-
-impl Direction {
-    /// The command.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Undo => "undo",
-            Self::Redo => "redo",
-        }
-    }
-}
-
-/// How something is taken back or done again.
-#[derive(Clone, Copy, Debug)]
-pub struct UndoRequest {
-    /// Which way.
-    pub direction: Direction,
-    /// Whether nothing is changed.
-    pub dry_run: bool,
-    /// Whether it is done although files changed since.
-    pub force: bool,
-    /// Whether it is done although something came since that cannot be taken back.
-    pub older: bool,
-}
 
 /// Result of an undo or redo, or of its dry run.
 #[derive(Debug)]
@@ -102,7 +74,7 @@ struct UndoJournal {
 /// Takes the last operation back, or does the last one that was taken back again.
 pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'_>) -> Result<UndoOutcome, Error> {
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
-    restore::begin(scene, request.dry_run)?;
+    plan_runner::begin(scene, request.dry_run)?;
     let list = undo::read(scene.repo)?;
     let nothing = Error::NothingTo {
         what: request.direction.word(),
@@ -133,12 +105,12 @@ pub(super) fn resume(
     progress: ProgressCallback<'_>,
 ) -> Result<RestoreOutcome, Error> {
     let invalid = |why: String| Error::Journal { why };
-    let note: UndoJournal = restore::read_note(&noted)?;
+    let note: UndoJournal = noted.parsed_note()?;
     let list = undo::read(scene.repo)?;
     let (entry, known) = list
         .entry(note.n)
         .ok_or_else(|| invalid(format!("entry {} of the undo list is missing", note.n)))?;
-    let direction = if noted.operation == "redo" {
+    let direction = if noted.operation == PlanOperation::Redo {
         Direction::Redo
     } else {
         Direction::Undo
@@ -166,14 +138,18 @@ pub(super) fn resume(
 
 /// Target state of an interrupted undo or redo.
 pub(super) fn interrupted_target(scene: &Scene<'_>, noted: &PlanJournal) -> Result<TargetState, Error> {
-    let note: UndoJournal = restore::read_note(noted)?;
+    let note: UndoJournal = noted.parsed_note()?;
     let list = undo::read(scene.repo)?;
     let gone = || Error::Journal {
         why: format!("entry {} of the undo list is missing", note.n),
     };
     let (entry, kept) = list.entry(note.n).ok_or_else(gone)?;
     let before = files_before(entry);
-    let known = if noted.operation == "redo" { kept } else { before };
+    let known = if noted.operation == PlanOperation::Redo {
+        kept
+    } else {
+        before
+    };
     let target = object_id(note.target.as_ref().or(known).ok_or_else(gone)?);
     let subject = short(target);
     let target = checkpoint::load(scene.repo, target).map_err(Error::damaged(&*subject))?;
@@ -183,10 +159,10 @@ pub(super) fn interrupted_target(scene: &Scene<'_>, noted: &PlanJournal) -> Resu
 /// Lets the list say that an undo or redo that is taken back did not happen, if it says that it did, or if the record has
 /// got a new last operation.
 pub(super) fn forget(scene: &Scene<'_>, noted: &PlanJournal, last: Option<u64>) -> Result<(), Error> {
-    let note: UndoJournal = restore::read_note(noted)?;
+    let note: UndoJournal = noted.parsed_note()?;
     let list = undo::read(scene.repo)?;
     let is_in_force = list.entries().find(|(entry, _)| entry.n == note.n).map(|(_, is)| is);
-    let is_undo = noted.operation == "undo";
+    let is_undo = noted.operation == PlanOperation::Undo;
     match is_in_force {
         Some(in_force) if last.is_none() && in_force == is_undo => Ok(()),
         Some(_) if is_undo => Ok(undo::redone(scene.repo, note.n, scene.now, last)?),
@@ -303,7 +279,7 @@ impl UndoRun<'_> {
             None => (true, None),
         };
         taken.files = files.map(|brought| RestoreOutcome {
-            operation: self.request.direction.word().to_owned(),
+            operation: self.request.direction.operation(),
             from: None,
             brought: Some(brought),
             unstaged: super::target_state::UnstagedChanges::default(),
@@ -573,10 +549,10 @@ impl UndoRun<'_> {
             .iter()
             .any(|effect| matches!(effect, Effect::Index { .. }));
         let continued = journal.is_some();
-        let word = self.request.direction.word();
+        let operation = self.request.direction.operation();
         let job = PlanJob {
-            operation: word,
-            summary: format!("before {word} of '{}'", self.entry.what),
+            operation,
+            summary: format!("before {operation} of '{}'", self.entry.what),
             scope: PathScope {
                 only: Some(changes.iter().map(|(path, _)| path.clone()).collect()),
                 enters: true,

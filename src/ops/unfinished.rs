@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{Error, Scene, plan_runner::PlanJournal, restore::short, safety::Safety};
+use super::{Error, Scene, ids::short, plan_runner::PlanJournal, safety::Safety};
 use crate::{
     model::{
         facts::{GitOperation, OperationKind},
@@ -126,7 +126,7 @@ pub(super) fn take_back(scene: &Scene<'_>, noted: &PlanJournal) -> Result<(), Er
     struct Target {
         target: Oid,
     }
-    let Ok(Target { target }) = serde_json::from_value(noted.note.clone()) else {
+    let Ok(Target { target }) = noted.parsed_note() else {
         return Ok(());
     };
     if before(scene, object_id(&noted.safety))?.is_none()

@@ -53,6 +53,7 @@ pub mod session_change;
 pub mod sessions;
 pub mod setup;
 pub mod share;
+pub mod signature;
 pub mod slot;
 pub mod stats;
 pub mod status;

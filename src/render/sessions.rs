@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::{
     age::DateStyle,
-    checkpoint::SignatureView,
     count::ByteSize,
+    signature::SignatureView,
     slot::Slot,
     table::{TableColumn, TextTable},
     text::{Text, TextLine},

@@ -5,10 +5,9 @@ use serde::Serialize;
 
 use super::{
     View, age,
-    checkpoint::SignatureView,
     count::CountedNoun,
+    signature::SignatureView,
     slot::Slot,
-    status::ShareRelation,
     text::{Text, TextLine},
 };
 use crate::model::{id::Oid, name::ShortName, report::CommitInfo, time::Timestamp};
@@ -472,6 +471,19 @@ pub struct SessionRelation<'a> {
     /// The relation.
     #[serde(flatten)]
     pub relation: ShareRelation<'a>,
+}
+
+/// The relation of a session here to the one of a remote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ShareRelation<'a> {
+    /// The relation in a word, such as `not-pushed`.
+    pub state: String,
+    /// The number of checkpoints that the remote lacks.
+    pub unpushed: usize,
+    /// The number of checkpoints that only the remote has.
+    pub unpulled: usize,
+    /// Why the two cannot be compared.
+    pub damage: Option<&'a str>,
 }
 
 impl RemoteStatusView<'_> {

@@ -8,6 +8,7 @@ use super::{
     count::CountedNoun,
     push_queue::AutomaticSharing,
     receipt::{self, SkippedPath},
+    share::ShareRelation,
     slot::Slot,
     text::{Text, TextLine},
 };
@@ -146,19 +147,6 @@ pub struct RemoteRelation<'a> {
     /// The relation in a sentence, for people.
     #[serde(skip)]
     pub words: TextLine,
-}
-
-/// The relation of a session here to the one of a remote.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ShareRelation<'a> {
-    /// The relation in a word, such as `not-pushed`.
-    pub state: String,
-    /// The number of checkpoints that the remote lacks.
-    pub unpushed: usize,
-    /// The number of checkpoints that only the remote has.
-    pub unpulled: usize,
-    /// Why the two cannot be compared.
-    pub damage: Option<&'a str>,
 }
 
 /// The chat of a session.

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::{
     View,
-    checkpoint::SignatureView,
     count::CountedNoun,
+    signature::SignatureView,
     slot::Slot,
     text::{Text, TextLine},
 };

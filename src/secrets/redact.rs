@@ -53,10 +53,14 @@ impl Scanner {
     }
 }
 
-pub(super) fn scan(scanner: &Scanner, bytes: &[u8]) -> Vec<Finding> {
-    match NarrowedUtf16::read(bytes, scanner.mode()) {
-        Some(wide) => wide.findings(scanner, false),
-        None => scanner.findings(bytes, &scanner.hits(bytes), false, 1, 0),
+impl Scanner {
+    /// The findings in `text`, in order, without overlaps; changes nothing, so none is `replaced`. Empty if the mode
+    /// is off. Text in UTF-16 with a byte-order mark is understood.
+    pub fn scan(&self, text: &[u8]) -> Vec<Finding> {
+        match NarrowedUtf16::read(text, self.mode()) {
+            Some(wide) => wide.findings(self, false),
+            None => self.findings(text, &self.hits(text), false, 1, 0),
+        }
     }
 }
 

@@ -11,11 +11,8 @@ use std::ops::Range;
 use super::check::marker_len;
 use super::engine::Engine;
 use super::opaque::OpaqueRuns;
-use super::settings::{AllowRule, CustomRule, allow_list, own_rules};
+use super::settings::{AllowRule, CustomRule, WARNINGS, allow_list, own_rules};
 use super::{Error, Finding, MARKER_START, RedactionMode, RedactionSettings, Severity, random};
-
-/// The kinds that only warn: by name, by randomness.
-pub(super) const WARNINGS: [&str; 2] = ["generic-secret", "high-entropy"];
 
 /// Passes over what is left; text made to uncover one secret behind the other ends here.
 const PASSES: usize = 8;
@@ -65,12 +62,6 @@ impl Scanner {
     /// Action on findings.
     pub fn mode(&self) -> RedactionMode {
         self.mode
-    }
-
-    /// The findings in `text`, in order, without overlaps; changes nothing, so none is `replaced`. Empty if the mode
-    /// is off. Text in UTF-16 with a byte-order mark is understood.
-    pub fn scan(&self, text: &[u8]) -> Vec<Finding> {
-        super::redact::scan(self, text)
     }
 
     /// Whether there are rules next to the built-in ones.

@@ -7,6 +7,9 @@ use regex::bytes::Regex;
 use super::check::marker_len;
 use super::{engine, marker};
 
+/// The kinds that only warn: by name, by randomness.
+pub(super) const WARNINGS: [&str; 2] = ["generic-secret", "high-entropy"];
+
 /// Action on secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RedactionMode {
@@ -133,9 +136,8 @@ pub(super) fn own_rules(rules: &[OwnRule]) -> Result<Vec<CustomRule>, Error> {
 pub(super) fn allow_list(entries: &[String], own: &[CustomRule]) -> Result<Vec<AllowRule>, Error> {
     let entry = |entry: &String| {
         if let Some(kind) = entry.strip_prefix("kind:") {
-            let known = super::kinds().contains(&kind)
-                || super::scan::WARNINGS.contains(&kind)
-                || own.iter().any(|rule| rule.kind == kind);
+            let known =
+                super::kinds().contains(&kind) || WARNINGS.contains(&kind) || own.iter().any(|rule| rule.kind == kind);
             return if known {
                 Ok(AllowRule::Kind(kind.to_owned()))
             } else {

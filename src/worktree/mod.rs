@@ -4,6 +4,7 @@
 //! it is decided elsewhere.
 
 mod copy;
+pub mod journal;
 pub mod restore;
 pub mod snapshot;
 

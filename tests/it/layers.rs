@@ -336,16 +336,16 @@ fn raw_string(chars: &[char], i: usize) -> Option<(usize, usize)> {
 }
 
 /// A path as written, the module it is in, its line, and whether it is in test-only code.
-struct Named {
+pub(super) struct Named {
     segments: Vec<String>,
     module: Vec<String>,
     line: usize,
     import: bool,
-    test: bool,
+    pub(super) test: bool,
 }
 
 /// Everything a file names: paths (imports spelled out one by one) and macro calls.
-fn names(source: &str, module: &[String], whole_file_is_test: bool) -> (Vec<Named>, Vec<(String, usize)>) {
+pub(super) fn names(source: &str, module: &[String], whole_file_is_test: bool) -> (Vec<Named>, Vec<(String, usize)>) {
     let tokens = tokens(source);
     let mut found = Vec::new();
     let mut macros = Vec::new();
@@ -515,7 +515,7 @@ fn import(tokens: &[Located], mut i: usize, prefix: &[String]) -> (Paths, usize)
 }
 
 /// The full path from the crate's root for what starts with `crate`, `self`, `super` or this crate's name; else None.
-fn inside(named: &Named) -> Option<Vec<String>> {
+pub(super) fn inside(named: &Named) -> Option<Vec<String>> {
     let mut rest = named.segments.as_slice();
     let mut base = match rest.first()?.as_str() {
         "crate" | "git_checkpoint" => {
@@ -538,7 +538,7 @@ fn inside(named: &Named) -> Option<Vec<String>> {
 }
 
 /// The module path of a file below `src`: `commands/ui/pager.rs` is `commands::ui::pager`.
-fn module_of(file: &str) -> Vec<String> {
+pub(super) fn module_of(file: &str) -> Vec<String> {
     let mut parts: Vec<String> = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if parts.last().is_some_and(|p| p == "mod" || p == "lib" || p == "main") {
         parts.pop();
@@ -650,12 +650,12 @@ fn dependencies() -> BTreeSet<String> {
         .collect()
 }
 
-fn root() -> PathBuf {
+pub(super) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// All Rust files below `folder`, as paths relative to it with `/`.
-fn rust_files(directory: &Path) -> Vec<String> {
+pub(super) fn rust_files(directory: &Path) -> Vec<String> {
     fn walk(base: &Path, directory: &Path, out: &mut Vec<String>) {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();

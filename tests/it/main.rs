@@ -17,6 +17,7 @@
 mod changes;
 #[cfg(unix)]
 mod chat;
+mod circles;
 mod citizen;
 mod format;
 mod formats;

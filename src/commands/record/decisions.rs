@@ -9,7 +9,7 @@ use crate::{
         error::{CommandError, FailureKind as Failure},
     },
     model::item::ItemKind,
-    ops::select::distance,
+    ops::suggestions::distance,
 };
 
 /// Record decisions and their reasons

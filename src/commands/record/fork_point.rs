@@ -13,7 +13,7 @@ use crate::{
         opening::IdentityArgs,
     },
     model::{item::id_of, name::ShortName},
-    ops::{fork, items, select::distance},
+    ops::{fork_points, items, suggestions::distance},
     render::{draft::DraftDetail, slot::Slot, text::TextLine},
 };
 
@@ -214,11 +214,11 @@ fn explore(context: &mut Context, args: ExploreArgs) -> Result<(), CommandError>
     let opened = args.whose.open(context)?;
     let now = items::now(&opened.scene())?;
     let point = now.find(kind, &args.point)?;
-    let explored = fork::explored(&opened.scene())?;
+    let explored = fork_points::sessions(&opened.scene())?;
     let options = point["options"].as_array().cloned().unwrap_or_default();
     let keys = options.iter().filter_map(|option| option["key"].as_str());
     let is_new = |key: &&str| {
-        let known = |fork: &fork::ForkPointSession| fork.point == id_of(&point) && fork.option == **key;
+        let known = |fork: &fork_points::ForkPointSession| fork.point == id_of(&point) && fork.option == **key;
         !explored.iter().any(known)
     };
     let new: Vec<&str> = keys.filter(is_new).collect();
@@ -286,7 +286,7 @@ fn list(context: &mut Context, args: &ItemListArgs) -> Result<(), CommandError> 
     let kind = super::kind("fork-point");
     let opened = args.whose.open(context)?;
     let now = items::now(&opened.scene())?;
-    let explored = fork::explored(&opened.scene())?;
+    let explored = fork_points::sessions(&opened.scene())?;
     let mut found = now.items(kind);
     for point in &mut found {
         name_sessions(point, &explored);
@@ -295,7 +295,7 @@ fn list(context: &mut Context, args: &ItemListArgs) -> Result<(), CommandError> 
 }
 
 /// Adds to each option of a fork point the names of the sessions that explore it.
-pub(in crate::commands) fn name_sessions(point: &mut Value, explored: &[fork::ForkPointSession]) {
+pub(in crate::commands) fn name_sessions(point: &mut Value, explored: &[fork_points::ForkPointSession]) {
     let id = id_of(point).to_owned();
     let Some(Value::Array(options)) = point
         .as_object_mut()

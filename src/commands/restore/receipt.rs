@@ -4,10 +4,8 @@ use super::RestoreView;
 use crate::{
     commands::opening::OpenedRepository,
     ops::{
-        refuse::Refusal,
-        restore::{RecordFate, RestoreOutcome},
-        undo::UndoOutcome,
-        unfinished::OperationFate,
+        plan_runner::PlanOperation, record::RecordFate, refuse::Refusal, restore_outcome::RestoreOutcome,
+        undo::UndoOutcome, unfinished::OperationFate,
     },
     render::{
         age,
@@ -30,9 +28,9 @@ fn unstaged(restored: &RestoreOutcome, paths: &str) -> Option<String> {
         .collect();
     let what = words.join(", ");
     let id = oid(from.id);
-    match restored.operation.as_str() {
+    match restored.operation {
         _ if words.is_empty() => None,
-        "restore" => Some(format!(
+        PlanOperation::Restore => Some(format!(
             "not restored ({what} in the checkpoint); bring it back too: git checkpoint restore {} --index{paths}",
             id.short()
         )),
@@ -78,7 +76,9 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
     RestoreReceipt {
         operation: match report.taken {
             Some(taken) => taken.direction.word(),
-            None => restored.map_or("restore", |restored| &restored.operation),
+            None => restored
+                .map_or(PlanOperation::Restore, |restored| restored.operation)
+                .word(),
         },
         outcome,
         from: restored
@@ -102,7 +102,9 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
         safety: brought.and_then(|brought| brought.safety).map(|safety| oid(safety.id)),
         plan: brought.map(|brought| brought.lines.as_slice()).unwrap_or_default(),
         plan_token: brought
-            .filter(|_| outcome == "planned" && restored.is_some_and(|restored| restored.operation == "restore"))
+            .filter(|_| {
+                outcome == "planned" && restored.is_some_and(|restored| restored.operation == PlanOperation::Restore)
+            })
             .filter(|brought| report.taken.is_none() && !brought.token.is_empty())
             .map(|brought| brought.token.as_str()),
         refusals: refusals.iter().map(refused).collect(),

@@ -5,7 +5,7 @@ use super::{
     RestoreView,
 };
 use crate::{
-    ops::{refuse::Refusal, restore::RestoreOutcome},
+    ops::{refuse::Refusal, restore_outcome::RestoreOutcome},
     render::restore::RestoreReceipt,
 };
 

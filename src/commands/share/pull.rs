@@ -17,7 +17,7 @@ use crate::{
             pull::{self, PullOutcome, PullRequest, PulledSession},
         },
     },
-    render::{checkpoint::SignatureView, share::PullReceipt},
+    render::{share::PullReceipt, signature::SignatureView},
     store::{checkpoint::oid, remote, signature::CommitSignature},
 };
 

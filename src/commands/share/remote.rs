@@ -13,9 +13,8 @@ use crate::{
     },
     render::{
         count::CountedNoun,
-        share::{RemoteRow, RemoteStatusView, SessionRelation},
+        share::{RemoteRow, RemoteStatusView, SessionRelation, ShareRelation},
         slot::Slot,
-        status::ShareRelation,
         text::TextLine,
     },
 };

@@ -1,6 +1,6 @@
 //! The turns of a session: its checkpoints of kind `turn`, in their order.
 
-use super::super::{Error, Scene, select, session_choice};
+use super::super::{Error, Scene, select, session_choice, suggestions};
 use crate::{
     model::{
         agent_turn::AgentTurn,
@@ -47,7 +47,7 @@ pub fn turns(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<SessionTu
         (name, found.checkpoint.entry.id)
     } else {
         let chosen = session_choice::session_for_command(scene)?;
-        let chosen = chosen.ok_or_else(|| session_choice::none_current(scene))?;
+        let chosen = chosen.ok_or_else(|| suggestions::none_current(scene))?;
         (chosen.name, chosen.tip.entry.id)
     };
     let mut turns = Vec::new();

@@ -6,10 +6,10 @@ use super::{
     super::{
         Error, Scene,
         compose::CurrentSnapshot,
+        ids::short,
         pathspecs,
         put_aside::{self, CleanedFiles},
-        restore::short,
-        session_choice,
+        session_choice, suggestions,
         target_state::TargetState,
     },
     ApplyJournal,
@@ -73,6 +73,24 @@ impl Base {
     }
 }
 
+impl Base {
+    /// The state of an earlier checkpoint of the same chain, which was in this working tree. What of it is gone from there
+    /// is missing, as in a resumed session.
+    fn earlier(scene: &Scene<'_>, ancestor: &Checkpoint) -> Result<Self, Error> {
+        let state = TargetState::of(scene, ancestor, &short(ancestor.entry.id))?;
+        Ok(Self::Common {
+            files: state.tree,
+            index: state.index,
+            cleaned: vec![CleanedFiles {
+                files: state.tree,
+                head: ancestor.document.git.head.as_ref().map(object_id),
+                since: Vec::new(),
+            }],
+            head: tree::tree_of(scene.repo, refs::head(scene.repo)?.id)?,
+        })
+    }
+}
+
 impl Sides {
     pub(in crate::ops) fn of(scene: &Scene<'_>, note: &ApplyJournal, checkpoint: &Checkpoint) -> Result<Self, Error> {
         let subject = note
@@ -88,12 +106,15 @@ impl Sides {
             });
         }
         let base = match &note.common {
-            None => Base::Tree(head(checkpoint)),
+            None => match put_aside::present_ancestor(scene, checkpoint)? {
+                Some(ancestor) => Base::earlier(scene, &ancestor)?,
+                None => Base::Tree(head(checkpoint)),
+            },
             Some(common) => {
                 let id = object_id(common);
                 let common = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
                 let chosen = session_choice::session_for_command(scene)?;
-                let ours = chosen.ok_or_else(|| session_choice::none_current(scene))?.tip;
+                let ours = chosen.ok_or_else(|| suggestions::none_current(scene))?.tip;
                 Base::common(scene, &common, &ours)?
             }
         };

@@ -4,7 +4,6 @@
 //! document, so that nothing has to be read again to know it.
 
 mod add;
-pub mod clear;
 pub mod compact;
 mod fold;
 pub mod import;
@@ -14,6 +13,7 @@ pub mod request;
 use super::{
     Error, Scene, draft,
     session_choice::{self, SessionChoice},
+    suggestions,
 };
 use crate::{
     model::{
@@ -25,7 +25,7 @@ use crate::{
         transcript::TranscriptInfo,
     },
     store::{
-        chat::{self as stored, PendingChat, PendingMessage, SavedMessages},
+        chat::{self as stored, PendingChat, SavedMessages},
         checkpoint::Fault,
         transcripts::DIRECTORY,
     },
@@ -282,7 +282,7 @@ impl From<Fault> for ReadStop {
 }
 
 /// So many messages, in words.
-fn spoken(messages: u64) -> String {
+pub(super) fn messages_in_words(messages: u64) -> String {
     format!("{messages} message{}", if messages == 1 { "" } else { "s" })
 }
 
@@ -291,7 +291,7 @@ pub(super) fn chat_session(scene: &Scene<'_>) -> Result<SessionChoice, Error> {
     if let Some(chosen) = session_choice::session_for_command(scene)? {
         return Ok(chosen);
     }
-    Err(session_choice::none_current(scene))
+    Err(suggestions::none_current(scene))
 }
 
 /// The session that something is added to. Where none is meant it is the one that any draft command would take: the one

@@ -15,7 +15,7 @@ use std::{
 pub use patches::PatchLog;
 
 use super::{
-    Error, Scene, select, session_choice,
+    Error, Scene, ids, select, suggestions,
     timeline::{self, FileState},
 };
 use crate::{
@@ -174,10 +174,10 @@ pub(super) fn session_of(scene: &Scene<'_>, selector: &Selector) -> Result<(Stri
     let name = match (session, fetched) {
         (Some(session), _) => session.to_string(),
         (None, Some((remote, session, _))) => format!("{remote}/{session}"),
-        (None, None) => select::short(from),
+        (None, None) => ids::short(from),
     };
     if name.is_empty() {
-        return Err(session_choice::none_current(scene));
+        return Err(suggestions::none_current(scene));
     }
     Ok((name, from))
 }

@@ -4,11 +4,11 @@
 use std::{collections::HashMap, path::PathBuf};
 
 use super::super::{
-    Error, Scene,
+    Error, Scene, plan_runner,
     receipt::CheckpointOutcome,
-    restore, save,
+    save,
     save::{OverClaim, SaveRequest},
-    session_choice, verify,
+    session_choice, suggestions, verify,
 };
 use crate::{
     model::{
@@ -121,7 +121,7 @@ pub struct WorktreeRemoval {
 /// Saves what is in the working tree of a fork and removes it; session and branch stay. Refuses if there are files that no
 /// checkpoint holds, unless `force` is set.
 pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Result<WorktreeRemoval, Error> {
-    let chosen = session_choice::named(scene, name)?.ok_or_else(|| session_choice::absent(scene, name))?;
+    let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
     let id = &chosen.tip.document.session.id;
     let none = || Error::PathTaken {
         what: format!("session '{name}' has no working tree of its own"),
@@ -139,7 +139,7 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
         index: None,
         ..*scene
     };
-    if let Some(operation) = restore::interrupted(&there)? {
+    if let Some(operation) = plan_runner::interrupted(&there)? {
         return Err(Error::Interrupted { operation });
     }
     let request = SaveRequest {

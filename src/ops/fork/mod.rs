@@ -14,9 +14,8 @@ use std::path::PathBuf;
 use self::places::{branch_of, check_places, work_tree};
 use super::{
     Error, Scene, compose, ids, items,
-    plan_runner::AppliedPlan,
+    plan_runner::{AppliedPlan, ProgressCallback},
     ref_transaction::{Aftermath, UndoableRefTransaction},
-    restore::{self, ProgressCallback},
     select::{self, SelectedCheckpoint},
     start, undo,
 };
@@ -177,7 +176,7 @@ fn subject(source: &SelectedCheckpoint) -> String {
     source
         .session
         .as_ref()
-        .map_or_else(|| restore::short(id), ToString::to_string)
+        .map_or_else(|| ids::short(id), ToString::to_string)
 }
 
 /// Forks: all of them, or none.
@@ -222,7 +221,7 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
         _ => before.clone(),
     };
     let names: Vec<_> = made.iter().map(|forked| forked.name.to_string()).collect();
-    let what = format!("forked {} to {}", restore::short(checkpoint.entry.id), names.join(", "));
+    let what = format!("forked {} to {}", ids::short(checkpoint.entry.id), names.join(", "));
     let trees = request.forks.iter().zip(&made).filter_map(|(wanted, forked)| {
         Some(Effect::WorkTree {
             path: wanted.worktree.as_ref()?.display().to_string(),
@@ -313,45 +312,6 @@ fn with_draft(scene: &Scene<'_>, mut error: Error, session: Option<&ShortName>) 
         *in_draft = options.any(|known| known.key == *option);
     }
     error
-}
-
-/// A session that explores an option of a fork point.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ForkPointSession {
-    /// The fork point's id.
-    pub point: String,
-    /// The option's key.
-    pub option: String,
-    /// The session's name.
-    pub session: ShortName,
-}
-
-/// All sessions that began as an option of a fork point. Reads the latest document of every session; damaged ones are
-/// passed over.
-pub fn explored(scene: &Scene<'_>) -> Result<Vec<ForkPointSession>, Error> {
-    let mut found = Vec::new();
-    for session in session::all(scene.repo)? {
-        let (Ok(name), Ok(tip)) = (ShortName::new(session.name), session.tip) else {
-            continue;
-        };
-        let Ok(tip) = checkpoint::load(scene.repo, tip.id) else {
-            continue;
-        };
-        if let Some(ForkSource {
-            option: Some(option),
-            fork_point: Some(point),
-            ..
-        }) = tip.document.session.forked_from
-        {
-            found.push(ForkPointSession {
-                point,
-                option,
-                session: name,
-            });
-        }
-    }
-    found.sort_by(|a, b| a.session.cmp(&b.session));
-    Ok(found)
 }
 
 /// The document of a fork, but for its name.

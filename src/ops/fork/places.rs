@@ -1,10 +1,9 @@
 //! Where forks go: names, branches and directories that have to be free, and the working tree that is made for one.
 
 use super::super::{
-    Error, Scene,
-    plan_runner::AppliedPlan,
-    restore::{self, ProgressCallback},
-    session_choice, start,
+    Error, Scene, interrupted,
+    plan_runner::{self, AppliedPlan, ProgressCallback},
+    restore, session_choice, start,
 };
 use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, unfinished};
 use crate::{
@@ -184,12 +183,12 @@ fn fill(
         index: None,
         ..*scene
     };
-    let brought = if restore::interrupted(&there)?.is_some() {
-        let how = restore::Resume {
+    let brought = if plan_runner::interrupted(&there)?.is_some() {
+        let how = interrupted::Resume {
             force: false,
             dry_run: false,
         };
-        let restored = restore::resume(&there, how, progress)?;
+        let restored = interrupted::resume(&there, how, progress)?;
         restored.brought.unwrap_or_else(AppliedPlan::nothing)
     } else {
         let _worktree = lock::worktree(there.repo, there.wait)?;

@@ -10,7 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{Error, Scene, restore::ProgressCallback, session_choice},
+    super::{Error, Scene, plan_runner::ProgressCallback, session_choice, suggestions},
     ForkOutcome, ForkTarget, places, setup,
 };
 use crate::{
@@ -119,7 +119,7 @@ pub fn finish(scene: &Scene<'_>, name: &ShortName, progress: ProgressCallback<'_
         what: "continue: the working tree of this fork is complete",
     })?;
     let work = ForkWork::enter(scene, name)?;
-    let chosen = session_choice::named(scene, name)?.ok_or_else(|| session_choice::absent(scene, name))?;
+    let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
     let tip = chosen.tip;
     let source = tip.previous().ok_or(Error::ConcurrentModification)?;
     let mut forked = ForkOutcome {

@@ -19,10 +19,10 @@ use std::path::PathBuf;
 use self::existing::ImportedSession;
 use super::{
     Error, Scene,
+    plan_runner::ProgressCallback,
     redact::{RedactedSecret, Redactor, UnsearchedContent},
     ref_transaction::Aftermath,
-    restore::ProgressCallback,
-    save, start,
+    refuse, start,
 };
 use crate::{
     formats::{self, ForeignSession, Problem, ProblemSeverity, System},
@@ -159,7 +159,7 @@ fn once(
     reading: &dyn Fn(usize),
     progress: ProgressCallback<'_>,
 ) -> Result<ImportOutcome, Error> {
-    save::guard(scene)?;
+    refuse::too_broad(scene)?;
     let mut redactor = Redactor::new(scene)?;
     let agent = redactor.agent(scene);
     let scene = &Scene {

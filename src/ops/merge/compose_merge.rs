@@ -7,8 +7,8 @@ use super::{
     super::{
         Error, Scene, chat,
         compose::{self, CurrentSnapshot, Predecessor},
+        ids::short,
         put_aside,
-        restore::short,
         save::content::attach_log,
     },
     MergeMethod, MergeReport, MergeTips,
@@ -194,8 +194,7 @@ fn common_base(scene: &Scene<'_>, sides: &MergeTips) -> Result<Option<CommonBase
     let checkpoint = load(*first)?;
     let mut record = checkpoint.document.record.clone();
     for other in others {
-        let below =
-            ancestry::relation(scene.repo, *first, *other, MergeEdges::All).map_err(super::super::compare::damaged)?;
+        let below = ancestry::relation(scene.repo, *first, *other, MergeEdges::All)?;
         let base = match below.bases.first() {
             Some(base) => load(*base)?.document.record,
             None => Record::default(),

@@ -5,14 +5,16 @@ use super::{
         Error, Scene,
         apply::{Base, MergeRun, OverlapRule, Sides},
         compose::CurrentSnapshot,
-        plan_runner::{self, AppliedPlan, PathScope, PlanJob, PlanJournal},
+        ids::short,
+        plan_runner::{self, AppliedPlan, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
+        record::RecordFate,
         refuse, rerere,
-        restore::{self, ProgressCallback, RecordFate, RestoreOutcome, RestoreSource, short},
-        session_choice,
+        restore_outcome::{RestoreOutcome, RestoreSource},
+        session_choice, suggestions,
         target_state::{TargetState, UnstagedChanges},
         unfinished,
     },
-    MergeJournal, MergeMethod, MergeOutcome, MergeTips, OPERATION, WithoutFiles, latest_base, losers, outcome, publish,
+    MergeJournal, MergeMethod, MergeOutcome, MergeTips, WithoutFiles, latest_base, losers, outcome, publish,
 };
 use crate::{
     store::{
@@ -22,7 +24,7 @@ use crate::{
         refs::{self, ExpectedValue, RefUpdate},
         session,
     },
-    worktree::restore::journal::{self, Journal},
+    worktree::journal::{self, Journal},
 };
 use std::cell::RefCell;
 
@@ -62,8 +64,8 @@ pub(in crate::ops) fn resume(
     dry_run: bool,
     progress: ProgressCallback<'_>,
 ) -> Result<RestoreOutcome, Error> {
-    let note: MergeJournal = restore::read_note(noted)?;
-    let before = TargetState::before(scene, noted)?;
+    let note: MergeJournal = noted.parsed_note()?;
+    let before = noted.start_state(scene)?;
     let sides = noted_sides(scene, &note)?;
     let how = MergeMethod { dry_run, ..note.how };
     let base = note.base.as_ref().map(object_id);
@@ -77,8 +79,8 @@ pub(in crate::ops) fn interrupted_target(
     noted: &PlanJournal,
     repo: &Repository,
 ) -> Result<TargetState, Error> {
-    let note: MergeJournal = restore::read_note(noted)?;
-    let before = TargetState::before(scene, noted)?;
+    let note: MergeJournal = noted.parsed_note()?;
+    let before = noted.start_state(scene)?;
     let sides = noted_sides(scene, &note)?;
     let merged = merged_sides(scene, &sides, note.base.as_ref().map(object_id))?;
     let merging = MergeRun {
@@ -94,7 +96,7 @@ pub(in crate::ops) fn interrupted_target(
 
 /// Moves the session back, if an interrupted merge that is taken back had moved it already.
 pub(in crate::ops) fn forget(scene: &Scene<'_>, noted: &PlanJournal) -> Result<(), Error> {
-    let note: MergeJournal = restore::read_note(noted)?;
+    let note: MergeJournal = noted.parsed_note()?;
     let theirs = session_choice::load(scene, note.from.as_str(), object_id(&note.theirs))?;
     let Some(chosen) = session_choice::named(scene, &note.session)? else {
         return Ok(());
@@ -131,7 +133,7 @@ fn noted_sides(scene: &Scene<'_>, note: &MergeJournal) -> Result<MergeTips, Erro
     let chosen = session_choice::named(scene, &note.session)?;
     Ok(MergeTips {
         session: note.session.clone(),
-        ours: chosen.ok_or_else(|| session_choice::absent(scene, &note.session))?.tip,
+        ours: chosen.ok_or_else(|| suggestions::absent(scene, &note.session))?.tip,
         from: note.from.clone(),
         theirs: session_choice::load(scene, note.from.as_str(), object_id(&note.theirs))?,
         continues_theirs: note.continues_theirs,
@@ -190,7 +192,7 @@ pub(super) fn run(
         }
     }
     out.files = brought.map(|brought| RestoreOutcome {
-        operation: OPERATION.to_owned(),
+        operation: PlanOperation::Merge,
         from: Some(RestoreSource {
             id: sides.theirs.entry.id,
             session: Some(sides.from.clone()),
@@ -236,7 +238,7 @@ fn merge_files(
     let conflicts = RefCell::new(Vec::new());
     let note = MergeJournal::new(sides, base, how);
     let job = PlanJob {
-        operation: OPERATION,
+        operation: PlanOperation::Merge,
         summary: format!("before merging {}", sides.from),
         scope: PathScope {
             only: only.map(|paths| paths.into_iter().collect()),

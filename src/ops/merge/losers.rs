@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    super::{Error, Scene, compose, fork, session_choice},
+    super::{Error, Scene, compose, fork_points, session_choice},
     MergeTips,
 };
 use crate::{
@@ -36,7 +36,7 @@ pub(super) fn others(scene: &Scene<'_>, theirs: &Checkpoint) -> Result<Vec<Other
         return Ok(Vec::new());
     };
     let mut out = Vec::new();
-    for explored in fork::explored(scene)? {
+    for explored in fork_points::sessions(scene)? {
         if explored.point != point || explored.option == option {
             continue;
         }
@@ -122,7 +122,7 @@ pub(super) fn back(scene: &Scene<'_>, theirs: &Checkpoint) -> Result<Vec<RefUpda
         return Ok(Vec::new());
     };
     let mut out = Vec::new();
-    for explored in fork::explored(scene)?
+    for explored in fork_points::sessions(scene)?
         .into_iter()
         .filter(|explored| explored.point == point)
     {

@@ -14,12 +14,15 @@ use serde::{Deserialize, Serialize};
 pub(super) use files::{forget, interrupted_target, resume};
 
 use super::{
-    Error, Scene, compose,
+    Error, Scene, compose, ids,
+    plan_runner::{self, ProgressCallback},
     ref_transaction::Aftermath,
-    restore::{self, ProgressCallback, RestoreOutcome},
+    refuse,
+    restore_outcome::RestoreOutcome,
     save::{self, OverClaim, SaveRequest},
     select,
     session_choice::{self, SessionChoice},
+    suggestions,
 };
 use crate::{
     model::{
@@ -40,9 +43,6 @@ use crate::{
         current, lock,
     },
 };
-
-/// The name of the operation in the journal and the undo list.
-pub(super) const OPERATION: &str = "merge";
 
 /// Request of a merge.
 #[derive(Clone, Debug)]
@@ -152,7 +152,7 @@ pub(super) struct MergeTips {
 
 /// Merges a session into the current one.
 pub fn merge(scene: &Scene<'_>, request: &MergeRequest, progress: ProgressCallback<'_>) -> Result<MergeOutcome, Error> {
-    let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| session_choice::none_current(scene))?;
+    let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| suggestions::none_current(scene))?;
     let selected = select::checkpoint(scene, &request.selector)?;
     let fetched = select::remote(scene, &request.selector).map(|(_, session, _)| session);
     let theirs = selected.checkpoint;
@@ -171,7 +171,7 @@ pub(super) fn merge_remote(
     how: &MergeMethod,
     progress: ProgressCallback<'_>,
 ) -> Result<MergeOutcome, Error> {
-    let chosen = session_choice::named(scene, name)?.ok_or_else(|| session_choice::absent(scene, name))?;
+    let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
     let theirs = session_choice::load(scene, name.as_str(), theirs)?;
     tips(scene, chosen, (name.clone(), theirs), true, how, progress)
 }
@@ -184,8 +184,8 @@ fn tips(
     how: &MergeMethod,
     progress: ProgressCallback<'_>,
 ) -> Result<MergeOutcome, Error> {
-    save::guard(scene)?;
-    if let Some(operation) = restore::interrupted(scene)? {
+    refuse::too_broad(scene)?;
+    if let Some(operation) = plan_runner::interrupted(scene)? {
         return Err(Error::Interrupted { operation });
     }
     let mut sides = MergeTips {
@@ -207,10 +207,10 @@ fn tips(
     if is_here && !how.dry_run {
         saved = save_first(scene, &sides, how)?;
         let again = session_choice::named(scene, &sides.session)?;
-        sides.ours = again.ok_or_else(|| session_choice::absent(scene, &sides.session))?.tip;
+        sides.ours = again.ok_or_else(|| suggestions::absent(scene, &sides.session))?.tip;
     }
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
-    restore::begin(scene, how.dry_run)?;
+    plan_runner::begin(scene, how.dry_run)?;
     let mut out = files::run(scene, &sides, how, chosen_files, None, progress)?;
     out.saved = saved;
     Ok(out)
@@ -225,7 +225,7 @@ impl MergeTips {
 
     fn relation(&self, scene: &Scene<'_>, edges: MergeEdges) -> Result<ancestry::CheckpointRelation, Error> {
         let (ours, theirs) = (self.ours.entry.id, self.theirs.entry.id);
-        ancestry::relation(scene.repo, ours, theirs, edges).map_err(super::compare::damaged)
+        Ok(ancestry::relation(scene.repo, ours, theirs, edges)?)
     }
 }
 
@@ -302,7 +302,7 @@ fn save_first(scene: &Scene<'_>, sides: &MergeTips, how: &MergeMethod) -> Result
 
 /// The checkpoint of a merge that both sides come from, with the digest of the latest base.
 fn latest_base(scene: &Scene<'_>, bases: &[ObjectId]) -> Result<Option<Checkpoint>, Error> {
-    let load = |id: &ObjectId| checkpoint::load(scene.repo, *id).map_err(Error::damaged(restore::short(*id)));
+    let load = |id: &ObjectId| checkpoint::load(scene.repo, *id).map_err(Error::damaged(ids::short(*id)));
     bases.first().map(load).transpose()
 }
 

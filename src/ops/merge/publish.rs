@@ -4,11 +4,12 @@ use super::{
     super::{
         Error, Scene,
         compose::{self, CurrentSnapshot},
-        plan_runner::AppliedPlan,
+        ids,
+        plan_runner::{AppliedPlan, PlanOperation},
         ref_transaction::UndoableRefTransaction,
-        restore, session_choice,
+        restore_outcome, session_choice,
     },
-    MergeMethod, MergeOutcome, MergeTips, OPERATION, compose_merge,
+    MergeMethod, MergeOutcome, MergeTips, compose_merge,
     files::{before_merge, is_made},
     losers,
 };
@@ -117,7 +118,7 @@ fn attempt(
         note(scene, sides, brought, &edits)?;
     } else {
         let transaction = UndoableRefTransaction {
-            operation: OPERATION,
+            operation: PlanOperation::Merge.word(),
             what: what(sides),
             edits: &edits,
             sealed: Some(sealed),
@@ -132,7 +133,7 @@ fn attempt(
 }
 
 fn what(sides: &MergeTips) -> String {
-    let id = restore::short(sides.theirs.entry.id);
+    let id = ids::short(sides.theirs.entry.id);
     format!("merged {} {id} into {}", sides.from, sides.session)
 }
 
@@ -146,7 +147,7 @@ fn note(scene: &Scene<'_>, sides: &MergeTips, brought: Option<&AppliedPlan>, edi
         },
         new: edit.new.map(oid),
     });
-    restore::note_done(scene, OPERATION, what(sides), brought, moved.collect(), None)
+    restore_outcome::note_done(scene, PlanOperation::Merge, what(sides), brought, moved.collect(), None)
 }
 
 /// The files as they are once both sides are merged.

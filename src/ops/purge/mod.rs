@@ -20,7 +20,10 @@ use self::{
     follow_up::PurgeFollowUp,
     scope::{PurgeSelection, RefInventory},
 };
-use super::{Error, Scene, compose, pathspecs, restore};
+use super::{
+    Error, Scene, compose, pathspecs,
+    plan_runner::{self, PlanOperation},
+};
 use crate::{
     model::{id::Oid, name::ShortName, path::RepoPath, selector::Selector},
     os::os_string,
@@ -36,7 +39,7 @@ use crate::{
         tree::{self, PathRemover, Renames},
         undo,
     },
-    worktree::restore::journal,
+    worktree::journal,
 };
 
 /// How often the purge starts over because of a save in the meantime.
@@ -155,7 +158,7 @@ pub fn finish(scene: &Scene<'_>) -> Result<bool, Error> {
         return Ok(false);
     }
     let _locks = all_work_trees(scene)?;
-    restore::begin(scene, false)?;
+    plan_runner::begin(scene, false)?;
     let Some(rest) = PurgeFollowUp::read(scene)? else {
         return Ok(false);
     };
@@ -174,7 +177,7 @@ pub fn purge(scene: &Scene<'_>, request: &PurgeRequest) -> Result<PurgeOutcome, 
     } else {
         all_work_trees(scene)?
     };
-    restore::begin(scene, request.dry_run)?;
+    plan_runner::begin(scene, request.dry_run)?;
     for _ in 0..TRIES {
         match attempt(scene, request) {
             Err(Error::Store(store::Error::Moved { .. } | store::Error::Vanished { .. })) => {}
@@ -195,7 +198,7 @@ fn all_work_trees(scene: &Scene<'_>) -> Result<Vec<lock::HeldLock>, Error> {
         locks.push(undo::lock_of(scene.repo, &directory, scene.wait)?);
         if journal::is_in(&directory) {
             return Err(Error::Interrupted {
-                operation: "restore".to_owned(),
+                operation: PlanOperation::Restore,
             });
         }
     }

@@ -312,7 +312,7 @@ impl SaveAttempt<'_> {
             // If this cannot be written, the ref shows it.
             let _ = undo::settle(scene.repo, n, true, None);
         }
-        if let Some(operation) = super::super::restore::interrupted(scene)? {
+        if let Some(operation) = super::super::plan_runner::interrupted(scene)? {
             receipt.trouble.push(format!(
                 "a {operation} was interrupted before, and the files are between two states; see: git checkpoint restore --continue or --abort"
             ));

@@ -17,7 +17,9 @@ use super::{
     Error, Scene, chat, compose, ids,
     receipt::CheckpointOutcome,
     redact::Redactor,
+    refuse,
     session_choice::{self, SessionChoice},
+    suggestions,
 };
 use crate::{
     model::{
@@ -139,7 +141,7 @@ impl SaveRequest {
 
 /// Makes the checkpoint, unless there is nothing new to save.
 pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOutcome, Error> {
-    guard(scene)?;
+    refuse::too_broad(scene)?;
     let mut redactor = Redactor::new(scene)?;
     redact(&mut request, &mut redactor);
     let agent = redactor.agent(scene);
@@ -215,32 +217,6 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
 /// Whom a checkpoint is by: the agent, else the git user.
 pub fn author(scene: &Scene<'_>) -> String {
     compose::by(scene, &compose::people(scene))
-}
-
-/// Refuses what is no project: a bare repository, the home directory, the root of the file system.
-pub(super) fn guard(scene: &Scene<'_>) -> Result<(), Error> {
-    let top = store::work_tree(scene.repo)?;
-    let what = if scene.home.is_some_and(|home| same_directory(home, top)) {
-        "your home directory"
-    } else if top.parent().is_none() {
-        "the root of the file system"
-    } else {
-        return Ok(());
-    };
-    if scene.settings.allow_home {
-        return Ok(());
-    }
-    Err(Error::TooBroad {
-        path: top.display().to_string(),
-        what,
-    })
-}
-
-fn same_directory(a: &std::path::Path, b: &std::path::Path) -> bool {
-    match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => a == b,
-    }
 }
 
 /// Takes secrets out of everything the request would store.
@@ -384,7 +360,7 @@ fn target(
         return if request.start {
             Ok(SaveTarget::New(name.clone()))
         } else {
-            Err(session_choice::absent(scene, name))
+            Err(suggestions::absent(scene, name))
         };
     }
     let (paused, damaged) = session_choice::paused_here(scene, branch, &store::worktree_id(scene.repo))?;
@@ -393,7 +369,7 @@ fn target(
         return Ok(SaveTarget::Existing(Box::new(chosen)));
     }
     if !request.start {
-        return Err(session_choice::none_current(scene));
+        return Err(suggestions::none_current(scene));
     }
     Ok(SaveTarget::New(session_choice::free_name(scene, branch)?))
 }

@@ -18,7 +18,7 @@ pub use lines::{LineMatch, MessageHead};
 use lines::{LineStream, each_match};
 pub use pattern::{Pattern, PatternError, PatternSyntax};
 
-use super::{Error, Scene, select, undelete};
+use super::{Error, Scene, select, suggestions, undelete};
 use crate::{
     model::{path::RepoPath, time::Timestamp},
     store::{
@@ -284,7 +284,7 @@ fn sources(scene: &Scene<'_>, request: &SearchRequest) -> Result<Vec<Source>, Er
             if !all.iter().any(|source| source.name == *wanted) {
                 return Err(Error::NotFound {
                     text: wanted.clone(),
-                    candidates: select::similar(scene, wanted)?,
+                    candidates: suggestions::similar(scene, wanted)?,
                 });
             }
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::{Error, Wire, exchange, fetch, pull};
 use crate::{
     model::name::ShortName,
-    ops::{Error as OpsError, Scene, compose, session_choice},
+    ops::{Error as OpsError, Scene, compose, session_choice, suggestions},
     store::{
         self, ObjectId,
         refs::{self, ExpectedValue, RefUpdate},
@@ -50,7 +50,7 @@ pub fn create(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Bu
     } else if names.is_empty() {
         names.push(
             session_choice::session_for_command(scene)?
-                .ok_or_else(|| session_choice::none_current(scene))?
+                .ok_or_else(|| suggestions::none_current(scene))?
                 .name,
         );
     }

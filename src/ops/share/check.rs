@@ -12,7 +12,7 @@ use crate::{
         document::{CheckpointKind, Document, SIZE_LIMIT},
         id::Digest,
     },
-    ops::Scene,
+    ops::{Scene, ids},
     store::{
         ObjectId,
         checkpoint::{self, Checkpoint, DOCUMENT, object_id},
@@ -90,8 +90,8 @@ impl<'a> FetchCheck<'a> {
             }
             let checkpoint = self
                 .load(id)
-                .map_err(|why| format!("checkpoint '{}' {why}", super::short(id)))?;
-            let wrong = |why: &str| format!("checkpoint '{}' {why}", super::short(id));
+                .map_err(|why| format!("checkpoint '{}' {why}", ids::short(id)))?;
+            let wrong = |why: &str| format!("checkpoint '{}' {why}", ids::short(id));
             if let Some(after) = &after {
                 after.check(&checkpoint).map_err(|why| wrong(&why))?;
             }

@@ -24,7 +24,7 @@ use super::Scene;
 use crate::{
     git::{Exchange, Git},
     store::{
-        self, ObjectId,
+        self,
         remote::{self, Remote},
     },
 };
@@ -173,11 +173,6 @@ fn unreachable(remote: &Remote, words: &str) -> Error {
         missing: has(&["does not appear to be a git repository", "does not exist", "not found"]),
         why,
     }
-}
-
-/// A commit, as people read it.
-fn short(id: ObjectId) -> String {
-    id.to_hex_with_len(8).to_string()
 }
 
 #[cfg(test)]

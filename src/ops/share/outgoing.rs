@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::{Error, Leak, Wire, short};
+use super::{super::ids::short, Error, Leak, Wire};
 use crate::{
     model::{document::CheckpointKind, path::RepoPath},
     ops::{Error as OpsError, Scene},

@@ -12,7 +12,7 @@ use super::{
     Error, Scene, SelectorCandidate,
     draft::{self, DraftChange, DraftReceipt},
     events::{self, EventOutcome},
-    ids, select, session_choice,
+    ids, select, session_choice, suggestions,
 };
 use crate::{
     model::{
@@ -61,7 +61,7 @@ fn candidate(step: &Step) -> SelectorCandidate {
 /// The steps of the session that commands mean, or of any checkpoint.
 pub fn steps(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<Steps, Error> {
     let Some(selector) = selector else {
-        let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| session_choice::none_current(scene))?;
+        let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| suggestions::none_current(scene))?;
         let steps = with_draft(scene, &chosen.tip, chosen.name.as_str())?;
         return Ok(Steps {
             session: Some(chosen.name),

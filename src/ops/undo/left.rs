@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::{
-    Error, Scene, compose::CurrentSnapshot, plan_runner, refuse::Refusal, restore::short, target_state::TargetState,
+    Error, Scene, compose::CurrentSnapshot, ids::short, plan_runner, refuse::Refusal, target_state::TargetState,
 };
 use crate::{
     model::{id::Oid, path::RepoPath, plan::Act},

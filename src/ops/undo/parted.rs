@@ -1,6 +1,6 @@
 //! The draft of a session that a pull parted: what waits for a save is where the current session is.
 
-use super::super::{Error, Scene, ids, restore::short};
+use super::super::{Error, Scene, ids, ids::short};
 use crate::{
     model::{document::CheckpointKind, operation::Operation},
     store::{

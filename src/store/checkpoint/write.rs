@@ -5,8 +5,8 @@ use gix::objs::{Commit, tree};
 use super::{DOCUMENT, Error, Kind, ObjectId, People, Siblings, encoded, encryption, write_tree};
 use crate::{
     model::{
-        document::{CheckpointKind, Document},
-        encryption::{EncryptionInfo, is_public, private_part, public_part},
+        document::{CheckpointKind, Document, EncryptionInfo},
+        encryption::{is_public, private_part, public_part},
         id::Digest,
         message,
     },

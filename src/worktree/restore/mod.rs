@@ -13,7 +13,6 @@ mod execute;
 mod flags;
 mod include;
 pub mod index;
-pub mod journal;
 mod paths;
 mod plan;
 mod planner;
@@ -48,9 +47,6 @@ use paths::FileSystem;
 use planner::Planner;
 use side::TreeSide;
 use walk::PairWalk;
-
-/// Starts the names of our temporary files in the working tree.
-pub const TEMPORARY: &str = ".checkpoint-restore-";
 
 /// How a restore is planned.
 #[derive(Clone, Default)]

@@ -172,7 +172,7 @@ impl RestorePlan {
     }
 
     /// The directories in which something is created, changed or deleted, without a slash at the end.
-    pub(super) fn directories(&self) -> HashSet<&[u8]> {
+    pub fn directories(&self) -> HashSet<&[u8]> {
         self.steps.iter().map(|step| split(step.path()).0).collect()
     }
 

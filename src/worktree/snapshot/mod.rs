@@ -53,7 +53,7 @@ use crate::os::dir::Dir;
 use crate::os::trace;
 use crate::store::objects::Writer;
 use crate::store::{self, ObjectId, Repository, tree};
-use crate::worktree::restore::journal;
+use crate::worktree::journal;
 use attributes::Attributes;
 use cache::{Cache, CacheBuilder};
 use content::ContentReader;

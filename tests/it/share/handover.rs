@@ -1,5 +1,7 @@
 //! A session handed over and back, and what is reported on the way.
 
+use std::fs;
+
 use super::{at, clone, log, no_quarantine, save, shared};
 
 /// In a clone where the branch was never checked out nothing was deleted.
@@ -151,6 +153,49 @@ fn a_session_goes_to_another_clone_and_comes_back() {
     world.checkpoint(["pull"]).success();
     world.checkpoint(["verify", "--all"]).success();
     world.git(["fsck", "--strict", "--no-dangling"]).success();
+}
+
+#[test]
+fn what_a_colleague_added_to_my_files_is_no_conflict() {
+    // How the files of mine are when the session comes back: as saved, edited since elsewhere, or gone by hand.
+    for case in ["same", "edited", "gone"] {
+        let world = shared();
+        world.git(["switch", "-q", "-c", "pay"]).success();
+        world.file("pay.py", "a\nb\nc\nd\n");
+        world.file("src/main.txt", "mine\n");
+        world.file("only-mine", "mine\n");
+        world.checkpoint(["pause", "-m", "handing over"]).success();
+        world.checkpoint(["push"]).success();
+        clone(&world, "colleague");
+        world.checkpoint(["pull", "origin"]).success();
+        world.checkpoint(["resume", "--apply"]).success();
+        world.file("pay.py", "a\nb\nc\nd\nmore\n");
+        world.file("src/main.txt", "mine\nand theirs\n");
+        world.file("theirs", "new\n");
+        fs::remove_file(world.path("only-mine")).unwrap();
+        save(&world, "wired");
+        world.checkpoint(["push"]).success();
+        world.enter("repo");
+        let mut paid = "a\nb\nc\nd\nmore\n";
+        match case {
+            "edited" => {
+                world.file("pay.py", "first\na\nb\nc\nd\n");
+                paid = "first\na\nb\nc\nd\nmore\n";
+            }
+            "gone" => {
+                world.git(["checkout", "-q", "src/main.txt"]).success();
+                fs::remove_file(world.path("pay.py")).unwrap();
+            }
+            _ => {}
+        }
+        world.checkpoint(["pull", "origin"]).success();
+        world.checkpoint(["resume", "--apply"]).success();
+        assert_eq!(world.read("pay.py"), paid.as_bytes(), "{case}");
+        assert_eq!(world.read("src/main.txt"), b"mine\nand theirs\n", "{case}");
+        assert_eq!(world.read("theirs"), b"new\n", "{case}");
+        assert!(!world.path("only-mine").exists(), "{case}");
+        assert_eq!(world.git_line(["ls-files", "-u"]), "", "{case}");
+    }
 }
 
 #[test]

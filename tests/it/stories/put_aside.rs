@@ -460,6 +460,39 @@ fn unmerged_files_without_a_merge_come_back_unmerged() {
 }
 
 #[test]
+fn a_commit_over_the_lines_that_were_saved_is_a_conflict() {
+    for (stage, is_current) in [(false, true), (true, true), (false, false)] {
+        let world = World::with_commit();
+        world.file("c", "1\n2\n3\n");
+        world.file("z", "z\n");
+        world.git(["add", "."]).success();
+        world.git(["commit", "-qm", "c"]).success();
+        world.file("c", "1\nmine\n3\n");
+        world.file("z", "zz\n");
+        world.file("new", "new\n");
+        if stage {
+            world.git(["add", "c"]).success();
+        }
+        world.checkpoint(["save", "-m", "x"]).success();
+        if !is_current {
+            world.checkpoint(["pause"]).success();
+        }
+        world.git(["reset", "-q", "--hard"]).success();
+        fs::remove_file(world.path("new")).unwrap();
+        world.file("c", "1\ntheirs\n3\n");
+        world.git(["commit", "-qam", "t"]).success();
+        world.checkpoint(["resume", "--apply"]).code(1).stdout_has("conflict");
+        assert_eq!(world.git_line(["ls-files", "--unmerged"]).lines().count(), 3);
+        let merged = String::from_utf8(world.read("c")).unwrap();
+        assert!(merged.contains("mine") && merged.contains("theirs"), "{merged}");
+        assert_eq!(
+            (world.read("z"), world.read("new")),
+            (b"zz\n".to_vec(), b"new\n".to_vec())
+        );
+    }
+}
+
+#[test]
 fn onto_other_commits_the_changes_are_merged_and_staged_again() {
     let world = World::with_commit();
     world.file("README.md", "staged\n");

@@ -10,20 +10,18 @@ mod extract;
 
 use serde_json::{Map, Value, json};
 
-use super::{COUNTED, Error, Length, MessageCount, Scene, SessionChat, compaction, is_near, running, spoken, tokens};
+use super::{COUNTED, Error, Length, MessageCount, Scene, SessionChat, compaction, is_near, running, tokens};
 use crate::{
     model::{
         chat::{ChatSummary, Compaction, Message, Role},
-        document::{CheckpointKind, Document},
+        document::Document,
         json,
         name::ShortName,
         time::Timestamp,
     },
     ops::{
         draft,
-        receipt::CheckpointOutcome,
         redact::{RedactedSecret, Redactor},
-        save,
     },
     os::Stopwatch,
     store::{self, lock},
@@ -225,30 +223,6 @@ pub fn prepare(scene: &Scene<'_>, request: &mut CompactionRequest<'_>) -> Result
             Err(error)
         }
     }
-}
-
-/// Summarises and puts the summary on the session at once, with a checkpoint of its own.
-pub fn compact(
-    scene: &Scene<'_>,
-    request: &mut CompactionRequest<'_>,
-) -> Result<Option<(CheckpointOutcome, PreparedSummary)>, Error> {
-    let Some(prepared) = prepare(scene, request)? else {
-        return Ok(None);
-    };
-    let mut save = save::SaveRequest::new(CheckpointKind::Compact);
-    save.status = running(scene)?.tip.document.session.status;
-    save.start = false;
-    save.summary = Some(format!(
-        "compacted {} of the chat",
-        spoken(prepared.compaction.messages)
-    ));
-    save.chat = super::ChatChange::Compact(Box::new(prepared.clone()));
-    let outcome = save::save(scene, save)?;
-    (request.events)(complete(
-        outcome.receipt().session.as_str(),
-        &outcome.receipt().document,
-    ));
-    Ok(Some((outcome, prepared)))
 }
 
 /// The event of a compaction, with its figures.

@@ -10,10 +10,10 @@ use super::{ChainRelation, Error, Wire, chain, fetch, fetch::FetchOutcome};
 use crate::{
     model::name::ShortName,
     ops::{
-        Error as OpsError, Scene,
+        Error as OpsError, Scene, ids,
         merge::{self, MergeMethod, MergeOutcome},
         ref_transaction::{Aftermath, UndoableRefTransaction},
-        session_choice,
+        session_choice, suggestions,
     },
     store::{
         self, ObjectId,
@@ -134,7 +134,7 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
         Some(name) => name.clone(),
         None => {
             session_choice::session_for_command(scene)?
-                .ok_or_else(|| session_choice::none_current(scene))?
+                .ok_or_else(|| suggestions::none_current(scene))?
                 .name
         }
     };
@@ -307,10 +307,7 @@ fn bring_beside(
 
 /// An edit that keeps a tip that no session leads to any more; `also` are edits of the same transaction.
 pub(super) fn trash(scene: &Scene<'_>, tip: ObjectId, message: &str, also: &[RefUpdate]) -> Result<RefUpdate, Error> {
-    let id = session_choice::load(scene, &super::short(tip), tip)?
-        .document
-        .session
-        .id;
+    let id = session_choice::load(scene, &ids::short(tip), tip)?.document.session.id;
     let prefix = format!("refs/checkpoints-trash/{id}/");
     let number = |name: &str| name.strip_prefix(&prefix)?.parse::<u64>().ok();
     let taken = refs::list(scene.repo, &prefix)?;

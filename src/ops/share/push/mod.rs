@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     model::{name::ShortName, report::CommitInfo, selector::Selector},
-    ops::{Scene, select, session_choice},
+    ops::{Scene, select, session_choice, suggestions},
     store::{ObjectId, history, refs, scratch::Scratch, session},
 };
 pub use remove::{RemovedSession, remove};
@@ -288,7 +288,7 @@ fn chosen(scene: &Scene<'_>, which: &PushSelection) -> Result<Vec<(ShortName, Ob
         PushSelection::Current => {
             let chosen = session_choice::session_for_command(scene)?
                 .map_or_else(|| session_choice::just_left(scene), |chosen| Ok(Some(chosen)))?;
-            let chosen = chosen.ok_or_else(|| session_choice::none_current(scene))?;
+            let chosen = chosen.ok_or_else(|| suggestions::none_current(scene))?;
             Ok(vec![(chosen.name, chosen.tip.entry.id)])
         }
         PushSelection::Named(selectors) => {
@@ -310,7 +310,7 @@ fn chosen(scene: &Scene<'_>, which: &PushSelection) -> Result<Vec<(ShortName, Ob
             }
             found.sort();
             if found.is_empty() {
-                return Err(session_choice::none_current(scene).into());
+                return Err(suggestions::none_current(scene).into());
             }
             Ok(found)
         }

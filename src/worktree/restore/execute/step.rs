@@ -21,7 +21,7 @@ use crate::worktree::restore::plan::{RestorePlan, RestoreStep};
 use crate::worktree::restore::proof::{Equality, sum_of};
 use crate::worktree::restore::source::VerifiedBlobs;
 use crate::worktree::restore::state::digest;
-use crate::worktree::restore::{Error, TEMPORARY};
+use crate::worktree::{journal::TEMPORARY, restore::Error};
 
 /// Result of one step.
 pub(super) enum StepResult {

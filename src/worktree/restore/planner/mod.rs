@@ -17,11 +17,12 @@ use super::paths::FileSystem;
 use super::plan::{RestorePlan, RestoreStep};
 use super::side::SideEntry;
 use super::walk::{PairWalk, PathPair, WalkDecision};
-use super::{Error, RestoreOptions, TEMPORARY};
+use super::{Error, RestoreOptions};
 use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
 use crate::model::plan::{Act, BlockReason, PlanReason};
 use crate::os::dir::FileKind;
+use crate::worktree::journal::TEMPORARY;
 use crate::worktree::snapshot::attributes::Attributes;
 use crate::worktree::snapshot::settings::SnapshotSettings;
 

@@ -4,11 +4,19 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ChatChange, Error, PendingMessage, Scene, SessionChoice, running, spoken, stored};
+use super::{
+    Error, Scene,
+    chat::{ChatChange, messages_in_words, running},
+    receipt::CheckpointOutcome,
+    record, save,
+    session_choice::SessionChoice,
+};
 use crate::{
     model::{document::CheckpointKind, operation::Operation},
-    ops::{receipt::CheckpointOutcome, record, save},
-    store::draft,
+    store::{
+        chat::{self as stored, PendingMessage},
+        draft,
+    },
 };
 
 /// Part of the chat to clear.
@@ -123,7 +131,7 @@ pub fn clear(scene: &Scene<'_>, what: ClearScope) -> Result<Option<CheckpointOut
     if nothing {
         return Ok(None);
     }
-    let messages = spoken(document.chat.as_ref().map_or(0, |chat| chat.messages));
+    let messages = messages_in_words(document.chat.as_ref().map_or(0, |chat| chat.messages));
     let mut clearing = request(CheckpointKind::Clear);
     clearing.allow_empty = true;
     clearing.first = first;

@@ -11,16 +11,18 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Error;
 use crate::model::path::RepoPath;
 use crate::model::time::Timestamp;
 use crate::os;
-use crate::store::{self, OwnFile, Repository};
+use crate::store::{self, Error, OwnFile, Repository};
 
 /// The form of the file; another one is left alone.
 const VERSION: u32 = 1;
 /// Its name in a working tree's private directory.
 const FILE: &str = "restore.journal";
+
+/// How the names of temporary files begin that a restore makes next to the files that it replaces.
+pub const TEMPORARY: &str = ".checkpoint-restore-";
 
 /// An unfinished restore.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,11 +43,15 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A journal for the execution of a plan.
-    pub fn new(token: String, started_at: Timestamp, plan: &super::RestorePlan, what: Value) -> Self {
-        let mut directories: Vec<_> = plan.directories().into_iter().map(RepoPath::from).collect();
+    /// A journal for the execution of a plan that changes these paths, with temporary files in these directories.
+    pub fn new(
+        token: String,
+        started_at: Timestamp,
+        mut directories: Vec<RepoPath>,
+        mut paths: Vec<RepoPath>,
+        what: Value,
+    ) -> Self {
         directories.sort();
-        let mut paths: Vec<_> = plan.changed().collect();
         paths.sort();
         Self {
             version: VERSION,
@@ -87,9 +93,11 @@ pub fn read(repo: &Repository) -> Result<Option<Journal>, Error> {
     let Some(bytes) = bytes else {
         return Ok(None);
     };
-    let journal: Journal = serde_json::from_slice(&bytes).map_err(store::Error::malformed(OwnFile::Journal, &path))?;
+    let journal: Journal = serde_json::from_slice(&bytes).map_err(Error::malformed(OwnFile::Journal, &path))?;
     if journal.version != VERSION {
-        return Err(store::Error::malformed(OwnFile::NewerJournal, &path)("a newer version wrote it").into());
+        return Err(Error::malformed(OwnFile::NewerJournal, &path)(
+            "a newer version wrote it",
+        ));
     }
     Ok(Some(journal))
 }
@@ -130,16 +138,14 @@ pub fn remove(repo: &Repository) -> Result<(), Error> {
 /// none was interrupted, or its journal cannot be read, which its reader reports.
 pub fn leftovers_begin(repo: &Repository) -> Option<Vec<u8>> {
     let journal = read(repo).ok().flatten()?;
-    Some(format!("{}{}-", super::TEMPORARY, journal.token).into_bytes())
+    Some(format!("{TEMPORARY}{}-", journal.token).into_bytes())
 }
 
 /// Temporary files of this restore that a snapshot does not see because rules ignore them. Paths from the root.
 pub fn leftovers(repo: &Repository, journal: &Journal) -> Result<Vec<RepoPath>, Error> {
-    let root = repo.workdir().ok_or_else(|| Error::Bare {
-        path: repo.git_dir().to_owned(),
-    })?;
+    let root = store::work_tree(repo)?;
     let root = os::dir::Dir::open(root).map_err(Error::io("open", root))?;
-    let start = format!("{}{}-", super::TEMPORARY, journal.token);
+    let start = format!("{TEMPORARY}{}-", journal.token);
     let mut found = Vec::new();
     let mut names = os::dir::DirNames::default();
     for directory in &journal.directories {

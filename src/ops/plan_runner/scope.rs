@@ -1,0 +1,29 @@
+//! The paths of a plan.
+
+use std::collections::HashSet;
+
+use crate::{model::path::RepoPath, store::pathspec::PathFilter};
+
+/// Which paths are meant, and what may be done to them.
+#[derive(Clone, Default)]
+pub(in crate::ops) struct PathScope {
+    /// Only paths that these choose.
+    pub(in crate::ops) paths: Option<PathFilter>,
+    /// Only these paths.
+    pub(in crate::ops) only: Option<HashSet<RepoPath>>,
+    /// These paths were changed by the operation that is taken back or done again: also those that are ignored now, or in
+    /// a directory that is a repository now.
+    pub(in crate::ops) enters: bool,
+    /// Later files stay.
+    pub(in crate::ops) overlay: bool,
+    /// Files that the goal's own rules ignore stay.
+    pub(in crate::ops) keep_ignored: bool,
+    /// The goal is the user's own beyond doubt, or the user said so.
+    pub(in crate::ops) trusted: bool,
+    /// Whether obstacles are saved into the safety checkpoint as well.
+    pub(in crate::ops) include: bool,
+    /// The index becomes the goal's as well.
+    pub(in crate::ops) index: bool,
+    /// The directory that the command was started in.
+    pub(in crate::ops) cwd: Option<RepoPath>,
+}

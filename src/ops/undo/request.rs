@@ -1,0 +1,39 @@
+//! Request of an undo or redo.
+
+use super::super::plan_runner::PlanOperation;
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Take back.
+    Undo,
+    /// Do again.
+    Redo,
+}
+
+impl Direction {
+    /// The command.
+    pub fn word(self) -> &'static str {
+        self.operation().word()
+    }
+
+    pub(super) fn operation(self) -> PlanOperation {
+        match self {
+            Self::Undo => PlanOperation::Undo,
+            Self::Redo => PlanOperation::Redo,
+        }
+    }
+}
+
+/// How something is taken back or done again.
+#[derive(Clone, Copy, Debug)]
+pub struct UndoRequest {
+    /// Which way.
+    pub direction: Direction,
+    /// Whether nothing is changed.
+    pub dry_run: bool,
+    /// Whether it is done although files changed since.
+    pub force: bool,
+    /// Whether it is done although something came since that cannot be taken back.
+    pub older: bool,
+}
