@@ -10,9 +10,11 @@ mod program;
 mod running;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Instant;
 
 pub use network::{Exchange, STDOUT_LIMIT};
@@ -132,6 +134,7 @@ pub struct Git {
     user_hooks: bool,
     interactive: bool,
     inherits_input: bool,
+    held: Option<Arc<File>>,
     network: bool,
 }
 
@@ -159,6 +162,7 @@ impl Git {
             user_hooks: false,
             interactive: false,
             inherits_input: false,
+            held: None,
             network: false,
         }
     }
@@ -246,6 +250,12 @@ impl Git {
     /// not kept.
     pub fn interactive(mut self) -> Self {
         self.interactive = true;
+        self
+    }
+
+    /// Gives the child a file to hold open until it ends, such as that of a lock. [`input`](Self::input) is not used.
+    pub fn holding(mut self, file: Option<File>) -> Self {
+        self.held = file.map(Arc::new);
         self
     }
 
@@ -380,10 +390,11 @@ impl Git {
             command.env(name, value);
         }
         command.args(&self.args).stdout(Stdio::piped());
-        command.stdin(if self.inherits_input {
-            Stdio::inherit()
-        } else {
-            Stdio::piped()
+        let held = self.held.as_ref().and_then(|file| file.try_clone().ok());
+        command.stdin(match held {
+            Some(file) => file.into(),
+            None if self.inherits_input => Stdio::inherit(),
+            None => Stdio::piped(),
         });
         command.stderr(if self.interactive {
             Stdio::inherit()

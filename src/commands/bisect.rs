@@ -312,7 +312,7 @@ fn to_the_end(
         let code = test(context, &progress.directory, &below, &args.argv)?;
         if std::mem::take(&mut is_first) && matches!(code, 126 | 127) {
             // As git: a command that cannot even be run where all is well says nothing.
-            bisect::check_out_good(&scene, &progress)?;
+            bisect::check_out_good(&scene, held, &progress)?;
             let again = test(context, &progress.directory, &below, &args.argv)?;
             if matches!(again, 126 | 127) {
                 let message = format!("the command cannot be run: exit code {again} at a good checkpoint as well");

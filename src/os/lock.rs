@@ -26,14 +26,14 @@ const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 /// An exclusive lock, held until it is dropped.
 #[derive(Debug)]
 pub struct Lock {
-    _held: Held,
+    held: Held,
 }
 
 /// Holder of the lock.
 #[derive(Debug)]
 enum Held {
     /// A file that is locked by the kernel.
-    Kernel(#[expect(dead_code, reason = "closing it frees the lock")] File),
+    Kernel(File),
     /// A file that stands for the lock.
     Substitute(#[expect(dead_code, reason = "dropping it frees the lock")] Substitute),
 }
@@ -43,14 +43,14 @@ impl Lock {
     ///
     /// Gives `None` when another process, or another handle of this one, still held it after `wait`.
     pub fn acquire(path: &Path, sharing: Sharing, wait: Duration) -> io::Result<Option<Self>> {
-        let held = |held| Some(Self { _held: held });
+        let held = |held| Some(Self { held });
         let file = private_file(path, sharing)?;
         match file.try_lock() {
             Ok(()) => return Ok(held(Held::Kernel(file))),
             Err(TryLockError::Error(error)) if has_no_locks(&error) => {
                 notices::limited(Limit::Locks);
                 return Ok(Substitute::acquire(path, sharing, wait)?.map(|lock| Self {
-                    _held: Held::Substitute(lock),
+                    held: Held::Substitute(lock),
                 }));
             }
             Err(TryLockError::Error(error)) => return Err(error),
@@ -70,6 +70,17 @@ impl Lock {
         match receiver.recv_timeout(wait) {
             Ok(locked) => Ok(held(Held::Kernel(locked?))),
             Err(_) => Ok(None),
+        }
+    }
+}
+
+impl Lock {
+    /// The locked file, open once more: a child that has it keeps the lock after this process is killed. `None` where no
+    /// child can.
+    pub fn shared(&self) -> Option<File> {
+        match &self.held {
+            Held::Kernel(file) => file.try_clone().ok(),
+            Held::Substitute(_) => None,
         }
     }
 }

@@ -12,7 +12,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, ObjectId, OwnFile, Repository, lock, private_dir, private_path, sharing, worktree_id};
+use super::{Error, ObjectId, OwnFile, Repository, lock, paths, private_dir, private_path, sharing, worktree_id};
 use crate::{
     model::{id::Oid, json},
     os,
@@ -20,6 +20,9 @@ use crate::{
 
 /// The directory of the state, below the private one of the working tree.
 const DIRECTORY: &str = "bisect";
+
+/// How the name of a working tree begins.
+const NAME: &str = "checkpoint-bisect-";
 
 /// How often a directory is removed again that something still writes to.
 const TRIES: u32 = 50;
@@ -76,7 +79,7 @@ fn state_path(repo: &Repository) -> PathBuf {
 pub fn work_tree(repo: &Repository) -> PathBuf {
     private_path(repo)
         .join(DIRECTORY)
-        .join(format!("checkpoint-bisect-{}", worktree_id(repo)))
+        .join(format!("{NAME}{}", worktree_id(repo)))
 }
 
 /// The bisection of this working tree; `None` when there is none.
@@ -100,22 +103,28 @@ pub fn write(repo: &Repository, state: &BisectState) -> Result<(), Error> {
 }
 
 /// Brings the working tree to a commit; makes it if there is none.
-pub fn check_out(repo: &Repository, commit: ObjectId) -> Result<PathBuf, Error> {
+///
+/// Each child of git keeps the lock: one that goes on after we were killed is waited for before its files are removed.
+pub fn check_out(repo: &Repository, commit: ObjectId, lock: &lock::HeldLock) -> Result<PathBuf, Error> {
     let path = work_tree(repo);
     let commit = commit.to_string();
     if !path.join(".git").exists() {
-        remove_work_tree(repo)?;
+        remove_work_tree(repo, &path)?;
         let directory = private_dir(repo)?.join(DIRECTORY);
         os::private_dir(&directory, sharing(repo)).map_err(Error::io("create", &directory))?;
         // Without a checkout: a sparse one would be taken over from the user's working tree.
         super::git(repo)
+            .holding(lock.shared())
             .args(["worktree", "add", "--quiet", "--detach", "--no-checkout"])
             .arg(&path)
             .arg(&commit)
             .run()?;
     }
     let there = super::open_beside(&path)?;
-    let git = || super::git(&there).config("core.sparseCheckout=false");
+    let git = || {
+        let git = super::git(&there).holding(lock.shared());
+        git.config("core.sparseCheckout=false")
+    };
     git()
         .args(["checkout", "--quiet", "--force", "--detach", &commit])
         .run()?;
@@ -124,14 +133,54 @@ pub fn check_out(repo: &Repository, commit: ObjectId) -> Result<PathBuf, Error> 
     Ok(path)
 }
 
+/// Removes what an interrupted `run` left, and working trees of bisections in linked working trees that are gone. Gives
+/// whether there was something.
+pub fn sweep(repo: &Repository, wait: Duration) -> Result<bool, Error> {
+    let mut found = sweep_orphans(repo)?;
+    let is_left = || -> Result<bool, Error> {
+        Ok(match read(repo)? {
+            Some(state) => state.is_automatic,
+            None => is_left(repo),
+        })
+    };
+    if is_left()? {
+        let _lock = lock(repo, wait)?;
+        // The one that was seen may have ended meanwhile.
+        if is_left()? {
+            remove(repo)?;
+            found = true;
+        }
+    }
+    Ok(found)
+}
+
+fn sweep_orphans(repo: &Repository) -> Result<bool, Error> {
+    let directory = private_path(repo).join(DIRECTORY);
+    let Ok(entries) = fs::read_dir(&directory) else {
+        return Ok(false);
+    };
+    let known = paths::worktree_ids(repo);
+    let mut found = false;
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let id = name.to_str().and_then(|name| name.strip_prefix(NAME));
+        if id.is_some_and(|id| !known.iter().any(|known| known == id)) {
+            remove_work_tree(repo, &entry.path())?;
+            found = true;
+        }
+    }
+    let _ = fs::remove_dir(directory);
+    Ok(found)
+}
+
 /// Whether a kill left something without a state: an empty directory, or one that was about to be written.
-pub fn is_left(repo: &Repository) -> bool {
+fn is_left(repo: &Repository) -> bool {
     work_tree(repo).exists() || super::worktree_private_path(repo).join(DIRECTORY).exists()
 }
 
 /// Removes the working tree and the state, whatever of them there is.
 pub fn remove(repo: &Repository) -> Result<(), Error> {
-    remove_work_tree(repo)?;
+    remove_work_tree(repo, &work_tree(repo))?;
     let path = state_path(repo);
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", path)(error)),
@@ -146,13 +195,12 @@ pub fn remove(repo: &Repository) -> Result<(), Error> {
     Ok(())
 }
 
-fn remove_work_tree(repo: &Repository) -> Result<(), Error> {
-    let path = work_tree(repo);
-    remove_directory(&path)?;
+fn remove_work_tree(repo: &Repository, path: &Path) -> Result<(), Error> {
+    remove_directory(path)?;
     let all = repo.common_dir().join("worktrees");
     let Ok(entries) = fs::read_dir(&all) else { return Ok(()) };
     for entry in entries.flatten() {
-        if is_of(&entry.path(), &path) {
+        if is_of(&entry.path(), path) {
             remove_directory(&entry.path())?;
         }
     }

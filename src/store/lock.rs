@@ -15,7 +15,14 @@ const AUTOMATIC: &str = "push-queue";
 #[derive(Debug)]
 #[must_use]
 pub struct HeldLock {
-    _lock: os::Lock,
+    lock: os::Lock,
+}
+
+impl HeldLock {
+    /// The lock for a child, which keeps it until it ends, also if we are killed before.
+    pub(super) fn shared(&self) -> Option<std::fs::File> {
+        self.lock.shared()
+    }
 }
 
 /// The lock of one session, by its identity or name: spans reading its tip to writing it.
@@ -106,7 +113,7 @@ pub(super) fn common(repo: &Repository, name: &str, what: &str, wait: Duration) 
 
 fn acquire(repo: &Repository, path: PathBuf, what: &str, wait: Duration) -> Result<HeldLock, Error> {
     match os::Lock::acquire(&path, paths::sharing(repo), wait) {
-        Ok(Some(lock)) => Ok(HeldLock { _lock: lock }),
+        Ok(Some(lock)) => Ok(HeldLock { lock }),
         Ok(None) => Err(Error::Busy {
             what: what.to_owned(),
             waited: wait,

@@ -80,11 +80,13 @@ pub use paths::{
 };
 
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own
-/// directories, and lock files among what was fetched and not checked. Costs a look at six directories. Gives what
+/// directories, and lock files among what was fetched and not checked. Costs a look at seven directories. Gives what
 /// could not be removed.
 pub fn sweep(repo: &Repository) -> Result<Vec<CleanupFailure>, Error> {
     remote::sweep(repo)?;
     let mut left = objects::sweep(repo)?;
+    // One that is at work holds its lock, and what cannot be removed is reported by the next bisection.
+    let _ = bisect::sweep(repo, std::time::Duration::ZERO);
     let common = private_dir(repo)?;
     let own = worktree_private_dir(repo)?;
     let directories = [common.join("drafts"), common.join("tips"), common, own];

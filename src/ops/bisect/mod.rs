@@ -76,7 +76,7 @@ impl BisectProgress {
 /// A bisection that this process may change.
 #[derive(Debug)]
 pub struct HeldBisection {
-    _lock: HeldLock,
+    lock: HeldLock,
     state: BisectState,
 }
 
@@ -89,22 +89,7 @@ impl HeldBisection {
 
 /// Removes what an interrupted `run` left. Gives whether there was something.
 pub fn sweep(scene: &Scene<'_>) -> Result<bool, Error> {
-    let is_left = || -> Result<bool, Error> {
-        Ok(match read(scene)? {
-            Some(state) => state.is_automatic,
-            None => bisect::is_left(scene.repo),
-        })
-    };
-    if !is_left()? {
-        return Ok(false);
-    }
-    let _lock = bisect::lock(scene.repo, scene.wait)?;
-    // The one that was seen may have ended meanwhile.
-    if !is_left()? {
-        return Ok(false);
-    }
-    bisect::remove(scene.repo)?;
-    Ok(true)
+    Ok(bisect::sweep(scene.repo, scene.wait)?)
 }
 
 fn read(scene: &Scene<'_>) -> Result<Option<BisectState>, Error> {
@@ -142,13 +127,13 @@ pub fn start(
     // A mistake is found before anything is written.
     StateLine::new(&timeline::states(scene, from)?, &state.verdicts)?;
     bisect::write(scene.repo, &state)?;
-    Ok(HeldBisection { _lock: lock, state })
+    Ok(HeldBisection { lock, state })
 }
 
 /// The bisection that was begun.
 pub fn open(scene: &Scene<'_>) -> Result<Option<HeldBisection>, Error> {
     let lock = bisect::lock(scene.repo, scene.wait)?;
-    Ok(read(scene)?.map(|state| HeldBisection { _lock: lock, state }))
+    Ok(read(scene)?.map(|state| HeldBisection { lock, state }))
 }
 
 /// How far it is; the working tree is brought to what is to be tested next.
@@ -158,7 +143,7 @@ pub fn proceed(scene: &Scene<'_>, held: &mut HeldBisection) -> Result<BisectProg
         let state = &progress.states[place];
         held.state.current = Some(oid(state.entry.id));
         bisect::write(scene.repo, &held.state)?;
-        bisect::check_out(scene.repo, state.snapshot)?;
+        bisect::check_out(scene.repo, state.snapshot, &held.lock)?;
     }
     Ok(progress)
 }
@@ -178,7 +163,7 @@ pub fn look(scene: &Scene<'_>, held: &HeldBisection) -> Result<BisectProgress, E
 
 /// Brings the working tree to the oldest state that is known to be good, or to the oldest of all, for a command that
 /// could not be run.
-pub fn check_out_good(scene: &Scene<'_>, progress: &BisectProgress) -> Result<(), Error> {
+pub fn check_out_good(scene: &Scene<'_>, held: &HeldBisection, progress: &BisectProgress) -> Result<(), Error> {
     let is_good = |state: &&FileState| {
         let id = oid(state.entry.id);
         progress
@@ -188,7 +173,7 @@ pub fn check_out_good(scene: &Scene<'_>, progress: &BisectProgress) -> Result<()
     };
     let state = progress.states.iter().find(is_good).or(progress.states.last());
     if let Some(state) = state {
-        bisect::check_out(scene.repo, state.snapshot)?;
+        bisect::check_out(scene.repo, state.snapshot, &held.lock)?;
     }
     Ok(())
 }

@@ -163,11 +163,37 @@ fn whenever_it_is_killed_the_next_call_leaves_nothing() {
         std::thread::sleep(Duration::from_millis(pause));
         child.kill().unwrap();
         child.wait().unwrap();
-        world.checkpoint(["bisect", "reset"]).success();
+        // Any command that saves cleans up as well.
+        if pause == 60 || pause == 250 {
+            world.checkpoint(["save"]).success();
+        } else {
+            world.checkpoint(["bisect", "reset"]).success();
+        }
         is_clean(&world);
         world.fingerprint().assert_same_as(&before);
     }
     let found = world.checkpoint(["bisect", "run", "--json", "grep", "-q", "good", "state.txt"]);
     assert_eq!(found.success().stdout_json()["first_bad"]["subject"], "step 7");
+    is_clean(&world);
+}
+
+#[test]
+fn a_linked_worktree_that_is_removed_leaves_no_bisection() {
+    let world = session(4, 2);
+    world.git(["worktree", "add", "-q", "../linked"]).success();
+    world.enter("linked");
+    world.checkpoint(["start", "l"]).success();
+    for n in 1..4 {
+        world.file("state.txt", format!("{n}\n"));
+        world.checkpoint(["save", "-m", &format!("step {n}")]).success();
+    }
+    world.checkpoint(["bisect", "start"]).success();
+    world.enter("repo");
+    world.git(["worktree", "remove", "--force", "../linked"]).success();
+    world
+        .git(["worktree", "list"])
+        .success()
+        .stdout_has("checkpoint-bisect-linked-linked");
+    world.checkpoint(["bisect", "reset"]).success();
     is_clean(&world);
 }
