@@ -29,16 +29,22 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 
     use super::{
         error::FailureKind,
+        failure,
         opening::{self, IdentityArgs},
         resident::ResidentProcess,
     };
     use crate::{
+        ops::select,
         os,
         render::slot::Glyphs,
         screen::{self, ScreenOptions},
     };
 
-    drop(opening::open(context, &IdentityArgs::default())?);
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    if let Some(session) = &args.session {
+        select::checkpoint(&opened.scene(), &failure::selector(session)?)?;
+    }
+    drop(opened);
     let terminals = context.ui.terminals();
     if !terminals.input || !terminals.output || context.env.is_dumb() {
         return Err(CommandError::new(

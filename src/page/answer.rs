@@ -1,13 +1,11 @@
 //! Answers to requests that were admitted: a view, the plan of an action, or its outcome.
 
-use serde_json::Value;
-
 use super::Site;
 use crate::{
-    render::page::{self, PlanView},
+    render::page::{self, PlanField, PlanView},
     serve::{
         CallMonitor, CommandFailure, CommandLine,
-        actions::{Action, ActionRequest, ActionTarget},
+        actions::{Action, ActionRefusal, ActionRequest, ActionTarget},
     },
 };
 
@@ -103,14 +101,12 @@ impl Answer {
         if is_plan {
             return Self::plan(site, action, &request);
         }
-        if action.has_token() && request.plan.is_none() {
-            return Self::refusal(409, "the plan was not shown");
-        }
-        let line = match action.line(&request) {
-            Ok(line) => line,
-            Err(message) => return Self::refusal(400, &message),
+        let done = action.carried_out(&request, site.source.as_ref(), COLUMNS, &CallMonitor::default());
+        let run = match done {
+            Ok(run) => run,
+            Err(refusal @ ActionRefusal::Request(_)) => return Self::refusal(400, &refusal.to_string()),
+            Err(refusal) => return Self::refusal(409, &refusal.to_string()),
         };
-        let run = site.source.text(&line, COLUMNS, &CallMonitor::default());
         match run.failure {
             Some(failure) => Self::failure(409, &failure),
             None => Self::markup(200, page::receipt(&run.text, &run.warnings)),
@@ -131,7 +127,11 @@ impl Answer {
             title: action.title,
             about: action.about,
             target: target.as_deref(),
-            field: action.field.as_ref().map(|field| (field.label, field.optional)),
+            field: action.field.as_ref().map(|field| PlanField {
+                label: field.label,
+                is_optional: field.optional,
+                has_lines: field.has_lines,
+            }),
             value: request.text.as_deref(),
             acts_at_once: action.target == ActionTarget::Item,
             plan: None,
@@ -143,26 +143,20 @@ impl Answer {
         if action.field.is_some() && request.text.is_none() {
             return Self::markup(200, view.markup());
         }
-        let line = match action.plan(request) {
-            Ok(Some(line)) => line,
+        let planned = action.planned(request, site.source.as_ref(), COLUMNS, &CallMonitor::default());
+        let plan = match planned {
+            Ok(Some(plan)) => plan,
             Ok(None) => return Self::markup(200, view.markup()),
             Err(message) => {
                 view.failure = Some((&message, &[]));
                 return Self::markup(200, view.markup());
             }
         };
-        // The token first: had the files changed in between, the plan that is shown would be the later one, and the action
-        // would be refused.
-        let token = action.has_token().then(|| {
-            let run = site.source.run(&line, &CallMonitor::default());
-            let value: Value = serde_json::from_str(&run.output).unwrap_or_default();
-            value["plan_token"].as_str().unwrap_or_default().to_owned()
-        });
-        let run = site.source.text(&line, COLUMNS, &CallMonitor::default());
-        view.token = token.as_deref();
-        view.plan = Some(&run.text);
-        view.warnings = &run.warnings;
-        view.failure = run
+        view.token = Some(&plan.token);
+        view.plan = Some(&plan.run.text);
+        view.warnings = &plan.run.warnings;
+        view.failure = plan
+            .run
             .failure
             .as_ref()
             .map(|failure| (failure.message.as_str(), failure.hints.as_slice()));

@@ -140,12 +140,12 @@
     const answer = await ask("/api/plan", request);
     fill(dialog, await answer.text());
     if (!dialog.open) dialog.showModal();
-    (dialog.querySelector("input:not([readonly])") ?? dialog.querySelector("button"))?.focus();
+    (dialog.querySelector("input:not([readonly]), textarea:not([readonly])") ?? dialog.querySelector("button"))?.focus();
   };
 
   const act = async () => {
     const form = dialog.querySelector("form");
-    const text = form.querySelector("input")?.value;
+    const text = form.querySelector("input, textarea")?.value;
     if (form.dataset.step === "fill") {
       await plan({ ...pending, text });
       return;

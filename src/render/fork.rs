@@ -42,8 +42,8 @@ pub struct ForkRow<'a> {
     pub digest: Option<&'a Digest>,
     /// The name of the session.
     pub session: &'a ShortName,
-    /// The identity of the session, which never changes.
-    pub session_id: &'a str,
+    /// The identity of the session, which never changes; null in a dry run.
+    pub session_id: Option<&'a str>,
     /// The checkpoint it came from.
     pub source: Oid,
     /// The session of that checkpoint.

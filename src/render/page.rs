@@ -201,8 +201,8 @@ pub struct PlanView<'a> {
     pub about: &'a str,
     /// Its target, in words.
     pub target: Option<&'a str>,
-    /// The label of the value to fill in, and whether it may stay empty.
-    pub field: Option<(&'a str, bool)>,
+    /// The value to fill in.
+    pub field: Option<PlanField<'a>>,
     /// The value that was filled in; without one the field is shown, and no plan.
     pub value: Option<&'a str>,
     /// Whether filling in the value is all that is to be done.
@@ -219,6 +219,17 @@ pub struct PlanView<'a> {
     pub destroys: bool,
 }
 
+/// A value that a person fills in.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanField<'a> {
+    /// Its label.
+    pub label: &'a str,
+    /// Whether it may stay empty.
+    pub is_optional: bool,
+    /// Whether it may have several lines.
+    pub has_lines: bool,
+}
+
 impl PlanView<'_> {
     /// The contents of the dialog.
     pub fn markup(&self) -> String {
@@ -229,11 +240,20 @@ impl PlanView<'_> {
                 h2 id="dialog-title" { (self.title) }
                 p { (self.about) }
                 @if let Some(target) = self.target { p class="who" { (shown(target)) } }
-                @if let Some((label, optional)) = self.field {
+                @if let Some(field) = self.field {
                     label {
-                        span { (label) @if optional { span class="who" { " (optional)" } } }
-                        input name="text" value=[self.value] autocomplete="off" spellcheck="false"
-                            required[!optional] readonly[self.value.is_some()];
+                        span {
+                            (field.label)
+                            @if field.has_lines { span class="who" { ", one a line" } }
+                            @if field.is_optional { span class="who" { " (optional)" } }
+                        }
+                        @if field.has_lines {
+                            textarea name="text" rows="3" spellcheck="false"
+                                required[!field.is_optional] readonly[self.value.is_some()] { (self.value.unwrap_or_default()) }
+                        } @else {
+                            input name="text" value=[self.value] autocomplete="off" spellcheck="false"
+                                required[!field.is_optional] readonly[self.value.is_some()];
+                        }
                     }
                 }
                 @if let Some(plan) = self.plan { pre class="plan" tabindex="0" aria-label="Plan" { (html::lines(plan)) } }
@@ -375,7 +395,11 @@ mod tests {
             title: "Fork a session",
             about: "",
             target: Some(HOSTILE),
-            field: Some(("Name", true)),
+            field: Some(PlanField {
+                label: "Name",
+                is_optional: true,
+                has_lines: false,
+            }),
             value: Some("\"><script>"),
             acts_at_once: false,
             plan: Some(&text),

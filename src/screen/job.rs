@@ -169,40 +169,27 @@ pub(super) fn perform(source: &dyn ViewSource, job: Job, monitor: &CallMonitor) 
             let Some(action) = Action::find(&request.action) else {
                 return JobResult::Nothing;
             };
-            let line = match action.plan(&request) {
-                Ok(Some(line)) => line,
-                Ok(None) => {
-                    let run = TextRun {
-                        text: Text::new(),
-                        warnings: Vec::new(),
-                        failure: None,
-                    };
-                    return JobResult::Plan { request, run };
+            let run = match action.planned(&request, source, columns, monitor) {
+                Ok(Some(plan)) => {
+                    request.plan = Some(plan.token);
+                    plan.run
                 }
-                Err(message) => {
-                    return JobResult::Plan {
-                        request,
-                        run: refused(message),
-                    };
-                }
+                Ok(None) => TextRun {
+                    text: Text::new(),
+                    warnings: Vec::new(),
+                    failure: None,
+                },
+                Err(message) => refused(message),
             };
-            // The token first: were the files changed in between, the action would be refused.
-            if action.has_token() {
-                let run = source.run(&line, monitor);
-                let value: Value = serde_json::from_str(&run.output).unwrap_or_default();
-                request.plan = value["plan_token"].as_str().map(str::to_owned);
-            }
-            let run = source.text(&line, columns, monitor);
             JobResult::Plan { request, run }
         }
         Job::Act { request } => {
-            let line = match Action::find(&request.action).map(|action| action.line(&request)) {
-                Some(Ok(line)) => line,
-                Some(Err(message)) => return JobResult::Act { run: refused(message) },
-                None => return JobResult::Nothing,
+            let Some(action) = Action::find(&request.action) else {
+                return JobResult::Nothing;
             };
+            let done = action.carried_out(&request, source, GRAPH_COLUMNS, monitor);
             JobResult::Act {
-                run: source.text(&line, GRAPH_COLUMNS, monitor),
+                run: done.unwrap_or_else(|refusal| refused(refusal.to_string())),
             }
         }
         Job::Stamp => source.stamp().map_or(JobResult::Nothing, JobResult::Stamp),

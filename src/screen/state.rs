@@ -101,6 +101,8 @@ pub(super) struct ScreenState {
     pub(super) session_at: usize,
     pub(super) checkpoints: Vec<CheckpointLine>,
     pub(super) checkpoint_at: usize,
+    /// The latest checkpoint of the session in that list.
+    checkpoint_home: usize,
     pub(super) has_more: bool,
     pub(super) detail: Text,
     pub(super) scroll: usize,
@@ -136,6 +138,7 @@ impl ScreenState {
             session_at: 0,
             checkpoints: Vec::new(),
             checkpoint_at: 0,
+            checkpoint_home: 0,
             has_more: false,
             detail: Text::new(),
             scroll: 0,
@@ -232,6 +235,7 @@ impl ScreenState {
             self.limit = LIMIT;
             self.checkpoints.clear();
             self.checkpoint_at = 0;
+            self.checkpoint_home = 0;
             self.detail = Text::new();
         }
         self.listed = Some(session.clone());
@@ -351,14 +355,21 @@ impl ScreenState {
             .checkpoints
             .get(self.checkpoint_at)
             .and_then(|line| line.id.clone());
-        let was_first = self.checkpoints.iter().position(|line| line.id.is_some()) == Some(self.checkpoint_at);
+        let was_home = self.checkpoint_at == self.checkpoint_home;
         self.checkpoints = lines;
         let named = before
             .as_ref()
-            .filter(|_| !was_first)
+            .filter(|_| !was_home)
             .and_then(|id| self.checkpoints.iter().position(|line| same_id(line.id.as_ref(), id)));
-        let first = self.checkpoints.iter().position(|line| line.id.is_some()).unwrap_or(0);
-        self.checkpoint_at = named.unwrap_or(first);
+        // In a graph the latest checkpoint of a fork may be above that of the session.
+        let latest = self
+            .session()
+            .and_then(|row| Some(row.id.as_ref()?.as_str().to_owned()));
+        let latest = latest.and_then(|id| self.checkpoints.iter().position(|line| same_id(line.id.as_ref(), &id)));
+        self.checkpoint_home = latest
+            .or_else(|| self.checkpoints.iter().position(|line| line.id.is_some()))
+            .unwrap_or(0);
+        self.checkpoint_at = named.unwrap_or(self.checkpoint_home);
         let now = self
             .checkpoints
             .get(self.checkpoint_at)

@@ -307,6 +307,23 @@ fn a_plan_is_shown_before_anything_is_done() {
 }
 
 #[test]
+fn what_takes_something_away_needs_another_key_than_the_menu() {
+    let mut driven = Driven::new(80, 24, 5);
+    driven.keys("D");
+    assert!(driven.screen().contains("y does it"), "{}", driven.screen());
+    driven.source.taken();
+    driven.keys("\n\n");
+    assert_eq!(driven.source.taken(), Vec::<String>::new());
+    driven.keys("y");
+    let done = driven.source.taken();
+    assert!(
+        done.iter()
+            .any(|line| line.starts_with("delete") && !line.contains("--dry-run")),
+        "{done:?}"
+    );
+}
+
+#[test]
 fn a_refused_plan_cannot_be_carried_out() {
     let mut driven = Driven::new(80, 24, 5);
     driven.keys("ftry\n");

@@ -4,7 +4,10 @@
 
 use serde::Deserialize;
 
-use super::CommandLine;
+use serde_json::Value;
+
+use super::{CallMonitor, CommandLine, ViewSource, source::TextRun};
+use crate::model::id::Digest;
 
 /// An action.
 #[derive(Debug)]
@@ -31,6 +34,31 @@ pub struct ActionField {
     pub label: &'static str,
     /// Whether it may stay empty.
     pub optional: bool,
+    /// Whether it may have several lines.
+    pub has_lines: bool,
+}
+
+/// The plan of an action, as it is shown.
+#[derive(Debug)]
+pub struct ActionPlan {
+    /// Output of the dry run.
+    pub run: TextRun,
+    /// Binds the action to this plan.
+    pub token: String,
+}
+
+/// Why an action was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ActionRefusal {
+    /// No command can be made of the request.
+    #[error("{0}")]
+    Request(String),
+    /// It names no plan.
+    #[error("the plan was not shown")]
+    NotPlanned,
+    /// It would not do what was shown.
+    #[error("something changed since the plan was shown; look at the new plan")]
+    Changed,
 }
 
 /// The target of an action.
@@ -98,6 +126,7 @@ pub const ACTIONS: &[Action] = &[
         field: Some(ActionField {
             label: "Summary",
             optional: true,
+            has_lines: false,
         }),
         target: ActionTarget::Current,
         destroys: false,
@@ -162,14 +191,19 @@ pub const ACTIONS: &[Action] = &[
         title: "Restore some files",
         about: "Writes these saved files back. The current ones are saved first, and undo brings them back.",
         field: Some(ActionField {
-            label: "Files or directories, separated by spaces",
+            label: "Files or directories",
             optional: false,
+            has_lines: true,
         }),
         target: ActionTarget::Checkpoint,
         destroys: false,
         line: |request| {
             let text = request.needed(request.text(), "a path")?;
-            let paths: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            let paths: Vec<String> = text
+                .lines()
+                .filter(|line| !line.is_empty())
+                .map(str::to_owned)
+                .collect();
             let line = request.on_checkpoint("restore")?.option("plan", request.plan.as_ref());
             Ok(line.operands(&paths))
         },
@@ -190,6 +224,7 @@ pub const ACTIONS: &[Action] = &[
         field: Some(ActionField {
             label: "Name of the new session",
             optional: true,
+            has_lines: false,
         }),
         target: ActionTarget::Checkpoint,
         destroys: false,
@@ -223,6 +258,7 @@ pub const ACTIONS: &[Action] = &[
         field: Some(ActionField {
             label: "New name",
             optional: false,
+            has_lines: false,
         }),
         target: ActionTarget::Session,
         destroys: false,
@@ -251,6 +287,7 @@ pub const ACTIONS: &[Action] = &[
         field: Some(ActionField {
             label: "Remote",
             optional: false,
+            has_lines: false,
         }),
         target: ActionTarget::Session,
         destroys: false,
@@ -285,6 +322,7 @@ pub const ACTIONS: &[Action] = &[
         field: Some(ActionField {
             label: "Answer",
             optional: false,
+            has_lines: false,
         }),
         target: ActionTarget::Item,
         destroys: false,
@@ -341,15 +379,82 @@ impl Action {
         self.target != ActionTarget::Item && self.word != "resume"
     }
 
-    /// Whether its plan has a token that the action is bound to.
-    pub fn has_token(&self) -> bool {
+    /// Whether its command takes the token of a plan.
+    fn has_own_token(&self) -> bool {
         self.word.starts_with("restore")
+    }
+
+    /// The plan to show; `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`line`](Self::line).
+    pub fn planned(
+        &self,
+        request: &ActionRequest,
+        source: &dyn ViewSource,
+        columns: usize,
+        monitor: &CallMonitor,
+    ) -> Result<Option<ActionPlan>, String> {
+        let Some(line) = self.plan(request)? else {
+            return Ok(None);
+        };
+        // The token first: had something changed in between, the plan that is shown would be the later one, and the action
+        // would be refused.
+        let token = self.token(&line, source, monitor);
+        let run = source.text(&line, columns, monitor);
+        Ok(Some(ActionPlan { run, token }))
+    }
+
+    /// The token of what a dry run says: of a restore its own, which its command checks under its locks; else a digest of
+    /// everything that it reports.
+    fn token(&self, line: &CommandLine, source: &dyn ViewSource, monitor: &CallMonitor) -> String {
+        let run = source.run(line, monitor);
+        if self.has_own_token() {
+            let value: Value = serde_json::from_str(&run.output).unwrap_or_default();
+            return value["plan_token"].as_str().unwrap_or_default().to_owned();
+        }
+        let failure = run.failure.map(|failure| failure.message).unwrap_or_default();
+        Digest::of(format!("{}\n{failure}", run.output).as_bytes())
+            .hex()
+            .to_owned()
+    }
+
+    /// Carries the action out, if it still does what its plan said.
+    ///
+    /// # Errors
+    /// [`ActionRefusal`]; then nothing was done.
+    pub fn carried_out(
+        &self,
+        request: &ActionRequest,
+        source: &dyn ViewSource,
+        columns: usize,
+        monitor: &CallMonitor,
+    ) -> Result<TextRun, ActionRefusal> {
+        if let Some(line) = self.plan(request).map_err(ActionRefusal::Request)? {
+            let shown = request.plan.as_ref().ok_or(ActionRefusal::NotPlanned)?;
+            if !self.has_own_token() && self.token(&line, source, monitor) != *shown {
+                return Err(ActionRefusal::Changed);
+            }
+        }
+        let line = self.line(request).map_err(ActionRefusal::Request)?;
+        Ok(source.text(&line, columns, monitor))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
+    use crate::{
+        model::time::Timestamp,
+        render::{
+            indicator::IndicatorView,
+            sessions::{CheckpointLog, SessionTable},
+            text::Text,
+        },
+        serve::{CommandFailure, CommandRun, CommandRunner},
+    };
 
     fn request(action: &str) -> ActionRequest {
         ActionRequest {
@@ -409,19 +514,94 @@ mod tests {
         }
     }
 
+    /// A repository of which only the answer to dry runs is known.
+    struct Planned {
+        output: Mutex<&'static str>,
+        done: Mutex<Vec<CommandLine>>,
+    }
+
+    impl CommandRunner for Planned {
+        fn run(&self, line: &CommandLine, _: &CallMonitor) -> CommandRun {
+            assert!(line.words.iter().any(|word| word == "--dry-run"), "{line:?}");
+            CommandRun {
+                output: (*self.output.lock().expect("no panic")).to_owned(),
+                exit_code: 0,
+                warnings: Vec::new(),
+                failure: None,
+            }
+        }
+    }
+
+    impl ViewSource for Planned {
+        fn text(&self, line: &CommandLine, _: usize, _: &CallMonitor) -> TextRun {
+            self.done.lock().expect("no panic").push(line.clone());
+            TextRun {
+                text: Text::new(),
+                warnings: Vec::new(),
+                failure: None,
+            }
+        }
+        fn sessions(&self) -> Result<(SessionTable, Timestamp), CommandFailure> {
+            unreachable!()
+        }
+        fn log(&self, _: Option<&str>, _: usize) -> Result<CheckpointLog, CommandFailure> {
+            unreachable!()
+        }
+        fn indicator(&self) -> Result<Option<IndicatorView>, CommandFailure> {
+            unreachable!()
+        }
+        fn article(&self, _: &str) -> Result<String, CommandFailure> {
+            unreachable!()
+        }
+        fn stamp(&self) -> Result<u64, CommandFailure> {
+            unreachable!()
+        }
+    }
+
+    #[test]
+    fn only_the_plan_that_was_shown_is_carried_out() {
+        let monitor = CallMonitor::default();
+        for action in ACTIONS
+            .iter()
+            .filter(|action| action.has_plan() && !action.has_own_token())
+        {
+            let source = Planned {
+                output: Mutex::new("would do it to 'one'"),
+                done: Mutex::default(),
+            };
+            let mut wanted = request(action.word);
+            let plan = action
+                .planned(&wanted, &source, 80, &monitor)
+                .expect("a plan")
+                .expect("a plan");
+            source.done.lock().expect("no panic").clear();
+            let refused =
+                |wanted: &ActionRequest| action.carried_out(wanted, &source, 80, &monitor).expect_err("refused");
+            assert_eq!(refused(&wanted), ActionRefusal::NotPlanned, "{}", action.word);
+            wanted.plan = Some(plan.token);
+            *source.output.lock().expect("no panic") = "would do it to 'two'";
+            assert_eq!(refused(&wanted), ActionRefusal::Changed, "{}", action.word);
+            assert!(source.done.lock().expect("no panic").is_empty(), "{}", action.word);
+            *source.output.lock().expect("no panic") = "would do it to 'one'";
+            action.carried_out(&wanted, &source, 80, &monitor).expect("done");
+            let line = action.line(&wanted).expect("a command");
+            assert_eq!(*source.done.lock().expect("no panic"), [line], "{}", action.word);
+        }
+    }
+
     #[test]
     fn paths_follow_the_options_of_a_plan() {
         let mut wanted = request("restore-paths");
-        wanted.text = Some("src  --force".to_owned());
+        wanted.text = Some("a  b.txt\n\n--force\n".to_owned());
         wanted.plan = Some("t".to_owned());
         let action = Action::find("restore-paths").expect("an action");
         assert_eq!(
             action.plan(&wanted).expect("a plan").expect("a plan").words,
-            ["restore", "auth~1", "--dry-run", "--", "src", "--force"]
+            ["restore", "auth~1", "--dry-run", "--", "a  b.txt", "--force"]
         );
         assert_eq!(
             action.line(&wanted).expect("a command").words,
-            ["restore", "auth~1", "--plan=t", "--", "src", "--force"]
+            ["restore", "auth~1", "--plan=t", "--", "a  b.txt", "--force"]
         );
     }
 }

@@ -205,6 +205,12 @@ impl ScreenState {
         }
     }
 
+    fn act(&mut self, request: ActionRequest, action: &'static Action) {
+        self.jobs.push(Job::Act { request });
+        self.overlay = None;
+        self.message = Some(TextLine::plain(format!("{} ...", action.title)));
+    }
+
     fn plan(&mut self, request: ActionRequest, action: &'static Action) {
         let columns = usize::from(self.width).saturating_sub(8).max(20);
         self.jobs.push(Job::Plan {
@@ -267,12 +273,20 @@ impl ScreenState {
             }) => {
                 let is_ready = run.as_ref().is_some_and(|run| run.failure.is_none());
                 match key.code {
-                    KeyCode::Enter | KeyCode::Char('y') if is_ready => {
-                        self.jobs.push(Job::Act {
-                            request: request.clone(),
+                    KeyCode::Char('y') if is_ready => {
+                        self.act(request, action);
+                    }
+                    // One key more than a held Enter is needed for what takes something away.
+                    KeyCode::Enter if is_ready && !action.destroys => {
+                        self.act(request, action);
+                    }
+                    KeyCode::Enter => {
+                        self.overlay = Some(Overlay::Plan {
+                            request,
+                            action,
+                            run,
+                            scroll,
                         });
-                        self.overlay = None;
-                        self.message = Some(TextLine::plain(format!("{} ...", action.title)));
                     }
                     KeyCode::Char('n' | 'q') => {}
                     code => {
