@@ -116,6 +116,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let fixed = fixed(&opened, &chat)?;
     if args.dry_run {
         let plan = compact::plan(&scene, &chat, args.force, &fixed)?;
+        if let Some(plan) = &plan {
+            compact::check_plan(&scene, &chat, plan)?;
+        }
         return dry_run(context, &chat, plan.as_ref(), scene.settings.compact_at);
     }
     drop(chat);

@@ -171,7 +171,7 @@ impl From<Error> for CommandError {
                 of(FailureKind::Refused).hint(format!("take it over: git checkpoint claim {session} --force"))
             }
             Error::Summarizer { .. } | Error::SummarizerInterrupted => of(FailureKind::Fatal)
-                .hint("nothing was changed; try the program by hand, or unset checkpoint.compactCommand"),
+                .hint("nothing was changed; if checkpoint.compactCommand is set, try that program by hand"),
             Error::RequestTooLong { .. } => of(FailureKind::Invalid)
                 .hint("shorten the message, the context or the agent description, or allow more with --max-tokens"),
             Error::Source { ref source, .. } => of(match source.kind() {

@@ -221,6 +221,9 @@ async fn handle(State(site): State<Arc<Site>>, request: Request) -> Response {
 }
 
 async fn respond(site: &Arc<Site>, request: Request) -> Response {
+    if !matches!(*request.method(), Method::GET | Method::POST) {
+        return text(StatusCode::METHOD_NOT_ALLOWED, "only GET and POST");
+    }
     let path = request.uri().path().to_owned();
     let is_api = path.starts_with("/api/");
     let authority = request.uri().authority().map(ToString::to_string);
@@ -237,7 +240,9 @@ async fn respond(site: &Arc<Site>, request: Request) -> Response {
         (&Method::GET, "/icon.svg") => typed("image/svg+xml", ICON),
         (&Method::GET, "/api/events") => events(site),
         (&Method::GET, _) if is_api => {
-            let of = query(request.uri().query().unwrap_or_default(), "of");
+            let Ok(of) = query(request.uri().query().unwrap_or_default(), "of") else {
+                return text(StatusCode::BAD_REQUEST, "the selector is not UTF-8");
+            };
             let site = Arc::clone(site);
             work(move || Answer::view(&site, &path, of.as_deref())).await
         }
@@ -252,8 +257,7 @@ async fn respond(site: &Arc<Site>, request: Request) -> Response {
             let is_plan = path == "/api/plan";
             work(move || Answer::action(&site, action, is_plan)).await
         }
-        (&Method::GET | &Method::POST, _) => text(StatusCode::NOT_FOUND, "nothing is here"),
-        _ => text(StatusCode::METHOD_NOT_ALLOWED, "only GET and POST"),
+        _ => text(StatusCode::NOT_FOUND, "nothing is here"),
     }
 }
 
@@ -328,11 +332,19 @@ fn events(site: &Site) -> Response {
     Sse::new(stream).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// A value of a query, decoded.
-fn query(query: &str, name: &str) -> Option<String> {
+/// A value of a query, decoded; `None` where it is not given.
+fn query(query: &str, name: &str) -> Result<Option<String>, Undecodable> {
     let value = query
         .split('&')
-        .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))?;
+        .find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+    value.map(|value| decoded(value).ok_or(Undecodable)).transpose()
+}
+
+/// A value that is not UTF-8, or not encoded as one of a query is.
+#[derive(Debug)]
+struct Undecodable;
+
+fn decoded(value: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = value.bytes();
     while let Some(byte) = rest.next() {

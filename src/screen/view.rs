@@ -375,21 +375,23 @@ fn overlay(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme)
                 }
             };
             let count = lines.lines().len();
-            let mut place = dialog(frame, area, action.title, count + 4, theme);
-            text(
-                frame,
-                Rect { height: 1, ..place },
-                &TextLine::new().with(Slot::Dim, action.about).into(),
-                0,
-                theme,
-            );
+            let columns = usize::from(dialog_columns(area)).saturating_sub(4);
+            let about = TextLine::new().with(Slot::Dim, action.about).folded(columns);
+            let rows = u16::try_from(about.len()).unwrap_or(1);
+            let mut place = dialog(frame, area, action.title, count + 3 + usize::from(rows), theme);
+            let above = Rect { height: rows, ..place };
+            let mut head = Text::new();
+            for line in about {
+                head.push(line);
+            }
+            text(frame, above, &head, 0, theme);
             let last = Rect {
                 y: place.bottom().saturating_sub(1),
                 height: 1,
                 ..place
             };
-            place.y += 2;
-            place.height = place.height.saturating_sub(4);
+            place.y += rows + 1;
+            place.height = place.height.saturating_sub(rows + 3);
             let most = count.saturating_sub(place.height.into());
             text(frame, place, &lines, (*scroll).min(most), theme);
             text(
@@ -411,11 +413,16 @@ fn overlay(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme)
     }
 }
 
+/// The width of a box over the panes.
+fn dialog_columns(area: Rect) -> u16 {
+    area.width.saturating_sub(4).min(92)
+}
+
 /// A box over the panes for this many lines; the place in it.
 fn dialog(frame: &mut Frame<'_>, area: Rect, name: &str, lines: usize, theme: Theme) -> Rect {
     let wanted = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(4);
     let height = wanted.min(area.height.saturating_sub(2));
-    let columns = area.width.saturating_sub(4).min(92);
+    let columns = dialog_columns(area);
     let place = Rect::new(
         area.x + (area.width - columns) / 2,
         area.y + (area.height - height) / 2,

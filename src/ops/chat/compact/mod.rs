@@ -162,6 +162,14 @@ pub fn plan(
     }))
 }
 
+/// Fails as the compaction itself would. Without a program, that is known before; no program is run for it.
+pub fn check_plan(scene: &Scene<'_>, chat: &SessionChat<'_>, plan: &CompactionPlan) -> Result<(), Error> {
+    match scene.settings.compact_command {
+        Some(_) => Ok(()),
+        None => summarize(scene, chat, plan, None).map(drop),
+    }
+}
+
 /// The latest messages that are counted first.
 const FEWEST: u64 = 512;
 
