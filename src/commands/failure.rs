@@ -21,7 +21,7 @@ impl From<store::Error> for CommandError {
             | store::Error::Object { .. }
             | store::Error::PackedRefs { .. }
             | store::Error::Vanished { .. } => FailureKind::Damaged,
-            store::Error::RecordLocked { .. } => FailureKind::Refused,
+            store::Error::RecordLocked { .. } | store::Error::NoRecipient => FailureKind::Refused,
             store::Error::FormatVersion { .. } | store::Error::Extension { .. } => FailureKind::Newer,
             store::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
                 FailureKind::Denied

@@ -119,6 +119,9 @@ pub struct EncryptionInfo {
     /// Whether the private part of this document could not be decrypted, so that its members are missing.
     #[serde(skip)]
     pub is_locked: bool,
+    /// Whether a key that was found is a recipient's, so that only its passphrase is missing.
+    #[serde(skip)]
+    pub has_own_key: bool,
 }
 
 /// Idempotency key of a save: the same request with the same key makes no second checkpoint.

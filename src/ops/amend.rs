@@ -9,6 +9,7 @@ use super::{
     Error, Scene, compose, ids,
     redact::{RedactedSecret, Redactor},
     ref_transaction::{Aftermath, UndoableRefTransaction},
+    rekey,
     session_choice::{self, SessionChoice},
     share::ChainRelation,
     share::status::{self, ShareState},
@@ -23,9 +24,7 @@ use crate::{
         patch::{self, PatchStamp},
     },
     store::{
-        self, ObjectId,
-        checkpoint::{self, Siblings},
-        facts, lock,
+        self, ObjectId, checkpoint, facts, lock,
         objects::Writer,
         refs::{self, ExpectedValue, RefUpdate},
         session,
@@ -217,17 +216,13 @@ fn replace(
 ) -> Result<Amendment, Error> {
     let SessionChoice { name, tip, .. } = chosen;
     let damaged = |fault| Error::damaged(name.as_str())(fault);
-    let (held, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(damaged)?;
     let lists = checkpoint::lists(scene.repo, &tip).map_err(damaged)?;
-    let mut siblings = Siblings::default();
-    for kept in held.named().keys() {
-        siblings.keep(&held, kept);
-    }
     let writer = if dry_run {
         Writer::memory(scene.repo)
     } else {
         Writer::durable(scene.repo)?
     };
+    let siblings = rekey::carried(scene, &writer, &document, &tip)?;
     let people = compose::people(scene);
     let parents = tip.entry.parents.clone();
     let written = checkpoint::write(&writer, &mut document, lists.is_partial(), &siblings, parents, &people)?;

@@ -17,6 +17,7 @@ pub(super) use fingerprint::PlanExpectation;
 pub(super) use journal::{Plain, PlanJournal, begin, interruption, note_record};
 pub use journal::{PlanOperation, interrupted};
 pub(super) use scope::PathScope;
+pub use scope::ReplacedFiles;
 pub(super) use unmet::unmet;
 
 use super::{
@@ -104,6 +105,8 @@ pub struct AppliedPlan {
     pub(super) index_after: Option<ObjectId>,
     /// Change of each path.
     pub(super) changes: Vec<PathChange>,
+    /// Files that another program changed meanwhile and that were replaced all the same.
+    pub replaced: Vec<ReplacedFiles>,
 }
 
 impl AppliedPlan {
@@ -119,6 +122,7 @@ impl AppliedPlan {
             left: Vec::new(),
             index_after: None,
             changes: Vec::new(),
+            replaced: Vec::new(),
         }
     }
 
@@ -306,6 +310,14 @@ impl<'a> PlanRunner<'a> {
             self.plain = plain;
         }
         self.execute(&repo, &plan)?;
+        let again = plan.changed().filter(|path| self.moved.contains(path));
+        let paths: Vec<_> = again.filter(|path| !self.brought.done.moved.contains(path)).collect();
+        if let (Some(safety), false) = (self.brought.safety, paths.is_empty()) {
+            self.brought.replaced.push(ReplacedFiles {
+                paths,
+                saved: safety.id,
+            });
+        }
         self.moved.clone_from(&self.brought.done.moved);
         if self.brought.done.is_complete() {
             self.write_index(&repo, &goal, index)?;

@@ -5,7 +5,7 @@
 //! that nothing that was shared is rewritten.
 
 use super::{
-    Error, Scene, chat, compose, placement,
+    Error, Scene, chat, compose, ids, placement,
     session_choice::{self, SessionChoice},
     suggestions,
 };
@@ -15,10 +15,12 @@ use crate::{
         id::Digest,
         name::ShortName,
     },
+    os::CleanupFailure,
     store::{
         self, ObjectId,
-        checkpoint::{self, Siblings},
-        encryption, lock,
+        checkpoint::{self, Checkpoint, Siblings},
+        encryption::{self, Encryptor},
+        lock,
         objects::Writer,
         refs, steps,
     },
@@ -73,15 +75,71 @@ pub fn rekey(scene: &Scene<'_>, session: Option<&ShortName>, dry_run: bool) -> R
     let Some(chosen) = session_choice::named(scene, &chosen.name)? else {
         return Err(suggestions::none_current(scene));
     };
-    let writer = Writer::durable(scene.repo)?;
-    let written = write(scene, &writer, &chosen)?;
+    let (written, left) = put(scene, &chosen)?;
     outcome.id = written.id;
-    outcome.digest = written.digest.clone();
+    outcome.digest = written.digest;
+    outcome.trouble.extend(left.iter().map(ToString::to_string));
+    Ok(outcome)
+}
+
+/// Encrypts a session whose latest checkpoint is in plain text, where the settings ask for encryption now: what a next
+/// checkpoint carries on would be in plain text in it. Gives whether it was done; the caller holds the lock of the working
+/// tree.
+pub(super) fn encrypt_earlier(scene: &Scene<'_>, chosen: &SessionChoice) -> Result<bool, Error> {
+    let document = &chosen.tip.document;
+    if document.encrypted.is_some() || Encryptor::configured(scene.repo)?.is_none() {
+        return Ok(false);
+    }
+    let (held, _) =
+        checkpoint::siblings(scene.repo, &chosen.tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
+    if private_parts().all(|name| held.get(name).is_none()) {
+        return Ok(false);
+    }
+    let _session = lock::session(scene.repo, &document.session.id, scene.wait)?;
+    match session_choice::named(scene, &chosen.name)? {
+        Some(now) if now.tip.entry.id == chosen.tip.entry.id => put(scene, &now).map(|_| true),
+        _ => Ok(true),
+    }
+}
+
+/// What is next to the document of a checkpoint and encrypted with it.
+fn private_parts() -> impl Iterator<Item = &'static str> {
+    chat::SIBLINGS.into_iter().chain([steps::FOLDER])
+}
+
+/// What another checkpoint carries on of `source`: everything that is next to its document. From plain text it is
+/// encrypted where `writer` encrypts the new one.
+pub(super) fn carried(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    document: &Document,
+    source: &Checkpoint,
+) -> Result<Siblings, Error> {
+    let damaged = || Error::damaged(ids::short(source.entry.id));
+    let (held, _) = checkpoint::siblings(scene.repo, &source.entry).map_err(damaged())?;
+    let is_plain = source.document.encrypted.is_none() && writer.encrypts(document)?;
+    let mut siblings = Siblings::default();
+    for name in held.named().keys() {
+        if is_plain && private_parts().any(|private| private == name) {
+            let anew = siblings.rewritten(scene.repo, &held, name, DEPTH, writer);
+            anew?.map_err(damaged())?;
+        } else {
+            siblings.keep(&held, name);
+        }
+    }
+    Ok(siblings)
+}
+
+fn put(
+    scene: &Scene<'_>,
+    chosen: &SessionChoice,
+) -> Result<(checkpoint::WrittenCheckpoint, Vec<CleanupFailure>), Error> {
+    let writer = Writer::durable(scene.repo)?;
+    let written = write(scene, &writer, chosen)?;
     let sealed = writer.finish()?;
     let before = Some(chosen.tip.entry.id);
     let left = placement::tip(scene, &chosen.name, before, &written, sealed, CheckpointKind::Event)?;
-    outcome.trouble.extend(left.iter().map(ToString::to_string));
-    Ok(outcome)
+    Ok((written, left))
 }
 
 fn write(scene: &Scene<'_>, writer: &Writer, chosen: &SessionChoice) -> Result<checkpoint::WrittenCheckpoint, Error> {
@@ -115,7 +173,7 @@ fn write(scene: &Scene<'_>, writer: &Writer, chosen: &SessionChoice) -> Result<c
     let damaged = || Error::damaged(chosen.name.as_str());
     let (held, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(damaged())?;
     let mut siblings = Siblings::default();
-    for name in chat::SIBLINGS.into_iter().chain([steps::FOLDER]) {
+    for name in private_parts() {
         let anew = siblings.rewritten(scene.repo, &held, name, DEPTH, writer);
         anew?.map_err(damaged())?;
     }

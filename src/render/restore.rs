@@ -64,10 +64,21 @@ pub struct RestoreReceipt<'a> {
     pub moved: &'a [RepoPath],
     /// Paths that could not be written.
     pub failed: Vec<FailedPath>,
+    /// Files that another program changed while this ran, and that were replaced all the same.
+    pub replaced: Vec<ReplacedRow<'a>>,
     /// Paths that another program changed after they were written.
     pub differing: &'a [RepoPath],
     /// Why it ended early.
     pub stopped: Option<String>,
+}
+
+/// Files that were replaced after another program changed them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReplacedRow<'a> {
+    /// The files.
+    pub paths: &'a [RepoPath],
+    /// The checkpoint that has what they were.
+    pub saved: Oid,
 }
 
 /// A checkpoint that files came from.
@@ -310,6 +321,16 @@ impl RestoreReceipt<'_> {
         ] {
             for path in paths {
                 text.push(row(Slot::Caution, word, &path.quoted(), why));
+            }
+        }
+        for replaced in &self.replaced {
+            for path in replaced.paths {
+                let path = path.quoted();
+                let why = format!(
+                    "it changed meanwhile: git checkpoint show {}:{path}",
+                    replaced.saved.short()
+                );
+                text.push(row(Slot::Caution, "replaced", &path, &why));
             }
         }
         for failed in &self.failed {

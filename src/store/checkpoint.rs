@@ -16,7 +16,11 @@ use gix::{
     objs::{Tree, WriteTo, tree},
 };
 
-use super::{Error, Kind, ObjectId, Repository, Signature, Time, encryption, objects::Writer};
+use super::{
+    Error, Kind, ObjectId, Repository, Signature, Time,
+    encryption::{self, DecryptionFailure},
+    objects::Writer,
+};
 use crate::model::{
     document::{self, CheckpointKind, Document},
     id::{Digest, Oid},
@@ -80,10 +84,12 @@ pub enum Fault {
     #[error(transparent)]
     Document(#[from] document::Error),
     /// It is encrypted, and no key that was found opens it.
-    #[error("{what} is encrypted, and none of your keys opens it")]
+    #[error("{what} is encrypted, and {why}")]
     Encrypted {
         /// Kind of the object, such as `a chunk of the chat`.
         what: String,
+        /// Why it cannot be read: there is no key, or no passphrase.
+        why: DecryptionFailure,
     },
     /// A list next to the document is malformed.
     #[error(transparent)]
@@ -360,10 +366,13 @@ pub fn read(repo: &Repository, id: ObjectId, kind: Kind, what: &str) -> Result<V
 pub fn read_private(repo: &Repository, id: ObjectId, what: &str) -> Result<Vec<u8>, Fault> {
     let bytes = read(repo, id, Kind::Blob, what)?;
     encryption::decrypted(repo, bytes).map_err(|failure| match failure {
-        encryption::DecryptionFailure::NoKey => Fault::Encrypted { what: what.to_owned() },
-        encryption::DecryptionFailure::Damaged(why) => Fault::Corrupt {
+        DecryptionFailure::Damaged(why) => Fault::Corrupt {
             what: what.to_owned(),
             id,
+            why,
+        },
+        why => Fault::Encrypted {
+            what: what.to_owned(),
             why,
         },
     })

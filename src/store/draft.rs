@@ -101,7 +101,7 @@ pub fn append(
     fresh_id: impl FnOnce() -> String,
     wait: Duration,
 ) -> Result<DraftAppend, Error> {
-    let encryptor = encryption::of_session(repo, session_id)?;
+    let encryptor = encryption::for_waiting(repo, session_id)?;
     let lock = lock::draft(repo, session_id, wait)?;
     let path = path(repo, session_id)?;
     let mut file = os::private_file(&path, sharing(repo)).map_err(Error::io("open", &path))?;

@@ -88,6 +88,9 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// What is written would be encrypted to others alone.
+    #[error("none of your keys is a recipient, so you could not read what you save")]
+    NoRecipient,
     /// A checkpoint that continues one whose record cannot be read would lose it.
     #[error("the record of '{session}' is encrypted, and none of your keys opens it, so nothing can be added to it")]
     RecordLocked {
@@ -283,6 +286,11 @@ impl Error {
             ),
             Self::Encryption { .. } => {
                 "see whom checkpoint.encryptTo names: git config --get-all checkpoint.encryptTo".to_owned()
+            }
+            Self::NoRecipient => {
+                "add your public key: git config --add checkpoint.encryptTo <key>\n\
+                 or name the file of your private key: git config checkpoint.identity <file>"
+                    .to_owned()
             }
             Self::RecordLocked { .. } => {
                 "name the file of your private key: git config checkpoint.identity <file>\n\

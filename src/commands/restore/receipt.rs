@@ -10,8 +10,8 @@ use crate::{
     render::{
         age,
         restore::{
-            CheckpointOrigin, FailedPath, MergeConflictRow, MovedRef, OperationRow, RefusalRow, RestoreCounts,
-            RestoreReceipt, WorktreeRow,
+            CheckpointOrigin, FailedPath, MergeConflictRow, MovedRef, OperationRow, RefusalRow, ReplacedRow,
+            RestoreCounts, RestoreReceipt, WorktreeRow,
         },
     },
     store::checkpoint::oid,
@@ -150,6 +150,14 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
                     .collect()
             })
             .unwrap_or_default(),
+        replaced: brought
+            .map_or(&[][..], |brought| &brought.replaced)
+            .iter()
+            .map(|replaced| ReplacedRow {
+                paths: &replaced.paths,
+                saved: oid(replaced.saved),
+            })
+            .collect(),
         differing: done.map(|done| done.differing.as_slice()).unwrap_or_default(),
         stopped: done.and_then(|done| done.stopped.as_ref()).map(ToString::to_string),
     }

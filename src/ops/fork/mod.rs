@@ -16,6 +16,7 @@ use super::{
     Error, Scene, compose, ids, items,
     plan_runner::{AppliedPlan, ProgressCallback},
     ref_transaction::{Aftermath, UndoableRefTransaction},
+    rekey,
     select::{self, SelectedCheckpoint},
     start, undo,
 };
@@ -30,7 +31,7 @@ use crate::{
     },
     store::{
         self, ObjectId,
-        checkpoint::{self, Checkpoint, Siblings},
+        checkpoint::{self, Checkpoint},
         current, lock,
         objects::{self, Writer},
         refs::{self, ExpectedValue, RefUpdate},
@@ -411,11 +412,7 @@ fn write(
     source_session: Option<ShortName>,
 ) -> Result<(ForkOutcome, checkpoint::WrittenCheckpoint), Error> {
     let people = compose::people(scene);
-    let (held, _) = checkpoint::siblings(scene.repo, &source.entry).map_err(Error::damaged(subject))?;
-    let mut siblings = Siblings::default();
-    for kept in held.named().keys() {
-        siblings.keep(&held, kept);
-    }
+    let siblings = rekey::carried(scene, writer, &document, source)?;
     let lists = checkpoint::lists(scene.repo, source).map_err(Error::damaged(subject))?;
     let parents = [Some(source.entry.id), source.snapshot()]
         .into_iter()

@@ -1,8 +1,11 @@
-//! The paths of a plan.
+//! The paths of a plan, and those that changed meanwhile.
 
 use std::collections::HashSet;
 
-use crate::{model::path::RepoPath, store::pathspec::PathFilter};
+use crate::{
+    model::path::RepoPath,
+    store::{ObjectId, pathspec::PathFilter},
+};
 
 /// Which paths are meant, and what may be done to them.
 #[derive(Clone, Default)]
@@ -26,4 +29,13 @@ pub(in crate::ops) struct PathScope {
     pub(in crate::ops) index: bool,
     /// The directory that the command was started in.
     pub(in crate::ops) cwd: Option<RepoPath>,
+}
+
+/// Files that changed after the present was saved, and the later safety checkpoint that has what they were.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplacedFiles {
+    /// The files.
+    pub paths: Vec<RepoPath>,
+    /// The commit of that checkpoint.
+    pub saved: ObjectId,
 }

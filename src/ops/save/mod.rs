@@ -17,7 +17,7 @@ use super::{
     Error, Scene, chat, compose, ids,
     receipt::CheckpointOutcome,
     redact::Redactor,
-    refuse,
+    refuse, rekey,
     session_choice::{self, SessionChoice},
     suggestions,
 };
@@ -171,6 +171,12 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
         };
         let mut passed_over = Vec::new();
         let target = target(scene, &request, branch.as_deref(), &mut passed_over)?;
+        if let SaveTarget::Existing(chosen) = &target
+            && !request.dry_run
+            && rekey::encrypt_earlier(scene, chosen)?
+        {
+            continue;
+        }
         lost.borrow()
             .iter()
             .for_each(|sealed| writer.trust(sealed.written().iter().copied()));

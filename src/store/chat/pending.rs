@@ -113,7 +113,7 @@ pub fn add(
     fresh_id: impl FnOnce() -> String,
     wait: Duration,
 ) -> Result<u64, Error> {
-    let encryptor = encryption::of_session(repo, session)?;
+    let encryptor = encryption::for_waiting(repo, session)?;
     let _lock = locked(repo, session, wait)?;
     let path = path(repo, session)?;
     let io = |action| Error::io(action, &path);

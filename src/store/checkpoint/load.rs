@@ -1,7 +1,8 @@
 //! Reading a whole checkpoint. Where another tool rewrote its commits, what the document names is found through the parents.
 
 use super::{
-    Checkpoint, Fault, Siblings, commit_parts, encryption, entry, object_id, oid, read, read_private, siblings, tree_of,
+    Checkpoint, DecryptionFailure, Fault, Siblings, commit_parts, encryption, entry, object_id, oid, read,
+    read_private, siblings, tree_of,
 };
 use crate::model::{
     document::{self, Document},
@@ -87,10 +88,11 @@ fn opened(repo: &Repository, mut public: Document, siblings: &Siblings) -> Resul
             id,
             why,
         }),
-        Err(Fault::Encrypted { .. }) => {
-            encryption::say_locked(public.session.name.as_str());
+        Err(Fault::Encrypted { why, .. }) => {
+            encryption::say_locked(public.session.name.as_str(), &why);
             if let Some(info) = &mut public.encrypted {
                 info.is_locked = true;
+                info.has_own_key = why != DecryptionFailure::NoKey;
             }
             Ok(public)
         }

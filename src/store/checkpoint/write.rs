@@ -70,6 +70,7 @@ fn form(
         document.encrypted = Some(EncryptionInfo {
             recipients: encryptor.names().to_vec(),
             is_locked: false,
+            has_own_key: false,
         });
         let sealed = encryptor.encrypt(&private_part(document))?;
         siblings.blob(encryption::RECORD, writer.write(Kind::Blob, &sealed)?);

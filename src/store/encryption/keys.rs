@@ -10,6 +10,12 @@ pub enum DecryptionFailure {
     /// No key that was found is one of its recipients'.
     #[error("none of your keys opens it")]
     NoKey,
+    /// The key of a recipient has a passphrase that was not given.
+    #[error("the key '{key}' needs its passphrase")]
+    NoPassphrase {
+        /// The file of the key.
+        key: String,
+    },
     /// It is not what was encrypted.
     #[error("{0}")]
     Damaged(String),
@@ -44,6 +50,14 @@ impl KeyFiles {
         } else {
             Ok(bytes)
         }
+    }
+}
+
+#[cfg(feature = "encryption")]
+impl KeyFiles {
+    /// Whether one of the keys is a recipient's of these bytes; no passphrase is asked for.
+    pub(super) fn can_open(&self, bytes: &[u8]) -> bool {
+        ring::can_open(self, bytes)
     }
 }
 
@@ -88,7 +102,7 @@ pub(super) fn decrypt(files: &KeyFiles, _: &[u8]) -> Result<Vec<u8>, DecryptionF
 
 #[cfg(feature = "encryption")]
 mod ring {
-    use std::cell::{OnceCell, RefCell};
+    use std::cell::{Cell, OnceCell, RefCell};
     use std::collections::HashMap;
     use std::io::Read as _;
     use std::path::{Path, PathBuf};
@@ -118,11 +132,26 @@ mod ring {
 
     /// Decrypts bytes with the keys that are found.
     pub(in super::super) fn decrypt(files: &KeyFiles, bytes: &[u8]) -> Result<Vec<u8>, DecryptionFailure> {
-        let ring = RINGS.with_borrow_mut(|rings| {
+        ring(files).decrypt(bytes)
+    }
+
+    /// Whether one of the keys opens bytes, with its passphrase if it has one.
+    pub(super) fn can_open(files: &KeyFiles, bytes: &[u8]) -> bool {
+        let ring = ring(files);
+        let opens = |key: &dyn Identity| open(bytes, key).is_ok();
+        ring.keys.iter().any(|key| opens(&**key))
+            || ring.locked.iter().any(|key| {
+                opens(&Probe(key));
+                // A key that does not show its name may be one.
+                key.was_met.get() || key.tag.is_none()
+            })
+    }
+
+    fn ring(files: &KeyFiles) -> Rc<KeyRing> {
+        RINGS.with_borrow_mut(|rings| {
             let ring = rings.entry(files.paths.clone());
             Rc::clone(ring.or_insert_with(|| Rc::new(KeyRing::of(&files.paths, files.are_named))))
-        });
-        ring.decrypt(bytes)
+        })
     }
 
     impl KeyRing {
@@ -131,7 +160,14 @@ mod ring {
             for path in files {
                 let Some(bytes) = read(path, are_named) else { continue };
                 if !ring.add(path, &bytes) && are_named {
-                    os::notices::say(&format!("'{}' has no key of age or ssh", path.display()));
+                    let mut text = format!("'{}' has no key of age or ssh", path.display());
+                    if bytes.starts_with(b"-----BEGIN") {
+                        text.push_str(&format!(
+                            "; to convert a key in PEM form: ssh-keygen -p -o -f '{}'",
+                            path.display()
+                        ));
+                    }
+                    os::notices::say(&text);
                 }
             }
             ring
@@ -147,6 +183,7 @@ mod ring {
                         tag: tag(bytes),
                         key,
                         unlocked: OnceCell::new(),
+                        was_met: Cell::new(false),
                     }),
                     _ => return false,
                 }
@@ -173,6 +210,12 @@ mod ring {
                     done => return done,
                 }
             }
+            if let (DecryptionFailure::NoKey, Some(key)) = (&failure, self.locked.iter().find(|key| key.was_met.get()))
+            {
+                failure = DecryptionFailure::NoPassphrase {
+                    key: key.path.display().to_string(),
+                };
+            }
             Err(failure)
         }
     }
@@ -186,9 +229,31 @@ mod ring {
         key: ssh::EncryptedKey,
         /// The key, or that the passphrase was not given or is wrong.
         unlocked: OnceCell<Option<ssh::Identity>>,
+        /// Whether it is surely the key of a recipient.
+        was_met: Cell<bool>,
+    }
+
+    /// Notes whether a key is a recipient's, and never unlocks it.
+    struct Probe<'k>(&'k LockedKey);
+
+    impl Identity for Probe<'_> {
+        fn unwrap_stanza(&self, stanza: &Stanza) -> Option<Result<FileKey, DecryptError>> {
+            self.0.is_met(stanza);
+            None
+        }
     }
 
     impl LockedKey {
+        /// Whether a stanza may be for this key.
+        fn is_met(&self, stanza: &Stanza) -> bool {
+            let is_ours = stanza.tag.starts_with("ssh-")
+                && (self.tag.as_ref()).is_none_or(|tag| stanza.args.first() == Some(tag));
+            if is_ours && self.tag.is_some() {
+                self.was_met.set(true);
+            }
+            is_ours
+        }
+
         fn unlock(&self) -> Option<ssh::Identity> {
             let passphrase = os::ask_passphrase(&format!("Passphrase of '{}': ", self.path.display()))?;
             let unlocked = self.key.decrypt(SecretString::from(passphrase));
@@ -201,9 +266,7 @@ mod ring {
 
     impl Identity for LockedKey {
         fn unwrap_stanza(&self, stanza: &Stanza) -> Option<Result<FileKey, DecryptError>> {
-            let is_ours = stanza.tag.starts_with("ssh-")
-                && (self.tag.as_ref()).is_none_or(|tag| stanza.args.first() == Some(tag));
-            if !is_ours || !os::can_ask_at_terminal() {
+            if !self.is_met(stanza) || !os::can_ask_at_terminal() {
                 return None;
             }
             let unlocked = self.unlocked.get_or_init(|| self.unlock());

@@ -28,8 +28,10 @@ pub(super) const RECORD: &str = "record.age";
 /// Encryption of a session that was met in this process.
 #[derive(Clone, Debug)]
 struct KnownEncryption {
+    session: String,
     recipients: Vec<String>,
     is_locked: bool,
+    has_own_key: bool,
 }
 
 /// Encrypted sessions and checkpoints that were read or written, by identity and by digest. What continues one of them
@@ -42,8 +44,10 @@ pub(super) fn note(document: &Document, digest: &str) {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_default();
     let entry = KnownEncryption {
+        session: document.session.name.to_string(),
         recipients: info.recipients.clone(),
         is_locked: info.is_locked,
+        has_own_key: info.has_own_key,
     };
     known.insert(digest.to_owned(), entry.clone());
     known.insert(document.session.id.clone(), entry);
@@ -63,10 +67,22 @@ pub(super) fn continues_locked(document: &Document) -> bool {
 
 /// Who what belongs to a session is encrypted to; `None` where it is not encrypted.
 pub fn of_session(repo: &Repository, session: &str) -> Result<Option<Arc<Encryptor>>, Error> {
-    if let Some(encryptor) = Encryptor::configured(repo)? {
+    if let Some(encryptor) = Encryptor::for_own_writing(repo)? {
         return Ok(Some(Arc::new(encryptor)));
     }
     inherited(session)
+}
+
+/// The same for something that is written now and waits for a save.
+///
+/// # Errors
+/// [`Error::RecordLocked`] where none of the user's keys opens the session: what they write could never be saved, nor be
+/// read by them.
+pub fn for_waiting(repo: &Repository, session: &str) -> Result<Option<Arc<Encryptor>>, Error> {
+    match known(session) {
+        Some(known) if known.is_locked && !known.has_own_key => Err(Error::RecordLocked { session: known.session }),
+        _ => of_session(repo, session),
+    }
 }
 
 /// Who a session or checkpoint that was met is encrypted to.
@@ -91,9 +107,11 @@ pub fn decrypted(repo: &Repository, bytes: Vec<u8>) -> Result<Vec<u8>, Decryptio
 }
 
 /// Says once that something is encrypted and cannot be read here.
-pub(super) fn say_locked(session: &str) {
-    crate::os::notices::say(&format!(
-        "the record of '{session}' is encrypted, and none of your keys opens it; keys are looked for in \
-         checkpoint.identity, ~/.ssh and ~/.config/age"
-    ));
+pub(super) fn say_locked(session: &str, why: &DecryptionFailure) {
+    let advice = if *why == DecryptionFailure::NoKey {
+        "keys are looked for in checkpoint.identity, ~/.ssh and ~/.config/age"
+    } else {
+        "it is asked for at a terminal only"
+    };
+    crate::os::notices::say(&format!("the record of '{session}' is encrypted, and {why}; {advice}"));
 }

@@ -60,6 +60,19 @@ impl Encryptor {
         Self::to(&names).map(Some)
     }
 
+    /// The same, refused where none of the user's keys is among the recipients: they could not read what they save, nor
+    /// add to it.
+    pub fn for_own_writing(repo: &Repository) -> Result<Option<Self>, Error> {
+        let Some(encryptor) = Self::configured(repo)? else {
+            return Ok(None);
+        };
+        #[cfg(feature = "encryption")]
+        if !super::KeyFiles::of(repo).can_open(&encryptor.encrypt(b"")?) {
+            return Err(Error::NoRecipient);
+        }
+        Ok(Some(encryptor))
+    }
+
     /// The keys, as age and ssh write them.
     pub fn names(&self) -> &[String] {
         &self.names

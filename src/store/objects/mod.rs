@@ -77,7 +77,7 @@ enum EncryptionState {
 
 impl EncryptionState {
     fn of(repo: &Repository) -> Self {
-        match Encryptor::configured(repo) {
+        match Encryptor::for_own_writing(repo) {
             Ok(None) => Self::Off,
             Ok(Some(encryptor)) => Self::To(Arc::new(encryptor)),
             Err(error) => Self::Failed(error),
@@ -221,6 +221,11 @@ impl Writer {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a document and what is next to it are encrypted.
+    pub fn encrypts(&self, document: &Document) -> Result<bool, Error> {
+        Ok(self.encryptor_for(document)?.is_some())
     }
 
     /// Stores a blob of what people and agents wrote, encrypted where that is asked for.

@@ -89,6 +89,9 @@ impl Reader {
     /// Text without what differs from run to run and from machine to machine.
     fn normal(&self, text: &str) -> String {
         let text = self.elsewhere(text);
+        // A slow machine shows progress.
+        let progress = Regex::new("[^\n]*\u{1b}\\[K").unwrap();
+        let text = progress.replace_all(&text, "");
         let size = Regex::new(r"[\d.]+ (bytes|[KM]iB)").unwrap();
         let text = size.replace_all(&text, "<size>");
         // A short id may be of digits alone, so that it is reported by its length.

@@ -637,3 +637,185 @@ fn a_purge_without_a_key_takes_files_and_keeps_what_is_encrypted() {
     be(&world, "ana");
     world.checkpoint(["show", "auth"]).success().stdout_has("hidden words");
 }
+
+/// What waits for a save without a key to save it with could never be saved, nor read by those who have one.
+#[test]
+fn without_a_key_nothing_is_added_that_could_not_be_saved() {
+    let world = encrypted();
+    world.checkpoint(["start", "s"]).success();
+    save(&world, "one");
+    world.checkpoint(["push", "origin", "s"]).success();
+    clone(&world, "eve");
+    be(&world, "eve");
+    world.checkpoint(["pull", "origin", "s"]).success();
+    world.checkpoint(["switch", "s"]).success();
+    let before = world.fingerprint();
+    for line in [
+        vec!["decision", "add", "use B"],
+        vec!["note", "important"],
+        vec!["todo", "x"],
+        vec!["task", "add", "t"],
+        vec!["question", "why?"],
+        vec!["state", "set", "k", "1"],
+        vec!["step", "start", "a step"],
+        vec!["message", "add", "--role", "user", "m"],
+        vec!["summary", "set", "new"],
+        vec!["save", "-m", "x"],
+    ] {
+        world
+            .checkpoint(&line)
+            .code(4)
+            .stderr_has("none of your keys opens it")
+            .stderr_has("checkpoint.identity");
+    }
+    world
+        .command("sh", ["-c", &format!("echo text | '{PROGRAM}' context set -")])
+        .run()
+        .code(4);
+    world.fingerprint().assert_same_as(&before);
+    // With the key it is like any other.
+    be(&world, "ana");
+    world.checkpoint(["decision", "add", "use B"]).success();
+    save(&world, "two");
+}
+
+/// A key that only lacks its passphrase can save later what was written without a terminal.
+#[test]
+fn without_a_terminal_the_passphrase_is_named_and_notes_wait() {
+    let world = shared();
+    let file = world.root().join("kp");
+    let line = ["-q", "-t", "ed25519", "-N", "pass", "-f", file.to_str().unwrap()];
+    world.command("ssh-keygen", line).run().success();
+    let public = fs::read_to_string(file.with_extension("pub")).unwrap();
+    set(&world, "checkpoint.encryptTo", public.trim());
+    set(&world, "checkpoint.identity", file.to_str().unwrap());
+    world.checkpoint(["start", "s"]).success();
+    let refused = world.checkpoint(["save", "--allow-empty", "-m", "x"]);
+    refused
+        .code(4)
+        .stderr_has("needs its passphrase")
+        .stderr_lacks("none of your keys");
+    world.checkpoint(["decision", "add", "waiting words"]).success();
+    let screen = Terminal::new(80, "dumb").answer("Passphrase of", "pass\r").run(
+        &world,
+        PROGRAM,
+        ["--no-pager", "save", "-m", "at a terminal"],
+    );
+    assert!(screen.status.success(), "{}", screen.text());
+    world.git(["config", "--unset", "checkpoint.encryptTo"]).success();
+}
+
+/// The first checkpoint that is encrypted has nothing in plain text of those before it.
+#[test]
+fn what_was_saved_before_is_carried_on_encrypted() {
+    let world = shared();
+    let ana = key(&world, "ana");
+    be(&world, "ana");
+    for line in [
+        vec!["start", "s"],
+        vec!["message", "add", "--role", "user", "markchat"],
+        vec!["note", "marknote"],
+        vec!["step", "start", "markstep"],
+    ] {
+        world.checkpoint(&line).success();
+    }
+    world
+        .command("sh", ["-c", &format!("echo markcontext | '{PROGRAM}' context set -")])
+        .run()
+        .success();
+    save(&world, "marksummary");
+    set(&world, "checkpoint.encryptTo", &ana);
+    let plain = |commit: &str| {
+        let names = world
+            .git(["ls-tree", "-r", "-z", "--name-only", commit])
+            .success()
+            .stdout()
+            .to_owned();
+        let own = names.split('\0').filter(|name| !name.is_empty());
+        own.filter(|name| {
+            let blob = world.git(["cat-file", "blob", &format!("{commit}:{name}")]);
+            blob.success().stdout_bytes().windows(4).any(|window| window == b"mark")
+        })
+        .map(str::to_owned)
+        .collect::<Vec<_>>()
+    };
+    assert!(
+        plain("refs/checkpoints/s").len() >= 5,
+        "{:?}",
+        plain("refs/checkpoints/s")
+    );
+    world.checkpoint(["fork", "s", "--name", "f"]).success();
+    assert_eq!(plain("refs/checkpoints/f"), Vec::<String>::new(), "a fork");
+    world.checkpoint(["switch", "s"]).success();
+    save(&world, "with the setting");
+    assert_eq!(plain("refs/checkpoints/s"), Vec::<String>::new());
+    for text in ["markchat", "marknote", "markcontext"] {
+        world.checkpoint(["search", text]).success().stdout_has(text);
+    }
+    // Nothing in plain text is left once those from before are gone.
+    let before = world.git_line(["rev-parse", "refs/checkpoints/s~2"]);
+    world.checkpoint(["purge", "--yes", &before]).success();
+    world.checkpoint(["verify", "s"]).success();
+}
+
+/// A file that the program writes itself in plain text does not go into an encrypted session.
+#[test]
+fn an_export_is_left_out_of_an_encrypted_session() {
+    for path in ["HANDOFF.md", "a [b]*.md"] {
+        let world = encrypted();
+        set(&world, "checkpoint.exportTo", &format!("handoff:{path}"));
+        world.checkpoint(["start", "s"]).success();
+        world
+            .checkpoint(["save", "-m", "marksecret", "--next", "marknext"])
+            .success();
+        world.file("other.md", "kept\n");
+        save(&world, "two");
+        assert!(fs::read_to_string(world.path(path)).unwrap().contains("marknext"));
+        world
+            .git(["ls-tree", "-r", "--name-only", "refs/checkpoints/s^2"])
+            .success()
+            .stdout_has("other.md")
+            .stdout_lacks(path);
+    }
+}
+
+/// The recipients may come from a file of another branch, which lacks the key of who writes.
+#[test]
+fn nothing_is_encrypted_to_others_alone() {
+    let world = shared();
+    let (ana, eve) = (key(&world, "ana"), key(&world, "eve"));
+    world.file(".readers", format!("{eve}\n"));
+    world.git(["add", ".readers"]).success();
+    world.git(["commit", "-q", "-m", "readers"]).success();
+    world.git(["switch", "-q", "-c", "feature"]).success();
+    world.file(".readers", format!("{eve}\n{ana}\n"));
+    world.git(["commit", "-q", "-a", "-m", "ana as well"]).success();
+    set(&world, "checkpoint.encryptTo", ".readers");
+    be(&world, "ana");
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["decision", "add", "first"]).success();
+    save(&world, "one");
+    world.git(["switch", "-q", "main"]).success();
+    world.checkpoint(["switch", "s"]).success();
+    for line in [
+        vec!["decision", "add", "second"],
+        vec!["save", "-m", "two"],
+        vec!["start", "another"],
+        vec!["fork", "s", "--name", "f"],
+        vec!["rekey"],
+    ] {
+        world
+            .checkpoint(&line)
+            .code(4)
+            .stderr_has("none of your keys is a recipient")
+            .stderr_has("checkpoint.encryptTo");
+    }
+    // Reading, and everything else that writes no words, works.
+    world.checkpoint(["status"]).success();
+    world.checkpoint(["decision", "list"]).success().stdout_has("first");
+    world.git(["switch", "-q", "feature"]).success();
+    world.checkpoint(["switch", "s"]).success();
+    world.checkpoint(["decision", "add", "third"]).success();
+    save(&world, "three");
+    world.checkpoint(["decision", "list"]).success().stdout_has("third");
+}
