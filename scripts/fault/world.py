@@ -4,7 +4,6 @@ Not a test by itself: the modules beside it are.
 """
 
 import hashlib
-import itertools
 import os
 import pathlib
 import shutil
@@ -137,6 +136,18 @@ def copy(source, target, program):
     return World(target, program)
 
 
+# With `--sample`, the later calls of a kind are tried ever more rarely: each is this part later than the one before.
+SAMPLE = None
+
+
+def moments():
+    """The calls of one kind before which a run is killed, by number."""
+    when = 1
+    while True:
+        yield when
+        when += 1 if SAMPLE is None else max(1, when // SAMPLE)
+
+
 def kills(root, program, arguments, look, data=None):
     """Runs a command on copies of `root/fixture`, killed at every call that changes the disk; `look` judges each.
 
@@ -145,7 +156,7 @@ def kills(root, program, arguments, look, data=None):
     """
     points, broken = 0, []
     for call in CALLS:
-        for when in itertools.count(1):
+        for when in moments():
             world = copy(root / "fixture", root / "trial", program)
             ended = world.inject(call, when, "signal=KILL", *arguments, data=data)
             if not ended.met:

@@ -30,6 +30,8 @@ Examples:
     git checkpoint diff auth~1 auth -- src
   A patch to apply elsewhere:
     git checkpoint diff auth~1 auth --no-record | git -C ../other apply
+  What a fork changed since the checkpoint that it and the current session come from:
+    git checkpoint diff --merge-base @ try-nom
   The commits of two forks, matched by what they change:
     git checkpoint diff --range try-nom try-winnow")]
 pub(super) struct Args {
@@ -57,6 +59,9 @@ pub(super) struct Args {
     /// End records with NUL and quote no names
     #[arg(short = 'z')]
     nul: bool,
+    /// Compare the newer side with the checkpoint, else the commit, that both come from; also written OLD...NEW
+    #[arg(long, conflicts_with = "range")]
+    merge_base: bool,
     /// Match the commits that the two sides made since they diverged, as 'git range-diff' does
     #[arg(long, group = "form", requires_all = ["old", "new"], conflicts_with_all = ["nul", "renames"])]
     range: bool,
@@ -74,7 +79,36 @@ pub(super) struct Args {
     exit_code: bool,
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+/// Both sides of `OLD..NEW` and `OLD...NEW`, and whether the second form was used. A side that is left out is `@`.
+fn dotted(text: &str) -> Option<(String, String, bool)> {
+    // A search text and a date may hold dots as well.
+    if text.contains([':', '{']) || text.starts_with("../") {
+        return None;
+    }
+    let (dots, is_merge_base) = if text.contains("...") {
+        ("...", true)
+    } else {
+        ("..", false)
+    };
+    let (old, new) = text.split_once(dots)?;
+    let side = |text: &str| {
+        if text.is_empty() {
+            "@".to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    Some((side(old), side(new), is_merge_base))
+}
+
+pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandError> {
+    if let (Some(old), None) = (&args.old, &args.new)
+        && let Some((old, new, is_merge_base)) = dotted(old)
+    {
+        args.old = Some(old);
+        args.new = Some(new);
+        args.merge_base |= is_merge_base;
+    }
     if args.range && !args.pathspecs.is_empty() {
         return Err(CommandError::new(
             FailureKind::Usage,
@@ -97,6 +131,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let request = DiffRequest {
         old: args.old.as_deref().map(failure::selector).transpose()?,
         new: args.new.as_deref().map(failure::selector).transpose()?,
+        merge_base: args.merge_base,
         patch: PatchOptions {
             format,
             nul: args.nul,

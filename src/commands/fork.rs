@@ -15,7 +15,7 @@ use super::{
     turns::{self, AgentPlace},
 };
 use crate::{
-    model::{document::Document, name::ShortName, step::quoted},
+    model::{document::Document, name::ShortName, path::RepoPath, report::MergeVerdict, step::quoted},
     ops::{
         agent::resumption,
         compare::{self, Comparison, SideChanges},
@@ -24,8 +24,8 @@ use crate::{
     render::{
         View as _,
         fork::{
-            CommonOrigin, CompareView, ComparedSide, ContestedFile, ForkFiles, ForkReceipt, ForkRow, ForkSideChanges,
-            ForkWorktreeRow, HookExit, SetupExit, UncopiedFile,
+            CommonCommit, CommonOrigin, CompareView, ComparedSide, ContestedFile, ForkFiles, ForkReceipt, ForkRow,
+            ForkSideChanges, ForkWorktreeRow, HookExit, SetupExit, UncopiedFile,
         },
         patch,
         turns::AgentSessionView,
@@ -279,6 +279,15 @@ fn report(context: &mut Context, made: &[ForkOutcome], sessions: &[AgentSessionV
         for (path, why) in &made.not_copied {
             context.ui.warning(&format!("'{path}' was not copied: {why}"));
         }
+        for (submodule, why) in &made.not_populated {
+            let warning = format!("submodule '{submodule}' is empty in the fork: {why}");
+            context.ui.warning(&warning);
+            let hint = format!(
+                "git -C {} submodule update --init",
+                quoted(&made.path.display().to_string())
+            );
+            context.ui.hint("Fork", &format!("populate it: {hint}"));
+        }
     }
     if let Some(made) = incomplete.filter(|made| !made.brought.refusals.is_empty()) {
         let path = made.path.display();
@@ -308,6 +317,7 @@ fn report(context: &mut Context, made: &[ForkOutcome], sessions: &[AgentSessionV
 fn worktree(made: &ForkWorktree) -> ForkWorktreeRow<'_> {
     let refusals = made.brought.refusals.iter();
     let not_copied = made.not_copied.iter();
+    let not_populated = made.not_populated.iter();
     ForkWorktreeRow {
         path: made.path.display().to_string(),
         branch: made.branch.as_deref(),
@@ -316,6 +326,8 @@ fn worktree(made: &ForkWorktree) -> ForkWorktreeRow<'_> {
             refusals: refusals.map(|refusal| json!(refusal)).collect(),
             copied: &made.copied,
             not_copied: not_copied.map(|(path, why)| UncopiedFile { path, why }).collect(),
+            submodules: &made.submodules,
+            not_populated: not_populated.map(|(path, why)| UncopiedFile { path, why }).collect(),
             hook: made.hook.as_ref().map(|hook| HookExit { exit_status: hook.code }),
             setup: made.setup.as_ref().map(|setup| SetupExit {
                 exit_status: setup.code,
@@ -445,18 +457,26 @@ fn comparison(compared: &Comparison) -> CompareView<'_> {
             digest: &common.checkpoint.digest,
             a: since(&common.a),
             b: since(&common.b),
-            both: common
-                .both
-                .iter()
-                .map(|(path, verdict)| ContestedFile {
-                    path,
-                    conflict: verdict.is_conflict(),
-                    why: verdict.words(),
-                })
-                .collect(),
+            both: contested(&common.both),
             subject: &common.checkpoint.entry.subject,
         }),
+        common_commit: compared.base.as_ref().map(|base| CommonCommit {
+            id: base.commit.clone(),
+            a: &base.files.a,
+            b: &base.files.b,
+            both: contested(&base.files.both),
+        }),
     }
+}
+
+fn contested(both: &[(RepoPath, MergeVerdict)]) -> Vec<ContestedFile<'_>> {
+    both.iter()
+        .map(|(path, verdict)| ContestedFile {
+            path,
+            conflict: verdict.is_conflict(),
+            why: verdict.words(),
+        })
+        .collect()
 }
 
 fn side(side: &compare::ComparedCheckpoint) -> ComparedSide<'_> {

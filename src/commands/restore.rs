@@ -142,6 +142,9 @@ pub(super) struct ApplyArgs {
     /// Revert the changes from the previous checkpoint to this one, and keep later edits
     #[arg(short = 'R', long)]
     reverse: bool,
+    /// Without a common checkpoint, apply the commits of its branch as well, since the merge base with HEAD
+    #[arg(long, conflicts_with = "reverse")]
+    merge_base: bool,
     /// Continue after resolving conflicts, or finish an interrupted apply
     #[arg(long = "continue", conflicts_with_all = ["selector", "abort", "reverse"])]
     continued: bool,
@@ -318,6 +321,7 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
         resumed: false,
         selector: failure::selector(&selector)?,
         reverse: args.reverse,
+        merge_base: args.merge_base,
         pathspecs: args.pathspecs.bytes(context)?,
         directory: directory(context, &opened)?,
         dry_run: args.dry_run,

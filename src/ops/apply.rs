@@ -15,7 +15,7 @@ use std::cell::{Cell, RefCell};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Error, Scene, compare,
+    Error, Scene, bases,
     compose::CurrentSnapshot,
     ids::short,
     parts::{self, ChosenPart, PartsChooser},
@@ -61,6 +61,8 @@ pub struct ApplyRequest {
     pub force: bool,
     /// Whether the step from the checkpoint before to this one is taken back, instead of its changes brought.
     pub reverse: bool,
+    /// Whether its commits that are not in the history of HEAD are brought as well, where there is no common checkpoint.
+    pub merge_base: bool,
     /// The parts that were chosen; all without a choice.
     pub parts: Option<Vec<ChosenPart>>,
     /// Whether a session is resumed: what was saved in this working tree is in it, unless it was put aside.
@@ -91,6 +93,9 @@ pub(super) struct ApplyJournal {
     /// The checkpoint that this one and the present both come from.
     #[serde(default)]
     common: Option<Oid>,
+    /// The commit that its changes are compared with, in place of the one that it was saved at.
+    #[serde(default)]
+    base: Option<Oid>,
     /// The parts that were chosen.
     #[serde(default)]
     parts: Option<Vec<ChosenPart>>,
@@ -109,7 +114,7 @@ pub fn apply(scene: &Scene<'_>, request: &ApplyRequest, progress: ProgressCallba
     let SelectedCheckpoint {
         session, checkpoint, ..
     } = select::checkpoint(scene, &request.selector)?;
-    let note = journal_note(scene, request, &checkpoint, session);
+    let note = journal_note(scene, request, &checkpoint, session)?;
     run(scene, &note, &checkpoint, request.dry_run, None, progress)
 }
 
@@ -122,7 +127,7 @@ pub fn choose_parts(
     let SelectedCheckpoint {
         session, checkpoint, ..
     } = select::checkpoint(scene, &request.selector)?;
-    let note = journal_note(scene, request, &checkpoint, session);
+    let note = journal_note(scene, request, &checkpoint, session)?;
     let sides = Sides::of(scene, &note, &checkpoint)?;
     let merging = MergeRun {
         sides: &sides,
@@ -140,8 +145,15 @@ fn journal_note(
     request: &ApplyRequest,
     checkpoint: &Checkpoint,
     session: Option<ShortName>,
-) -> ApplyJournal {
-    ApplyJournal {
+) -> Result<ApplyJournal, Error> {
+    let common = common(scene, checkpoint).filter(|_| !request.reverse);
+    let base = match (&checkpoint.document.git.head, refs::head(scene.repo)?.id) {
+        (Some(saved), Some(head)) if request.merge_base && common.is_none() => {
+            bases::merge_base(scene, saved, &oid(head))?
+        }
+        _ => None,
+    };
+    Ok(ApplyJournal {
         target: oid(checkpoint.entry.id),
         session,
         pathspecs: request
@@ -153,14 +165,11 @@ fn journal_note(
         index: request.index,
         force: request.force,
         reverse: request.reverse,
-        common: if request.reverse {
-            None
-        } else {
-            common(scene, checkpoint)
-        },
+        common,
+        base,
         parts: request.parts.clone(),
         resumed: request.resumed,
-    }
+    })
 }
 
 /// The checkpoint that a checkpoint of a fork and the current session both come from, if both went on from there or the
@@ -168,7 +177,7 @@ fn journal_note(
 fn common(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<Oid> {
     // Damage in a session or a chain is reported where it is needed.
     let chosen = session_choice::session_for_command(scene).ok().flatten()?;
-    let nearest = compare::nearest(scene, chosen.tip.entry.id, checkpoint.entry.id, MergeEdges::Files);
+    let nearest = bases::nearest(scene, chosen.tip.entry.id, checkpoint.entry.id, MergeEdges::Files);
     let (id, [ahead, steps]) = nearest.ok().flatten()?;
     let is_own_chain = chosen.tip.document.session.id == checkpoint.document.session.id && ahead == 0;
     let has_files = checkpoint::load(scene.repo, id).is_ok_and(|common| common.document.snapshot.is_some());

@@ -10,12 +10,12 @@ use super::{
 };
 use crate::{
     model::{
-        change::TreeChange, comparison::RecordDifference, name::ShortName, path::RepoPath, report::MergeVerdict,
-        selector::Selector,
+        change::TreeChange, comparison::RecordDifference, id::Oid, name::ShortName, path::RepoPath,
+        report::MergeVerdict, selector::Selector,
     },
     store::{
         self, ObjectId,
-        ancestry::{self, MergeEdges},
+        ancestry::MergeEdges,
         checkpoint::{self, Checkpoint, object_id},
         merge::{self, Labels, Trees},
         patch::PatchOptions,
@@ -48,6 +48,28 @@ pub struct Comparison {
     pub diff: DiffOutcome,
     /// The checkpoint that both come from; `None` if there is none.
     pub common: Option<CommonCheckpoint>,
+    /// Without one: the commit that both come from.
+    pub base: Option<CommitBase>,
+}
+
+/// The commit that both sides come from, and what each changed since.
+#[derive(Debug)]
+pub struct CommitBase {
+    /// The best common ancestor of the commits that they were saved at.
+    pub commit: Oid,
+    /// The changes of their files.
+    pub files: FileChanges,
+}
+
+/// Changes of the files of both sides since a common state.
+#[derive(Debug, Default)]
+pub struct FileChanges {
+    /// Those of side `a`.
+    pub a: Vec<TreeChange>,
+    /// Those of side `b`.
+    pub b: Vec<TreeChange>,
+    /// Files that both changed, and how their changes go together; those that are the same on both sides are left out.
+    pub both: Vec<(RepoPath, MergeVerdict)>,
 }
 
 /// One of them.
@@ -95,23 +117,58 @@ pub fn compare(scene: &Scene<'_>, request: &CompareRequest) -> Result<Comparison
     let (a, b) = (a?, b?);
     let diff = diff::checkpoints(scene, &a.checkpoint, &b.checkpoint, &request.patch)?;
     let (one, other) = (a.checkpoint.entry.id, b.checkpoint.entry.id);
-    let common = match nearest(scene, one, other, MergeEdges::All)? {
-        Some((id, steps)) => Some(since(scene, id, steps, &a.checkpoint, &b.checkpoint)?),
-        None => None,
-    };
-    Ok(Comparison { a, b, diff, common })
+    let (mut common, mut base) = (None, None);
+    match bases::nearest(scene, one, other, MergeEdges::All)? {
+        Some((id, steps)) => common = Some(since(scene, id, steps, &a.checkpoint, &b.checkpoint)?),
+        None => base = since_commit(scene, &a.checkpoint, &b.checkpoint)?,
+    }
+    Ok(Comparison {
+        a,
+        b,
+        diff,
+        common,
+        base,
+    })
 }
 
-/// The latest checkpoint that both come from, and how many checkpoints each side has since.
-pub(super) fn nearest(
+/// Changes since the commit that both were saved after.
+fn since_commit(scene: &Scene<'_>, a: &Checkpoint, b: &Checkpoint) -> Result<Option<CommitBase>, Error> {
+    let (Some(one), Some(other)) = (&a.document.git.head, &b.document.git.head) else {
+        return Ok(None);
+    };
+    let Some(commit) = bases::merge_base(scene, one, other)? else {
+        return Ok(None);
+    };
+    let base = Some(bases::tree_of_commit(scene, &commit)?);
+    let files = file_changes(scene, base, a, b)?;
+    Ok(Some(CommitBase { commit, files }))
+}
+
+/// The changes of both sides' files since a tree.
+fn file_changes(
     scene: &Scene<'_>,
-    a: ObjectId,
-    b: ObjectId,
-    edges: MergeEdges,
-) -> Result<Option<(ObjectId, [usize; 2])>, Error> {
-    let relation = ancestry::relation(scene.repo, a, b, edges)?;
-    let steps = [relation.ahead, relation.behind];
-    Ok(relation.bases.first().map(|id| (*id, steps)))
+    base: Option<ObjectId>,
+    a: &Checkpoint,
+    b: &Checkpoint,
+) -> Result<FileChanges, Error> {
+    let since = |tree: Option<ObjectId>| match (base, tree) {
+        (Some(base), Some(tree)) => tree::diff(scene.repo, Some(base), Some(tree), Renames::Exact),
+        _ => Ok(Vec::new()),
+    };
+    let mut changes = FileChanges {
+        a: since(files_of(a))?,
+        b: since(files_of(b))?,
+        both: Vec::new(),
+    };
+    if let (Some(_), Some(ours), Some(theirs)) = (base, files_of(a), files_of(b)) {
+        changes.both = both(scene, base, ours, theirs, &changes.a)?;
+    }
+    Ok(changes)
+}
+
+fn files_of(checkpoint: &Checkpoint) -> Option<ObjectId> {
+    let snapshot = checkpoint.document.snapshot.as_ref();
+    snapshot.map(|snapshot| object_id(&snapshot.tree))
 }
 
 fn since(
@@ -122,35 +179,27 @@ fn since(
     b: &Checkpoint,
 ) -> Result<CommonCheckpoint, Error> {
     let common = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
-    let files = |checkpoint: &Checkpoint| checkpoint.document.snapshot.as_ref().map(|s| object_id(&s.tree));
     // A merge of the records alone is no base for files.
-    let base = match nearest(scene, a.entry.id, b.entry.id, MergeEdges::Files)? {
+    let base = match bases::nearest(scene, a.entry.id, b.entry.id, MergeEdges::Files)? {
         Some((id, _)) if id != common.entry.id => {
-            files(&checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?)
+            files_of(&checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?)
         }
-        _ => files(&common),
+        _ => files_of(&common),
     };
-    let of = |side: &Checkpoint, steps: usize| -> Result<SideChanges, Error> {
-        let changed = match (base, files(side)) {
-            (Some(base), Some(tree)) => tree::diff(scene.repo, Some(base), Some(tree), Renames::Exact)?,
-            _ => Vec::new(),
-        };
-        Ok(SideChanges {
-            steps,
-            record: diff::records(scene, &common, side)?,
-            files: changed,
-        })
-    };
-    let (since_a, since_b) = (of(a, steps[0])?, of(b, steps[1])?);
-    let both = match (base, files(a), files(b)) {
-        (Some(_), Some(ours), Some(theirs)) => both(scene, base, ours, theirs, &since_a.files)?,
-        _ => Vec::new(),
-    };
+    let changes = file_changes(scene, base, a, b)?;
     Ok(CommonCheckpoint {
+        a: SideChanges {
+            steps: steps[0],
+            record: diff::records(scene, &common, a)?,
+            files: changes.a,
+        },
+        b: SideChanges {
+            steps: steps[1],
+            record: diff::records(scene, &common, b)?,
+            files: changes.b,
+        },
+        both: changes.both,
         checkpoint: common,
-        a: since_a,
-        b: since_b,
-        both,
     })
 }
 

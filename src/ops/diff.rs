@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Error, Scene, compose, ids::short, select, session_choice, step};
+use super::{Error, Scene, bases, compose, ids::short, select, session_choice, step};
 use crate::{
     model::{
         change::TreeChange,
@@ -14,10 +14,11 @@ use crate::{
     },
     store::{
         self, ObjectId, Repository,
+        ancestry::MergeEdges,
         checkpoint::{self, Checkpoint, oid},
         objects::Writer,
         patch::{self, PatchOptions},
-        pathspec,
+        pathspec, refs,
         spill::SpillDirectory,
         tree::{self, Renames},
     },
@@ -30,6 +31,8 @@ pub struct DiffRequest {
     pub old: Option<Selector>,
     /// The newer side; the present without one.
     pub new: Option<Selector>,
+    /// Whether the older side is where both come from: the common checkpoint, else the common commit.
+    pub merge_base: bool,
     /// How files are written.
     pub patch: PatchOptions,
 }
@@ -55,6 +58,9 @@ pub struct DiffOutcome {
 pub fn diff(scene: &Scene<'_>, request: &DiffRequest) -> Result<DiffOutcome, Error> {
     let current = Selector::current();
     let old = side(scene, request.old.as_ref().unwrap_or(&current))?;
+    if request.merge_base {
+        return since_base(scene, &old, request);
+    }
     if let Some(selector) = &request.new {
         let new = side(scene, selector)?;
         return match (&old, &new) {
@@ -97,6 +103,88 @@ pub fn diff(scene: &Scene<'_>, request: &DiffRequest) -> Result<DiffOutcome, Err
     )
 }
 
+/// Compares the newer side with the state that both sides come from.
+fn since_base(scene: &Scene<'_>, old: &Side, request: &DiffRequest) -> Result<DiffOutcome, Error> {
+    if let Some(selector) = &request.new {
+        let new = side(scene, selector)?;
+        let base = Base::of(scene, old, &new)?;
+        let record = match (&base.record, &new) {
+            (Some(base), Side::Checkpoint(new)) => records(scene, base, new)?,
+            _ => Vec::new(),
+        };
+        let (id, files) = new.files();
+        return between(
+            scene.repo,
+            &request.patch,
+            (base.id, base.files),
+            Some(id),
+            record,
+            files,
+        );
+    }
+    // The working tree comes from the latest checkpoint of its session, without one from HEAD.
+    let ours = match session_choice::session_for_command(scene)? {
+        Some(chosen) => Side::Checkpoint(Box::new(chosen.tip)),
+        None => {
+            let head = refs::head(scene.repo)?
+                .id
+                .ok_or(Error::NoCommits { id: "HEAD".to_owned() })?;
+            Side::Commit(head, bases::tree_of_commit(scene, &oid(head))?)
+        }
+    };
+    let base = Base::of(scene, old, &ours)?;
+    let record = match (&base.record, &ours) {
+        (Some(base), Side::Checkpoint(tip)) => {
+            let (record, steps) = present_record(scene, tip)?;
+            comparison::with_steps((&base.document.record, &steps_of(scene, base)?), (&record, &steps))
+        }
+        _ => Vec::new(),
+    };
+    let writer = Writer::memory(scene.repo);
+    let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
+    let files = present.snapshot.as_ref().map(|s| s.tree);
+    let repo = writer.overlay(scene.repo);
+    between(&repo, &request.patch, (base.id, base.files), None, record, files)
+}
+
+/// The state that two sides come from.
+struct Base {
+    id: Oid,
+    files: Option<ObjectId>,
+    /// The checkpoint whose record is the base, if there is one.
+    record: Option<Checkpoint>,
+}
+
+impl Base {
+    fn of(scene: &Scene<'_>, old: &Side, new: &Side) -> Result<Self, Error> {
+        let load = |id: ObjectId| checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)));
+        let mut record = None;
+        if let (Side::Checkpoint(old), Side::Checkpoint(new)) = (old, new) {
+            let nearest = |edges| bases::nearest(scene, old.entry.id, new.entry.id, edges);
+            record = nearest(MergeEdges::All)?.map(|(id, _)| load(id)).transpose()?;
+            let base = nearest(MergeEdges::Files)?.map(|(id, _)| load(id)).transpose()?;
+            if let Some(base) = base.filter(|base| base.document.snapshot.is_some()) {
+                return Ok(Self {
+                    id: oid(base.entry.id),
+                    files: files_of(&base),
+                    record,
+                });
+            }
+        }
+        let unrelated = || Error::Unrelated {
+            old: old.files().0.short().to_owned(),
+            new: new.files().0.short().to_owned(),
+        };
+        let (one, other) = old.head().zip(new.head()).ok_or_else(unrelated)?;
+        let commit = bases::merge_base(scene, &one, &other)?.ok_or_else(unrelated)?;
+        Ok(Self {
+            files: Some(bases::tree_of_commit(scene, &commit)?),
+            id: commit,
+            record,
+        })
+    }
+}
+
 /// A side of a comparison.
 enum Side {
     Checkpoint(Box<Checkpoint>),
@@ -110,6 +198,14 @@ impl Side {
         match self {
             Self::Checkpoint(checkpoint) => (oid(checkpoint.entry.id), files_of(checkpoint)),
             Self::Commit(id, tree) => (oid(*id), Some(*tree)),
+        }
+    }
+
+    /// The commit of the project that it was saved at.
+    fn head(&self) -> Option<Oid> {
+        match self {
+            Self::Checkpoint(checkpoint) => checkpoint.document.git.head.clone(),
+            Self::Commit(id, _) => Some(oid(*id)),
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod apply;
 pub mod autosave;
 pub mod autosave_list;
 pub mod autosave_loop;
+mod bases;
 pub mod bisect;
 pub mod blame;
 pub mod changes;

@@ -69,7 +69,7 @@ fn patch(scene: &Scene<'_>, head: &str, selector: &Selector) -> Result<Vec<u8>, 
             steps: Vec::new(),
         }),
         new: Some(selector.clone()),
-        patch: PatchOptions::default(),
+        ..DiffRequest::default()
     };
     Ok(diff::diff(scene, &request)?.text)
 }

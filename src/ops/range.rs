@@ -3,7 +3,12 @@
 //! `git range-diff` does the matching. Each side is the commits from where both began to the HEAD its checkpoint was saved
 //! at: the HEAD of the checkpoint that both come from if it is still behind both, after a rebase what git finds behind both.
 
-use super::{Error, Scene, compare::nearest, ids::short, select};
+use super::{
+    Error, Scene,
+    bases::{merge_base, nearest},
+    ids::short,
+    select,
+};
 use crate::{
     model::{id::Oid, name::ShortName, selector::Selector},
     store::{
@@ -147,12 +152,8 @@ fn base(scene: &Scene<'_>, old: (&RangeSide, &Checkpoint), new: (&RangeSide, &Ch
             return Ok(head);
         }
     }
-    let found = store::git(scene.repo)
-        .accept([1])
-        .args(["merge-base", old.0.head.as_str(), new.0.head.as_str()])
-        .text()
-        .map_err(store::Error::from)?;
-    Oid::new(found.trim()).map_err(|_| Error::Unrelated {
+    let found = merge_base(scene, &old.0.head, &new.0.head)?;
+    found.ok_or_else(|| Error::Unrelated {
         old: old.0.id.short().to_owned(),
         new: new.0.id.short().to_owned(),
     })

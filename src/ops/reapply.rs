@@ -73,6 +73,7 @@ fn apply_request(scene: &Scene<'_>, request: &Request, dry_run: bool) -> apply::
         index: crate::store::read_only_directory(scene.repo).is_none(),
         force: false,
         reverse: false,
+        merge_base: false,
         parts: None,
         resumed: true,
     }

@@ -83,6 +83,10 @@ pub struct ForkFiles<'a> {
     pub copied: &'a [RepoPath],
     /// Files that could not be copied.
     pub not_copied: Vec<UncopiedFile<'a>>,
+    /// Submodules that are as in the current working tree.
+    pub submodules: &'a [RepoPath],
+    /// Submodules that could not be populated.
+    pub not_populated: Vec<UncopiedFile<'a>>,
     /// The user's own post-checkout hook; null without one.
     pub hook: Option<HookExit>,
     /// The command of checkpoint.forkSetup; null without one.
@@ -92,7 +96,7 @@ pub struct ForkFiles<'a> {
     pub written: usize,
 }
 
-/// A file that could not be copied.
+/// A file that could not be copied, or a submodule that could not be populated.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct UncopiedFile<'a> {
     /// Its path.
@@ -182,6 +186,13 @@ impl ForkRow<'_> {
                 TextLine::plain(format!("{copied} from the current working tree")),
             );
         }
+        if !files.submodules.is_empty() {
+            let submodules = CountedNoun::new(files.submodules.len(), "submodule");
+            detail(
+                "populated",
+                TextLine::plain(format!("{submodules}, from the current working tree")),
+            );
+        }
         if files.refusals.is_empty() {
             let written = CountedNoun::new(files.written, "file");
             detail(
@@ -208,6 +219,21 @@ pub struct CompareView<'a> {
     pub files_compared: bool,
     /// The checkpoint that both come from.
     pub common: Option<CommonOrigin<'a>>,
+    /// Without a common checkpoint: the best common ancestor of the commits that they were saved at.
+    pub common_commit: Option<CommonCommit<'a>>,
+}
+
+/// The commit that two checkpoints come from, and what changed since in their files.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CommonCommit<'a> {
+    /// The commit.
+    pub id: Oid,
+    /// The files that the first checkpoint changed since.
+    pub a: &'a [TreeChange],
+    /// The files that the second checkpoint changed since.
+    pub b: &'a [TreeChange],
+    /// Files that both changed.
+    pub both: Vec<ContestedFile<'a>>,
 }
 
 /// A compared checkpoint.
@@ -280,7 +306,10 @@ impl View for CompareView<'_> {
         }
         match &self.common {
             Some(common) => common.lines(&mut text),
-            None => text.push(TextLine::plain("They have no common checkpoint.")),
+            None => match &self.common_commit {
+                Some(commit) => commit.lines(&mut text),
+                None => text.push(TextLine::plain("They have no common checkpoint and no common commit.")),
+            },
         }
         text.append(diff::record(self.record, self.a.id.short(), self.b.id.short()));
         if self.files.is_empty() {
@@ -309,14 +338,32 @@ impl CommonOrigin<'_> {
                 text.push(diff::record_line(change, 4, 16));
             }
         }
-        if !self.both.is_empty() {
-            let files = CountedNoun::new(self.both.len(), "file");
-            text.push(TextLine::plain(format!("  {files} changed by both")));
+        contested(&self.both, text);
+    }
+}
+
+impl CommonCommit<'_> {
+    fn lines(&self, text: &mut Text) {
+        let line = TextLine::plain("They have no common checkpoint. Both come from commit ");
+        text.push(line.with(Slot::Id, self.id.short()));
+        for (letter, files) in [("A", self.a), ("B", self.b)] {
+            let line = TextLine::plain("  since then ").with(Slot::Heading, letter);
+            let files = CountedNoun::new(files.len(), "file");
+            text.push(line.with(Slot::Plain, format!("  {files} changed")));
         }
-        for file in &self.both {
-            let mut line = TextLine::plain("    ").with(Slot::Path, file.path.quoted());
-            line.pad_to(40);
-            text.push(line.with(Slot::Plain, "  ").with(Slot::Dim, file.why));
-        }
+        contested(&self.both, text);
+    }
+}
+
+/// The files that both sides changed, and how the changes go together.
+fn contested(both: &[ContestedFile<'_>], text: &mut Text) {
+    if !both.is_empty() {
+        let files = CountedNoun::new(both.len(), "file");
+        text.push(TextLine::plain(format!("  {files} changed by both")));
+    }
+    for file in both {
+        let mut line = TextLine::plain("    ").with(Slot::Path, file.path.quoted());
+        line.pad_to(40);
+        text.push(line.with(Slot::Plain, "  ").with(Slot::Dim, file.why));
     }
 }

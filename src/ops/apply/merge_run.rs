@@ -106,9 +106,10 @@ impl Sides {
             });
         }
         let base = match &note.common {
-            None => match put_aside::present_ancestor(scene, checkpoint)? {
-                Some(ancestor) => Base::earlier(scene, &ancestor)?,
-                None => Base::Tree(head(checkpoint)),
+            None => match (&note.base, put_aside::present_ancestor(scene, checkpoint)?) {
+                (Some(base), _) => Base::Tree(Some(object_id(base))),
+                (None, Some(ancestor)) => Base::earlier(scene, &ancestor)?,
+                (None, None) => Base::Tree(head(checkpoint)),
             },
             Some(common) => {
                 let id = object_id(common);

@@ -160,6 +160,7 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
     }
     let mut lost: Vec<RepoPath> = receipt.skipped.into_iter().map(|skipped| skipped.path).collect();
     lost.extend(ignored(&there, &path, here)?);
+    lost.extend(super::submodules::at_risk(&path, here)?);
     lost.sort();
     lost.dedup();
     if !lost.is_empty() && !force {

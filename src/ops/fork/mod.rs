@@ -7,6 +7,7 @@ mod carried;
 pub mod list;
 mod places;
 mod setup;
+mod submodules;
 pub mod unfinished;
 
 use std::path::PathBuf;
@@ -103,6 +104,10 @@ pub struct ForkWorktree {
     pub copied: Vec<RepoPath>,
     /// Files that were to be copied and could not be, with the reason.
     pub not_copied: Vec<(RepoPath, String)>,
+    /// Submodules that are as in the present working tree.
+    pub submodules: Vec<RepoPath>,
+    /// Submodules that could not be populated, with the reason.
+    pub not_populated: Vec<(RepoPath, String)>,
     /// Result of the user's own post-checkout hook; `None` without one.
     pub hook: Option<ScriptRun>,
     /// Result of the command of `checkpoint.forkSetup`; `None` without one.

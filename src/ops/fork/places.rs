@@ -5,7 +5,7 @@ use super::super::{
     plan_runner::{self, AppliedPlan, ProgressCallback},
     restore, session_choice, start,
 };
-use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, unfinished};
+use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, submodules, unfinished};
 use crate::{
     model::{id::Oid, name::ShortName},
     os,
@@ -202,6 +202,10 @@ fn fill(
         }
     };
     let carried = carried::carry(scene, path)?;
+    let submodules = match &forked.document.snapshot {
+        Some(snapshot) => submodules::populate(store::work_tree(scene.repo)?, path, &snapshot.tree)?,
+        None => submodules::PopulatedSubmodules::default(),
+    };
     let hook = match head {
         Some(head) => post_checkout(&there, head)?,
         None => None,
@@ -214,6 +218,8 @@ fn fill(
         brought,
         copied: carried.copied,
         not_copied: carried.failed,
+        submodules: submodules.populated,
+        not_populated: submodules.failed,
         hook,
         setup: None,
     })

@@ -4,6 +4,7 @@ use super::{
     super::{
         Error, Scene,
         apply::{Base, MergeRun, OverlapRule, Sides},
+        bases,
         compose::CurrentSnapshot,
         ids::short,
         plan_runner::{self, AppliedPlan, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
@@ -144,7 +145,8 @@ fn label(sides: &MergeTips) -> String {
     format!("{} {}", sides.from, short(sides.theirs.entry.id))
 }
 
-/// Sides of the merge of files; without a common checkpoint their commit is the base.
+/// Sides of the merge of files; without a common checkpoint the merge base of their commits is the base, and without that the
+/// commit that theirs was saved at.
 fn merged_sides(scene: &Scene<'_>, sides: &MergeTips, base: Option<ObjectId>) -> Result<Sides, Error> {
     let base = match latest_base(scene, base.as_slice())? {
         Some(common) if common.document.snapshot.is_some() => {
@@ -154,7 +156,13 @@ fn merged_sides(scene: &Scene<'_>, sides: &MergeTips, base: Option<ObjectId>) ->
             };
             Base::common(scene, &common, ours)?
         }
-        _ => Base::Tree(sides.theirs.document.git.head.as_ref().map(object_id)),
+        _ => Base::Tree(match (&sides.ours.document.git.head, &sides.theirs.document.git.head) {
+            (Some(ours), Some(theirs)) => {
+                let base = bases::merge_base(scene, ours, theirs)?;
+                Some(object_id(base.as_ref().unwrap_or(theirs)))
+            }
+            (_, theirs) => theirs.as_ref().map(object_id),
+        }),
     };
     Ok(Sides {
         theirs: TargetState::of(scene, &sides.theirs, sides.from.as_str())?,
