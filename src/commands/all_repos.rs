@@ -28,6 +28,8 @@ const SHOWN: usize = 3;
 pub(super) struct VisitedRepository {
     directory: PathBuf,
     is_listed: bool,
+    /// Its git directory, which linked working trees share.
+    pub(super) common: PathBuf,
 }
 
 impl VisitedRepository {
@@ -37,6 +39,7 @@ impl VisitedRepository {
         Self {
             directory: repositories::directory_of(scene.repo),
             is_listed: scene.settings.repository_list,
+            common: scene.repo.common_dir().to_owned(),
         }
     }
 }

@@ -5,7 +5,10 @@ use super::{
     ui::Ui,
 };
 use crate::{
-    model::selector::{InvalidSelector, Selector},
+    model::{
+        selector::{InvalidSelector, Selector},
+        step::quoted,
+    },
     ops::{Error, SelectorCandidate, bisect::BisectError, ref_transaction::Aftermath},
     os::CleanupFailure,
     store,
@@ -223,12 +226,18 @@ impl From<Error> for CommandError {
             }
             Error::Restore(ref error) => restore(error),
             Error::NoMatch { .. } => of(FailureKind::NotFound),
-            Error::NotAllSaved { ref paths } => {
+            Error::OwnWorktree { ref session, ref other } => of(FailureKind::Refused).hint(format!(
+                "git -C {} checkpoint fork --remove {session}",
+                quoted(&other.display().to_string())
+            )),
+            Error::NotAllSaved { ref session, ref paths } => {
                 let mut out = of(FailureKind::Refused);
                 for path in paths.iter().take(10) {
                     out = out.hint(format!("not saved: {path}"));
                 }
-                out.hint("remove it anyway: git checkpoint fork --remove <session> --force")
+                out.hint(format!(
+                    "remove it anyway: git checkpoint fork --remove {session} --force"
+                ))
             }
             Error::MixedParts { .. } => of(FailureKind::Negative).hint("answer a or d for that file"),
             Error::RepositoryList { .. } => {

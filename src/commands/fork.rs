@@ -280,13 +280,10 @@ fn report(context: &mut Context, made: &[ForkOutcome], sessions: &[AgentSessionV
             context.ui.warning(&format!("'{path}' was not copied: {why}"));
         }
         for (submodule, why) in &made.not_populated {
-            let warning = format!("submodule '{submodule}' is empty in the fork: {why}");
-            context.ui.warning(&warning);
-            let hint = format!(
-                "git -C {} submodule update --init",
-                quoted(&made.path.display().to_string())
-            );
-            context.ui.hint("Fork", &format!("populate it: {hint}"));
+            let place = quoted(&made.path.display().to_string());
+            context.ui.warning(&format!(
+                "submodule '{submodule}' is empty in the fork: {why}; populate it: git -C {place} submodule update --init"
+            ));
         }
     }
     if let Some(made) = incomplete.filter(|made| !made.brought.refusals.is_empty()) {

@@ -8,9 +8,12 @@ use super::{
     restore::{self, RestoreView, bringing},
 };
 use crate::{
-    model::step::quoted,
+    model::{
+        plan::{Act, PlanReason},
+        step::quoted,
+    },
     ops::merge::{self, MergeMethod, MergeOutcome, MergeRequest, WithoutFiles},
-    render::merge::{ChangedFile, ConflictingFile, DecidedPoint, MergeView, MergedFiles},
+    render::merge::{ChangedFile, ConflictingFile, DecidedPoint, MergeView, MergedFiles, SkippedFile},
     store::checkpoint::oid,
 };
 
@@ -192,6 +195,23 @@ pub(super) fn view(merged: &MergeOutcome, dry_run: bool) -> MergeView {
             .map(|(path, verdict)| ConflictingFile {
                 path: path.quoted(),
                 conflict: verdict.words(),
+            })
+            .collect(),
+        skipped: brought
+            .lines
+            .iter()
+            .filter(|line| line.act == Act::Skip)
+            .map(|line| SkippedFile {
+                path: line.path.quoted(),
+                reason: match line.why {
+                    PlanReason::NotCheckedOut if brought.index.paths.contains(&line.path) => {
+                        "merged in the index: sparse checkout leaves it out".to_owned()
+                    }
+                    PlanReason::Submodule if brought.index.paths.contains(&line.path) => {
+                        "merged in the index: git submodule update".to_owned()
+                    }
+                    ref why => why.to_string(),
+                },
             })
             .collect(),
         index: brought.index.paths.len(),

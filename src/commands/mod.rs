@@ -350,7 +350,16 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         os::trace::begin(cli.globals.verbose);
     }
     let command = cli.command.unwrap_or(Command::Status(status::Args::default()));
+    let started = os::moment();
     let result = command.run(&mut context);
+    if let Some(visited) = &context.visited
+        && let Err(error) = os::hand_over(&visited.common, &visited.common, started)
+    {
+        let why = os::reason(&error);
+        context.ui.warning(&format!(
+            "not everything in the git directory could be given to its owner: {why}"
+        ));
+    }
     if os::trace::has_changed() {
         all_repos::note(&context);
     }

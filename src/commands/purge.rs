@@ -7,10 +7,14 @@ use super::{
     opening::{self, IdentityArgs},
     pathspecs::Pathspecs,
     restore::directory,
+    share,
 };
 use crate::{
     model::path::RepoPath,
-    ops::purge::{self, PurgeOutcome, PurgeRequest, PurgeScope, PurgeTarget},
+    ops::{
+        purge::{self, PurgeOutcome, PurgeRequest, PurgeScope, PurgeTarget},
+        share::push,
+    },
     render::purge::{COLLECT, PurgeReceipt, PurgedPath, PurgedRef, RemoteSession},
 };
 
@@ -52,6 +56,9 @@ pub(super) struct Args {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
+    /// Remove it on remotes as well, as last fetched or pushed
+    #[arg(long, conflicts_with = "dry_run")]
+    remote: bool,
     /// Do not ask
     #[arg(short, long, visible_alias = "force")]
     yes: bool,
@@ -84,16 +91,45 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     let planned = purge::purge(&scene, &request(true)).map_err(|error| is_a_file(error, &args, context))?;
     if args.dry_run || planned.is_empty() {
-        return report(context, &planned);
+        return report(context, &opened, &planned, &[]);
     }
-    if !args.yes && !context.ui.confirm(&view(&planned).question(), "--yes")? {
+    if !args.yes && !context.ui.confirm(&view(&opened, &planned, &[]).question(), "--yes")? {
         return Err(CommandError::new(FailureKind::Negative, "nothing was removed"));
     }
     let purged = {
         let _counting = context.ui.counting("Purging");
         purge::purge(&scene, &request(false))?
     };
-    report(context, &purged)
+    let done = if args.remote {
+        at_remotes(context, &opened, &purged)
+    } else {
+        Vec::new()
+    };
+    report(context, &opened, &purged, &done)
+}
+
+/// Lets the remotes forget what was purged; which of them did.
+fn at_remotes(context: &Context, opened: &opening::OpenedRepository, purged: &PurgeOutcome) -> Vec<purge::OnRemote> {
+    let mut done = Vec::new();
+    for on in &purged.remotes {
+        let full = format!("refs/checkpoints-remote/{}/{}", on.remote, on.session);
+        let Some(moved) = purged.refs.iter().find(|moved| moved.name == full) else {
+            continue;
+        };
+        let there = push::PurgedAtRemote {
+            remote: on.remote.clone(),
+            session: on.session.clone(),
+            tip: moved.old.clone(),
+        };
+        let result = share::wired(context, "git checkpoint purge --remote", |wire| {
+            push::purge_there(&opened.scene(), &there, wire)
+        });
+        match result {
+            Ok(()) => done.push(on.clone()),
+            Err(error) => context.ui.error(&error),
+        }
+    }
+    done
 }
 
 /// A selector that names nothing may be a file that was given without `--`.
@@ -111,9 +147,20 @@ fn is_a_file(error: crate::ops::Error, args: &Args, context: &Context) -> Comman
     }
 }
 
-fn report(context: &mut Context, purged: &PurgeOutcome) -> Result<(), CommandError> {
-    let receipt = view(purged);
+fn report(
+    context: &mut Context,
+    opened: &opening::OpenedRepository,
+    purged: &PurgeOutcome,
+    done: &[purge::OnRemote],
+) -> Result<(), CommandError> {
+    let receipt = view(opened, purged, done);
     context.ui.report(&receipt)?;
+    if !done.is_empty() {
+        context.ui.warning(
+            "a server keeps the objects until it collects garbage; hosts do that on request, and clones of others keep what \
+             they fetched",
+        );
+    }
     if !purged.on_disk.is_empty() && !purged.is_empty() {
         context.ui.hint(
             "Purge",
@@ -123,18 +170,22 @@ fn report(context: &mut Context, purged: &PurgeOutcome) -> Result<(), CommandErr
     Ok(())
 }
 
-fn view(purged: &PurgeOutcome) -> PurgeReceipt<'_> {
+fn view<'p>(
+    opened: &opening::OpenedRepository,
+    purged: &'p PurgeOutcome,
+    done: &[purge::OnRemote],
+) -> PurgeReceipt<'p> {
     let (of, subject) = match &purged.meant {
         PurgeScope::Paths => ("files", None),
         PurgeScope::Checkpoint { id, .. } => ("checkpoint", Some(id.short().to_owned())),
         PurgeScope::Session { name } => ("session", Some(name.to_string())),
     };
     let remote = |on: &purge::OnRemote| {
-        let name = format!("refs/checkpoints/{}", on.session);
+        let (remote, there) = push::place(&opened.scene(), &on.remote, &on.session);
         if of == "session" {
-            format!("git push {} --delete {name}", on.remote)
+            format!("git push {remote} --delete {there}")
         } else {
-            format!("git push --force {} {name}", on.remote)
+            format!("git push --force {remote} refs/checkpoints/{}:{there}", on.session)
         }
     };
     PurgeReceipt {
@@ -176,6 +227,7 @@ fn view(purged: &PurgeOutcome) -> PurgeReceipt<'_> {
                 remote: &on.remote,
                 session: &on.session,
                 command: remote(on),
+                removed: done.contains(on),
             })
             .collect(),
         forks: purged.forks.iter().map(crate::model::name::ShortName::as_str).collect(),

@@ -200,6 +200,7 @@ impl SearchOutput<'_> {
         total.objects += outcome.objects;
         total.repeated += outcome.repeated;
         total.missing += outcome.missing;
+        total.locked += outcome.locked;
         total.is_stopped |= outcome.is_stopped;
         Ok(())
     }
@@ -245,6 +246,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             objects: total.objects,
             stopped: total.is_stopped,
             missing: total.missing,
+            locked: total.locked,
         })?;
     }
     if shown == 0 {

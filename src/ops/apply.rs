@@ -136,6 +136,7 @@ pub fn choose_parts(
         index: false,
         label: &format!("checkpoint {}", short(checkpoint.entry.id)),
         overlap: overlap(scene, &note, &checkpoint)?,
+        stages_unwritten: false,
     };
     parts::choose(scene, chooser, &|repo, present| Ok(merging.merge(repo, present)?.0))
 }
@@ -237,6 +238,7 @@ pub(super) fn interrupted_target(
         index: note.index,
         label: &format!("checkpoint {}", short(checkpoint.entry.id)),
         overlap: overlap(scene, &note, &checkpoint)?,
+        stages_unwritten: false,
     };
     let goal = merging.merge_into(repo, before.clone())?.0;
     match &note.parts {
@@ -266,6 +268,7 @@ fn run(
         index: note.index,
         label: &label,
         overlap: overlap(scene, note, checkpoint)?,
+        stages_unwritten: false,
     };
     let job = PlanJob {
         operation: PlanOperation::Apply,

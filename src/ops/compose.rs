@@ -2,7 +2,7 @@
 //!
 //! Nothing here touches a ref: what is composed may be thrown away and composed again on a newer tip.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use serde_json::Map;
 
@@ -21,7 +21,6 @@ use crate::{
     store::{
         self, ObjectId, Repository, change_stamp,
         checkpoint::{self, Checkpoint, People, Siblings, WrittenCheckpoint},
-        encryption::Encryptor,
         facts,
         objects::Writer,
         operation,
@@ -114,12 +113,11 @@ pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) ->
     // Without our directory this is a command that only looks: it makes none.
     let directory = store::worktree_private_path(scene.repo);
     let cache = directory.is_dir().then(|| directory.join("cache"));
-    let exclude = exclude(scene)?;
     let options = files::SnapshotOptions {
         rules: files::SnapshotRules {
             max_file_size: settings.max_file_size,
             max_total_size: Some(settings.max_total_size),
-            exclude: &exclude,
+            exclude: &settings.exclude,
             no_secrets: !settings.save_secrets,
             tracked_only: settings.tracked_only,
             umask: os::umask().unwrap_or(0o022),
@@ -130,27 +128,6 @@ pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) ->
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(4),
     };
     Ok(files::take(scene.repo, writer, &options)?)
-}
-
-/// Patterns of what is left out: those of the settings, and files of `checkpoint.exportTo` where the record is encrypted,
-/// as they hold it in plain text.
-fn exclude<'s>(scene: &Scene<'s>) -> Result<Cow<'s, [String]>, Error> {
-    let settings = scene.settings;
-    if settings.export_to.is_empty() || Encryptor::configured(scene.repo)?.is_none() {
-        return Ok((&*settings.exclude).into());
-    }
-    let files = settings
-        .export_to
-        .iter()
-        .filter_map(|entry| Some(entry.split_once(':')?.1));
-    let literal = |path: &str| {
-        let escaped = path.chars().flat_map(|letter| {
-            let is_special = matches!(letter, '*' | '?' | '[' | '\\');
-            is_special.then_some('\\').into_iter().chain([letter])
-        });
-        format!("/{}", escaped.collect::<String>())
-    };
-    Ok(settings.exclude.iter().cloned().chain(files.map(literal)).collect())
 }
 
 fn bounded(summary: &PathSummary) -> BoundedList<RepoPath> {

@@ -123,14 +123,12 @@ fn since_base(scene: &Scene<'_>, old: &Side, request: &DiffRequest) -> Result<Di
         );
     }
     // The working tree comes from the latest checkpoint of its session, without one from HEAD.
-    let ours = match session_choice::session_for_command(scene)? {
-        Some(chosen) => Side::Checkpoint(Box::new(chosen.tip)),
-        None => {
-            let head = refs::head(scene.repo)?
-                .id
-                .ok_or(Error::NoCommits { id: "HEAD".to_owned() })?;
-            Side::Commit(head, bases::tree_of_commit(scene, &oid(head))?)
-        }
+    let ours = if let Some(chosen) = session_choice::session_for_command(scene)? {
+        Side::Checkpoint(Box::new(chosen.tip))
+    } else {
+        let head = refs::head(scene.repo)?.id;
+        let head = head.ok_or(Error::NoCommits { id: "HEAD".to_owned() })?;
+        Side::Commit(head, bases::tree_of_commit(scene, &oid(head))?)
     };
     let base = Base::of(scene, old, &ours)?;
     let record = match (&base.record, &ours) {

@@ -2,7 +2,7 @@
 
 mod text;
 
-use std::io;
+use std::{io, path::PathBuf};
 
 use super::{ids, plan_runner::PlanOperation};
 use crate::{
@@ -128,9 +128,19 @@ pub enum Error {
         /// Kind of the object, such as `file`.
         what: &'static str,
     },
+    /// The working tree of a fork cannot be removed by a command that runs in it.
+    #[error("this is the working tree of '{session}': it cannot be removed from within")]
+    OwnWorktree {
+        /// The session.
+        session: ShortName,
+        /// Another working tree.
+        other: PathBuf,
+    },
     /// A working tree holds files that no checkpoint holds.
     #[error("the working tree holds files that no checkpoint holds, such as '{}'", paths.first().map(ToString::to_string).unwrap_or_default())]
     NotAllSaved {
+        /// The session of that working tree.
+        session: ShortName,
         /// The files.
         paths: Vec<RepoPath>,
     },

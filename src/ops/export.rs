@@ -9,7 +9,7 @@ use crate::{
     formats::Attachment,
     model::{self, document::Document, json, list::Lists, name::ShortName, selector::Selector, step::Step},
     store::{
-        ObjectId,
+        self, ObjectId,
         chat::SavedMessages,
         checkpoint::{self, Checkpoint, Fault, object_id},
         draft, session, steps,
@@ -66,6 +66,19 @@ pub enum ExportScope {
     Files,
     /// Those, and the documents of the checkpoints before it.
     Chain,
+}
+
+/// Whether a file is in no later snapshot because rules exclude it, or in the project's own history in any case.
+pub fn stays_here(scene: &Scene<'_>, path: &Path) -> Result<bool, Error> {
+    let git = || store::git(scene.repo).accept([1, 128]);
+    let is = |git: crate::git::Git| Ok::<_, Error>(git.arg(path).run().map_err(store::Error::from)?.code == 0);
+    let own_rules = store::work_tree(scene.repo)?.join(".checkpointignore");
+    let ignore = ["check-ignore", "--quiet", "--"];
+    Ok(is(git().args(ignore))?
+        || is(git()
+            .config(format!("core.excludesFile={}", own_rules.display()))
+            .args(ignore))?
+        || is(git().args(["ls-files", "--error-unmatch", "--"]))?)
 }
 
 /// Whether a path leads into the git directory, by whatever links. A working tree that lies in there is not meant.

@@ -12,7 +12,7 @@ use crate::{
         report::ChangeReport,
         selector::{Base, Selector},
     },
-    store::{checkpoint::CheckpointCommit, patch::PatchOptions},
+    store::checkpoint::CheckpointCommit,
 };
 
 /// A checkpoint with what is around it.

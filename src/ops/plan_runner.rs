@@ -437,6 +437,10 @@ impl<'a> PlanRunner<'a> {
                 subject: "the current files".to_owned(),
             });
         };
+        // git writes a file in conflict also where sparse checkout leaves it out.
+        let unmerged = goal.lists.conflicts.iter().map(|conflict| conflict.path.clone());
+        let mut own: HashSet<RepoPath> = unmerged.collect();
+        own.extend(self.own.iter().flatten().cloned());
         let options = RestoreOptions {
             overlay: scope.overlay,
             paths: scope.paths.clone(),
@@ -448,7 +452,7 @@ impl<'a> PlanRunner<'a> {
             index: self.scene.index,
             included: Some(included),
             entered,
-            own: self.own.as_ref(),
+            own: Some(&own).filter(|own| !own.is_empty()),
             tracked: Some(goal.index),
         };
         Ok(restore::plan(

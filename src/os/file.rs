@@ -49,6 +49,20 @@ impl Owner {
     }
 }
 
+#[cfg(unix)]
+impl Owner {
+    /// Gives a file, directory or symlink to this owner, as far as the file system knows owners.
+    pub(super) fn give_path(self, path: &Path) -> io::Result<()> {
+        use rustix::fs::{AtFlags, CWD, Gid, Uid};
+        use rustix::io::Errno;
+        let (user, group) = (Uid::from_raw(self.user), Gid::from_raw(self.group));
+        match rustix::fs::chownat(CWD, path, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::PERM | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) | Ok(()) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
 impl Sharing {
     /// For private files in a directory of ours: they belong to whom it belongs to.
     pub fn as_in(directory: &Path) -> Self {

@@ -15,6 +15,7 @@ pub mod dir;
 mod directory;
 mod editor;
 mod file;
+mod hand_over;
 mod input;
 pub mod interrupt;
 #[cfg(target_os = "linux")]
@@ -59,6 +60,7 @@ pub use file::{
     private_dir, private_file, read_exact_at, read_regular, regular, same_file, sync_dir, temporary_dir, touch,
     without_waiting,
 };
+pub use hand_over::{hand_over, moment};
 pub use input::input_within;
 pub use lock::{Lock, is_locked, lock, retry, try_lock};
 pub use loopback::LoopbackServer;

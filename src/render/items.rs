@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{
     count::CountedNoun,
+    merge,
     slot::Slot,
     table::{TableColumn, TextTable},
     text::{Text, TextLine},
@@ -107,6 +108,11 @@ fn more(kind: &ItemKind, item: &Value) -> String {
         }
         "agent_history" => vec![text("agent")],
         "checks" => vec![text("text")],
+        "conflicts" => {
+            let side = |member: &str, place: &str| Some(format!("{} {place}", merge::value(item.get(member))));
+            let from = text("session").map_or_else(|| "there".to_owned(), |session| format!("in {session}"));
+            vec![side("ours", "here"), side("theirs", &from), side("base", "before")]
+        }
         _ => Vec::new(),
     };
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

@@ -77,6 +77,8 @@ pub struct MergedFiles {
     pub changed: Vec<ChangedFile>,
     /// Paths on which both sides do not fit together.
     pub conflicts: Vec<ConflictingFile>,
+    /// Paths whose file was not written.
+    pub skipped: Vec<SkippedFile>,
     /// How many entries of the index became others.
     pub index: usize,
     /// The safety checkpoint that holds what was there before.
@@ -90,6 +92,15 @@ pub struct ChangedFile {
     pub act: &'static str,
     /// The path, C-quoted where it must be.
     pub path: String,
+}
+
+/// A path of a merge whose file was not written: submodules and files outside of a sparse checkout are merged in the index.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SkippedFile {
+    /// The path, C-quoted where it must be.
+    pub path: String,
+    /// The reason, in words.
+    pub reason: String,
 }
 
 /// A path in conflict.
@@ -177,7 +188,12 @@ impl MergeView {
                 text.push(line.with(Slot::Path, &file.path));
             }
             more(text, files.changed.len());
-            if files.changed.is_empty() {
+            for file in files.skipped.iter().take(LISTED) {
+                let line = TextLine::plain("  not written  ").with(Slot::Path, &file.path);
+                text.push(line.with(Slot::Dim, format!("  {}", file.reason)));
+            }
+            more(text, files.skipped.len());
+            if files.changed.is_empty() && files.skipped.is_empty() {
                 text.push(TextLine::plain("  files unchanged"));
             }
         }
@@ -210,9 +226,9 @@ fn more(text: &mut Text, count: usize) {
 }
 
 /// A value in a line: texts in quotes, others as short JSON.
-fn value(value: Option<&serde_json::Value>) -> String {
+pub(super) fn value(value: Option<&serde_json::Value>) -> String {
     const LONGEST: usize = 60;
-    let Some(value) = value else {
+    let Some(value) = value.filter(|value| !value.is_null()) else {
         return "nothing".to_owned();
     };
     let text = value.to_string();

@@ -88,6 +88,8 @@ pub struct RemoteSession<'a> {
     pub session: &'a str,
     /// Command that removes it there.
     pub command: String,
+    /// Whether that was done.
+    pub removed: bool,
 }
 
 impl View for PurgeReceipt<'_> {
@@ -229,6 +231,14 @@ impl PurgeReceipt<'_> {
             );
         }
         for remote in &self.remotes {
+            if remote.removed {
+                let line = TextLine::new().with(Slot::Good, remote.remote);
+                row(
+                    "remote",
+                    line.with(Slot::Plain, format!(" has it no longer in session {}", remote.session)),
+                );
+                continue;
+            }
             let mut line = TextLine::new().with(Slot::Caution, remote.remote);
             line.push(Slot::Plain, format!(" still has it in session {}: ", remote.session));
             line.push(Slot::Plain, &remote.command);

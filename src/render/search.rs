@@ -23,6 +23,8 @@ pub struct SearchView {
     pub stopped: bool,
     /// Objects that a partial clone has not fetched.
     pub missing: u64,
+    /// Encrypted objects that none of the keys opens.
+    pub locked: u64,
 }
 
 /// A line, path or binary file that matches. An object is searched once, for the latest checkpoint that has it.

@@ -190,6 +190,8 @@ pub struct RemovedRow<'a> {
     pub is_here: bool,
     /// The ref that keeps it, where no session here does.
     pub trash: Option<&'a str>,
+    /// Why it was chosen, where it was not named.
+    pub why: Option<&'static str>,
 }
 
 impl View for RemovalView<'_> {
@@ -201,6 +203,9 @@ impl View for RemovalView<'_> {
             line.push(Slot::Session, row.session);
             line.push(Slot::Plain, format!(" on {}, last ", self.remote));
             line.push(Slot::Id, row.id.short());
+            if let Some(why) = row.why {
+                line.push(Slot::Plain, format!(", {why}"));
+            }
             let place = match (row.is_here, self.dry_run) {
                 (true, _) => "; the local one stays",
                 (false, true) => "; it would be kept in the local trash",

@@ -199,15 +199,29 @@ fn take_index(from: &Path, to: &Path) -> Result<(), Error> {
         }
         let new = to.with_file_name(format!("{name}.new"));
         let time = fs::metadata(&from).and_then(|found| found.modified());
-        let copied = fs::copy(&from, &new)
-            .and_then(|_| File::options().write(true).open(&new)?.set_modified(time?))
+        let mut original = File::open(&from).map_err(Error::io("read", &from))?;
+        // Not with its mode: where the directory is read-only, so are often the files in it.
+        let copied = remove_file(&new)
+            .and_then(|()| File::create_new(&new))
+            .and_then(|mut copy| {
+                io::copy(&mut original, &mut copy)?;
+                copy.set_modified(time?)
+            })
             .and_then(|()| fs::rename(&new, &to));
-        copied.map_err(Error::io("copy", &from))?;
+        copied.map_err(Error::io("write", &to))?;
     }
     if !from.join("index").exists() {
         remove(&to.join("index"))?;
     }
     Ok(())
+}
+
+/// Removes a file that need not be there.
+fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn take_directory(from: &Path, to: &Path) -> Result<(), Error> {

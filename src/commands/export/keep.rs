@@ -59,6 +59,14 @@ fn one(scene: &Scene<'_>, selector: &str, entry: &str) -> Result<(), String> {
         export::ExportScope::Note
     };
     let exported = export::export(scene, &selector, scope).map_err(|error| error.to_string())?;
+    let is_encrypted = exported.checkpoint.document.encrypted.is_some();
+    if is_encrypted && !export::stays_here(scene, &full).map_err(|error| error.to_string())? {
+        return Err(
+            "the session is encrypted, and the file would be saved and pushed as plain text; exclude it first with \
+             .gitignore or .checkpointignore"
+                .to_owned(),
+        );
+    }
     let bytes = contents_bytes(&exported, format.make);
     let before = match os::read_regular(&full) {
         Ok(bytes) => Some(bytes),

@@ -20,7 +20,7 @@ use crate::{
 
 /// Runs an operation that talks to a remote: shows how far it is and what the other side says, and lets Ctrl-C end it in
 /// order. `command` is the command as it is typed, for hints that repeat it.
-fn wired<T>(
+pub(super) fn wired<T>(
     context: &Context,
     command: &str,
     run: impl FnOnce(Wire<'_>) -> Result<T, Error>,

@@ -3,28 +3,34 @@
 use crate::{
     commands::{
         Context,
-        error::CommandError,
+        error::{CommandError, FailureKind},
         opening::{self, IdentityArgs},
     },
-    model::time::Timestamp,
+    model::{name::ShortName, time::Timestamp},
     ops::share::{
-        ChainRelation,
+        ChainRelation, push,
         status::{self, RemoteStatus, ShareState},
     },
     render::{
         count::CountedNoun,
+        session_change::{RemovalView, RemovedRow},
         share::{RemoteRow, RemoteStatusView, SessionRelation, ShareRelation},
         slot::Slot,
         text::TextLine,
     },
+    store::checkpoint::oid,
 };
+
+use super::wired;
 
 /// Compare local sessions with remotes
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   List unpushed sessions:
-    git checkpoint remote status")]
+    git checkpoint remote status
+  Delete sessions on the remote that were deleted here, or are finished:
+    git checkpoint remote prune --finished --dry-run")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
     what: Option<RemoteAction>,
@@ -33,6 +39,36 @@ pub(in crate::commands) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum RemoteAction {
     Status(StatusArgs),
+    Prune(PruneArgs),
+}
+
+/// Delete sessions on a remote that were deleted here
+///
+/// Only sessions of which everything is here, as last fetched or pushed: one that somebody added to is refused. To delete
+/// single ones, see 'git checkpoint delete --remote'.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Show what would be deleted:
+    git checkpoint remote prune --dry-run
+  Finished sessions of yours as well; your local ones stay:
+    git checkpoint remote prune --finished")]
+struct PruneArgs {
+    /// The remote
+    #[arg(value_name = "REMOTE")]
+    remote: Option<String>,
+    /// Also finished sessions that you saved last
+    #[arg(long)]
+    finished: bool,
+    /// Also finished sessions of others
+    #[arg(long, requires = "finished")]
+    others: bool,
+    /// Show what would be done
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
 }
 
 /// Sessions that are not pushed, new on the remote, or diverged
@@ -52,7 +88,11 @@ struct StatusArgs {
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let RemoteAction::Status(args) = args.what.unwrap_or(RemoteAction::Status(StatusArgs::default()));
+    let args = match args.what {
+        Some(RemoteAction::Prune(args)) => return prune(&args, context),
+        Some(RemoteAction::Status(args)) => args,
+        None => StatusArgs::default(),
+    };
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let remotes = status::status(&scene, args.remote.as_deref())?;
@@ -76,6 +116,55 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         context.ui.hint("Remote", "push everything: git checkpoint push --all");
     }
     Ok(())
+}
+
+/// Shows what goes, asks, and deletes it.
+fn prune(args: &PruneArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let request = push::RemotePruneRequest {
+        remote: args.remote.clone(),
+        finished: args.finished,
+        others: args.others,
+    };
+    let (remote, candidates) = push::candidates(&opened.scene(), &request)?;
+    let command = format!("git checkpoint remote prune {remote}");
+    if !args.dry_run && !args.yes && !candidates.is_empty() {
+        let names: Vec<&str> = candidates.iter().map(|one| one.name.as_str()).collect();
+        let sessions = CountedNoun::new(names.len(), "session");
+        let question = format!("delete {sessions} on {remote} ({})? Continue?", names.join(", "));
+        if !context.ui.confirm(&question, "--yes")? {
+            return Err(CommandError::new(FailureKind::Negative, "nothing was deleted"));
+        }
+    }
+    let removed = wired(context, &command, |wire| {
+        push::prune(&opened.scene(), &remote, &candidates, args.dry_run, wire)
+    })?;
+    if removed.is_empty() && !context.ui.options().json {
+        context
+            .ui
+            .status(TextLine::plain(format!("Nothing to delete on {remote}.")));
+        return Ok(());
+    }
+    let why = |name: &ShortName| {
+        candidates
+            .iter()
+            .find(|one| one.name == *name)
+            .map(|one| one.why.words())
+    };
+    context.ui.report(&RemovalView {
+        remote: &remote,
+        dry_run: args.dry_run,
+        deleted: removed
+            .iter()
+            .map(|one| RemovedRow {
+                session: one.name.as_str(),
+                id: oid(one.tip),
+                is_here: one.is_here,
+                trash: one.trash.as_deref(),
+                why: why(&one.name),
+            })
+            .collect(),
+    })
 }
 
 impl ShareState {

@@ -41,6 +41,7 @@ pub(in crate::commands) fn run(
                 id: oid(one.tip),
                 is_here: one.is_here,
                 trash: one.trash.as_deref(),
+                why: None,
             })
             .collect(),
     };

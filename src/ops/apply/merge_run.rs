@@ -17,7 +17,7 @@ use super::{
 use crate::{
     model::{
         change::TreeEntryInfo,
-        list::{IndexConflict, Lists},
+        list::{IndexConflict, Lists, Source},
         path::RepoPath,
         report::MergeVerdict,
     },
@@ -198,6 +198,9 @@ pub(in crate::ops) struct MergeRun<'a> {
     pub(in crate::ops) label: &'a str,
     /// What becomes of lines that both sides changed.
     pub(in crate::ops) overlap: OverlapRule,
+    /// Whether what the working tree does not take goes into the index, as in a merge of git: the commits of submodules, and
+    /// files outside of a sparse checkout.
+    pub(in crate::ops) stages_unwritten: bool,
 }
 
 /// What becomes of lines that both sides changed.
@@ -339,13 +342,23 @@ impl MergeRun<'_> {
         self.beside_trees(repo, &mut lists, tree)?;
         let mut blobs = ours.conflicts.clone();
         lists.intent_to_add.clone_from(&ours.lists.intent_to_add);
-        lists.conflicts = unmerged(&ours.lists.conflicts, &mut blobs, &merged);
-        let conflicts = merged
-            .iter()
-            .filter(|path| path.verdict != MergeVerdict::Clean)
-            .map(|path| (path.path.clone(), path.verdict))
+        lists.conflicts = unmerged(repo, &ours.lists.conflicts, &mut blobs, &merged)?;
+        let in_conflict = merged.iter().filter(|path| path.verdict != MergeVerdict::Clean);
+        let conflicts = in_conflict
+            .flat_map(|path| {
+                let aside = path.aside.as_ref().map(|(aside, _)| aside);
+                let paths = std::iter::once(&path.path).chain(aside);
+                paths.map(|of| (of.clone(), path.verdict)).collect::<Vec<_>>()
+            })
             .collect();
+        let index = if self.stages_unwritten {
+            let edits = unwritten(&ours.lists, &merged);
+            merge::edited(repo, ours.index, &edits)?
+        } else {
+            ours.index
+        };
         let mut goal = TargetState {
+            index,
             tree,
             lists,
             conflicts: blobs,
@@ -400,31 +413,77 @@ impl MergeRun<'_> {
     }
 }
 
-/// The unmerged entries of the present with those for the conflicts of a merge, whose blobs are added. A conflict of
-/// files with directories has no stages.
-fn unmerged(ours: &[IndexConflict], blobs: &mut Vec<ObjectId>, merged: &[PathMerge]) -> Vec<IndexConflict> {
-    let has_stages = |path: &&PathMerge| {
-        let sides = [&path.base, &path.ours, &path.theirs];
-        path.verdict.is_conflict()
-            && !matches!(path.verdict, MergeVerdict::Structure | MergeVerdict::Unknown)
-            && sides.into_iter().flatten().all(|side| side.mode != GITLINK)
+/// Merged entries that no file is written for: the commits of submodules, and files outside of a sparse checkout.
+fn unwritten(ours: &Lists, merged: &[PathMerge]) -> Vec<(RepoPath, Option<TreeEntryInfo>)> {
+    let is_gitlink = |side: &Option<TreeEntryInfo>| side.as_ref().is_some_and(|side| side.mode == GITLINK);
+    let is_left_out = |path: &RepoPath| {
+        let origin = ours.origin_of(path.as_bytes());
+        origin.is_some_and(|origin| origin.source == Source::Index)
     };
+    let clean = merged.iter().filter(|path| path.verdict == MergeVerdict::Clean);
+    clean
+        .filter(|path| is_gitlink(&path.ours) || is_gitlink(&path.theirs) || is_left_out(&path.path))
+        .filter_map(|path| match &path.result {
+            PathMergeOutcome::Keep => None,
+            PathMergeOutcome::Write(entry) => Some((path.path.clone(), Some(entry.clone()))),
+            PathMergeOutcome::Delete => Some((path.path.clone(), None)),
+        })
+        .collect()
+}
+
+/// The unmerged entries of the present with those for the conflicts of a merge, whose blobs are added.
+fn unmerged(
+    repo: &Repository,
+    ours: &[IndexConflict],
+    blobs: &mut Vec<ObjectId>,
+    merged: &[PathMerge],
+) -> Result<Vec<IndexConflict>, Error> {
     let mut conflicts = ours.to_vec();
-    for path in merged.iter().filter(has_stages) {
-        conflicts.retain(|conflict| conflict.path != path.path);
-        for (side, stage) in [(&path.base, 1), (&path.ours, 2), (&path.theirs, 3)] {
-            let Some(side) = side else { continue };
+    for path in merged.iter().filter(|path| path.verdict.is_conflict()) {
+        let sides = stages(path);
+        // Content that is not here, as in a partial clone, cannot be an entry.
+        let is_here = |side: &TreeEntryInfo| side.mode == GITLINK || repo.has_object(object_id(&side.id));
+        if !sides.iter().all(|(_, side, _)| is_here(side)) {
+            continue;
+        }
+        conflicts.retain(|conflict| sides.iter().all(|(of, ..)| conflict.path != **of));
+        for (of, side, stage) in sides {
             conflicts.push(IndexConflict {
-                path: path.path.clone(),
+                path: of.clone(),
                 n: u32::try_from(blobs.len()).unwrap_or(u32::MAX),
                 stage,
                 mode: side.mode,
             });
-            blobs.push(object_id(&side.id));
+            blobs.push(if side.mode == GITLINK {
+                // Another repository's commit is kept as text.
+                let text = repo.write_blob(format!("{}\n", side.id));
+                text.map_err(crate::store::Error::gix("write a blob"))?.detach()
+            } else {
+                object_id(&side.id)
+            });
         }
     }
     conflicts.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
-    conflicts
+    Ok(conflicts)
+}
+
+/// The stages of a conflict with their paths. Where theirs has a path of its own, base and theirs are unmerged there, and
+/// ours where it is; of a file that both sides renamed, base is at the old name.
+fn stages(path: &PathMerge) -> Vec<(&RepoPath, &TreeEntryInfo, u8)> {
+    let there = path.aside.as_ref().map_or(&path.path, |(aside, _)| aside);
+    let before = match &path.from {
+        Some(from) if path.aside.is_some() && path.path != path.saved => from,
+        _ => there,
+    };
+    let sides = [
+        (before, &path.base, 1),
+        (&path.path, &path.ours, 2),
+        (there, &path.theirs, 3),
+    ];
+    sides
+        .into_iter()
+        .filter_map(|(of, side, stage)| Some((of, side.as_ref()?, stage)))
+        .collect()
 }
 
 /// The permission bits of a file, where they are not the usual ones.
@@ -443,6 +502,13 @@ fn lists(ours: &Lists, theirs: &Lists, merged: &[PathMerge]) -> Lists {
         ..Lists::default()
     };
     for path in merged {
+        if let Some((aside, _)) = &path.aside {
+            lists
+                .raw
+                .extend(theirs.raw.contains(&path.saved).then(|| aside.clone()));
+            let bits = bits_of(theirs, &path.saved);
+            lists.modes.extend(bits.map(|bits| (aside.clone(), bits)));
+        }
         let PathMergeOutcome::Write(entry) = &path.result else {
             continue;
         };

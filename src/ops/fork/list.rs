@@ -130,8 +130,15 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
     let repo = store::open_beside(&path)?;
     let is_linked = repo.git_dir() != repo.common_dir();
     let here = store::work_tree(scene.repo)?;
-    if !is_linked || path.canonicalize().ok() == here.canonicalize().ok() {
+    if !is_linked {
         return Err(none());
+    }
+    if path.canonicalize().ok() == here.canonicalize().ok() {
+        let main = scene.repo.common_dir().parent().unwrap_or(here);
+        return Err(Error::OwnWorktree {
+            session: name.clone(),
+            other: main.canonicalize().unwrap_or_else(|_| main.to_owned()),
+        });
     }
     let there = Scene {
         repo: &repo,
@@ -164,7 +171,10 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
     lost.sort();
     lost.dedup();
     if !lost.is_empty() && !force {
-        return Err(Error::NotAllSaved { paths: lost });
+        return Err(Error::NotAllSaved {
+            session: name.clone(),
+            paths: lost,
+        });
     }
     let git = store::git(scene.repo)
         .args(["worktree", "remove", "--force", "--"])

@@ -210,6 +210,9 @@ fn fill(
         Some(head) => post_checkout(&there, head)?,
         None => None,
     };
+    // All of it is new, and made here.
+    os::hand_over(path, scene.repo.common_dir(), std::time::SystemTime::UNIX_EPOCH)
+        .map_err(store::Error::io("give away", path))?;
     // What git wrote is only in the memory of the system, the branch and the working tree's own files among it.
     worktree::sync(&[path, scene.repo.common_dir()])?;
     Ok(ForkWorktree {

@@ -80,7 +80,7 @@ fn below(from: &Path, to: &Path, tree: &str, done: &mut PopulatedSubmodules) -> 
             continue;
         }
         if !is_populated(&target)
-            && let Err(why) = one(&source, to, &link)
+            && let Err(why) = one(from, to, &link)
         {
             done.failed.push((link.path, why));
             continue;
@@ -97,7 +97,7 @@ fn below(from: &Path, to: &Path, tree: &str, done: &mut PopulatedSubmodules) -> 
 }
 
 /// Populates one submodule; else says why that is not possible.
-fn one(source: &Path, to: &Path, link: &Gitlink) -> Result<(), String> {
+fn one(from: &Path, to: &Path, link: &Gitlink) -> Result<(), String> {
     let why = |error: git::Error| match error {
         git::Error::Failed { stderr, .. } => {
             let line = stderr.lines().find(|line| !line.is_empty()).unwrap_or("git failed");
@@ -107,7 +107,7 @@ fn one(source: &Path, to: &Path, link: &Gitlink) -> Result<(), String> {
         }
         other => other.to_string(),
     };
-    let target = link.below(to);
+    let (source, target) = (&link.below(from), link.below(to));
     let name = name_of(to, &link.path).ok_or("it is not in .gitmodules")?;
     // A clone that was cut off.
     let own = git_in(to)
@@ -132,6 +132,13 @@ fn one(source: &Path, to: &Path, link: &Gitlink) -> Result<(), String> {
         .map_err(why)?;
     if !is_populated(&target) {
         return Err("git does not populate it: it is not active".to_owned());
+    }
+    // In a submodule's own clone git knows its submodules by this setting alone.
+    let key = format!("submodule.{name}.url");
+    let setting = |root: &Path| git_in(root).accept([1]).args(["config", "--get", &key]).text();
+    let url = setting(from).map_err(why)?;
+    if setting(to).map_err(why)?.is_empty() && !url.is_empty() {
+        git_in(to).args(["config", &key, &url]).run().map_err(why)?;
     }
     // The remote is that of the source's, not its directory.
     let url = git_in(source)
@@ -211,7 +218,7 @@ fn has_changes(root: &Path, kept: &Path) -> Result<bool, git::Error> {
         "--untracked-files=all",
         "--ignored=matching",
     ]);
-    let output = status.arg("--ignore-submodules=dirty").run()?.stdout;
+    let output = status.arg("--ignore-submodules=all").run()?.stdout;
     let entries = output.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
     Ok(entries.into_iter().any(|entry| match entry.strip_prefix(b"!! ") {
         Some(ignored) => {

@@ -91,6 +91,7 @@ pub(in crate::ops) fn interrupted_target(
         index: note.how.index,
         label: &label(&sides),
         overlap: OverlapRule::default(),
+        stages_unwritten: true,
     };
     Ok(merging.merge_into(repo, before.clone())?.0)
 }
@@ -242,6 +243,7 @@ fn merge_files(
         index: how.index,
         label: &label,
         overlap: OverlapRule::default(),
+        stages_unwritten: true,
     };
     let conflicts = RefCell::new(Vec::new());
     let note = MergeJournal::new(sides, base, how);

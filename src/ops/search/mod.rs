@@ -9,9 +9,12 @@ mod pattern;
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 pub use lines::{LineMatch, MessageHead};
@@ -133,6 +136,8 @@ pub struct SearchOutcome {
     pub is_stopped: bool,
     /// Objects that a partial clone has not fetched.
     pub missing: u64,
+    /// Encrypted objects that no key opens.
+    pub locked: u64,
     /// Remarks about what could not be searched as it should.
     pub remarks: Vec<String>,
 }
@@ -174,6 +179,7 @@ pub fn search(
         seen: HashSet::new(),
         trees: HashSet::new(),
         fingerprints: HashSet::new(),
+        locked: BTreeSet::new(),
         outcome: SearchOutcome::default(),
     };
     let step = |entry: &CheckpointCommit| match () {
@@ -226,6 +232,20 @@ pub fn search(
         budget = budget.saturating_mul(8).min(MOST);
     }
     run.outcome.sessions = sessions;
+    if !run.locked.is_empty() {
+        let names = run.locked.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>();
+        run.outcome.remarks.push(format!(
+            "{} encrypted, and none of your keys opens {}, so the text in {} was not searched: {}",
+            if names.len() == 1 {
+                "1 session is".to_owned()
+            } else {
+                format!("{} sessions are", names.len())
+            },
+            if names.len() == 1 { "it" } else { "them" },
+            if names.len() == 1 { "it" } else { "them" },
+            names.join(", ")
+        ));
+    }
     Ok(run.outcome)
 }
 
@@ -305,6 +325,8 @@ struct SearchRun<'a> {
     trees: HashSet<ObjectId>,
     /// Lines that were found.
     fingerprints: HashSet<u64>,
+    /// Sessions with encrypted objects that no key opens.
+    locked: BTreeSet<String>,
     outcome: SearchOutcome,
 }
 
@@ -331,13 +353,23 @@ impl SearchRun<'_> {
         let kept = AtomicUsize::new(0);
         let pattern = &self.request.pattern;
         let keys = KeyFiles::of(self.scene.repo);
+        let locked = Mutex::new(HashSet::new());
         let found = scan::blobs(self.scene.repo, &ids, |at, data| {
             let blob = &targets[contents[at]].blob;
-            match plain(&keys, blob, data) {
-                Some(data) => matches(pattern, blob, &data, &kept),
-                None => ObjectMatches::None,
+            if let Some(data) = plain(&keys, blob, data) {
+                return matches(pattern, blob, &data, &kept);
             }
+            let mut locked = locked.lock().unwrap_or_else(PoisonError::into_inner);
+            locked.insert(contents[at]);
+            ObjectMatches::None
         });
+        let locked = locked.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.outcome.locked += locked.len() as u64;
+        self.locked.extend(
+            locked
+                .into_iter()
+                .map(|at| self.sources[targets[at].source].name.clone()),
+        );
         self.outcome.objects += ids.len() as u64;
         let mut found: HashMap<usize, BlobScan<ObjectMatches>> = contents
             .into_iter()

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Error, Repository};
 use crate::model::document::Document;
+use crate::model::time::Timestamp;
 
 pub use keys::{DecryptionFailure, KeyFiles};
 pub use lines::{decrypted_line, encrypted_line};
@@ -32,6 +33,8 @@ struct KnownEncryption {
     recipients: Vec<String>,
     is_locked: bool,
     has_own_key: bool,
+    /// When the checkpoint was saved.
+    at: Timestamp,
 }
 
 /// Encrypted sessions and checkpoints that were read or written, by identity and by digest. What continues one of them
@@ -48,9 +51,16 @@ pub(super) fn note(document: &Document, digest: &str) {
         recipients: info.recipients.clone(),
         is_locked: info.is_locked,
         has_own_key: info.has_own_key,
+        at: document.created_at,
     };
     known.insert(digest.to_owned(), entry.clone());
-    known.insert(document.session.id.clone(), entry);
+    // For the session its latest checkpoint counts: earlier ones may have other recipients.
+    let of_session = known
+        .entry(document.session.id.clone())
+        .or_insert_with(|| entry.clone());
+    if of_session.at <= entry.at {
+        *of_session = entry;
+    }
 }
 
 fn known(key: &str) -> Option<KnownEncryption> {

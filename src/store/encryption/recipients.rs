@@ -86,7 +86,7 @@ impl Encryptor {
         for name in names {
             let bad = |why: String| failed(format!("'{}' is no recipient: {why}", name.escape_debug()));
             if name.starts_with("ssh-") {
-                let key = age_format::ssh::Recipient::from_str(name).map_err(|error| bad(format!("{error:?}")))?;
+                let key = age_format::ssh::Recipient::from_str(name).map_err(|error| bad(ssh_fault(error)))?;
                 recipients.push(Box::new(key));
                 // A comment may name a person.
                 kept.push(name.split_whitespace().take(2).collect::<Vec<_>>().join(" "));
@@ -161,4 +161,17 @@ fn is_key(text: &str) -> bool {
 
 fn failed(why: String) -> Error {
     Error::Encryption { why }
+}
+
+/// Why a text is no public key of ssh.
+#[cfg(feature = "encryption")]
+fn ssh_fault(error: age_format::ssh::ParseRecipientKeyError) -> String {
+    use age_format::ssh::ParseRecipientKeyError as Fault;
+    match error {
+        Fault::Invalid(_) => "it is not a complete public key of ssh".to_owned(),
+        Fault::RsaModulusTooLarge => "the RSA key is too large".to_owned(),
+        Fault::RsaModulusTooSmall => "the RSA key is too small".to_owned(),
+        Fault::Unsupported(kind) => format!("keys of type '{}' are not supported", kind.escape_debug()),
+        _ => "keys of this type are not supported".to_owned(),
+    }
 }

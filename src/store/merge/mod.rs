@@ -73,6 +73,8 @@ pub struct PathMerge {
     pub ours: Option<TreeEntryInfo>,
     /// Entry in theirs.
     pub theirs: Option<TreeEntryInfo>,
+    /// Theirs, put at a path of its own: with [`MergeVerdict::Structure`] the path holds only ours.
+    pub aside: Option<(RepoPath, TreeEntryInfo)>,
 }
 
 /// Change of a path of ours by a merge.
@@ -116,6 +118,7 @@ pub fn three_way(
     };
     let mut merged: Vec<_> = theirs.iter().map(|change| merge.path(change)).collect();
     merge.check_structure(&mut merged);
+    merge.put_aside(tree::tree_id(repo, trees.ours)?, &mut merged)?;
     Ok(merged)
 }
 
@@ -149,7 +152,12 @@ pub fn tree(repo: &Repository, ours: Option<ObjectId>, merged: &[PathMerge]) -> 
         }
     }
     for path in merged {
-        if let PathMergeOutcome::Write(entry) = &path.result {
+        let result = match &path.result {
+            PathMergeOutcome::Write(entry) => Some((&path.path, entry)),
+            _ => None,
+        };
+        let aside = path.aside.as_ref().map(|(aside, entry)| (aside, entry));
+        for (path, entry) in result.into_iter().chain(aside) {
             let kind = match entry.mode {
                 0o100_755 => EntryKind::BlobExecutable,
                 0o120_000 => EntryKind::Link,
@@ -157,7 +165,7 @@ pub fn tree(repo: &Repository, ours: Option<ObjectId>, merged: &[PathMerge]) -> 
                 _ => EntryKind::Blob,
             };
             editor
-                .upsert(split(&path.path), kind, object_id(&entry.id))
+                .upsert(split(path), kind, object_id(&entry.id))
                 .map_err(failed())?;
         }
     }
@@ -183,6 +191,7 @@ pub fn edited(
         base: None,
         ours: None,
         theirs: None,
+        aside: None,
     };
     let edits: Vec<_> = paths.iter().map(edit).collect();
     tree(repo, Some(root), &edits)
@@ -258,6 +267,7 @@ impl Merge<'_> {
                 base: change.old.map(TreeEntryInfo::from),
                 ours: ours.map(TreeEntryInfo::from),
                 theirs: change.new.map(TreeEntryInfo::from),
+                aside: None,
             };
         let keep = |verdict| (verdict, PathMergeOutcome::Keep);
         let Some(from) = &change.from else {
@@ -282,10 +292,14 @@ impl Merge<'_> {
                     made(&change.path, there, merged)
                 }
                 Some(to) => made(&to.clone(), there, keep(MergeVerdict::Structure)),
-                None if there.is_some() => made(&change.path, there, keep(MergeVerdict::Structure)),
+                // Deleted here, and another file has the new name.
+                None if there.is_some() => {
+                    let merged = self.sides([&change.path; 3], None, there, change.new);
+                    made(&change.path, there, merged)
+                }
                 None => made(&change.path, None, (MergeVerdict::ModifyDelete, written(change.new))),
             },
-            (Some(_), Some(_)) => made(&change.path, there, keep(MergeVerdict::Structure)),
+            (Some(_), Some(_)) => self.renamed_onto(change, here, there),
             (Some(_), None) => {
                 let (verdict, result) = self.sides([old, old, &change.path], change.old, here, change.new);
                 // What is kept of ours still moves to the new name.
@@ -301,6 +315,111 @@ impl Merge<'_> {
                 }
             }
         }
+    }
+
+    /// A file that theirs renamed to where ours has another one: both are merged there, as if both sides had added it.
+    fn renamed_onto(&mut self, change: &TreeDiff, here: Option<TreeItem>, there: Option<TreeItem>) -> PathMerge {
+        let old = old_path(change);
+        let renamed = match self.sides([old, old, &change.path], change.old, here, change.new).1 {
+            PathMergeOutcome::Write(entry) => Some(item(&entry)),
+            _ => here,
+        };
+        let (verdict, result) = self.sides([&change.path; 3], None, there, renamed);
+        PathMerge {
+            saved: RepoPath::new(change.path.to_vec()),
+            from: change.from.as_ref().map(|from| RepoPath::new(from.to_vec())),
+            path: RepoPath::new(change.path.to_vec()),
+            verdict,
+            result,
+            removes: Some(RepoPath::new(old.to_vec())),
+            failure: None,
+            base: None,
+            ours: there.map(TreeEntryInfo::from),
+            theirs: renamed.map(TreeEntryInfo::from),
+            aside: None,
+        }
+    }
+
+    /// Gives theirs a path of its own where it cannot be put to its place, so that a conflict leaves both sides: the path in
+    /// theirs if it is free, else one that says whose it is, as git makes it.
+    fn put_aside(&self, ours: Option<ObjectId>, merged: &mut [PathMerge]) -> Result<(), Error> {
+        if self.options.overlap == Overlap::Ours {
+            return Ok(());
+        }
+        let mut taken: BTreeSet<Vec<u8>> = merged
+            .iter()
+            .filter(|path| matches!(path.result, PathMergeOutcome::Write(_)))
+            .map(|path| path.path.as_bytes().to_vec())
+            .collect();
+        let label: String = self
+            .options
+            .labels
+            .theirs
+            .chars()
+            .map(|c| {
+                if c.is_alphanumeric() || "-_.".contains(c) {
+                    c
+                } else {
+                    '-'
+                }
+            })
+            .collect();
+        for path in merged.iter_mut() {
+            let Some(theirs) = path.theirs.clone() else { continue };
+            let is_meant = path.verdict == MergeVerdict::Structure && theirs.mode != 0o160_000;
+            if !is_meant || path.ours.as_ref() == Some(&theirs) {
+                continue;
+            }
+            let mut name = path.saved.as_bytes().to_vec();
+            for n in 0.. {
+                let Some(blocked) = self.blocked(ours, &name, &taken)? else {
+                    break;
+                };
+                // The part that is in the way gets another name.
+                let number = if n == 0 { String::new() } else { format!("_{n}") };
+                let saved = path.saved.as_bytes();
+                let rest = &saved[blocked.min(saved.len())..];
+                name = [
+                    &saved[..blocked.min(saved.len())],
+                    b"~",
+                    label.as_bytes(),
+                    number.as_bytes(),
+                    rest,
+                ]
+                .concat();
+            }
+            taken.insert(name.clone());
+            path.aside = Some((RepoPath::new(name), theirs));
+        }
+        Ok(())
+    }
+
+    /// Where a path is blocked by what ours has or what is written: the length of the part that is in the way.
+    fn blocked(&self, ours: Option<ObjectId>, name: &[u8], taken: &BTreeSet<Vec<u8>>) -> Result<Option<usize>, Error> {
+        let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        for at in slashes.map(|(at, _)| at) {
+            let above = &name[..at];
+            let entry = match ours {
+                Some(ours) => tree::entry(self.repo, ours, &RepoPath::from(above))?,
+                None => None,
+            };
+            if taken.contains(above) || entry.is_some_and(|entry| entry.mode != 0o040_000) {
+                return Ok(Some(at));
+            }
+        }
+        let entry = match ours {
+            Some(ours) => tree::entry(self.repo, ours, &RepoPath::from(name))?,
+            None => None,
+        };
+        let is_directory = match ours {
+            Some(ours) => tree::has_directory(self.repo, ours, &RepoPath::from(name))?,
+            None => false,
+        };
+        let below = [name, b"/"].concat();
+        let mut after = taken.range(below.clone()..);
+        let becomes_directory = after.next().is_some_and(|other| other.starts_with(&below));
+        let is_taken = taken.contains(name) || entry.is_some() || is_directory || becomes_directory;
+        Ok(is_taken.then_some(name.len()))
     }
 
     /// One file, three sides with their names.
@@ -451,6 +570,20 @@ impl Merge<'_> {
                 path.removes = None;
             }
         }
+    }
+}
+
+/// An entry that a merge wrote, as a side of another one.
+fn item(entry: &TreeEntryInfo) -> TreeItem {
+    let kind = match entry.mode {
+        0o100_755 => EntryKind::BlobExecutable,
+        0o120_000 => EntryKind::Link,
+        0o160_000 => EntryKind::Commit,
+        _ => EntryKind::Blob,
+    };
+    TreeItem {
+        mode: kind.into(),
+        id: object_id(&entry.id),
     }
 }
 

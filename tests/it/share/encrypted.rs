@@ -638,47 +638,6 @@ fn a_purge_without_a_key_takes_files_and_keeps_what_is_encrypted() {
     world.checkpoint(["show", "auth"]).success().stdout_has("hidden words");
 }
 
-/// What waits for a save without a key to save it with could never be saved, nor read by those who have one.
-#[test]
-fn without_a_key_nothing_is_added_that_could_not_be_saved() {
-    let world = encrypted();
-    world.checkpoint(["start", "s"]).success();
-    save(&world, "one");
-    world.checkpoint(["push", "origin", "s"]).success();
-    clone(&world, "eve");
-    be(&world, "eve");
-    world.checkpoint(["pull", "origin", "s"]).success();
-    world.checkpoint(["switch", "s"]).success();
-    let before = world.fingerprint();
-    for line in [
-        vec!["decision", "add", "use B"],
-        vec!["note", "important"],
-        vec!["todo", "x"],
-        vec!["task", "add", "t"],
-        vec!["question", "why?"],
-        vec!["state", "set", "k", "1"],
-        vec!["step", "start", "a step"],
-        vec!["message", "add", "--role", "user", "m"],
-        vec!["summary", "set", "new"],
-        vec!["save", "-m", "x"],
-    ] {
-        world
-            .checkpoint(&line)
-            .code(4)
-            .stderr_has("none of your keys opens it")
-            .stderr_has("checkpoint.identity");
-    }
-    world
-        .command("sh", ["-c", &format!("echo text | '{PROGRAM}' context set -")])
-        .run()
-        .code(4);
-    world.fingerprint().assert_same_as(&before);
-    // With the key it is like any other.
-    be(&world, "ana");
-    world.checkpoint(["decision", "add", "use B"]).success();
-    save(&world, "two");
-}
-
 /// A key that only lacks its passphrase can save later what was written without a terminal.
 #[test]
 fn without_a_terminal_the_passphrase_is_named_and_notes_wait() {
@@ -758,27 +717,6 @@ fn what_was_saved_before_is_carried_on_encrypted() {
     world.checkpoint(["verify", "s"]).success();
 }
 
-/// A file that the program writes itself in plain text does not go into an encrypted session.
-#[test]
-fn an_export_is_left_out_of_an_encrypted_session() {
-    for path in ["HANDOFF.md", "a [b]*.md"] {
-        let world = encrypted();
-        set(&world, "checkpoint.exportTo", &format!("handoff:{path}"));
-        world.checkpoint(["start", "s"]).success();
-        world
-            .checkpoint(["save", "-m", "marksecret", "--next", "marknext"])
-            .success();
-        world.file("other.md", "kept\n");
-        save(&world, "two");
-        assert!(fs::read_to_string(world.path(path)).unwrap().contains("marknext"));
-        world
-            .git(["ls-tree", "-r", "--name-only", "refs/checkpoints/s^2"])
-            .success()
-            .stdout_has("other.md")
-            .stdout_lacks(path);
-    }
-}
-
 /// The recipients may come from a file of another branch, which lacks the key of who writes.
 #[test]
 fn nothing_is_encrypted_to_others_alone() {
@@ -818,4 +756,155 @@ fn nothing_is_encrypted_to_others_alone() {
     world.checkpoint(["decision", "add", "third"]).success();
     save(&world, "three");
     world.checkpoint(["decision", "list"]).success().stdout_has("third");
+
+/// Whoever has no key is refused before a text is taken: a draft is not shared, so nobody would ever get it.
+#[test]
+fn without_a_key_no_command_takes_a_text_that_nobody_could_read() {
+    let world = encrypted();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["decision", "add", "readable"]).success();
+    save(&world, "one");
+    world.checkpoint(["push", "origin", "s"]).success();
+    clone(&world, "other");
+    be(&world, "eve");
+    world.checkpoint(["fetch"]).success();
+    world.checkpoint(["pull", "s"]).success();
+    world.checkpoint(["switch", "s"]).success();
+    let lines: &[&[&str]] = &[
+        &["decision", "add", "lost"],
+        &["note", "lost"],
+        &["message", "add", "--role", "user", "lost"],
+        &["task", "add", "lost"],
+        &["todo", "add", "lost"],
+        &["state", "set", "a", "1"],
+        &["state", "patch", r#"{"a":1}"#],
+        &["blocker", "add", "lost"],
+        &["question", "add", "lost"],
+        &["instruction", "add", "lost"],
+        &["phase", "set", "1", "--of", "2"],
+        &["context", "set", "lost"],
+        &["delegation", "add", "agent"],
+        &["save", "-m", "lost", "--allow-empty"],
+    ];
+    for line in lines {
+        let refused = world.checkpoint(*line);
+        assert!(!refused.is_success(), "{line:?}: {}", refused.stdout());
+        if refused.status().code() != Some(129) {
+            refused.code(4).stderr_has("nothing can be added");
+        }
+    }
+    // What needs no key goes on.
+    world.checkpoint(["resume", "s"]).success();
+    world.checkpoint(["restore", "@"]).success();
+    world.checkpoint(["list"]).success();
+    // And who has one adds.
+    be(&world, "ana");
+    world.checkpoint(["decision", "add", "kept"]).success();
+    world
+        .checkpoint(["decision", "list"])
+        .success()
+        .stdout_has("kept")
+        .stdout_has("readable");
+}
+
+#[test]
+fn a_search_says_what_it_could_not_read() {
+    let world = encrypted();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["decision", "add", "needle"]).success();
+    save(&world, "one");
+    world
+        .checkpoint(["search", "needle"])
+        .success()
+        .stderr_lacks("encrypted");
+    be(&world, "eve");
+    world
+        .checkpoint(["search", "needle"])
+        .code(1)
+        .stderr_has("1 session is encrypted")
+        .stderr_has("'s'");
+    let json = world.checkpoint(["search", "--json", "needle"]);
+    assert!(json.code(1).stdout_json()["locked"].as_u64().unwrap() > 0);
+}
+
+/// Our own plain output of an encrypted session is written only where no snapshot takes it.
+#[test]
+fn files_of_export_to_do_not_carry_plain_text_into_objects() {
+    let world = encrypted();
+    set(&world, "checkpoint.exportTo", "handoff:H.md");
+    world.checkpoint(["start", "s"]).success();
+    let saved = world.checkpoint(["save", "-m", "SECRETWORD", "--allow-empty"]);
+    saved.success().stderr_has("H.md").stderr_has("encrypted");
+    assert!(!world.path("H.md").exists());
+    let plain = |world: &World| {
+        let all = world.git(["cat-file", "--batch-all-objects", "--batch"]);
+        String::from_utf8_lossy(all.stdout_bytes()).contains("SECRETWORD")
+    };
+    for (file, n) in [(".gitignore", 1), (".checkpointignore", 2), (".git/info/exclude", 3)] {
+        let _ = fs::remove_file(world.path("H.md"));
+        world.file(file, "H.md\n");
+        for _ in 0..2 {
+            world.file("file", format!("{n}\n"));
+            world
+                .checkpoint(["save", "-m", "SECRETWORD", "--allow-empty"])
+                .success();
+        }
+        assert!(world.path("H.md").exists(), "{file}");
+        assert!(!plain(&world), "{file}");
+        fs::remove_file(world.path(file)).unwrap();
+        fs::remove_file(world.path("H.md")).unwrap();
+    }
+}
+
+#[test]
+fn a_recipient_that_is_none_is_named_in_words() {
+    let world = shared();
+    for bad in [
+        "ssh-ed25519 AAAA",
+        "ssh-rsa AAAA",
+        "ssh-dss AAAAB3NzaC1kc3M=",
+        "age1",
+        "nothing",
+    ] {
+        set(&world, "checkpoint.encryptTo", bad);
+        let refused = world.checkpoint(["save", "-m", "x"]);
+        assert!(!refused.is_success(), "{bad}");
+        refused
+            .stderr_has("is no recipient")
+            .stderr_lacks("Invalid(")
+            .stderr_lacks("Unsupported(");
+    }
+}
+
+/// Keys are found where age keeps them.
+#[test]
+fn a_key_in_the_configuration_of_age_is_found() {
+    for place in [".config/age/keys.txt", ".config/age/identities", ".config/age/a.txt"] {
+        let world = encrypted();
+        world.checkpoint(["start", "s"]).success();
+        world.checkpoint(["decision", "add", "needle"]).success();
+        save(&world, "one");
+        world.git(["config", "--unset", "checkpoint.identity"]).success();
+        world.checkpoint(["show", "s"]).success().stdout_lacks("needle");
+        let file = world.home().join(place);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::copy(key_file(&world, "ana"), &file).unwrap();
+        world.checkpoint(["show", "s"]).success().stdout_has("needle");
+    }
+}
+
+/// Without files there is nothing plain but what is public.
+#[test]
+fn encryption_without_files_leaves_no_tree_of_files() {
+    let world = encrypted();
+    world.file("secret-file", "plain content\n");
+    world.checkpoint(["start", "s"]).success();
+    world
+        .checkpoint(["save", "--no-files", "-m", "one", "--allow-empty"])
+        .success();
+    let parents = world.git_line(["rev-list", "--parents", "-n1", "checkpoints/s"]);
+    assert_eq!(parents.split(' ').count(), 2, "no snapshot commit: {parents}");
+    let all = world.git(["cat-file", "--batch-all-objects", "--batch"]);
+    assert!(!String::from_utf8_lossy(all.stdout_bytes()).contains("plain content"));
+    world.checkpoint(["verify", "--all"]).success();
 }

@@ -39,6 +39,14 @@ fn chmod(world: &World, path: &str, mode: u32) {
     fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
 }
 
+/// A path without the id of the checkpoint whose side it holds.
+fn normal(path: &str) -> String {
+    match path.split_once("~checkpoint-") {
+        Some((path, _)) => format!("{path}~theirs"),
+        None => path.to_owned(),
+    }
+}
+
 /// Applies, checks that nothing is staged and that conflicts are unmerged for git, and that undo and redo lead there and back; gives what apply said.
 #[track_caller]
 fn apply(world: &World, conflicts: &[(&str, &str)]) -> Output {
@@ -54,7 +62,7 @@ fn apply(world: &World, conflicts: &[(&str, &str)]) -> Output {
         .iter()
         .map(|c| {
             (
-                c["path"].as_str().unwrap().to_owned(),
+                normal(c["path"].as_str().unwrap()),
                 c["why"].as_str().unwrap().to_owned(),
             )
         })
@@ -67,14 +75,14 @@ fn apply(world: &World, conflicts: &[(&str, &str)]) -> Output {
         .stdout()
         .to_owned();
     let others = |entries: &str| -> Vec<String> {
-        let path = |line: &str| line.rsplit('\t').next().unwrap_or_default().to_owned();
+        let path = |line: &str| normal(line.rsplit('\t').next().unwrap_or_default());
         let is_other = |line: &&str| !conflicts.iter().any(|(conflict, _)| path(line) == *conflict);
         entries.lines().filter(is_other).map(str::to_owned).collect()
     };
     assert_eq!(others(&index()), others(&staged), "nothing is staged");
     for path in unmerged.lines() {
         assert!(
-            conflicts.iter().any(|(conflict, _)| *conflict == path),
+            conflicts.iter().any(|(conflict, _)| *conflict == normal(path)),
             "{path} is unmerged"
         );
     }
@@ -215,8 +223,10 @@ fn added_on_both_sides() {
             ("bytes", "not text"),
             ("differ", "added on both sides"),
             ("kind", "renamed, or a file against a directory"),
+            ("kind~theirs", "renamed, or a file against a directory"),
             ("link", "not text"),
             ("place", "renamed, or a file against a directory"),
+            ("place~theirs", "renamed, or a file against a directory"),
         ],
     );
     assert!(text(&world, "differ").starts_with("<<<<<<< present\nnow\n=======\nthen\n>>>>>>> checkpoint "));
@@ -272,7 +282,8 @@ fn modes_links_and_renames() {
             world.file("private", private.replace('7', "secret"));
         },
     );
-    apply(&world, &[("now-name", "renamed, or a file against a directory")]);
+    let why = "renamed, or a file against a directory";
+    apply(&world, &[("now-name", why), ("then-name", why)]);
     assert_eq!(text(&world, "run"), LINES.replace('1', "then").replace('7', "now"));
     assert_eq!(bits(&world, "run"), 0o700, "it may be run now, and by nobody else");
     // Changes follow a file to its new name, whichever side gave it.

@@ -162,3 +162,38 @@ fn where_the_repository_can_be_written_no_store_is_used() {
     world.git(["rev-parse", "refs/checkpoints/s"]).success();
     assert!(!world.root().join("sessions").exists());
 }
+
+/// The user's own repository, read-only by its modes: the copies of its files are not.
+#[test]
+fn a_repository_that_is_read_only_by_its_modes() {
+    for modes in ["a-w", "u-w", "a=rX"] {
+        let Some(world) = sandbox() else { return };
+        let own = world.path(".git");
+        for (program, options) in [("chown", "65534:65534"), ("chmod", modes)] {
+            let path = own.to_string_lossy().into_owned();
+            world.command(program, ["-R", options, &path]).run().success();
+        }
+        for n in 0..3 {
+            world.file("file", format!("saved {n}\n"));
+            let summary = format!("save {n}");
+            within(&world, &["save", "--session", "s", "-m", &summary]).success();
+        }
+        within(&world, &["list"]).success().stdout_has("save 2");
+        within(&world, &["status"]).success();
+        within(&world, &["restore", "@~1"]).success();
+        assert_eq!(world.read("file"), b"saved 1\n", "{modes}");
+        // The index changes meanwhile, and is taken over again.
+        let path = own.to_string_lossy().into_owned();
+        world.command("chmod", ["-R", "u+w", &path]).run().success();
+        world.git([
+            "-c",
+            "safe.directory=*",
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            "100644,e69de29bb2d1d6434b8b29ae775ad8c2e48c5391,new",
+        ]);
+        world.command("chmod", ["-R", modes, &path]).run().success();
+        within(&world, &["save", "-m", "after"]).success();
+    }
+}

@@ -41,6 +41,8 @@ mod large_files;
 mod left_out;
 mod merge;
 mod merge_random;
+#[cfg(unix)]
+mod merge_structure;
 mod neutral;
 mod newcomer;
 mod operations;

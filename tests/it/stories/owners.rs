@@ -53,10 +53,18 @@ fn what_root_makes_belongs_to_the_user() {
         &["prune", "--keep-last", "1", "--force"],
         &["prune", "--trash"],
         &["verify", "--all"],
+        &["fork", "@", "--name", "forked", "--worktree", "../forked"],
+        &["export", "--commit", "branch-of-it"],
+        &["hooks", "install"],
+        &["fork", "--remove", "forked"],
     ] {
         trusted(line).success();
         let mut found = Vec::new();
         of_root(&world.path(".git"), &mut found);
+        let forked = world.path("../forked");
+        if forked.exists() {
+            of_root(&forked, &mut found);
+        }
         // git's own programs, which we start, leave what root leaves anyhow.
         found.retain(|path| !path.starts_with(world.path(".git/config")));
         assert_eq!(found, Vec::<PathBuf>::new(), "after {line:?}");

@@ -8,6 +8,7 @@
 mod answer;
 mod command;
 mod notes;
+mod prune;
 mod remove;
 mod rename;
 mod send;
@@ -20,6 +21,9 @@ use crate::{
     model::{name::ShortName, report::CommitInfo, selector::Selector},
     ops::{Scene, select, session_choice, suggestions},
     store::{ObjectId, history, refs, scratch::Scratch, session},
+};
+pub use prune::{
+    PruneCandidate, PruneReason, PurgedAtRemote, RemotePruneRequest, candidates, place, prune, purge_there,
 };
 pub use remove::{RemovedSession, remove};
 pub use rename::RenamedForPush;
