@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{
     Context,
     environment::Environment,
-    error::CommandError,
+    error::{CommandError, FailureKind},
     opening::{self, IdentityArgs, OpenedRepository},
 };
 use crate::{
@@ -87,11 +87,18 @@ pub(super) fn each(
     let mut gone = Vec::new();
     for directory in list.read()?.into_iter().rev() {
         match open(context, &directory) {
-            Ok(Some(opened)) => {
-                if !each(context, &directory, &opened)? {
-                    break;
+            Ok(Some(opened)) => match each(context, &directory, &opened) {
+                Ok(true) => {}
+                Ok(false) => break,
+                // What is wrong with the call is wrong everywhere.
+                Err(error) if matches!(error.kind(), FailureKind::Usage | FailureKind::Interrupted) => {
+                    return Err(error);
                 }
-            }
+                Err(error) => context.ui.warning(&format!(
+                    "cannot read {}: {error}",
+                    quoted(&directory.to_string_lossy())
+                )),
+            },
             Ok(None) => {
                 context.ui.warning(&format!(
                     "{} is no longer a repository and was removed from the list",

@@ -37,7 +37,8 @@ use crate::{
 ///
 /// Does a binary search over the checkpoints of the session, and of those it was forked from, in a separate working
 /// tree: your files, index and branches do not change. By default the latest checkpoint is bad, and the state before
-/// the session is good. Checkpoints with the same files are tested once.
+/// the session is good; 'run' tests these as well where the answer depends on it. Checkpoints with the same files are
+/// tested once.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -302,6 +303,11 @@ fn to_the_end(
     loop {
         let progress = bisect::proceed(&scene, held)?;
         let BisectStep::Test { place, .. } = progress.step else {
+            for (place, assumed) in bisect::assumptions(held, &progress) {
+                if bisect::check_out_assumed(&scene, held, &progress, place)? {
+                    check_assumption(test(context, &progress.directory, &below, &args.argv)?, assumed)?;
+                }
+            }
             return Ok(progress);
         };
         if !context.ui.options().json {
@@ -325,6 +331,7 @@ fn to_the_end(
             0 => BisectVerdict::Good,
             125 => BisectVerdict::Skip,
             1..=127 => BisectVerdict::Bad,
+            130 => return Err(interrupted()),
             _ => {
                 let id = progress
                     .state(place)
@@ -340,6 +347,28 @@ fn to_the_end(
         };
         bisect::judge(&scene, held, None, verdict)?;
     }
+}
+
+fn interrupted() -> CommandError {
+    CommandError::new(FailureKind::Interrupted, "bisect run was interrupted")
+}
+
+/// Compares what the command says at an end of the line with what was assumed there, because neither it nor the user had
+/// said it before.
+fn check_assumption(code: i32, assumed: BisectVerdict) -> Result<(), CommandError> {
+    let (message, hint) = match (code, assumed) {
+        (130, _) => return Err(interrupted()),
+        (0 | 125, BisectVerdict::Bad) => (
+            "no checkpoint is bad: the command does not fail at the latest one either",
+            "name one that is bad: git checkpoint bisect run --bad CHECKPOINT COMMAND",
+        ),
+        (1..=127, BisectVerdict::Good) if code != 125 => (
+            "no checkpoint is the first bad one: the command fails on the state before the session as well",
+            "name one that is good: git checkpoint bisect run --good CHECKPOINT COMMAND",
+        ),
+        _ => return Ok(()),
+    };
+    Err(CommandError::new(FailureKind::Negative, message).hint(hint))
 }
 
 /// Runs the command in the working tree of the bisection and gives its exit code as a shell would.

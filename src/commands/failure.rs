@@ -161,8 +161,9 @@ impl From<Error> for CommandError {
                 of(FailureKind::Refused).hint(format!("resume it: git checkpoint resume {session}"))
             }
             Error::Contended { .. } | Error::ConcurrentModification => of(FailureKind::Locked).hint("try again"),
-            Error::PlanChanged => of(FailureKind::Refused)
-                .hint("nothing was changed; make a new plan: git checkpoint restore --dry-run --json"),
+            Error::PlanChanged => of(FailureKind::Refused).hint("nothing was changed; make a new plan and look at it"),
+            Error::PlanUnknown => of(FailureKind::Refused)
+                .hint("nothing was changed; repeat the checkpoint and all arguments of the plan, or make a new one"),
             Error::KeyReused { ref id, .. } => of(FailureKind::Refused).hint(format!(
                 "use another key, or see what was saved: git checkpoint show {id}"
             )),

@@ -15,6 +15,7 @@ use crate::{
     },
     render::{
         age::DateStyle,
+        count::CountedNoun,
         file_log::{AutosaveRow, AutosaveTable},
         format::Template,
         sessions::{SessionRow, SessionTable, TrashRow, TrashTable},
@@ -399,7 +400,21 @@ fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) ->
         return context.ui.json(&view);
     }
     if all.is_empty() {
-        context.ui.status(TextLine::plain("The trash is empty."));
+        let older = undelete::older_states(&scene)?;
+        let text = match older {
+            0 => "The trash is empty.".to_owned(),
+            _ => format!(
+                "No deleted session is in the trash, but {} of sessions that a prune or another command changed.",
+                CountedNoun::new(older, "older state")
+            ),
+        };
+        context.ui.status(TextLine::plain(text));
+        if older > 0 {
+            context.ui.hint(
+                "Trash",
+                "they come back with the command that undoes it: git checkpoint undo",
+            );
+        }
         return Ok(());
     }
     context.ui.data(view.text(context.ui.width(), dates, scene.now));

@@ -23,7 +23,7 @@ use crate::{
 /// forked-from and shared ones stay unless --force is given. Documents, dates and digests of the others do not change,
 /// and old ids still select them. Pruned checkpoints move to the trash, from which 'git checkpoint undo' brings them
 /// back until --trash empties it. Disk space is freed by git's own garbage collection, which this command never runs.
-/// Rules that are not given come from the settings checkpoint.keep*.
+/// Rules that are not given come from the settings checkpoint.keep*; 0 disables one of them.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -118,13 +118,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         (_, true) => Some(false),
         _ => None,
     };
+    // As in the settings 0 disables a rule, for this prune.
+    let number = |given: Option<usize>, set: Option<usize>| given.or(set).filter(|number| *number > 0);
     let rules = RetentionRules {
-        keep_last: args.keep_last.or(set.keep_last),
-        keep_hourly: args.keep_hourly.or(set.keep_hourly),
-        keep_daily: args.keep_daily.or(set.keep_daily),
-        keep_weekly: args.keep_weekly.or(set.keep_weekly),
-        max_sessions: args.max_sessions.or(set.max_sessions),
-        older_than: args.older_than.or(set.older_than),
+        keep_last: number(args.keep_last, set.keep_last),
+        keep_hourly: number(args.keep_hourly, set.keep_hourly),
+        keep_daily: number(args.keep_daily, set.keep_daily),
+        keep_weekly: number(args.keep_weekly, set.keep_weekly),
+        max_sessions: number(args.max_sessions, set.max_sessions),
+        older_than: args.older_than.or(set.older_than).filter(|age| !age.is_zero()),
         completed: either(args.keep_completed, args.drop_completed).or(set.completed),
         failed: either(args.keep_failed, args.drop_failed).or(set.failed),
         autosaves: args.autosaves,

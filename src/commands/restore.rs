@@ -556,6 +556,16 @@ pub(super) fn report(
     let brought = report.restored.and_then(|restored| restored.brought.as_ref());
     let left = brought.map(|brought| brought.left.as_slice()).unwrap_or_default();
     failure::warn_leftovers(&context.ui, left);
+    for later in brought.iter().flat_map(|brought| &brought.meanwhile) {
+        let id = oid(later.safety);
+        for path in &later.paths {
+            let path = path.quoted();
+            context.ui.warning(&format!(
+                "'{path}' was written meanwhile; what it had is in {0}: git checkpoint show {0}:{path}",
+                id.short()
+            ));
+        }
+    }
     failure::warn_leftovers(
         &context.ui,
         report.taken.map(|taken| taken.left.as_slice()).unwrap_or_default(),

@@ -76,7 +76,7 @@ pub(super) struct Args {
     /// Search all repositories in which you saved sessions
     #[arg(long)]
     all_repos: bool,
-    /// Also show lines that a later checkpoint of the session repeats
+    /// Also show lines that a later checkpoint of the session repeats, and matches in ids, roles and names of members
     #[arg(long)]
     all: bool,
     /// Stop after this many matches
@@ -147,6 +147,8 @@ struct SearchOutput<'a> {
     printer: SearchPrinter,
     rows: Vec<SearchRow>,
     shown: u64,
+    /// Matches that were left out because only the form of a document has them.
+    structural: u64,
     total: SearchOutcome,
 }
 
@@ -169,6 +171,11 @@ impl SearchOutput<'_> {
         let outcome = search::search(&scene, request, |found| {
             if !self.is_open(context) {
                 return Ok(false);
+            }
+            let is_structure = matches!(&found.content, MatchedContent::Line(line) if line.is_structure);
+            if is_structure && !self.args.all {
+                self.structural += 1;
+                return Ok(true);
             }
             if found.is_repeated && !self.args.all && !is_json {
                 return Ok(true);
@@ -214,6 +221,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         printer: SearchPrinter::default(),
         rows: Vec::new(),
         shown: 0,
+        structural: 0,
         total: SearchOutcome::default(),
     };
     if args.all_repos {
@@ -230,7 +238,21 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         let opened = opening::open(context, &IdentityArgs::default())?;
         output.search(context, &opened, &request, None)?;
     }
-    let SearchOutput { rows, shown, total, .. } = output;
+    let SearchOutput {
+        rows,
+        shown,
+        structural,
+        total,
+        ..
+    } = output;
+    if structural > 0 && shown == 0 && !total.is_stopped {
+        let number = usize::try_from(structural).unwrap_or(usize::MAX);
+        let lines = CountedNoun::irregular(number, "match", "matches");
+        context.ui.hint(
+            "SearchStructure",
+            &format!("{lines} only in names of members, ids and roles; to show them: add --all"),
+        );
+    }
     if total.repeated > 0 && !args.all && !total.is_stopped {
         let lines = CountedNoun::new(usize::try_from(total.repeated).unwrap_or(usize::MAX), "line");
         context.ui.hint(
@@ -279,17 +301,18 @@ fn report(outcome: &SearchOutcome, context: &Context) {
 fn row(found: &SearchMatch<'_>) -> SearchRow {
     let entry = found.checkpoint;
     let path = crate::model::path::RepoPath::new(found.blob.name.clone()).to_string();
-    let (line, text, marks, cut, message) = match &found.content {
-        MatchedContent::Line(line) => (
-            Some(line.line),
-            line.text.clone(),
-            line.marks.clone(),
-            line.is_cut,
-            line.message.clone(),
-        ),
-        MatchedContent::Path(marks) => (None, path.clone(), marks.clone(), false, None),
-        MatchedContent::Binary => (None, path.clone(), Vec::new(), false, None),
+    let found_line = match &found.content {
+        MatchedContent::Line(line) => Some(line.clone()),
+        MatchedContent::Path(_) | MatchedContent::Binary => None,
     };
+    let marks = match &found.content {
+        MatchedContent::Line(line) => line.marks.clone(),
+        MatchedContent::Path(marks) => marks.clone(),
+        MatchedContent::Binary => Vec::new(),
+    };
+    let text = found_line
+        .as_ref()
+        .map_or_else(|| path.clone(), |line| line.text.clone());
     SearchRow {
         repository: None,
         session: found.session.to_owned(),
@@ -303,12 +326,15 @@ fn row(found: &SearchMatch<'_>) -> SearchRow {
         part: word(found.blob.role),
         object: oid(found.blob.id),
         name: path,
-        line,
+        line: found_line.as_ref().map(|line| line.line),
         text,
         marks: marks.into_iter().map(|(start, end)| MatchMark { start, end }).collect(),
-        cut,
+        binary: matches!(found.content, MatchedContent::Binary),
+        cut: found_line.as_ref().is_some_and(|line| line.is_cut),
+        member: found_line.as_ref().and_then(|line| line.member.clone()),
+        structural: found_line.as_ref().is_some_and(|line| line.is_structure),
         repeated: found.is_repeated,
-        message: message.map(|message| MessageRef {
+        message: found_line.and_then(|line| line.message).map(|message| MessageRef {
             id: message.id,
             at: message.at,
             role: message.role,

@@ -1,13 +1,15 @@
 //! `show`: one checkpoint.
 
+use std::borrow::Cow;
+
 use super::{
     Context,
-    error::CommandError,
+    error::{CommandError, FailureKind},
     failure,
     list::DateArg,
     log,
-    opening::{self, IdentityArgs},
-    record,
+    opening::{self, IdentityArgs, OpenedRepository},
+    record, restore,
 };
 use crate::{
     model::id::Oid,
@@ -17,6 +19,7 @@ use crate::{
         signature::SignatureView,
     },
     store::{
+        self,
         checkpoint::{object_id, oid},
         patch::PatchFormat,
         signature::{self, CommitSignature},
@@ -71,7 +74,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let scene = opened.scene();
     let dates = args.date.style()?;
     if let Some((checkpoint, path)) = file_of(&args.selector) {
-        let bytes = show::file(&scene, &failure::selector(checkpoint)?, path)?;
+        let path = from_root(context, &opened, path)?;
+        let bytes = show::file(&scene, &failure::selector(checkpoint)?, &path)?;
         context.ui.page();
         context.ui.bytes(&bytes);
         return Ok(());
@@ -145,6 +149,28 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     context.ui.page();
     context.ui.data(view.text(context.ui.width(), &dates, scene.now));
     Ok(())
+}
+
+/// The path from the root of the working tree. As in git one that begins with `./` or `../` counts from the directory.
+fn from_root<'p>(context: &Context, opened: &OpenedRepository, path: &'p str) -> Result<Cow<'p, str>, CommandError> {
+    let is_relative = |path: &str| path == "." || path == ".." || path.starts_with("./") || path.starts_with("../");
+    if !is_relative(path) || !store::has_work_tree(opened.scene().repo) {
+        return Ok(path.into());
+    }
+    let directory = restore::directory(context, opened)?;
+    let below = String::from_utf8_lossy(directory.as_bytes()).into_owned();
+    let mut parts: Vec<&str> = below.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            ".." if parts.pop().is_none() => {
+                let message = format!("'{path}' is outside the repository");
+                return Err(CommandError::new(FailureKind::Fatal, message));
+            }
+            "" | "." | ".." => {}
+            part => parts.push(part),
+        }
+    }
+    Ok(parts.join("/").into())
 }
 
 /// The checkpoint and the path of `CHECKPOINT:PATH`. A colon in braces belongs to a date, and one after `sha256` to a

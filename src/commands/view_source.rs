@@ -1,8 +1,10 @@
 //! Views for the page and the terminal interface, made by what makes the output of the commands.
 
+#[cfg(feature = "serve")]
+use super::export;
 use super::{
     error::CommandError,
-    export, failure, list, log,
+    failure, list, log,
     opening::{self, IdentityArgs, OpenedRepository},
     resident::{self, ResidentProcess},
 };
@@ -76,6 +78,7 @@ impl ViewSource for ResidentProcess {
         })
     }
 
+    #[cfg(feature = "serve")]
     fn article(&self, selector: &str) -> Result<String, CommandFailure> {
         self.opened(|opened| {
             let selector = failure::selector(selector)?;

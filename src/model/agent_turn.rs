@@ -51,6 +51,15 @@ pub struct AgentTurn {
     pub unknown: UnknownMembers,
 }
 
+impl AgentTurn {
+    /// Cost in US dollars, where the agent recorded it.
+    #[expect(clippy::cast_precision_loss, reason = "no sum of money is that large")]
+    pub fn cost(&self) -> Option<f64> {
+        let micros = self.cost_micros.filter(|micros| *micros > 0)?;
+        Some(micros as f64 / 1e6)
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
 fn is_zero(count: &u64) -> bool {
     *count == 0

@@ -124,6 +124,18 @@ pub struct EncryptionInfo {
     pub has_own_key: bool,
 }
 
+impl Document {
+    /// Leaves out what belongs to one checkpoint alone, for another one that begins with all the rest.
+    pub fn leave_out_own(&mut self) {
+        self.name = None;
+        self.trigger = None;
+        self.turn = None;
+        self.request = None;
+        self.merged = None;
+        self.included = None;
+    }
+}
+
 /// Idempotency key of a save: the same request with the same key makes no second checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "request")]

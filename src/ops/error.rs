@@ -443,6 +443,9 @@ pub enum Error {
     /// The plan that was asked for is not the one that would be carried out now.
     #[error("the files, the index or the record changed since that plan was made")]
     PlanChanged,
+    /// A token is not that of a plan for the same request.
+    #[error("the token is not of a plan for this checkpoint and these arguments")]
+    PlanUnknown,
     /// An idempotency key is empty or too long.
     #[error("a key must have between 1 and {longest} bytes")]
     KeyLength {

@@ -44,6 +44,7 @@ pub mod items;
 mod kept_content;
 pub mod link;
 pub mod list;
+mod made_here;
 pub mod merge;
 pub mod notes;
 pub mod overview;

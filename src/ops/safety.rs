@@ -10,7 +10,7 @@ use super::{
     ids, placement, session_choice,
 };
 use crate::{
-    model::{document::CheckpointKind, name::ShortName},
+    model::{document::CheckpointKind, name::ShortName, path::RepoPath},
     os::CleanupFailure,
     store::{
         ObjectId,
@@ -27,6 +27,15 @@ pub struct Safety {
     pub n: u64,
     /// Its commit.
     pub id: ObjectId,
+}
+
+/// Files that changed between the safety checkpoint and the moment when they were to be written.
+#[derive(Clone, Debug)]
+pub struct LaterFiles {
+    /// A second safety checkpoint, which has them. Undo goes back to the first one.
+    pub safety: ObjectId,
+    /// Their paths.
+    pub paths: Vec<RepoPath>,
 }
 
 /// Writes the safety checkpoint of the present. It is on no ref yet.

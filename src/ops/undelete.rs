@@ -85,6 +85,11 @@ pub fn trash(scene: &Scene<'_>) -> Result<Vec<TrashedSession>, Error> {
     Ok(found)
 }
 
+/// How many states of sessions are in the trash that are no deleted sessions: what a prune, an undo or a repair replaced.
+pub fn older_states(scene: &Scene<'_>) -> Result<usize, Error> {
+    Ok(refs::list(scene.repo, TRASH)?.len() - trash(scene)?.len())
+}
+
 /// Brings a session back from the trash: the one of this name that was deleted last, or the one with this id. `to` is
 /// another name for it.
 pub fn undelete(

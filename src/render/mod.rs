@@ -26,6 +26,7 @@ pub mod graph;
 pub mod guide;
 pub mod help;
 pub mod hooks;
+#[cfg(feature = "report")]
 pub mod html;
 pub mod import;
 pub mod indicator;
@@ -34,6 +35,7 @@ pub mod markdown;
 pub mod merge;
 pub mod messages;
 pub mod outline;
+#[cfg(feature = "serve")]
 pub mod page;
 pub mod patch;
 pub mod prompt;

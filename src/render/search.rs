@@ -57,12 +57,20 @@ pub struct SearchRow {
     pub name: String,
     /// The number of the line in the object, from 1; null where the path or a binary file matches.
     pub line: Option<u64>,
-    /// The line, or a part of it around the first match; else the path.
+    /// The line of the text with the match, or a part of it around the first match; else the path. In JSON documents, such
+    /// as chats, escapes are resolved.
     pub text: String,
     /// Where the matches are in `text`.
     pub marks: Vec<MatchMark>,
+    /// Whether it is a binary file whose content matches.
+    pub binary: bool,
     /// Whether `text` is only a part of the line.
     pub cut: bool,
+    /// The name of the member that has the text, in a record or step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
+    /// Whether only the form of a document matches: the name of a member, an id and the like. Listed with `--all`.
+    pub structural: bool,
     /// Whether a later checkpoint of the session has the same line.
     pub repeated: bool,
     /// The message that the line is, in a chat.
@@ -144,7 +152,7 @@ fn content(row: &SearchRow) -> TextLine {
     };
     let marks: Vec<(usize, usize)> = row.marks.iter().map(|mark| (mark.start, mark.end)).collect();
     let Some(number) = row.line else {
-        if row.marks.is_empty() {
+        if row.binary {
             line.push(Slot::Plain, "binary file ");
             line.push(Slot::Path, name);
             line.push(Slot::Plain, " matches");
@@ -160,28 +168,16 @@ fn content(row: &SearchRow) -> TextLine {
         line.push(Slot::Person, who.unwrap_or_default());
         line.push(Slot::Plain, ": ");
     }
-    let (text, marks) = if row.part == "files" || matches!(row.name.as_str(), "context.md" | "agent.md") {
-        (row.text.clone(), marks)
+    if let Some(member) = &row.member {
+        line.push(Slot::Dim, format!("{member}: "));
+    }
+    if row.structural {
+        let (text, marks) = readable(&row.text, &marks);
+        marked(&mut line, &text, &marks, Slot::Plain);
     } else {
-        let start = if row.message.is_some() {
-            content_start(&row.text, &marks)
-        } else {
-            0
-        };
-        let marks: Vec<_> = marks.iter().map(|(from, to)| (from - start, to - start)).collect();
-        readable(&row.text[start..], &marks)
-    };
-    marked(&mut line, &text, &marks, Slot::Plain);
+        marked(&mut line, &row.text, &marks, Slot::Plain);
+    }
     line
-}
-
-/// Where the text of a message begins in its line; 0 where a match comes before it.
-fn content_start(text: &str, marks: &[(usize, usize)]) -> usize {
-    const CONTENT: &str = "\"content\":";
-    let first = marks.first().map_or(0, |mark| mark.0);
-    let start = text.find(CONTENT).map_or(0, |at| at + CONTENT.len());
-    let start = start + usize::from(text[start..].starts_with('"') && start > 0);
-    if start <= first { start } else { 0 }
 }
 
 fn marked(line: &mut TextLine, text: &str, marks: &[(usize, usize)], slot: Slot) {

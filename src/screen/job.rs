@@ -5,7 +5,7 @@ use std::{
         Arc, Mutex, PoisonError,
         mpsc::{self, Receiver, Sender},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -96,6 +96,9 @@ pub(super) struct SearchHit {
     pub(super) part: String,
     pub(super) text: String,
 }
+
+/// How long a job takes whose result is waited for closely.
+const QUICK: Duration = Duration::from_millis(300);
 
 /// Result of a job.
 #[derive(Debug)]
@@ -244,6 +247,11 @@ pub(super) struct JobRunner {
 }
 
 impl JobRunner {
+    /// Whether the result of a job may come at any moment: not of one that takes long.
+    pub(super) fn is_quick(&self) -> bool {
+        self.running.iter().any(|running| running.begun.elapsed() < QUICK)
+    }
+
     pub(super) fn new(source: Arc<dyn ViewSource>) -> Self {
         let (sender, receiver) = mpsc::channel();
         Self {

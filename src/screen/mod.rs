@@ -25,6 +25,8 @@ use style::Theme;
 
 /// How long a key is waited for before results of jobs and signals are looked at.
 const TICK: Duration = Duration::from_millis(30);
+/// The same while a job is at work: its result, such as the first list, is shown at once.
+const SHORT_TICK: Duration = Duration::from_millis(2);
 /// How often the repository is asked whether something changed.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -65,7 +67,8 @@ pub fn run(source: Arc<dyn ViewSource>, options: &ScreenOptions) -> io::Result<(
             terminal.draw(|frame| view::draw(frame, &mut state, theme))?;
             is_stale = false;
         }
-        if event::poll(TICK)? {
+        let tick = if runner.is_quick() { SHORT_TICK } else { TICK };
+        if event::poll(tick)? {
             match event::read()? {
                 Event::Key(key) if key.kind != KeyEventKind::Release => state.key(key),
                 Event::Resize(width, height) => state.resize(width, height),

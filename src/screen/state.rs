@@ -120,6 +120,8 @@ pub(super) struct ScreenState {
     wanted: Option<String>,
     /// The session whose checkpoints are listed.
     listed: Option<String>,
+    /// Whether they are listed as a graph, which takes longer than the list and may yet come first.
+    has_graph: bool,
     limit: usize,
     stamp: Option<u64>,
     jobs: Vec<Job>,
@@ -152,6 +154,7 @@ impl ScreenState {
             marked: None,
             wanted: options.session.clone(),
             listed: None,
+            has_graph: false,
             limit: LIMIT,
             stamp: None,
             jobs: vec![Job::Sessions],
@@ -245,6 +248,7 @@ impl ScreenState {
             limit,
         });
         self.jobs.push(Job::Graph { session, limit });
+        self.has_graph = false;
     }
 
     fn read_detail(&mut self) {
@@ -276,13 +280,14 @@ impl ScreenState {
                 rows: Ok((rows, more)),
             } => {
                 self.has_more = more;
-                if self.listed.as_ref() == Some(&session) {
+                if self.listed.as_ref() == Some(&session) && !self.has_graph {
                     let now = self.now;
                     self.list_checkpoints(rows.iter().map(|row| line_of(row, now)).collect());
                 }
             }
             JobResult::Graph { session, run } => {
                 if self.listed.as_ref() == Some(&session) && run.failure.is_none() {
+                    self.has_graph = true;
                     self.list_checkpoints(run.text.lines().iter().map(graph_line).collect());
                 }
             }

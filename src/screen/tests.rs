@@ -169,6 +169,7 @@ impl ViewSource for NotingSource {
         Ok(None)
     }
 
+    #[cfg(feature = "serve")]
     fn article(&self, _: &str) -> Result<String, CommandFailure> {
         unreachable!()
     }
@@ -282,6 +283,20 @@ fn every_size_can_be_drawn() {
             );
         }
     }
+}
+
+#[test]
+fn a_graph_that_comes_before_the_list_stays() {
+    let mut driven = Driven::new(100, 30, 5);
+    let is_graph = |driven: &Driven| driven.state.checkpoints.iter().any(|line| line.id.is_none());
+    assert!(is_graph(&driven), "lines between the checkpoints");
+    let list = Job::Log {
+        session: "auth".to_owned(),
+        limit: 10,
+    };
+    let late = job::perform(&driven.source, list, &CallMonitor::default());
+    driven.state.done(late);
+    assert!(is_graph(&driven), "the list came later");
 }
 
 #[test]

@@ -202,7 +202,8 @@ pub const ACTIONS: &[Action] = &[
             let paths: Vec<String> = text
                 .lines()
                 .filter(|line| !line.is_empty())
-                .map(str::to_owned)
+                // The very file, whatever patterns its name looks like.
+                .map(|line| format!(":(top,literal){line}"))
                 .collect();
             let line = request.on_checkpoint("restore")?.option("plan", request.plan.as_ref());
             Ok(line.operands(&paths))
@@ -550,6 +551,7 @@ mod tests {
         fn indicator(&self) -> Result<Option<IndicatorView>, CommandFailure> {
             unreachable!()
         }
+        #[cfg(feature = "serve")]
         fn article(&self, _: &str) -> Result<String, CommandFailure> {
             unreachable!()
         }
@@ -597,11 +599,25 @@ mod tests {
         let action = Action::find("restore-paths").expect("an action");
         assert_eq!(
             action.plan(&wanted).expect("a plan").expect("a plan").words,
-            ["restore", "auth~1", "--dry-run", "--", "a  b.txt", "--force"]
+            [
+                "restore",
+                "auth~1",
+                "--dry-run",
+                "--",
+                ":(top,literal)a  b.txt",
+                ":(top,literal)--force"
+            ]
         );
         assert_eq!(
             action.line(&wanted).expect("a command").words,
-            ["restore", "auth~1", "--plan=t", "--", "a  b.txt", "--force"]
+            [
+                "restore",
+                "auth~1",
+                "--plan=t",
+                "--",
+                ":(top,literal)a  b.txt",
+                ":(top,literal)--force"
+            ]
         );
     }
 }

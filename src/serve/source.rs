@@ -37,6 +37,7 @@ pub trait ViewSource: CommandRunner {
     ///
     /// # Errors
     /// When there is no such checkpoint.
+    #[cfg(feature = "serve")]
     fn article(&self, selector: &str) -> Result<String, CommandFailure>;
 
     /// A number that changes with what the other views show.

@@ -8,7 +8,7 @@ use gix::diff::blob::{Algorithm, Diff, InternedInput, sources::byte_lines};
 use super::checkpoint::object_id;
 use super::tree;
 use super::{Error, ObjectId, Repository};
-use crate::model::change::TreeChange;
+use crate::model::change::{TreeChange, TreeEntryInfo};
 use crate::model::report::Lines;
 
 /// How far git looks for a NUL byte that shows a binary file.
@@ -19,7 +19,7 @@ pub const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The counts of a change; `None` when a side is binary, a gitlink or larger than [`MAX_BYTES`].
 pub fn count(repo: &Repository, change: &TreeChange) -> Result<Option<Lines>, Error> {
-    let side = |entry: &Option<crate::model::change::TreeEntryInfo>| {
+    let side = |entry: &Option<TreeEntryInfo>| {
         entry
             .as_ref()
             .map(|entry| (entry.mode != 0o160_000).then(|| object_id(&entry.id)))
@@ -41,6 +41,36 @@ pub fn count(repo: &Repository, change: &TreeChange) -> Result<Option<Lines>, Er
         added: diff.count_additions(),
         removed: diff.count_removals(),
     }))
+}
+
+/// Lines of a changed file that none of its earlier states has, and lines that all of them have and it has not; `None` for
+/// what is no text.
+pub fn count_against(
+    repo: &Repository,
+    change: &TreeChange,
+    others: &[Option<TreeEntryInfo>],
+) -> Result<Option<Lines>, Error> {
+    let Some(mut total) = count(repo, change)? else {
+        return Ok(None);
+    };
+    let text = |entry: &Option<TreeEntryInfo>| match entry {
+        Some(entry) if entry.mode != 0o160_000 => Ok(text_of(repo, object_id(&entry.id))?.unwrap_or_default()),
+        _ => Ok::<_, Error>(Vec::new()),
+    };
+    let new = text(&change.new)?;
+    let mut is_known = vec![false; count_lines(&new) as usize];
+    for other in std::iter::once(&change.old).chain(others) {
+        let old = text(other)?;
+        let mut kept = 0;
+        for run in common_runs(&old, &new) {
+            kept += run.count;
+            let known = is_known.iter_mut().skip(run.new as usize).take(run.count as usize);
+            known.for_each(|line| *line = true);
+        }
+        total.removed = total.removed.min(count_lines(&old).saturating_sub(kept));
+    }
+    total.added = u32::try_from(is_known.iter().filter(|known| !**known).count()).unwrap_or(u32::MAX);
+    Ok(Some(total))
 }
 
 /// The bytes of a blob that is text and not too large.

@@ -142,7 +142,15 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "serve",
         layers: &["model", "render", "os"],
-        crates: &["rmcp", "tokio", "schemars", "serde", "serde_json", "thiserror"],
+        crates: &[
+            "rmcp",
+            "tokio",
+            "schemars",
+            "serde",
+            "serde_json",
+            "serde_path_to_error",
+            "thiserror",
+        ],
         system: false,
     },
     Layer {

@@ -17,6 +17,7 @@ use crate::{
 /// Columns of the report of changes, which keeps its line breaks.
 const COLUMNS: usize = 84;
 /// Checkpoints in the time line of the local page.
+#[cfg(feature = "serve")]
 const PAGE_TIMELINE: usize = 100;
 
 /// The checkpoint and its page.
@@ -27,6 +28,7 @@ pub(super) fn page(scene: &Scene<'_>, selector: &Selector) -> Result<(ExportedCh
 }
 
 /// The same without a page around it, for the local page.
+#[cfg(feature = "serve")]
 pub(in crate::commands) fn article(scene: &Scene<'_>, selector: &Selector) -> Result<String, Error> {
     let found = overview::overview(scene, selector, PAGE_TIMELINE)?;
     Ok(made(&found, ReportPlace::Page))

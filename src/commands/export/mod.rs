@@ -1,5 +1,6 @@
 //! `export`: a checkpoint as a document, in a form of our own or in that of another system.
 
+#[cfg(feature = "report")]
 pub(super) mod html;
 mod keep;
 mod multi_file;
@@ -21,7 +22,7 @@ use super::{
 use crate::{
     agents::{self, Agent},
     formats::{self, ExportExtent, ExportFiles, ExportInput, OmittedContent, System, UnexportedCounts},
-    model::{binary_text, json as stored, outline::Contents},
+    model::{binary_text, json as stored, outline::Contents, selector::Selector},
     ops::{
         agent::resumption,
         export::{self, ExportScope, ExportedCheckpoint},
@@ -104,6 +105,23 @@ static FORMATS: LazyLock<Vec<FormatName>> = LazyLock::new(|| {
     });
     OWN.into_iter().chain(foreign).chain(agents).map(FormatName).collect()
 });
+
+#[cfg(feature = "report")]
+fn report_page(opened: &OpenedRepository, selector: &Selector) -> Result<(ExportedCheckpoint, Vec<u8>), CommandError> {
+    Ok(html::page(&opened.scene(), selector)?)
+}
+
+/// Answers that this build makes no pages.
+#[cfg(not(feature = "report"))]
+fn report_page(_: &OpenedRepository, _: &Selector) -> Result<(ExportedCheckpoint, Vec<u8>), CommandError> {
+    let error = CommandError::new(
+        FailureKind::Fatal,
+        "this program was built without the report as a page",
+    );
+    Err(error
+        .hint("build it with: cargo build --release --features report")
+        .hint("the same as text: git checkpoint export --format markdown"))
+}
 
 /// The value of `--format`, completed and checked by the list.
 #[derive(Clone, Copy)]
@@ -214,7 +232,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     let selector = failure::selector(&args.selector)?;
     let (exported, page) = match args.format().make {
-        ExportWriter::Page => html::page(&opened.scene(), &selector)?,
+        ExportWriter::Page => report_page(&opened, &selector)?,
         _ => (export::export(&opened.scene(), &selector, scope)?, Vec::new()),
     };
     if exported.unsaved > 0 {

@@ -7,6 +7,7 @@
 
 pub mod enrollment;
 pub mod resumption;
+pub mod running;
 pub mod setup;
 mod transcript;
 pub mod turns;

@@ -161,6 +161,43 @@ pub fn look(scene: &Scene<'_>, held: &HeldBisection) -> Result<BisectProgress, E
     })
 }
 
+/// The states on which an answer rests that were assumed and not tested, with what they were assumed to be: a first bad
+/// checkpoint that is the latest itself, and the state before one that is the first of the session.
+pub fn assumptions(held: &HeldBisection, progress: &BisectProgress) -> Vec<(usize, BisectVerdict)> {
+    let BisectStep::Done { place } = progress.step else {
+        return Vec::new();
+    };
+    let is_missing = |wanted: BisectVerdict| held.state.verdicts.iter().all(|(_, verdict)| *verdict != wanted);
+    let mut out = Vec::new();
+    if is_missing(BisectVerdict::Bad) {
+        out.push((place, BisectVerdict::Bad));
+    }
+    if is_missing(BisectVerdict::Good) {
+        out.push((place + 1, BisectVerdict::Good));
+    }
+    out
+}
+
+/// Brings the working tree to the state on which an answer rests. Gives whether there is one: before the first checkpoint
+/// of a session it is what HEAD was then.
+pub fn check_out_assumed(
+    scene: &Scene<'_>,
+    held: &HeldBisection,
+    progress: &BisectProgress,
+    place: usize,
+) -> Result<bool, Error> {
+    let commit = match (progress.state(place), place.checked_sub(1)) {
+        (Some(state), _) => state.snapshot,
+        (None, Some(first)) => match progress.state(first) {
+            Some(first) => first.head,
+            None => return Ok(false),
+        },
+        (None, None) => return Ok(false),
+    };
+    bisect::check_out(scene.repo, commit, &held.lock)?;
+    Ok(true)
+}
+
 /// Brings the working tree to the oldest state that is known to be good, or to the oldest of all, for a command that
 /// could not be run.
 pub fn check_out_good(scene: &Scene<'_>, held: &HeldBisection, progress: &BisectProgress) -> Result<(), Error> {

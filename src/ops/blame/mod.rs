@@ -20,8 +20,11 @@ use segments::Segments;
 pub use why::{LineReason, NamedDecision, why};
 
 use super::{
-    Error, Scene, compose,
+    Error, Scene,
+    agent::running::RunningTurn,
+    compose,
     file_history::{changes_with_renames, session_of},
+    made_here::LocalCommits,
     timeline::FileState,
 };
 use crate::{
@@ -115,6 +118,9 @@ struct BlameRun<'a> {
     /// The files that were read last.
     texts: Vec<(ObjectId, Text)>,
     documents: HashMap<usize, Rc<Checkpoint>>,
+    local: LocalCommits,
+    /// By the identity of a session the turn that an agent is at.
+    running: HashMap<String, Option<RunningTurn>>,
     paths: BTreeSet<RepoPath>,
 }
 
@@ -143,6 +149,8 @@ pub fn blame(scene: &Scene<'_>, request: &BlameRequest) -> Result<BlamedFile, Er
         later: HashMap::new(),
         texts: Vec::new(),
         documents: HashMap::new(),
+        local: LocalCommits::default(),
+        running: HashMap::new(),
         paths: BTreeSet::from([request.path.clone()]),
     };
     let absent = || Error::NoMatch {
@@ -251,6 +259,28 @@ impl BlameRun<'_> {
             let (passed, rest) = self.split(&text, state.tree, &before, places)?;
             self.wait(0, before, passed);
             places = rest;
+        }
+        // A commit, pull or checkout since the latest checkpoint.
+        if let (Some(text), Some(head)) = (self.text_at(present, path)?, refs::head(self.scene.repo)?.id)
+            && !places.is_empty()
+            && self.states.first().is_none_or(|state| state.head != head)
+        {
+            let committed = tree::tree_of(self.repo, Some(head))?;
+            if let Some(before) = self.path_before(committed, present, path)? {
+                let (passed, rest) = self.split(&text, committed, &before, places)?;
+                places = rest;
+                if !passed.is_empty() {
+                    let found = blame::blame(self.repo, head, None, &before, Some(&joined(&passed)))?;
+                    self.commits.extend(found.commits);
+                    for place in passed {
+                        let source = found
+                            .lines
+                            .get(&place.here)
+                            .map_or(Source::Unsaved, |line| Source::Commit(line.commit, None));
+                        self.sources.insert(place.asked, source);
+                    }
+                }
+            }
         }
         for place in places {
             self.sources.insert(place.asked, Source::Unsaved);
@@ -382,8 +412,12 @@ impl BlameRun<'_> {
         };
         let newer = &self.states[at];
         let since = older.entry.time.unix();
-        let known = self.commits.get(&commit);
-        if known.is_none_or(|commit| commit.committed_at < since || commit.committed_at > newer.entry.time.unix()) {
+        let Some(known) = self.commits.get(&commit) else {
+            return Ok(false);
+        };
+        let until = newer.entry.time.unix();
+        let (by, at) = ((commit, known.email.as_str()), (newer.head, newer.entry.email.as_str()));
+        if !(since..=until).contains(&known.committed_at) || !self.local.has(self.scene, by, at)? {
             return Ok(false);
         }
         let mut next = newer.head;

@@ -4,8 +4,11 @@ use std::{collections::HashMap, ops::Range};
 
 use super::{BlameRun, BlamedText, LinePlace, Source, Text};
 use crate::{
-    model::{document::CheckpointKind, time::Timestamp},
-    ops::Error,
+    model::{agent_turn::AgentTurn, document::CheckpointKind, time::Timestamp},
+    ops::{
+        Error,
+        agent::running::{self, RunningTurn, is_since},
+    },
     store::{ObjectId, blame::BlamedCommit, checkpoint::CheckpointCommit, lines},
 };
 
@@ -149,14 +152,13 @@ impl BlameRun<'_> {
     /// agent whose turn it was saved in, which is known by when the next turn began; outside of turns the person, unless an
     /// agent without turns saves in this session.
     fn author(&mut self, at: usize) -> Result<(LineAuthor, Option<String>, Option<String>), Error> {
-        let entry = &self.states[at].entry;
+        let entry = &self.states[at].entry.clone();
         let person = LineAuthor::Person {
             name: entry.author.clone(),
             email: entry.email.clone(),
         };
         let kind = entry.trailers.kind;
         let agent = entry.trailers.agent.clone();
-        let time = entry.time;
         if kind == Some(CheckpointKind::Edit) {
             return Ok((person, None, None));
         }
@@ -171,8 +173,9 @@ impl BlameRun<'_> {
         if let Some(next) = next {
             let document = self.document(next)?;
             let turn = document.document.turn.as_ref();
-            let within = turn.filter(|turn| next == at || turn.started_at.is_some_and(|started| started <= time));
-            if let Some(turn) = within {
+            let is_within =
+                |turn: &&AgentTurn| next == at || turn.started_at.is_some_and(|started| is_since(entry, started));
+            if let Some(turn) = turn.filter(is_within) {
                 let author = LineAuthor::Agent {
                     name: turn.agent.clone(),
                     model: turn.model.clone(),
@@ -180,11 +183,33 @@ impl BlameRun<'_> {
                 return Ok((author, Some(turn.subject.clone()), Some(turn.key.clone())));
             }
         }
-        let has_turns = next.is_some() || has_older_turn;
+        let running = self.running_turn(at)?;
+        if let Some(running) = running.as_ref().filter(|running| next.is_none() && running.has(entry)) {
+            let author = LineAuthor::Agent {
+                name: running.agent.clone(),
+                model: None,
+            };
+            let turn = &running.turn;
+            return Ok((author, Some(turn.subject.clone()), turn.key.clone()));
+        }
+        let has_turns = next.is_some() || has_older_turn || running.is_some();
         match agent.filter(|_| !has_turns) {
             Some(name) => Ok((LineAuthor::Agent { name, model: None }, None, None)),
             None => Ok((person, None, None)),
         }
+    }
+}
+
+impl BlameRun<'_> {
+    /// The turn that an agent is at in the session of a state.
+    fn running_turn(&mut self, at: usize) -> Result<Option<RunningTurn>, Error> {
+        let id = self.document(at)?.document.session.id.clone();
+        if let Some(known) = self.running.get(&id) {
+            return Ok(known.clone());
+        }
+        let running = running::running_turn(self.scene, &id)?;
+        self.running.insert(id, running.clone());
+        Ok(running)
     }
 }
 

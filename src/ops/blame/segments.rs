@@ -63,14 +63,14 @@ pub(super) fn load(scene: &Scene<'_>, from: ObjectId) -> Result<(Vec<FileState>,
         let start = states.len();
         let (chain, beginning) = timeline::states_since_start(scene, tip, false)?;
         for (place, state) in (start..).zip(&chain) {
-            // A checkpoint that merges a session has that one's latest checkpoint as third parent.
-            if let Some(merged) = state.entry.parents.get(2)
-                && seen.insert(*merged)
+            // A checkpoint that merges a session has that one's latest checkpoint as last parent.
+            if let Some(merged) = state.entry.merged_commit()
+                && seen.insert(merged)
                 && reader
-                    .checkpoint(*merged)
+                    .checkpoint(merged)
                     .is_ok_and(|entry| entry.trailers.digest.is_some())
             {
-                waiting.push((Some(place), *merged));
+                waiting.push((Some(place), merged));
             }
         }
         states.extend(chain);

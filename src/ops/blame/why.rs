@@ -107,18 +107,24 @@ pub fn why(scene: &Scene<'_>, selector: Option<Selector>, path: RepoPath, line: 
     })
 }
 
-/// Whether a text names a file: its path, or its name as a word of its own.
+/// Whether a text names a file: by its path, or by its name alone. Another path with the same name, or a longer name, is
+/// another file.
 fn names(text: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let is_word = |letter: Option<char>| letter.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    let is_of_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     [path, name]
         .into_iter()
         .filter(|wanted| !wanted.is_empty())
         .any(|wanted| {
             text.match_indices(wanted).any(|(at, _)| {
-                let before = text[..at].chars().next_back();
-                let after = text[at + wanted.len()..].chars().next();
-                !is_word(before) && !is_word(after)
+                let end = at + wanted.len();
+                let before = text[..at].trim_end_matches(is_of_path).len();
+                let after = end + text[end..].find(|c| !is_of_path(c)).unwrap_or(text.len() - end);
+                // The whole path in the text: from the directory, or with the full stop of a sentence behind it.
+                let found = text[before..after].trim_start_matches("./");
+                [path, name].contains(&found)
+                    || [path, name].contains(&found.trim_end_matches('.'))
+                    || found.starts_with('/') && found.trim_end_matches('.').ends_with(&format!("/{path}"))
             })
         })
 }
@@ -134,6 +140,14 @@ mod tests {
             ("lexer.rs: no macros", "src/lexer.rs", true),
             ("mylexer.rs is another", "src/lexer.rs", false),
             ("see lexer.rst", "src/lexer.rs", false),
+            ("lexer.rs.bak is gone", "src/lexer.rs", false),
+            ("src/lexer.rs stays", "lexer.rs", false),
+            ("src/lexer.rs stays", "other/lexer.rs", false),
+            ("in ./src/lexer.rs.", "src/lexer.rs", true),
+            ("/home/ana/app/src/lexer.rs:12", "src/lexer.rs", true),
+            ("'a b.txt' stays", "docs/a b.txt", true),
+            ("see docs/a b.txt", "a b.txt", false),
+            ("über.rs", "src/ber.rs", false),
             ("nothing here", "src/lexer.rs", false),
         ] {
             assert_eq!(names(text, path), expected, "{text}");

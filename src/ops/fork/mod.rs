@@ -347,16 +347,14 @@ fn prepare(scene: &Scene<'_>, wanted: &ForkTarget, source: &Checkpoint, subject:
             from.fork_point = Some(point);
         }
     }
-    document.name = None;
+    document.leave_out_own();
     document.kind = CheckpointKind::Fork;
-    document.trigger = None;
     document.created_at = scene.now;
     document.tool = now.tool;
     document.host = now.host;
     document.worktree = now.worktree;
     document.previous = Some(source.digest.clone());
     document.folded.clear();
-    document.included = None;
     Ok(document)
 }
 

@@ -82,11 +82,9 @@ pub(super) fn finish(
         "not_chosen".to_owned(),
         json!({ "fork_point": title, "chosen": chosen, "merged": sides.from }),
     );
-    document.name = None;
+    document.leave_out_own();
     document.kind = CheckpointKind::Finish;
     document.trigger = Some(TRIGGER.to_owned());
-    document.turn = None;
-    document.merged = None;
     document.subject = Some(format!(
         "not chosen: {chosen} ({}) was merged into {}",
         sides.from, sides.session
@@ -95,7 +93,6 @@ pub(super) fn finish(
     document.tool = now.tool;
     document.host = now.host;
     document.previous = Some(tip.digest.clone());
-    document.included = None;
     let damaged = |fault| Error::damaged(other.name.as_str())(fault);
     let (held, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(damaged)?;
     let mut siblings = Siblings::default();

@@ -11,6 +11,9 @@ use crate::{
     worktree::restore::RestorePlan,
 };
 
+/// Digits at the beginning of a token that depend on what was asked for alone.
+const ASKED: usize = 8;
+
 /// Expectation of a caller that has seen a plan.
 #[derive(Clone, Debug, Default)]
 pub(in crate::ops) struct PlanExpectation<'a> {
@@ -24,6 +27,7 @@ impl PlanExpectation<'_> {
     /// Refuses another plan than the expected one.
     pub(super) fn check(&self, token: &str) -> Result<(), Error> {
         match self.token {
+            Some(expected) if expected.get(..ASKED) != token.get(..ASKED) => Err(Error::PlanUnknown),
             Some(expected) if expected != token => Err(Error::PlanChanged),
             _ => Ok(()),
         }
@@ -54,6 +58,8 @@ pub(super) fn of(job: &PlanJob<'_>, present: &CurrentSnapshot, plan: &RestorePla
         "lines": lines(&plan.lines),
         "refusals": refusals.iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
-    // 128 bits: a token is no secret, it only must not fit two plans.
-    Digest::of(inputs.to_string().as_bytes()).hex()[..32].to_owned()
+    let asked = serde_json::json!({ "operation": job.operation, "request": job.note });
+    let digits = |value: &Value| Digest::of(value.to_string().as_bytes()).hex().to_owned();
+    // A token is no secret, it only must not fit two plans: 96 bits for the state.
+    format!("{}{}", &digits(&asked)[..ASKED], &digits(&inputs)[..24])
 }

@@ -4,8 +4,13 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use regex::bytes::Regex;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use crate::model::time::Timestamp;
+use super::Pattern;
+use crate::{
+    model::time::Timestamp,
+    store::scan::{BlobRole, NamedBlob},
+};
 
 /// Bytes of a line that are kept.
 const KEPT: usize = 400;
@@ -19,16 +24,21 @@ const MARKED: usize = 50;
 /// A line with a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineMatch {
-    /// The number of the line, from 1.
+    /// The number of the stored line, from 1.
     pub line: u64,
-    /// The line, or a part of it around the first match.
+    /// The line of the text, or a part of it around the first match.
     pub text: String,
     /// Where in the text the matches are, in bytes.
     pub marks: Vec<(usize, usize)>,
     /// Whether the text is only a part of the line.
     pub is_cut: bool,
-    /// A fingerprint of the whole line.
+    /// A fingerprint of the whole stored line.
     pub fingerprint: u64,
+    /// The name of the member that has the text, in a document with a member a line.
+    pub member: Option<String>,
+    /// Whether no text matches, only the form of the document: the name of a member, an id and the like. The text is the
+    /// stored line then.
+    pub is_structure: bool,
     /// The message that the line is, in a chat.
     pub message: Option<MessageHead>,
 }
@@ -50,39 +60,140 @@ pub struct MessageHead {
     pub agent: Option<String>,
 }
 
-/// Calls a function with every line that matches, until it wants no more. `first` is the number of the first line.
-pub(super) fn each_match(
-    matcher: &Regex,
-    data: &[u8],
-    first: u64,
+/// The form of the lines of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineForm {
+    /// Each line is text.
+    Text,
+    /// Each line is a part of a JSON document, with at most one member.
+    Member,
+    /// Each line is a JSON document: a message, or an entry of the log.
+    Document,
+}
+
+/// A search for the lines of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LineSearch<'p> {
+    pattern: &'p Pattern,
+    form: LineForm,
+    /// Whether the documents are messages.
     is_chat: bool,
-    mut each: impl FnMut(LineMatch) -> bool,
-) -> bool {
-    let (mut at, mut counted, mut line) = (0, 0, first);
-    while at < data.len() {
-        let Some(found) = matcher.find_at(data, at) else {
-            return true;
+}
+
+impl<'p> LineSearch<'p> {
+    pub(super) fn new(pattern: &'p Pattern, blob: &NamedBlob) -> Self {
+        let form = match blob.role {
+            BlobRole::File => LineForm::Text,
+            BlobRole::Record | BlobRole::Step if blob.name.ends_with(b".md") => LineForm::Text,
+            BlobRole::Record | BlobRole::Step => LineForm::Member,
+            BlobRole::Chat | BlobRole::Log => LineForm::Document,
         };
-        // An empty match behind the last line end is on no line.
-        if found.start() == data.len() && data.ends_with(b"\n") {
-            return true;
+        Self {
+            pattern,
+            form,
+            is_chat: blob.role == BlobRole::Chat,
         }
-        let start = data[..found.start()]
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |at| at + 1);
-        let end = data[found.start()..]
-            .iter()
-            .position(|byte| *byte == b'\n')
-            .map_or(data.len(), |length| found.start() + length);
-        line += newlines(&data[counted..start]);
-        counted = start;
-        if !each(line_match(matcher, &data[start..end], line, is_chat)) {
-            return false;
-        }
-        at = end + 1;
     }
-    true
+
+    /// Whether a line may match.
+    pub(super) fn may_match(&self, data: &[u8]) -> bool {
+        self.matcher().is_match(data)
+    }
+
+    fn matcher(&self) -> &'p Regex {
+        self.pattern.matcher(self.form != LineForm::Text)
+    }
+
+    /// Calls a function with every line that matches, until it wants no more. `first` is the number of the first line.
+    pub(super) fn each_match(&self, data: &[u8], first: u64, mut each: impl FnMut(LineMatch) -> bool) -> bool {
+        let (mut at, mut counted, mut line) = (0, 0, first);
+        while at < data.len() {
+            let Some(found) = self.matcher().find_at(data, at) else {
+                return true;
+            };
+            // An empty match behind the last line end is on no line.
+            if found.start() == data.len() && data.ends_with(b"\n") {
+                return true;
+            }
+            let start = data[..found.start()]
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |at| at + 1);
+            let end = data[found.start()..]
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .map_or(data.len(), |length| found.start() + length);
+            line += newlines(&data[counted..start]);
+            counted = start;
+            if let Some(found) = self.line(&data[start..end], line)
+                && !each(found)
+            {
+                return false;
+            }
+            at = end + 1;
+        }
+        true
+    }
+
+    /// The match in a line; `None` where only its escaped form seems to have one.
+    fn line(&self, line: &[u8], number: u64) -> Option<LineMatch> {
+        let matcher = self.pattern.matcher(false);
+        let shown = |text: &[u8]| line_match(matcher, text, line, number);
+        let own = match self.form {
+            LineForm::Text => return Some(shown(line)),
+            LineForm::Member => member(line).and_then(|(name, text)| {
+                let text = text.lines().find(|text| matcher.is_match(text.as_bytes()))?;
+                Some(LineMatch {
+                    member: name,
+                    ..shown(text.as_bytes())
+                })
+            }),
+            LineForm::Document => serde_json::from_slice(line).ok().and_then(|document: Value| {
+                let text = text_in(&document, matcher)?;
+                Some(LineMatch {
+                    message: self.is_chat.then(|| serde_json::from_slice(line).ok()).flatten(),
+                    ..shown(text.as_bytes())
+                })
+            }),
+        };
+        own.or_else(|| {
+            matcher.is_match(line).then(|| LineMatch {
+                is_structure: true,
+                ..shown(line)
+            })
+        })
+    }
+}
+
+/// Members of messages and entries whose values are no text of theirs.
+const ATTRIBUTES: [&str; 9] = ["id", "at", "role", "type", "kind", "level", "agent", "by", "turn"];
+
+/// The first line of a text in a document that matches.
+fn text_in<'d>(document: &'d Value, matcher: &Regex) -> Option<&'d str> {
+    match document {
+        Value::String(text) => text.lines().find(|line| matcher.is_match(line.as_bytes())),
+        Value::Array(items) => items.iter().find_map(|item| text_in(item, matcher)),
+        Value::Object(members) => members
+            .iter()
+            .filter(|(name, _)| !ATTRIBUTES.contains(&name.as_str()) && !name.ends_with("_id"))
+            .find_map(|(_, value)| text_in(value, matcher)),
+        _ => None,
+    }
+}
+
+/// The text in a line of a document that is written with a member or item a line, and the member's name.
+fn member(line: &[u8]) -> Option<(Option<String>, String)> {
+    let line = std::str::from_utf8(line).ok()?.trim();
+    let line = line.strip_suffix(',').unwrap_or(line);
+    if let Ok(Value::String(text)) = serde_json::from_str(line) {
+        return Some((None, text));
+    }
+    let members: Map<String, Value> = serde_json::from_str(&format!("{{{line}}}")).ok()?;
+    match members.into_iter().next()? {
+        (name, Value::String(text)) => Some((Some(name), text)),
+        (name, value @ (Value::Number(_) | Value::Bool(_))) => Some((Some(name), value.to_string())),
+        _ => None,
+    }
 }
 
 /// How many line ends there are.
@@ -90,10 +201,10 @@ pub(super) fn newlines(bytes: &[u8]) -> u64 {
     bytes.iter().map(|byte| u64::from(*byte == b'\n')).sum()
 }
 
-fn line_match(matcher: &Regex, line: &[u8], number: u64, is_chat: bool) -> LineMatch {
+/// The match in a text of a stored line.
+fn line_match(matcher: &Regex, line: &[u8], stored: &[u8], number: u64) -> LineMatch {
     let mut hasher = DefaultHasher::new();
-    line.hash(&mut hasher);
-    let head = || serde_json::from_slice(line).ok();
+    stored.hash(&mut hasher);
     let first = matcher.find(line).map_or(0, |found| found.start());
     let (from, to) = if line.len() <= KEPT {
         (0, line.len())
@@ -124,7 +235,9 @@ fn line_match(matcher: &Regex, line: &[u8], number: u64, is_chat: bool) -> LineM
         marks,
         is_cut: (from, to) != (0, line.len()),
         fingerprint: hasher.finish(),
-        message: is_chat.then(head).flatten(),
+        member: None,
+        is_structure: false,
+        message: None,
     }
 }
 
@@ -138,8 +251,7 @@ fn boundary(line: &[u8], at: usize) -> usize {
 
 /// Lines of a stream that are searched as they come.
 pub(super) struct LineStream<'p> {
-    matcher: &'p Regex,
-    is_chat: bool,
+    search: LineSearch<'p>,
     line: u64,
     rest: Vec<u8>,
     /// Whether a line was so long that it was searched in pieces.
@@ -150,10 +262,9 @@ impl<'p> LineStream<'p> {
     /// The longest line that is searched whole.
     const LINE: usize = 8 << 20;
 
-    pub(super) fn new(matcher: &'p Regex, is_chat: bool) -> Self {
+    pub(super) fn new(search: LineSearch<'p>) -> Self {
         Self {
-            matcher,
-            is_chat,
+            search,
             line: 1,
             rest: Vec::new(),
             has_split_line: false,
@@ -172,7 +283,7 @@ impl<'p> LineStream<'p> {
             }
             None => return true,
         };
-        let is_wanted = each_match(self.matcher, &self.rest[..end], self.line, self.is_chat, &mut each);
+        let is_wanted = self.search.each_match(&self.rest[..end], self.line, &mut each);
         self.line += newlines(&self.rest[..end]);
         self.rest.drain(..end);
         is_wanted
@@ -181,21 +292,27 @@ impl<'p> LineStream<'p> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::PatternSyntax, *};
 
-    fn all(pattern: &str, data: &[u8]) -> Vec<LineMatch> {
-        let matcher = regex::bytes::RegexBuilder::new(pattern)
-            .multi_line(true)
-            .build()
-            .expect("a pattern");
+    fn pattern(text: &str) -> Pattern {
+        Pattern::new(text, PatternSyntax::Extended, false).expect("a pattern")
+    }
+
+    fn found(text: &str, form: LineForm, data: &[u8]) -> Vec<LineMatch> {
+        let pattern = pattern(text);
+        let search = LineSearch {
+            pattern: &pattern,
+            form,
+            is_chat: false,
+        };
         let mut out = Vec::new();
-        each_match(&matcher, data, 1, false, |found| {
+        search.each_match(data, 1, |found| {
             out.push(found);
             true
         });
         // The same in pieces of every size that cuts lines anywhere.
         for size in [1, 3, 7] {
-            let mut stream = LineStream::new(&matcher, false);
+            let mut stream = LineStream::new(search);
             let mut pieces = Vec::new();
             for piece in data.chunks(size).chain([&b""[..]]) {
                 stream.push(piece, |found| {
@@ -206,6 +323,62 @@ mod tests {
             assert_eq!(pieces, out, "in pieces of {size}");
         }
         out
+    }
+
+    fn all(pattern: &str, data: &[u8]) -> Vec<LineMatch> {
+        found(pattern, LineForm::Text, data)
+    }
+
+    #[test]
+    fn messages_match_by_the_lines_of_their_text() {
+        let data = br#"{"id":"m1","role":"user","content":"first line\nsecond \"zebra\"\n\tthird role\n"}
+{"id":"m2","role":"tool","content":[{"type":"text","text":"C:\\new\\dir"},{"input":{"path":"src/a.rs"}}]}
+"#;
+        let texts = |pattern: &str| -> Vec<(u64, String, bool)> {
+            let found = found(pattern, LineForm::Document, data);
+            let row = |found: LineMatch| (found.line, found.text, found.is_structure);
+            found.into_iter().map(row).collect()
+        };
+        let of = |line: u64, text: &str| vec![(line, text.to_owned(), false)];
+        for (pattern, line, text) in [
+            ("^first", 1, "first line"),
+            ("^second", 1, "second \"zebra\""),
+            ("line$", 1, "first line"),
+            ("zebra\"$", 1, "second \"zebra\""),
+            ("\\<second", 1, "second \"zebra\""),
+            ("\\bthird", 1, "\tthird role"),
+            ("[[:blank:]]third", 1, "\tthird role"),
+            (".third", 1, "\tthird role"),
+            ("role$", 1, "\tthird role"),
+            ("C:\\\\new", 2, "C:\\new\\dir"),
+            ("^src/a.rs$", 2, "src/a.rs"),
+        ] {
+            assert_eq!(texts(pattern), of(line, text), "{pattern}");
+        }
+        // Of the second message no text has it.
+        let role: Vec<_> = texts("role").into_iter().map(|(line, _, form)| (line, form)).collect();
+        assert_eq!(role, [(1, false), (2, true)]);
+        for nothing in ["^line", "^ew", "line.second", "zebra$", "^zebra"] {
+            assert_eq!(texts(nothing), [], "{nothing}");
+        }
+    }
+
+    #[test]
+    fn records_match_by_the_values_of_their_members() {
+        let data = b"{\n  \"summary\": \"say \\\"hi\\\"\\nand go\",\n  \"notes\": [\n    \"port summary\"\n  ],\n  \"n\": 12\n}\n";
+        let rows = |pattern: &str| -> Vec<(u64, Option<String>, String, bool)> {
+            let found = found(pattern, LineForm::Member, data);
+            let row = |found: LineMatch| (found.line, found.member, found.text, found.is_structure);
+            found.into_iter().map(row).collect()
+        };
+        let summary = || Some("summary".to_owned());
+        assert_eq!(rows("^say \"hi\"$"), [(2, summary(), "say \"hi\"".to_owned(), false)]);
+        assert_eq!(rows("^and"), [(2, summary(), "and go".to_owned(), false)]);
+        assert_eq!(rows("^port"), [(4, None, "port summary".to_owned(), false)]);
+        assert_eq!(rows("12"), [(6, Some("n".to_owned()), "12".to_owned(), false)]);
+        let both: Vec<_> = rows("summary").into_iter().map(|row| (row.0, row.3)).collect();
+        assert_eq!(both, [(2, true), (4, false)]);
+        assert!(rows("notes")[0].3);
     }
 
     #[test]

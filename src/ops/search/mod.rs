@@ -18,12 +18,12 @@ use std::{
 };
 
 pub use lines::{LineMatch, MessageHead};
-use lines::{LineStream, each_match};
+use lines::{LineSearch, LineStream};
 pub use pattern::{Pattern, PatternError, PatternSyntax};
 
 use super::{Error, Scene, select, suggestions, undelete};
 use crate::{
-    model::{path::RepoPath, time::Timestamp},
+    model::{document::CheckpointKind, path::RepoPath, time::Timestamp},
     store::{
         self, ObjectId, autosave,
         checkpoint::CheckpointCommit,
@@ -494,7 +494,7 @@ impl SearchRun<'_> {
     ) -> Result<bool, Error> {
         let request = self.request;
         let blob = &target.blob;
-        let mut lines = LineStream::new(matcher(&request.pattern, blob), blob.role == BlobRole::Chat);
+        let mut lines = LineStream::new(LineSearch::new(&request.pattern, blob));
         let mut result = Ok(true);
         let mut is_first = true;
         let mut is_binary_file = false;
@@ -572,9 +572,12 @@ impl SearchRun<'_> {
         }
         self.outcome.matches += 1;
         self.outcome.repeated += u64::from(is_repeated);
+        // Behind an autosave come the checkpoints of its session.
+        let is_saved =
+            source.origin == SessionOrigin::Autosave && entry.trailers.kind != Some(CheckpointKind::Autosave);
         each(&SearchMatch {
             session: &source.name,
-            origin: source.origin,
+            origin: if is_saved { SessionOrigin::Local } else { source.origin },
             checkpoint: entry,
             blob,
             content,
@@ -583,7 +586,6 @@ impl SearchRun<'_> {
     }
 }
 
-/// The matcher for the content of an object.
 /// The text of a blob, decrypted where a checkpoint has it encrypted; `None` where no key opens it.
 fn plain<'d>(keys: &KeyFiles, blob: &NamedBlob, data: &'d [u8]) -> Option<Cow<'d, [u8]>> {
     if blob.role == BlobRole::File || !encryption::is_encrypted(data) {
@@ -592,22 +594,19 @@ fn plain<'d>(keys: &KeyFiles, blob: &NamedBlob, data: &'d [u8]) -> Option<Cow<'d
     keys.decrypted(data.to_vec()).ok().map(Cow::Owned)
 }
 
-fn matcher<'p>(pattern: &'p Pattern, blob: &NamedBlob) -> &'p regex::bytes::Regex {
-    pattern.matcher(blob.role != BlobRole::File && !blob.name.ends_with(b".md"))
-}
-
 /// Searches the bytes of an object.
 fn matches(pattern: &Pattern, blob: &NamedBlob, data: &[u8], kept: &AtomicUsize) -> ObjectMatches {
-    let matcher = matcher(pattern, blob);
-    if !matcher.is_match(data) {
+    let search = LineSearch::new(pattern, blob);
+    if !search.may_match(data) {
         return ObjectMatches::None;
     }
     if blob.role == BlobRole::File && is_binary(data) {
         return ObjectMatches::Binary;
     }
-    let size = |found: &LineMatch| found.text.len() + size_of::<LineMatch>();
+    let size =
+        |found: &LineMatch| found.text.len() + found.member.as_ref().map_or(0, String::len) + size_of::<LineMatch>();
     let mut lines = Vec::new();
-    let is_kept = each_match(matcher, data, 1, blob.role == BlobRole::Chat, |found| {
+    let is_kept = search.each_match(data, 1, |found| {
         let fits = kept.fetch_add(size(&found), Ordering::Relaxed) + size(&found) <= KEPT;
         lines.push(found);
         fits

@@ -77,7 +77,8 @@ impl Pattern {
         })
     }
 
-    /// The matcher for a text; in JSON a quote, a backslash and a tab also match in their escaped form.
+    /// The matcher for a text. The one for JSON finds each line that has the text somewhere with its characters escaped, and
+    /// some that have not.
     pub fn matcher(&self, is_json: bool) -> &Regex {
         if is_json { &self.json } else { &self.plain }
     }
@@ -138,10 +139,38 @@ impl<'p> Translation<'p> {
         self.out.push_str(text);
     }
 
+    /// An atom for many characters, also for those that JSON escapes.
+    fn wide_atom(&mut self, text: &str) {
+        if self.is_json {
+            self.atom(&format!("(?:\\\\.|{text})"));
+        } else {
+            self.atom(text);
+        }
+    }
+
     /// An assertion, which takes no repetition.
     fn assertion(&mut self, text: &str) {
         self.out.push_str(text);
         self.atom = None;
+    }
+
+    /// The start of a line; in JSON also that of a text and of a line of it.
+    fn line_start(&mut self) {
+        self.assertion(if self.is_json { "(?:^|\\\\[nr]|\")" } else { "^" });
+    }
+
+    /// The end of a line; in JSON also that of a text and of a line of it.
+    fn line_end(&mut self) {
+        self.assertion(if self.is_json { "(?:$|\\\\[nr]|\")" } else { "$" });
+    }
+
+    /// The start of a word; in JSON a letter may be before it that stands for a line end or a tab.
+    fn word_start(&mut self, text: &str) {
+        if self.is_json {
+            self.assertion(&format!("(?:{text}|\\\\[nrt])"));
+        } else {
+            self.assertion(text);
+        }
     }
 
     fn repetition(&mut self, sign: &str) {
@@ -202,9 +231,9 @@ impl<'p> Translation<'p> {
                 },
                 '*' => self.repetition("*"),
                 '[' => self.bracket()?,
-                '.' => self.atom("."),
-                '^' if self.is_at_start() => self.assertion("^"),
-                '$' if self.is_at_end() => self.assertion("$"),
+                '.' => self.wide_atom("."),
+                '^' if self.is_at_start() => self.line_start(),
+                '$' if self.is_at_end() => self.line_end(),
                 other => self.literal(other),
             }
         }
@@ -236,9 +265,9 @@ impl<'p> Translation<'p> {
                 '?' => self.repetition("?"),
                 '{' if self.atom.is_some() => self.interval(false)?,
                 '[' => self.bracket()?,
-                '.' => self.atom("."),
-                '^' => self.assertion("^"),
-                '$' => self.assertion("$"),
+                '.' => self.wide_atom("."),
+                '^' => self.line_start(),
+                '$' => self.line_end(),
                 other => self.literal(other),
             }
         }
@@ -249,15 +278,15 @@ impl<'p> Translation<'p> {
     fn escaped(&mut self, c: char) -> Result<(), PatternError> {
         match c {
             'w' => self.atom("\\w"),
-            'W' => self.atom("[^\\w\\n]"),
-            's' => self.atom("[\\s--\\n]"),
-            'S' => self.atom("\\S"),
-            'b' => self.assertion("\\b"),
+            'W' => self.wide_atom("[^\\w\\n]"),
+            's' => self.wide_atom("[\\s--\\n]"),
+            'S' => self.wide_atom("\\S"),
+            'b' => self.word_start("\\b"),
             'B' => self.assertion("\\B"),
-            '<' => self.assertion("\\b{start}"),
+            '<' => self.word_start("\\b{start}"),
             '>' => self.assertion("\\b{end}"),
-            '`' => self.assertion("^"),
-            '\'' => self.assertion("$"),
+            '`' => self.line_start(),
+            '\'' => self.line_end(),
             '1'..='9' => return Err(PatternError::BackReference(c)),
             other => self.literal(other),
         }
@@ -346,7 +375,7 @@ impl<'p> Translation<'p> {
             }
         }
         let sign = if is_negated { "^\\n" } else { "" };
-        self.atom(&format!("[{sign}{items}]"));
+        self.wide_atom(&format!("[{sign}{items}]"));
         Ok(())
     }
 

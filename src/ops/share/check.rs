@@ -134,13 +134,16 @@ impl<'a> FetchCheck<'a> {
         if start != checkpoint.entry.parents.is_empty() || start != document.previous.is_none() {
             return Err("does not begin a session, or begins one with something before it".to_owned());
         }
-        if document.merged.is_some() != (document.kind == CheckpointKind::Merge) {
+        let is_merge = document.kind == CheckpointKind::Merge;
+        // Forks of a merge once took the member over; it says nothing there.
+        let may_name_one = is_merge || document.kind == CheckpointKind::Fork;
+        if is_merge && document.merged.is_none() || document.merged.is_some() && !may_name_one {
             return Err("is a merge of nothing, or has merged something and is none".to_owned());
         }
         let previous = usize::from(!start);
-        let merged = usize::from(document.merged.is_some());
+        let merged = usize::from(is_merge);
         let most = previous + merged + usize::from(document.snapshot.is_some());
-        if checkpoint.entry.parents.len() > most || checkpoint.merged().is_none() != document.merged.is_none() {
+        if checkpoint.entry.parents.len() > most || checkpoint.merged().is_some() != is_merge {
             return Err("has other parents than its document describes".to_owned());
         }
         identity(document)?;

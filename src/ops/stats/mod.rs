@@ -3,19 +3,23 @@
 //! Every figure is counted from what checkpoints hold: turns and their tokens as agents reported them, lines by comparing
 //! the files of a checkpoint with those of the one before. Who changed them is decided as by `blame`.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod changed;
 
-use super::{Error, Scene, select};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use changed::LineCounter;
+
+use super::{
+    Error, Scene,
+    agent::running::{RunningTurn, is_since, running_turn},
+    select,
+};
 use crate::{
     model::{document::CheckpointKind, report::Lines, selector::Selector, time::Timestamp, turn::TokenUsage},
     store::{
         ObjectId,
         checkpoint::{self, CheckpointCommit},
-        lines,
-        scan::ObjectReader,
-        session,
-        tree::{self, Renames, TreeReader},
-        usage,
+        session, usage,
     },
 };
 
@@ -135,13 +139,14 @@ pub fn stats(scene: &Scene<'_>, request: &StatsRequest) -> Result<Statistics, Er
         }
     }
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut counted = own_checkpoints(scene, &tips);
     for (name, tip) in tips {
         let mut count = SessionCount {
             scene,
             request,
             name: &name,
-            reader: ObjectReader::of(scene.repo),
-            trees: TreeReader::new(scene.repo),
+            counted: &mut counted,
+            lines: LineCounter::new(scene, &name),
             groups: BTreeMap::new(),
         };
         if let Err(error) = count.run(tip, since) {
@@ -174,13 +179,21 @@ pub fn size(scene: &Scene<'_>, tip: ObjectId) -> Result<Option<u64>, Error> {
     Ok(usage::only(scene.repo, &[tip], &[])?)
 }
 
+/// The checkpoints that are in the chain of one of the sessions: in another one that merged them they are not counted.
+fn own_checkpoints(scene: &Scene<'_>, tips: &[(String, ObjectId)]) -> HashSet<ObjectId> {
+    let chains = tips.iter().map(|(_, tip)| session::chain(scene.repo, *tip));
+    // A damaged chain is reported where it is counted.
+    chains.flatten().flatten().map(|entry| entry.id).collect()
+}
+
 /// The count of one session.
 struct SessionCount<'a> {
     scene: &'a Scene<'a>,
     request: &'a StatsRequest,
     name: &'a str,
-    reader: ObjectReader,
-    trees: TreeReader<'a>,
+    /// Checkpoints that are counted here or in another session.
+    counted: &'a mut HashSet<ObjectId>,
+    lines: LineCounter<'a>,
     groups: BTreeMap<String, Figures>,
 }
 
@@ -191,29 +204,69 @@ struct Worker {
     model: Option<String>,
     /// When the turn began; the checkpoints since then are of the same worker.
     since: Option<Timestamp>,
+    /// The turn, where it has not ended.
+    running: Option<RunningTurn>,
+}
+
+impl Worker {
+    /// Whether a checkpoint was saved in the turn, where none before it is later than the turn's begin.
+    fn is_at_work(&self, entry: &CheckpointCommit) -> bool {
+        match &self.running {
+            Some(running) => running.has(entry),
+            None => self.since.is_some_and(|since| is_since(entry, since)),
+        }
+    }
 }
 
 impl SessionCount<'_> {
+    /// Counts a session and what was merged into it, as far as no session has it.
     fn run(&mut self, tip: ObjectId, since: Option<i64>) -> Result<(), Error> {
+        let mut merged = self.chain(tip, since, true)?;
+        while let Some(tip) = merged.pop() {
+            let more = self.chain(tip, since, false)?;
+            merged.extend(more);
+        }
+        if self.request.group == StatsGroup::Session {
+            let size = size(self.scene, tip)?;
+            let estimated = self.estimated(tip)?;
+            let figures = self.groups.entry(self.name.to_owned()).or_default();
+            figures.size = size;
+            if figures.counted_turns == 0 {
+                figures.estimated = estimated;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a chain, of the session itself or one that was merged. Gives the checkpoints that were merged into it.
+    fn chain(&mut self, tip: ObjectId, since: Option<i64>, is_own: bool) -> Result<Vec<ObjectId>, Error> {
+        let mut merged = Vec::new();
         let mut entries: Vec<CheckpointCommit> = Vec::new();
         for entry in session::chain(self.scene.repo, tip) {
             let entry = entry.map_err(Error::damaged(self.name))?;
             // One more, for its files.
             let is_older = since.is_some_and(|since| entry.time.unix() < since);
+            // What a session has before the merge is counted there.
+            let is_counted = !is_own && self.counted.contains(&entry.id);
             entries.push(entry);
-            if is_older {
+            if is_older || is_counted {
                 break;
             }
         }
-        let has_turns = entries
-            .iter()
-            .any(|entry| entry.trailers.kind == Some(CheckpointKind::Turn));
-        let mut turn = Worker::default();
+        let mut turn = if is_own { self.running(tip)? } else { Worker::default() };
+        let has_turns = turn.agent.is_some()
+            || entries
+                .iter()
+                .any(|entry| entry.trailers.kind == Some(CheckpointKind::Turn));
         for at in 0..entries.len() {
             let entry = &entries[at];
             if since.is_some_and(|since| entry.time.unix() < since) {
                 break;
             }
+            if !self.counted.insert(entry.id) && !is_own {
+                break;
+            }
+            merged.extend(entry.merged_commit().filter(|id| !self.counted.contains(id)));
             let mut figures = Figures {
                 checkpoints: 1,
                 ..Figures::default()
@@ -221,7 +274,7 @@ impl SessionCount<'_> {
             figures.sessions.insert(self.name.to_owned());
             let worker = self.worker(entry, has_turns, &mut turn, &mut figures)?;
             if self.request.lines {
-                let changed = self.lines(entry, entries.get(at + 1))?;
+                let changed = self.lines.count(entry, &entries[at + 1..])?;
                 if worker.agent.is_some() {
                     figures.by_agents = changed;
                 } else {
@@ -236,16 +289,19 @@ impl SessionCount<'_> {
             };
             self.groups.entry(key).or_default().add(&figures);
         }
-        if self.request.group == StatsGroup::Session {
-            let size = size(self.scene, tip)?;
-            let estimated = self.estimated(tip)?;
-            let figures = self.groups.entry(self.name.to_owned()).or_default();
-            figures.size = size;
-            if figures.counted_turns == 0 {
-                figures.estimated = estimated;
-            }
-        }
-        Ok(())
+        Ok(merged)
+    }
+
+    /// The agent that is at a turn in the session, as a worker.
+    fn running(&self, tip: ObjectId) -> Result<Worker, Error> {
+        let loaded = checkpoint::load(self.scene.repo, tip).map_err(Error::damaged(self.name))?;
+        let running = running_turn(self.scene, &loaded.document.session.id)?;
+        Ok(running.map_or_else(Worker::default, |running| Worker {
+            agent: Some(running.agent.clone()),
+            model: None,
+            since: Some(running.turn.started_at),
+            running: Some(running),
+        }))
     }
 
     /// Who worked at a checkpoint; counts the turn that it was saved for.
@@ -264,18 +320,18 @@ impl SessionCount<'_> {
                     figures.counted_turns = 1;
                     figures.tokens = tokens;
                 }
-                figures.cost = found.unknown.get("cost").and_then(serde_json::Value::as_f64);
+                figures.cost = found.cost();
                 *turn = Worker {
                     agent: Some(found.agent),
                     model: found.model,
                     since: found.started_at.or(Some(entry.time)),
+                    running: None,
                 };
                 return Ok(turn.clone());
             }
         }
         let is_edit = entry.trailers.kind == Some(CheckpointKind::Edit);
-        let is_within = turn.since.is_some_and(|since| since <= entry.time);
-        if is_within && !is_edit {
+        if turn.is_at_work(entry) && !is_edit {
             return Ok(turn.clone());
         }
         let agent = entry.trailers.agent.clone().filter(|_| !has_turns && !is_edit);
@@ -283,30 +339,6 @@ impl SessionCount<'_> {
             agent,
             ..Worker::default()
         })
-    }
-
-    /// Lines that a checkpoint changed against the one before, or against HEAD where that has no files.
-    fn lines(&mut self, entry: &CheckpointCommit, before: Option<&CheckpointCommit>) -> Result<Lines, Error> {
-        let mut total = Lines::default();
-        let Some(snapshot) = entry.snapshot_commit() else {
-            return Ok(total);
-        };
-        let older = before.and_then(CheckpointCommit::snapshot_commit);
-        if older == Some(snapshot) || entry.trailers.kind == Some(CheckpointKind::Fork) {
-            return Ok(total);
-        }
-        let damaged = || Error::damaged(self.name);
-        let (new, parents) = self.reader.commit_parts(snapshot).map_err(damaged())?;
-        let old = match older {
-            Some(older) => self.reader.commit_parts(older).map_err(damaged())?.0,
-            None => tree::tree_of(self.scene.repo, parents.first().copied())?,
-        };
-        for change in self.trees.diff(Some(old), Some(new), Renames::Exact)? {
-            if let Some(lines) = lines::count(self.scene.repo, &change)? {
-                add_lines(&mut total, lines);
-            }
-        }
-        Ok(total)
     }
 
     /// Tokens of the chat at its latest checkpoint, counted or estimated.

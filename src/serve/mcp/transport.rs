@@ -20,7 +20,7 @@ use rmcp::{
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
-use serde_json::Value;
+use serde_json::{Number, Value};
 use tokio::sync::{Notify, Semaphore, mpsc as queue};
 
 /// The most bytes of a message.
@@ -67,6 +67,23 @@ impl OpenRequests {
     fn close(&self, id: &RequestId) {
         self.ids().remove(id);
         self.closed.notify_one();
+    }
+}
+
+/// Makes integers of more than 64 bits floating: the types of the SDK cannot hold them, and whether an argument may be so
+/// large is for its tool to say.
+fn shorten_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if !number.is_i64() && !number.is_u64() => {
+            *value = number
+                .as_f64()
+                .filter(|number| number.is_finite())
+                .and_then(Number::from_f64)
+                .map_or(Value::Null, Value::Number);
+        }
+        Value::Array(items) => items.iter_mut().for_each(shorten_numbers),
+        Value::Object(members) => members.values_mut().for_each(shorten_numbers),
+        _ => {}
     }
 }
 
@@ -121,7 +138,8 @@ impl LineTransport {
     }
 
     /// The message of a value, if it is one that is to be handled.
-    fn accept(&self, value: Value) -> Option<RxJsonRpcMessage<RoleServer>> {
+    fn accept(&self, mut value: Value) -> Option<RxJsonRpcMessage<RoleServer>> {
+        shorten_numbers(&mut value);
         let id = value.get("id").cloned().and_then(|id| serde_json::from_value(id).ok());
         let is_request = value.get("method").is_some();
         let Ok(message) = serde_json::from_value::<RxJsonRpcMessage<RoleServer>>(value) else {

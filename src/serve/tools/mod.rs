@@ -125,7 +125,34 @@ impl ToolCall<'_> {
 
 /// The arguments of a call as their type.
 fn arguments<T: DeserializeOwned>(given: Arguments) -> Result<T, CommandFailure> {
-    serde_json::from_value(Value::Object(given)).map_err(|error| wrong(&error.to_string()))
+    serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
+        let path = error.path().to_string();
+        let message = error.into_inner().to_string();
+        wrong(&if path == "." {
+            message
+        } else {
+            format!("'{path}': {message}")
+        })
+    })
+}
+
+/// Pathspecs of paths as results have them: from the root of the repository, wherever the server was started. Patterns with
+/// git's own magic stay as they are.
+fn from_root(paths: &[String]) -> Result<Vec<String>, CommandFailure> {
+    let one = |path: &String| {
+        if path.starts_with(':') {
+            return Ok(path.clone());
+        }
+        let is_outside = path.starts_with('/') || path.split('/').any(|part| part == "..");
+        if path.is_empty() || is_outside {
+            return Err(wrong(&format!(
+                "'paths': '{}' is not a path from the root of the repository",
+                path.escape_debug()
+            )));
+        }
+        Ok(format!(":(top){path}"))
+    };
+    paths.iter().map(one).collect()
 }
 
 /// The failure for arguments that cannot be used.
@@ -153,7 +180,8 @@ fn internal(message: &str) -> CommandFailure {
 pub fn advice(failure: &CommandFailure) -> &'static str {
     match failure.code {
         "not-found" | "ambiguous" => {
-            "call checkpoint_list or checkpoint_search, then name the session or checkpoint exactly"
+            "call checkpoint_list or checkpoint_search for sessions and checkpoints, or the tool without paths for its files, \
+             then name exactly what you mean"
         }
         "refused" => "nothing was changed; do what the hints say, or ask the user before you override it",
         "locked" | "network" => {

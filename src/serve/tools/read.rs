@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Arguments, Tool, ToolCall, ToolResult, arguments, input, published, wrong};
+use super::{Arguments, Tool, ToolCall, ToolResult, arguments, from_root, input, published, wrong};
 use crate::serve::{CommandFailure, CommandLine};
 
 /// How many sessions a list has unless the caller says otherwise.
@@ -14,6 +14,9 @@ const SESSIONS: usize = 50;
 const MATCHES: u64 = 50;
 /// How many characters a patch has unless the caller says otherwise.
 const PATCH: usize = 20_000;
+
+/// The shortest prompt that a caller may ask for.
+const SHORTEST: usize = 1000;
 
 pub(super) const RESUME: Tool = Tool {
     name: "checkpoint_resume",
@@ -41,6 +44,9 @@ struct ResumeArguments {
 
 fn resume(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFailure> {
     let given: ResumeArguments = arguments(given)?;
+    if given.max_characters.is_some_and(|most| most < SHORTEST) {
+        return Err(wrong(&format!("'max_characters' is {SHORTEST} at least")));
+    }
     let line = CommandLine::new("resume")
         .option("format", Some("prompt"))
         .option("max-chars", given.max_characters)
@@ -221,7 +227,13 @@ fn search(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFa
         .option("session", given.session.as_ref())
         .option("since", given.since.as_ref())
         .operands([&given.query]);
-    call.result(&line)
+    call.result(&line).map_err(|failure| CommandFailure {
+        hints: match failure.code {
+            "usage" if regexp => vec!["to search for the text as it is, leave 'regexp' out".to_owned()],
+            _ => failure.hints,
+        },
+        ..failure
+    })
 }
 
 pub(super) const DIFF: Tool = Tool {
@@ -245,7 +257,7 @@ struct DiffArguments {
     old: Option<String>,
     /// The newer checkpoint; the current files by default.
     new: Option<String>,
-    /// Only files that these paths or patterns of git choose.
+    /// Only files that these paths choose, or patterns of git, from the root of the repository.
     paths: Vec<String>,
     /// Whether to return the patch as well.
     patch: Option<bool>,
@@ -263,8 +275,13 @@ fn diff(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFail
         .selector(given.old.as_ref())
         .and_then(|line| line.selector(given.new.as_ref()))
         .map_err(|message| wrong(&message))?
-        .operands(&given.paths);
+        .operands(&from_root(&given.paths)?);
     let mut result = call.result(&line)?;
+    if !given.paths.is_empty() && result.structured["files"].as_array().is_some_and(Vec::is_empty) {
+        result
+            .warnings
+            .push("no file that these paths choose differs; paths count from the root of the repository".to_owned());
+    }
     let limit = given.max_characters.unwrap_or(PATCH);
     if let Some(patch) = result.structured["patch"].as_str()
         && let Some((end, _)) = patch.char_indices().nth(limit)

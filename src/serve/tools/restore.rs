@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Arguments, Tool, ToolCall, ToolResult, arguments, input, published, wrong};
+use super::{Arguments, Tool, ToolCall, ToolResult, arguments, from_root, input, published, wrong};
 use crate::serve::{CommandFailure, CommandLine};
 
 pub(super) const RESTORE: Tool = Tool {
@@ -27,7 +27,7 @@ pub(super) const RESTORE: Tool = Tool {
 struct RestoreArguments {
     /// The checkpoint; the latest of the current session by default.
     checkpoint: Option<String>,
-    /// Only files that these paths or patterns of git choose; all by default.
+    /// Only files that these paths choose, or patterns of git, from the root of the repository; all by default.
     paths: Vec<String>,
     /// Whether to restore the index as well.
     index: Option<bool>,
@@ -56,7 +56,7 @@ fn restore(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandF
         .flag("overlay", given.keep_later_files == Some(true))
         .flag("files-only", given.files_only == Some(true))
         .flag("force", given.force == Some(true))
-        .operands(&given.paths);
+        .operands(&from_root(&given.paths)?);
     call.result(&line)
 }
 

@@ -112,13 +112,13 @@ fn arguments_become_words_that_cannot_be_options() {
         (
             "checkpoint_diff",
             json!({"old": "a", "new": "b", "paths": ["--stat"], "patch": true}),
-            "diff --patch a b -- --stat",
+            "diff --patch a b -- :(top)--stat",
         ),
         ("checkpoint_restore", json!({"checkpoint": "a"}), "restore a --dry-run"),
         (
             "checkpoint_restore",
             json!({"checkpoint": "a", "paths": ["x"], "index": true, "confirm": "0f"}),
-            "restore a --plan=0f --index -- x",
+            "restore a --plan=0f --index -- :(top)x",
         ),
         ("checkpoint_undo", json!({}), "undo"),
         (
@@ -193,6 +193,11 @@ fn wrong_arguments_run_nothing() {
         ("checkpoint_restore", json!({"checkpoint": "--abort"})),
         ("checkpoint_restore", json!({"confirm": ""})),
         ("checkpoint_restore", json!({"confirm": "x --force"})),
+        ("checkpoint_restore", json!({"paths": ["../x"]})),
+        ("checkpoint_restore", json!({"paths": ["a/../../x"]})),
+        ("checkpoint_diff", json!({"paths": ["/etc/passwd"]})),
+        ("checkpoint_diff", json!({"paths": [""]})),
+        ("checkpoint_resume", json!({"max_characters": 10})),
         ("checkpoint_undo", json!({"redo": true, "older": true})),
         ("checkpoint_step", json!({})),
         ("checkpoint_step", json!({"action": "run"})),
@@ -205,6 +210,22 @@ fn wrong_arguments_run_nothing() {
         ),
     ] {
         assert!(lines(tool, arguments.clone()).is_err(), "{tool} {arguments}");
+    }
+}
+
+#[test]
+fn the_member_of_a_wrong_value_is_named() {
+    for (tool, arguments, member) in [
+        ("checkpoint_restore", json!({"checkpoint": 5}), "'checkpoint'"),
+        ("checkpoint_save", json!({"record": {"summary": 5}}), "'record.summary'"),
+        ("checkpoint_save", json!({"record": "text"}), "'record'"),
+        ("checkpoint_search", json!({"query": "x", "limit": -1}), "'limit'"),
+        ("checkpoint_list", json!({"limit": 1e20}), "'limit'"),
+        ("checkpoint_diff", json!({"paths": ["a", 5]}), "'paths[1]'"),
+        ("checkpoint_resume", json!({"max_characters": 10}), "'max_characters'"),
+    ] {
+        let message = lines(tool, arguments).expect_err(member);
+        assert!(message.contains(member), "{message}");
     }
 }
 

@@ -105,7 +105,7 @@ impl PullAttempt<'_> {
             option: None,
             fork_point: None,
         });
-        document.name = None;
+        document.leave_out_own();
         document.kind = CheckpointKind::Fork;
         document.trigger = Some("pull".to_owned());
         document.created_at = scene.now;
@@ -114,7 +114,6 @@ impl PullAttempt<'_> {
         document.worktree = now.worktree;
         document.previous = Some(ours.digest.clone());
         document.folded.clear();
-        document.included = None;
         let people = compose::people(scene);
         let writer = Writer::durable(scene.repo)?;
         let damaged = |fault| OpsError::damaged(self.name.as_str())(fault);

@@ -68,7 +68,7 @@ fn a_run_finds_the_first_bad_checkpoint_by_halving() {
         .stderr_has("left to test after this");
     // From the first checkpoint on, and between two that are named.
     let all = world
-        .checkpoint(["bisect", "run", "--json", "false"])
+        .checkpoint(["bisect", "run", "--json", "test", "!", "-e", "state.txt"])
         .success()
         .stdout_json();
     assert_eq!(all["first_bad"]["subject"], "step 0");
@@ -76,6 +76,30 @@ fn a_run_finds_the_first_bad_checkpoint_by_halving() {
         "bisect", "run", "--json", "--bad", "s~4", "--good", "s~8", "sh", "-c", TEST, count,
     ]);
     assert_eq!(few.success().stdout_json()["first_bad"]["subject"], "step 13");
+    is_clean(&world);
+}
+
+#[test]
+fn ends_that_nobody_named_are_tested_where_the_answer_rests_on_them() {
+    let world = session(6, 3);
+    let run = |args: &[&str]| world.checkpoint(["bisect", "run"].iter().chain(args));
+    run(&["true"]).code(1).no_stdout().stderr_has("no checkpoint is bad");
+    run(&["false"])
+        .code(1)
+        .no_stdout()
+        .stderr_has("fails on the state before the session as well");
+    // A user who names an end has tested it.
+    run(&["--bad", "s", "--good", "s~4", "true"])
+        .success()
+        .stdout_has("step 5");
+    run(&["--bad", "s~1", "--good", "s~3", "false"])
+        .success()
+        .stdout_has("step 3");
+    // The latest one alone is bad.
+    run(&["sh", "-c", "! grep -q 5 state.txt"])
+        .success()
+        .stdout_has("    step 5\n");
+    run(&["sh", "-c", "kill -INT $$"]).code(130).stderr_has("interrupted");
     is_clean(&world);
 }
 
@@ -111,7 +135,7 @@ fn exit_codes_are_those_of_git() {
         .env("GIT_DIR", world.path(".git"))
         .env("GIT_WORK_TREE", world.repo())
         .run()
-        .success();
+        .code(1);
     let seen = fs::read_to_string(dir).unwrap();
     assert!(seen.trim().ends_with("checkpoint-bisect-main"), "{seen}");
 }

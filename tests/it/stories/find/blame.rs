@@ -322,6 +322,107 @@ fn turns_are_the_agents_and_what_is_between_them_the_persons() {
         .stderr_has("hint: ");
 }
 
+/// The authors and prompts of the lines of a file.
+fn authors(world: &World, file: &str) -> Vec<String> {
+    let found = hunks(world, &[file]);
+    let row = |hunk: &Value| {
+        format!(
+            "{}: {}",
+            hunk["author"].as_str().unwrap_or("-"),
+            hunk["prompt"].as_str().unwrap_or("-")
+        )
+    };
+    lines(&found).iter().map(|(_, hunk)| row(hunk)).collect()
+}
+
+#[test]
+fn what_is_saved_in_a_turn_that_goes_on_is_the_agents() {
+    let world = World::with_commit();
+    world.git(["config", "checkpoint.agents", "on"]).success();
+    hook(&world, "SessionStart", &json!({}));
+    world.file("f.txt", "by hand\n");
+    world.checkpoint(["save", "-m", "before"]).success();
+    world.advance(60);
+    hook(&world, "UserPromptSubmit", &json!({"prompt": "save it"}));
+    world.file("f.txt", "by hand\nagent 1\n");
+    world.checkpoint(["save", "-m", "in the turn"]).success();
+    let expected = ["Ana Author: before", "claude-code: save it"];
+    assert_eq!(authors(&world, "f.txt"), expected);
+    let lines = |world: &World| {
+        let stats = world.checkpoint(["stats", "--json"]).success().stdout_json();
+        let lines = stats["total"]["lines"].clone();
+        (lines["agents"]["added"].clone(), lines["people"]["added"].clone())
+    };
+    assert_eq!(lines(&world), (json!(1), json!(1)));
+    // The agent was killed long ago.
+    world.advance(86_400);
+    world.file("f.txt", "by hand\nagent 1\nlater\n");
+    world.checkpoint(["save", "-m", "later"]).success();
+    assert_eq!(authors(&world, "f.txt")[2], "Ana Author: later");
+    assert_eq!(lines(&world), (json!(1), json!(2)));
+}
+
+#[test]
+fn lines_that_a_pull_or_checkout_brought_are_of_their_commits() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["save", "-m", "one", "--allow-empty"]).success();
+    world.advance(60);
+    world.git(["clone", "-q", ".", "../other"]).success();
+    let bob = |world: &World, text: &str| {
+        world.enter("other");
+        world.file("src/main.txt", format!("one\ntwo\nthree\n{text}"));
+        world
+            .command("git", ["commit", "-qam", "Bob's work"])
+            .env("GIT_AUTHOR_NAME", "Bob")
+            .env("GIT_AUTHOR_EMAIL", "bob@example.org")
+            .run()
+            .success();
+        world.enter("repo");
+        world.advance(60);
+    };
+    bob(&world, "bob 1\n");
+    world.git(["pull", "-q", "--ff-only", "../other", "HEAD"]).success();
+    let last = |world: &World| authors(world, "src/main.txt").pop().unwrap();
+    assert_eq!(last(&world), "Bob: Bob's work", "before it is saved");
+    world.checkpoint(["save", "-m", "two"]).success();
+    assert_eq!(last(&world), "Bob: Bob's work");
+    // Ana's own commits from another machine, too.
+    world.enter("other");
+    world.file("src/main.txt", "one\ntwo\nthree\nbob 1\nana there\n");
+    world.git(["commit", "-qam", "from home"]).success();
+    world.enter("repo");
+    world.advance(60);
+    world.git(["fetch", "-q", "../other", "HEAD:refs/heads/home"]).success();
+    world.git(["checkout", "-q", "home"]).success();
+    world.checkpoint(["save", "-m", "three", "--session", "s"]).success();
+    let found = hunks(&world, &["s", "src/main.txt"]);
+    let row = lines(&found).pop().unwrap().1.clone();
+    assert_eq!(
+        (&row["origin"], &row["commit"]["subject"]),
+        (&json!("commit"), &json!("from home")),
+        "{row}"
+    );
+    // What is committed here was brought in by the checkpoint.
+    world.file("src/main.txt", "one\ntwo\nthree\nbob 1\nana there\nana here\n");
+    world.advance(60);
+    world.git(["commit", "-qam", "here"]).success();
+    world.checkpoint(["save", "-m", "four", "--session", "s"]).success();
+    let found = hunks(&world, &["s", "src/main.txt"]);
+    let row = lines(&found).pop().unwrap().1.clone();
+    assert_eq!(
+        (&row["origin"], &row["prompt"]),
+        (&json!("checkpoint"), &json!("four")),
+        "{row}"
+    );
+    let stats = world.checkpoint(["stats", "s", "--json"]).success().stdout_json();
+    assert_eq!(
+        stats["total"]["lines"]["people"],
+        json!({"added": 1, "removed": 0}),
+        "{stats}"
+    );
+}
+
 #[test]
 fn restored_lines_keep_their_origin_and_forks_know_their_source() {
     let world = World::with_commit();

@@ -133,3 +133,27 @@ fn one_setting_turns_the_list_off() {
         .success();
     assert!(state.join("git-checkpoint/repositories").exists());
 }
+
+#[test]
+fn one_damaged_repository_hides_no_other() {
+    let world = world();
+    let head = world.root().join("repo/.git/HEAD");
+    fs::write(&head, "x\n").unwrap();
+    for line in [&["list", "--all-repos"][..], &["list", "--all-repos", "--size"]] {
+        let out = world.checkpoint(line);
+        out.success()
+            .stdout_has("second")
+            .stderr_has("cannot read ")
+            .stderr_has("/repo");
+    }
+    let listed = world
+        .checkpoint(["list", "--all-repos", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
+    // A search asks for no HEAD.
+    let found = world.checkpoint(["search", "needle", "--all-repos"]);
+    found.success().stdout_has("of the first").stdout_has("of the second");
+    // What is wrong with the call itself is one error.
+    world.checkpoint(["search", "a\\(b", "--all-repos"]).code(129);
+}

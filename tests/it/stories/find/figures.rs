@@ -148,3 +148,43 @@ fn a_prune_keeps_one_checkpoint_an_hour_a_day_a_week() {
     world.checkpoint(["undo"]).success();
     assert_eq!(log(&world), all);
 }
+
+#[test]
+fn a_rule_of_zero_is_no_rule() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    for n in 0..5 {
+        world.file("f.txt", format!("{n}\n"));
+        world.checkpoint(["save", "-m", &n.to_string()]).success();
+    }
+    let count = || world.git_line(["rev-list", "--count", "--first-parent", "refs/checkpoints/s"]);
+    let all = count();
+    for rule in [
+        "--keep-last",
+        "--keep-hourly",
+        "--keep-daily",
+        "--keep-weekly",
+        "--max-sessions",
+        "--older-than",
+    ] {
+        world.checkpoint(["prune", rule, "0"]).success();
+        assert_eq!(count(), all, "{rule}");
+    }
+    // One of the settings is switched off for once.
+    world.git(["config", "checkpoint.keepLast", "1"]).success();
+    world.checkpoint(["prune", "--keep-last", "0"]).success();
+    assert_eq!(count(), all);
+    world
+        .checkpoint(["list", "--trash", "--advice"])
+        .success()
+        .stderr_has("The trash is empty");
+    world.checkpoint(["prune"]).success();
+    assert_ne!(count(), all);
+    world
+        .checkpoint(["list", "--trash", "--advice"])
+        .success()
+        .stderr_has("1 older state")
+        .stderr_has("git checkpoint undo");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(count(), all);
+}

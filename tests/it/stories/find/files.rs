@@ -187,3 +187,45 @@ fn patches_are_those_of_git() {
         .stdout_has("-base\n+one\n");
     world.checkpoint(["log", "--graph", "--", "dir/b.txt"]).code(129);
 }
+
+#[test]
+fn paths_with_dots_count_from_the_directory_as_in_git() {
+    let world = World::with_commit();
+    world.file("sub/deep/f.txt", "deep\n");
+    world.file("top.txt", "top\n");
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "files"]).success();
+    world.checkpoint(["save", "-m", "saved"]).success();
+    for (directory, path) in [
+        ("sub", "./deep/f.txt"),
+        ("sub", "../top.txt"),
+        ("sub/deep", "./f.txt"),
+        ("sub/deep", "../../top.txt"),
+        ("sub/deep", "./../deep/./f.txt"),
+        ("sub/deep", "sub/deep/f.txt"),
+        (".", "./top.txt"),
+    ] {
+        let show = |program: &str, selector: &str| {
+            let line = ["show".to_owned(), format!("{selector}:{path}")];
+            world.command(program, line).within(directory).run()
+        };
+        let shown = show(crate::support::PROGRAM, "@");
+        let wanted = show("git", "HEAD");
+        assert_eq!(
+            shown.success().stdout(),
+            wanted.success().stdout(),
+            "{directory}: {path}"
+        );
+    }
+    let outside = world
+        .command(crate::support::PROGRAM, ["show", "@:../../x"])
+        .within("sub")
+        .run();
+    outside.code(128).stderr_has("outside the repository");
+    world
+        .command(crate::support::PROGRAM, ["show", "@:./none"])
+        .within("sub")
+        .run()
+        .code(3)
+        .stderr_has("sub/none");
+}

@@ -5,4 +5,5 @@ mod blame;
 mod elsewhere;
 mod figures;
 mod files;
+mod merged;
 mod search;

@@ -102,6 +102,39 @@ fn every_part_is_searched_where_it_is_asked_for() {
 }
 
 #[test]
+fn hits_are_shown_as_they_were_written() {
+    let world = World::with_commit();
+    for (role, text) in [
+        ("user", "chat needle"),
+        ("assistant", "first line\nsecond line zebra\nthird"),
+    ] {
+        world.checkpoint(["message", "add", "--role", role, text]).success();
+    }
+    world.checkpoint(["note", "a note on the zebra"]).success();
+    world
+        .checkpoint(["save", "-m", "striped", "-d", "use \"zebra\" lines"])
+        .success();
+    let search = |args: &[&str]| world.checkpoint(["search"].iter().chain(args));
+    search(&["needle"]).success().stdout_has("user: chat needle\n");
+    let zebra = search(&["zebra"]).success().stdout().to_owned();
+    assert!(zebra.contains("assistant: second line zebra\n"), "{zebra}");
+    assert!(zebra.contains("text: use \"zebra\" lines\n"), "{zebra}");
+    assert!(zebra.contains(": a note on the zebra\n"), "{zebra}");
+    assert!(!zebra.contains("\"}"), "{zebra}");
+    for anchored in ["^second line", "zebra$", "^third$", "\\<third"] {
+        assert_eq!(matches(&world, &[anchored, "--in", "chat"]).len(), 1, "{anchored}");
+    }
+    // Roles and names of members are no text.
+    search(&["assistant", "--advice"])
+        .code(1)
+        .no_stdout()
+        .stderr_has("in names of members");
+    search(&["assistant", "--all"])
+        .success()
+        .stdout_has("\"role\":\"assistant\"");
+}
+
+#[test]
 fn people_see_each_line_once_under_its_latest_checkpoint() {
     let world = world();
     let out = world.checkpoint(["search", "needle-decision"]);
@@ -215,7 +248,7 @@ fn the_lines_are_those_of_git_grep_over_the_same_objects() {
         (&["-E"], "\\<t\\w+"),
         (&[], "."),
     ] {
-        let mut args = vec![pattern, "--in", "record,chat,steps,log,files"];
+        let mut args = vec![pattern, "--all", "--in", "record,chat,steps,log,files"];
         args.extend(options);
         let found = matches(&world, &args);
         let lines: BTreeSet<(String, u64)> = found
@@ -234,7 +267,7 @@ fn the_lines_are_those_of_git_grep_over_the_same_objects() {
     }
     // The same from a pack with deltas.
     world.git(["gc", "-q"]).success();
-    let found = matches(&world, &["needle", "--in", "record,chat,steps,log,files"]);
+    let found = matches(&world, &["needle", "--all", "--in", "record,chat,steps,log,files"]);
     let lines = found.iter().filter(|found| found["line"].is_u64()).count();
     assert_eq!(lines, expected(&world, &[], "needle").len());
 }
@@ -255,4 +288,28 @@ fn large_files_and_very_many_matches_are_searched_in_bounded_parts() {
     assert_eq!((&found[0]["line"], found.len()), (&200_001.into(), 1));
     assert_eq!(matches(&world, &["of the", "--files"]).len(), 200_000);
     assert_eq!(matches(&world, &["of the", "--files", "-n", "3"]).len(), 3);
+}
+
+#[test]
+fn a_saved_checkpoint_is_not_called_an_autosave() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.file("src/main.txt", "apple\n");
+    world.checkpoint(["save", "-m", "one"]).success();
+    world.advance(60);
+    world.file("src/main.txt", "apple\npear\n");
+    world.checkpoint(["watch", "--once"]).success();
+    for (word, origin) in [("pear", "autosave"), ("^one$", "local")] {
+        let found = matches(&world, &["--files", "--in", "record", "--autosaves", word]);
+        assert!(found.iter().any(|row| row["origin"] == origin), "{word}: {found:?}");
+        let saved = found.iter().filter(|row| row["kind"] == "save");
+        assert!(
+            saved.into_iter().all(|row| row["origin"] == "local"),
+            "{word}: {found:?}"
+        );
+    }
+    world.file("z.bin", b"\0plum\n");
+    world.checkpoint(["save", "-m", "binary"]).success();
+    let found = matches(&world, &["--files", "plum"]);
+    assert_eq!((found.len(), &found[0]["binary"]), (1, &true.into()), "{found:?}");
 }
