@@ -1,4 +1,4 @@
-//! `claim` and `release`: one of several that work in a session alone for a while.
+//! `claim` and `release`: one of several works in a session, or on a task, alone for a while.
 
 use serde_json::{Value, json};
 
@@ -10,19 +10,24 @@ use super::{
     save,
 };
 use crate::{
-    model::document::CheckpointKind,
-    model::time::Timestamp,
+    model::{
+        document::CheckpointKind,
+        item::{ItemKind, id_of},
+        time::Timestamp,
+    },
     ops::{
+        items,
         save::{OverClaim, SaveRequest},
         select,
     },
     store,
 };
 
-/// Claim a session for exclusive use
+/// Claim a session or task for exclusive use
 ///
 /// A claim is part of the session and is visible to others after a push. Automatic checkpoints of others leave a
-/// claimed session alone, and others who save to it are warned. Of two simultaneous claims, one is refused.
+/// claimed session alone, and others who save to it are warned. Of two simultaneous claims, one is refused. Where two
+/// clones claimed the same, the claim that was pushed first holds after 'git checkpoint pull'.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -30,13 +35,18 @@ Examples:
     git checkpoint claim
   As an agent, for half an hour:
     git checkpoint claim auth --agent ana --for 30m
+  One task of the session, so that other agents take other tasks:
+    git checkpoint claim --task T-2 --agent ben
   Take over a claim that was left behind:
     git checkpoint claim auth --force")]
 pub(super) struct Args {
     /// The session; the current one by default
     selector: Option<String>,
+    /// Claim this task of the session only; by number, id or title
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
     /// How long it holds, such as 30m, 4h or 2d
-    #[arg(long = "for", value_name = "TIME", default_value = "4h", value_parser = store::config::span)]
+    #[arg(long = "for", value_name = "TIME", default_value = "4h", value_parser = duration)]
     time: std::time::Duration,
     /// Take over the claim of somebody else
     #[arg(short, long)]
@@ -45,17 +55,31 @@ pub(super) struct Args {
     whom: IdentityArgs,
 }
 
-/// Release a claimed session
+/// Reads how long a claim holds.
+fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let time = store::config::span(text)?;
+    if time.is_zero() {
+        return Err("it must be longer than that; to end a claim: git checkpoint release".to_owned());
+    }
+    Ok(time)
+}
+
+/// Release a claimed session or task
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   The current session:
     git checkpoint release
+  A task:
+    git checkpoint release --task T-2
   Release the claim of somebody else:
     git checkpoint release auth --force")]
 pub(super) struct ReleaseArgs {
     /// The session; the current one by default
     selector: Option<String>,
+    /// Release this task of the session only; by number, id or title
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
     /// Release the claim of somebody else
     #[arg(short, long)]
     force: bool,
@@ -70,13 +94,28 @@ pub(super) fn claim(args: Args, context: &mut Context) -> Result<(), CommandErro
     let seconds = i64::try_from(args.time.as_secs()).unwrap_or(i64::MAX);
     let until = Timestamp::from_unix(scene.now.unix().saturating_add(seconds), scene.now.offset());
     let claim = json!({ "by": by, "host": scene.host, "at": scene.now, "until": until });
-    change(context, &opened, claim, args.force, format!("claimed by {by}"))
+    change(
+        context,
+        &opened,
+        args.task.as_deref(),
+        claim,
+        args.force,
+        ("claimed", &by),
+    )
 }
 
 pub(super) fn release(args: ReleaseArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = open(context, args.whom, args.selector.as_deref())?;
     let by = save::author(&opened.scene());
-    change(context, &opened, Value::Null, args.force, format!("released by {by}"))
+    let none = Value::Null;
+    change(
+        context,
+        &opened,
+        args.task.as_deref(),
+        none,
+        args.force,
+        ("released", &by),
+    )
 }
 
 /// Opens the repository with the session that is named as the one that is meant.
@@ -93,18 +132,32 @@ fn open(
     opening::open(context, &whom)
 }
 
+/// Claims or releases the session, or a task of it; `action` is what was done, and who did it.
 fn change(
     context: &mut Context,
     opened: &OpenedRepository,
+    task: Option<&str>,
     claim: Value,
     force: bool,
-    subject: String,
+    (action, by): (&str, &str),
 ) -> Result<(), CommandError> {
     let mut request = SaveRequest::new(CheckpointKind::Event);
     request.start = false;
     request.trigger = Some("claim".to_owned());
-    request.summary = Some(subject);
-    request.session = Some(json!({ "claim": claim }));
     request.claim = if force { OverClaim::Forced } else { OverClaim::Refused };
+    match task {
+        None => {
+            request.summary = Some(format!("{action} by {by}"));
+            request.session = Some(json!({ "claim": claim }));
+        }
+        Some(text) => {
+            let kind = ItemKind::of("task").expect("tasks are a kind");
+            let task = items::now(&opened.scene())?.find(kind, text)?;
+            let id = id_of(&task).to_owned();
+            request.summary = Some(format!("task '{}' {action} by {by}", kind.text_of(&task)));
+            request.changes.push(json!({ "tasks": [{ "id": id, "claim": claim }] }));
+            request.task = Some(id);
+        }
+    }
     save::report(context, opened, request)
 }

@@ -130,6 +130,13 @@ impl From<Error> for CommandError {
                     (None, None) => out,
                 }
             }
+            Error::NoSession {
+                left: Some(ref left), ..
+            } => of(FailureKind::NotFound)
+                .hint(format!(
+                    "session '{left}' ended last; continue it: git checkpoint resume {left}"
+                ))
+                .hint(format!("or read it: git checkpoint show {left}")),
             Error::NoSession { any: true, .. } => of(FailureKind::NotFound)
                 .hint("resume one: git checkpoint resume <session>")
                 .hint("list sessions: git checkpoint list"),
@@ -173,6 +180,9 @@ impl From<Error> for CommandError {
             }
             Error::Claimed { ref session, .. } => {
                 of(FailureKind::Refused).hint(format!("take it over: git checkpoint claim {session} --force"))
+            }
+            Error::ClaimedTask { ref id, .. } => {
+                of(FailureKind::Refused).hint(format!("take it over: git checkpoint claim --task {id} --force"))
             }
             Error::Summarizer { .. } | Error::SummarizerInterrupted => of(FailureKind::Fatal)
                 .hint("nothing was changed; if checkpoint.compactCommand is set, try that program by hand"),

@@ -45,8 +45,8 @@ const GUARD: &str = "CHECKPOINT_HOOK";
 /// Save a checkpoint for each commit, with git hooks
 ///
 /// Existing hooks stay and run after ours; 'uninstall' leaves them byte for byte as they were. Our hooks never fail,
-/// ask or print, and delay a commit by two seconds at most. They do nothing without a current session, or if the
-/// variable CHECKPOINT_HOOK is set.
+/// ask or print, and delay a commit by two seconds at most. Without a current session they start one,
+/// named after the branch. They do nothing if the variable CHECKPOINT_HOOK is set.
 ///
 /// The note of a commit names the checkpoint that was saved for it. The trailer is written before the commit exists, so
 /// it names the previous checkpoint.

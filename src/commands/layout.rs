@@ -1,9 +1,13 @@
 //! The layout of help: the first page, and for each command what it does, its own options, and examples as they are
 //! typed, which no terminal's width breaks.
 
-use clap::{Arg, Command, builder::Resettable};
+use clap::{
+    Arg, Command,
+    builder::{Resettable, StyledStr},
+};
 
 use super::{groups, opening};
+use crate::render::unbroken;
 
 /// The lines that short help has at most: a screen of 24 with room for the prompt.
 const SCREEN: usize = 23;
@@ -22,7 +26,7 @@ fn long_page(command: &Command, columns: usize) -> String {
     let examples = command.get_after_long_help().or_else(|| command.get_after_help());
     let examples = examples.map(ToString::to_string).unwrap_or_default();
     let mut own = own(command);
-    let mut text = own.render_long_help().to_string().trim_end().to_owned();
+    let mut text = unbroken::split(own.render_long_help().to_string().trim_end());
     text.push('\n');
     if !examples.is_empty() {
         text.push('\n');
@@ -43,7 +47,7 @@ fn short_page(command: &Command, words: &[&str]) -> String {
     let optional: Vec<String> = optional.into_iter().map(|arg| arg.get_id().to_string()).collect();
     let mut left = optional.len();
     loop {
-        let text = own.render_help().to_string();
+        let text = unbroken::split(&own.render_help().to_string());
         let lines = text.trim_end().lines().count();
         if lines + 2 <= SCREEN || left == 0 {
             let rest = match optional.len() - left {
@@ -58,9 +62,9 @@ fn short_page(command: &Command, words: &[&str]) -> String {
     }
 }
 
-/// The command with its own options alone, and without what is below them.
+/// The command with its own options alone, and without what is below them; no line breaks inside a command.
 fn own(command: &Command) -> Command {
-    command
+    let mut out = command
         .clone()
         .after_help(Resettable::Reset)
         .after_long_help(Resettable::Reset)
@@ -69,6 +73,27 @@ fn own(command: &Command) -> Command {
             () if is_identity(&arg) => arg.display_order(LAST),
             () => arg,
         })
+        .mut_args(|arg| {
+            let help = arg.get_help().map(joined);
+            let long = arg.get_long_help().map(joined);
+            arg.help(Resettable::from(help)).long_help(Resettable::from(long))
+        })
+        .mut_subcommands(unbroken_about);
+    out = unbroken_about(out);
+    out
+}
+
+/// The command whose descriptions are only broken between commands.
+fn unbroken_about(command: Command) -> Command {
+    let about = command.get_about().map(joined);
+    let long = command.get_long_about().map(joined);
+    command
+        .about(Resettable::from(about))
+        .long_about(Resettable::from(long))
+}
+
+fn joined(text: &StyledStr) -> StyledStr {
+    unbroken::joined(&text.to_string()).into()
 }
 
 /// The place of options that follow the command's own.
@@ -111,7 +136,7 @@ fn wrapped(text: &str, columns: usize) -> String {
             continue;
         }
         let mut width = 0;
-        for word in line.split(' ') {
+        for word in unbroken::words(line) {
             let length = word.chars().count();
             if width > 0 && width + 1 + length > columns {
                 out.push('\n');
@@ -152,6 +177,28 @@ mod tests {
             assert!(text.lines().count() <= 24, "{words:?}: {text}");
             assert!(!text.contains("--no-pager"), "{text}");
         });
+    }
+
+    #[test]
+    fn no_command_is_broken_at_a_line_end() {
+        for columns in [60, 80] {
+            let mut program = Cli::<Every>::command().term_width(columns);
+            program.build();
+            each(&program, &[], &mut |command, words| {
+                for long in [false, true] {
+                    let text = page(command, words, long, columns);
+                    for line in text.lines() {
+                        let quotes = line.split('\'').skip(1).step_by(2);
+                        let broken = line.trim_end().ends_with("git checkpoint")
+                            || line.trim_end().ends_with(" git")
+                            || line.trim_end().ends_with("'git")
+                            || (line.matches('\'').count() % 2 == 1
+                                && quotes.last().is_some_and(|open| open.starts_with("git ")));
+                        assert!(!broken, "{words:?}, {columns} columns: {line}");
+                    }
+                }
+            });
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{
     opening::{self, IdentityArgs, OpenedRepository},
 };
 use crate::{
-    model::{id::Oid, time::Timestamp},
+    model::{id::Oid, item, record::TaskStatus, time::Timestamp},
     ops::{
         Scene, autosave_list,
         list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
@@ -40,7 +40,7 @@ Examples:
     git checkpoint list --branch main --status paused
   The sessions of all your repositories:
     git checkpoint list --all-repos
-  List autosaves, which hold changes that no checkpoint has:
+  List autosaves, also those that a later checkpoint covers:
     git checkpoint list --autosaves
   For a script:
     git checkpoint list --json"
@@ -195,7 +195,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let filter = args.filter();
     let rows = list::sessions(&scene, &filter)?;
     let mut view = SessionTable {
-        sessions: rows.into_iter().map(row).collect(),
+        sessions: rows.into_iter().map(|found| row(found, scene.now)).collect(),
     };
     if args.size {
         weigh(context, &scene, &mut view.sessions)?;
@@ -217,6 +217,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     if view.sessions.is_empty() {
         context.ui.status(TextLine::plain("No sessions found."));
+        if filter.has_state_of_no_task() {
+            let states = TaskStatus::ALL.map(item::status_word).join(", ");
+            context.ui.warning(&format!("states of tasks: {states}"));
+        }
         fetched_only(context, &scene, &filter)?;
         if let Some(remote) = store::remote::default(scene.repo, false) {
             let hint = format!("see what others pushed: git checkpoint fetch {}", remote.name);
@@ -289,7 +293,8 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let mut view = SessionTable { sessions: Vec::new() };
     all_repos::each(context, |context, directory, opened| {
         let scene = opened.scene();
-        let mut rows: Vec<SessionRow> = list::sessions(&scene, &filter)?.into_iter().map(row).collect();
+        let found = list::sessions(&scene, &filter)?.into_iter();
+        let mut rows: Vec<SessionRow> = found.map(|found| row(found, scene.now)).collect();
         if args.size {
             weigh(context, &scene, &mut rows)?;
         }
@@ -334,7 +339,7 @@ fn fetched_only(context: &Context, scene: &Scene<'_>, filter: &SessionFilter) ->
     if filter.remote || filter.all {
         return Ok(());
     }
-    let fetched = list::fetched_only(scene)?;
+    let fetched = list::fetched_only(scene, filter)?;
     let Some(first) = fetched.first() else {
         let none_here = || list::sessions(scene, &SessionFilter::default()).map(|rows| rows.is_empty());
         if !store::remote::all(scene.repo).is_empty() && none_here()? {
@@ -467,7 +472,7 @@ fn atom(row: &SessionRow, name: &str, form: Option<&str>, dates: &DateStyle, now
     }
 }
 
-pub(super) fn row(row: SessionSummaryRow) -> SessionRow {
+pub(super) fn row(row: SessionSummaryRow, now: Timestamp) -> SessionRow {
     let mut view = SessionRow {
         number: None,
         session: row.name,
@@ -483,6 +488,7 @@ pub(super) fn row(row: SessionSummaryRow) -> SessionRow {
         task: None,
         branch: None,
         host: None,
+        claimed_by: None,
         verified: false,
         repository: None,
         size: None,
@@ -506,6 +512,9 @@ pub(super) fn row(row: SessionSummaryRow) -> SessionRow {
             view.task = entry.trailers.task;
             view.branch = entry.trailers.branch;
             view.host = entry.trailers.host;
+            let holds = |until: &Option<Timestamp>| until.is_none_or(|until| now < until);
+            let claim = entry.trailers.claim.filter(|(_, until)| holds(until));
+            view.claimed_by = claim.map(|(by, _)| by);
         }
     }
     view

@@ -108,7 +108,7 @@ struct MessageListArgs {
     /// Only the latest N
     #[arg(short_alias = 'n', long, value_name = "N")]
     limit: Option<u64>,
-    /// The chat of this checkpoint; by default the current chat, with unsaved messages
+    /// The chat of this session, with unsaved messages, or of this checkpoint; the current chat by default
     #[arg(value_name = "CHECKPOINT")]
     selector: Option<String>,
 }
@@ -293,7 +293,12 @@ fn chosen<'r>(opened: &'r OpenedRepository, selector: Option<&str>) -> Result<Se
     };
     let found = select::checkpoint(&scene, &failure::selector(text)?)?;
     let document = found.checkpoint.document;
+    let is_session = found.is_tip && found.session.as_ref().is_some_and(|name| name.as_str() == text);
     let name = found.session.unwrap_or_else(|| document.session.name.clone());
+    if is_session {
+        // A session is more than its latest checkpoint: what waits in its draft belongs to it.
+        return Ok(SessionChat::read(&scene, name, document, true)?);
+    }
     Ok(SessionChat::at(&scene, name, document)?)
 }
 

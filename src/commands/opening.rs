@@ -12,7 +12,7 @@ use crate::{
     model::{name::ShortName, time::Timestamp},
     ops::{CheckpointCache, Scene},
     os,
-    store::{self, Repository, config::Settings},
+    store::{self, HeadlessRepository, Repository, config::Settings},
 };
 
 /// An opened repository with everything a scene refers to.
@@ -99,16 +99,48 @@ pub(super) fn open(context: &mut Context, whom: &IdentityArgs) -> Result<OpenedR
     Ok(opened)
 }
 
-/// Opens the repository that the environment means, at a time: again, for a command that goes on for long.
-pub(super) fn at(env: &Environment, whom: &IdentityArgs, now: Timestamp) -> Result<OpenedRepository, CommandError> {
-    let place = store::OpenEnvironment {
+/// Opens the repository that the environment means where that has lost its HEAD, to read what was saved in it; `None`
+/// where something else is wrong.
+pub(super) fn headless(context: &Context) -> Result<Option<(OpenedRepository, HeadlessRepository)>, CommandError> {
+    let Some((repo, headless)) = store::open_headless(&place(&context.env))? else {
+        return Ok(None);
+    };
+    let opened = with(repo, &context.env, &IdentityArgs::default(), context.env.now)?;
+    Ok(Some((opened, headless)))
+}
+
+/// Whether there is no repository at all.
+pub(super) fn is_outside(context: &Context) -> bool {
+    matches!(
+        store::open(&place(&context.env)),
+        Err(store::Error::NotARepository { .. })
+    )
+}
+
+/// The directory and the variables that a repository is found by.
+fn place(env: &Environment) -> store::OpenEnvironment {
+    store::OpenEnvironment {
         cwd: env.cwd.clone(),
         vars: env
             .variables()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect(),
-    };
-    let repo = store::open(&place)?;
+    }
+}
+
+/// Opens the repository that the environment means, at a time: again, for a command that goes on for long.
+pub(super) fn at(env: &Environment, whom: &IdentityArgs, now: Timestamp) -> Result<OpenedRepository, CommandError> {
+    let repo = store::open(&place(env))?;
+    with(repo, env, whom, now)
+}
+
+/// The repository with what the environment and the options say.
+fn with(
+    repo: Repository,
+    env: &Environment,
+    whom: &IdentityArgs,
+    now: Timestamp,
+) -> Result<OpenedRepository, CommandError> {
     let settings = Settings::read(&repo)?;
     let session = match &whom.session {
         Some(name) => Some(name.clone()),

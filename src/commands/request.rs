@@ -10,6 +10,7 @@ use super::{
     opening::{self, IdentityArgs},
 };
 use crate::{
+    model::outline::Contents,
     ops::{
         chat::{
             SessionChat,
@@ -93,7 +94,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         &ContextRequest {
             fence: preface.is_some().then_some(&around as request::FenceText<'_>),
             preface: preface.as_deref().unwrap_or_default(),
-            checkpoint: render::checkpoint(&contents::of_chat(&scene, &chat)),
+            checkpoint: record(&contents::of_chat(&scene, &chat), limit, &counting),
             user,
             limit,
             counting,
@@ -120,6 +121,19 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         .ui
         .status(TextLine::plain(format!("{} tokens, {}", built.total, view.method())));
     Ok(())
+}
+
+/// The record with as many entries of each list as leave at least half of the limit to the rest of the request.
+fn record(contents: &Contents, limit: u64, counting: &TokenMethod) -> String {
+    const ROWS: [usize; 6] = [usize::MAX, 200, 50, 20, 5, 1];
+    let mut text = String::new();
+    for rows in ROWS {
+        text = render::checkpoint_with(contents, rows);
+        if limit == 0 || counting.count(&text) <= limit / 2 {
+            break;
+        }
+    }
+    text
 }
 
 fn view<'a>(

@@ -1,35 +1,35 @@
 //! `resume`: a session with everything that was saved and what changed since, as text, Markdown, JSON or a prompt.
 
+pub(super) use super::resume_prompt::{PROMPT_SIZE, prompt_of};
 use super::{
     Context, all_repos,
     error::{CommandError, FailureKind},
     failure,
     list::{self, DateArg},
     opening::{self, IdentityArgs, OpenedRepository},
-    picker, put_aside, resume_agent, share,
+    picker, put_aside, resume_agent,
+    resume_prompt::{prompt, prompt_view, put_aside_words},
+    share,
 };
 use crate::{
     model::{
-        document::CheckpointKind,
         name::ShortName,
         selector::{Base, Selector},
         time::Timestamp,
     },
     ops::{
-        Scene,
         autosave::Offer,
         list::{self as session_list, SessionFilter, SessionStanding, SessionSummaryRow},
         resume::{self, ChoiceReason, ResumeOutcome},
         select,
         share::pull,
     },
-    os,
     render::{
         View as _, age,
         count::CountedNoun,
-        prompt::{LEAST, ResumePrompt},
+        prompt::LEAST,
         receipt,
-        resume::{Autosave, LastMessage, LostCheckpoints, PutAside, Resume, ResumePromptView},
+        resume::{Autosave, LastMessage, LostCheckpoints, PutAside, Resume},
         sessions::{SessionRow, SessionTable},
         text::TextLine,
     },
@@ -64,7 +64,7 @@ pub(super) struct Args {
     #[command(flatten)]
     way: put_aside::WayArgs,
     /// List the sessions that can be resumed here, with their numbers
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["selector", "session_id"])]
     list: bool,
     /// Resume the session with this number in the list of '--list'
     #[arg(long, value_name = "N", conflicts_with_all = ["selector", "session_id", "list"])]
@@ -117,12 +117,19 @@ fn most(text: &str) -> Result<usize, String> {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let named = args.selector.clone().or_else(|| args.session_id.clone());
+    let if_any = args.if_any;
     let is_known = context.env.text("CHECKPOINT_SESSION").is_some();
     let result = here(args, context);
     match result {
-        // What is not in this repository, or in none, may be in another one.
-        Err(error) if matches!(error.kind(), FailureKind::NotFound | FailureKind::Fatal) && !is_known => {
-            if error.kind() == FailureKind::Fatal && context.visited.is_some() {
+        Err(_) if if_any && opening::is_outside(context) => Ok(()),
+        // A session that is not in this repository, or whatever was meant outside of one, may be in another one.
+        Err(error) if !is_known => {
+            let is_elsewhere = match error.kind() {
+                FailureKind::NotFound => named.is_some(),
+                FailureKind::Fatal => context.visited.is_none() && opening::is_outside(context),
+                _ => false,
+            };
+            if !is_elsewhere {
                 return Err(error);
             }
             let proposals = all_repos::proposals(context, named.as_deref());
@@ -135,18 +142,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 }
 
 fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opening::open(context, &IdentityArgs::default())?;
+    let opened = match opening::open(context, &IdentityArgs::default()) {
+        Ok(opened) => opened,
+        Err(error) => return without_head(&args, context, error),
+    };
     share::automatic::fetch_if_due(&opened);
-    let dates = args.date.style()?;
     if args.list {
-        return candidates(context, &opened, &dates);
+        return candidates(context, &opened, &args);
     }
-    let given = args
-        .selector
-        .as_deref()
-        .or(args.session_id.as_deref())
-        .map(failure::selector)
-        .transpose()?;
+    let given = given(&args)?;
     if args.if_any && given.is_none() && args.select.is_none() && resume::candidates(&opened.scene())?.0.is_empty() {
         return Ok(());
     }
@@ -197,6 +201,40 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// The session or checkpoint that was named.
+fn given(args: &Args) -> Result<Option<Selector>, CommandError> {
+    let text = args.selector.as_deref().or(args.session_id.as_deref());
+    text.map(failure::selector).transpose()
+}
+
+/// Shows what was saved in a repository that has lost its HEAD, with the command that mends it. Nothing is changed.
+fn without_head(args: &Args, context: &mut Context, error: CommandError) -> Result<(), CommandError> {
+    let Some((opened, headless)) = opening::headless(context)? else {
+        return Err(error);
+    };
+    let trouble = store::Error::NoHead {
+        path: headless.path.clone(),
+    };
+    context.ui.warning(&trouble.to_string());
+    if let Some(hint) = trouble.hint() {
+        context
+            .ui
+            .warning(&format!("until then the record is only shown; {hint}"));
+    }
+    if args.list {
+        return candidates(context, &opened, args);
+    }
+    if args.way.is_any() || args.agent.is_some() {
+        return Err(error);
+    }
+    let selector = match args.select {
+        Some(number) => Some(numbered(&opened, number)?),
+        None => given(args)?,
+    };
+    let resumed = resume::look(&opened.scene(), selector.as_ref(), args.max_age)?;
+    print(context, &opened, args, &resumed)
+}
+
 /// Asks at a terminal whether saved changes that are missing are to come back.
 fn offered(context: &Context, args: &Args, resumed: &ResumeOutcome) -> Result<put_aside::WayArgs, CommandError> {
     let missing = missing(resumed);
@@ -213,7 +251,7 @@ fn offered(context: &Context, args: &Args, resumed: &ResumeOutcome) -> Result<pu
 }
 
 /// The number of saved changes that are not in the working tree.
-fn missing(resumed: &ResumeOutcome) -> usize {
+pub(super) fn missing(resumed: &ResumeOutcome) -> usize {
     let saved = resumed.report.saved.as_ref();
     let latest = saved.map_or(0, |saved| saved.missing + saved.reverted);
     // One after the other: the latest checkpoint, then what was put aside before it.
@@ -383,12 +421,7 @@ fn print(
         context.ui.warning(&format!("the checkpoint was saved without {words}"));
     }
     if let Some(aside) = resumed.put_aside.as_ref().filter(|_| !args.way.is_any()) {
-        context.ui.status(TextLine::plain(format!(
-            "{} of {} {} put aside: git checkpoint resume --apply",
-            CountedNoun::new(usize::try_from(aside.missing).unwrap_or(usize::MAX), "change"),
-            oid(aside.id).short(),
-            if aside.missing == 1 { "is" } else { "are" },
-        )));
+        context.ui.status(TextLine::plain(put_aside_words(aside)));
     } else if missing(resumed) > 0 && !args.way.is_any() && !context.ui.can_ask() {
         let name = if resumed.is_tip {
             resumed.session.to_string()
@@ -414,28 +447,6 @@ fn print(
     Ok(())
 }
 
-fn prompt(resumed: &ResumeOutcome, now: Timestamp, limit: usize) -> Result<String, CommandError> {
-    let token = os::random_token().map_err(|e| {
-        CommandError::new(
-            FailureKind::Fatal,
-            format!("cannot get random bytes: {}", os::reason(&e)),
-        )
-    })?;
-    let id = oid(resumed.checkpoint.entry.id);
-    let prompt = ResumePrompt {
-        session: resumed.session.as_str(),
-        checkpoint: id.short(),
-        foreign: resumed.foreign.as_deref(),
-        author: &resumed.checkpoint.entry.author,
-        contents: &resumed.contents,
-        said: resumed.said.as_ref().map(|said| said.summary.as_str()),
-        report: &resumed.report,
-        now,
-        token: &token,
-    };
-    Ok(prompt.text(limit))
-}
-
 /// The session with a number in the list of `--list`.
 fn numbered(opened: &OpenedRepository, number: usize) -> Result<Selector, CommandError> {
     let rows = resume::resumable(&opened.scene())?;
@@ -449,40 +460,15 @@ fn numbered(opened: &OpenedRepository, number: usize) -> Result<Selector, Comman
     }
 }
 
-/// The prompt for an agent that works in a session, and a text that is the same as long as the prompt says the same: it
-/// has no times and no random words. `None` while there is nothing to say.
-pub(super) fn prompt_of(
-    scene: &Scene<'_>,
-    session: &ShortName,
-    limit: usize,
-) -> Result<Option<(String, String)>, CommandError> {
-    let resumed = resume::preview(scene, session)?;
-    let checkpoint = &resumed.checkpoint;
-    if checkpoint.document.kind == CheckpointKind::Start && resumed.draft == 0 {
-        return Ok(None);
-    }
-    let text = prompt(&resumed, scene.now, limit)?;
-    let mut report = serde_json::to_value(&resumed.report).unwrap_or_default();
-    if let Some(report) = report.as_object_mut() {
-        report.shift_remove("age");
-    }
-    Ok(Some((
-        text,
-        format!("{} {} {report}", checkpoint.digest, resumed.draft),
-    )))
-}
-
-/// The longest context that an agent's hook injects, in characters.
-pub(super) const PROMPT_SIZE: usize = 6_000;
-
-fn candidates(context: &mut Context, opened: &OpenedRepository, dates: &age::DateStyle) -> Result<(), CommandError> {
+fn candidates(context: &mut Context, opened: &OpenedRepository, args: &Args) -> Result<(), CommandError> {
+    let dates = &args.date.style()?;
     let scene = opened.scene();
     let rows = resume::resumable(&scene)?.into_iter().zip(1..);
     let view = SessionTable {
         sessions: rows
             .map(|(row, number)| SessionRow {
                 number: Some(number),
-                ..list::row(row)
+                ..list::row(row, scene.now)
             })
             .collect(),
     };
@@ -490,6 +476,12 @@ fn candidates(context: &mut Context, opened: &OpenedRepository, dates: &age::Dat
         return context.ui.json(&view);
     }
     let ui = &context.ui;
+    if view.sessions.is_empty() {
+        if !args.if_any {
+            ui.status(TextLine::plain("No sessions found."));
+        }
+        return Ok(());
+    }
     view.each_line(ui.table_width(), dates, scene.now, scene.host, |line| {
         ui.data_line(&line);
     });
@@ -512,24 +504,6 @@ fn offer_of(offer: &Offer) -> Autosave {
         at: offer.at,
         draft_operations: offer.changes,
     }
-}
-
-/// The prompt for programs.
-fn prompt_view(resumed: &ResumeOutcome, now: Timestamp, limit: usize) -> Result<ResumePromptView<'_>, CommandError> {
-    let checkpoint = &resumed.checkpoint;
-    Ok(ResumePromptView {
-        session: &resumed.session,
-        session_id: &checkpoint.document.session.id,
-        id: oid(checkpoint.entry.id),
-        digest: &checkpoint.digest,
-        is_latest: resumed.is_tip,
-        status_before: resumed.standing.word(),
-        fetched_from: &resumed.fetched,
-        draft_operations: resumed.draft,
-        drifted: resumed.report.drift.drifted,
-        missing_changes: missing(resumed),
-        prompt: prompt(resumed, now, limit)?,
-    })
 }
 
 /// The output.

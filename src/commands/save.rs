@@ -11,7 +11,7 @@ use super::{
     failure,
     input::{read_file, read_json},
     opening::{self, IdentityArgs, OpenedRepository},
-    put_aside, shorthand, summary, usage, views,
+    put_aside, record_fields, shorthand, summary, views,
 };
 use crate::{
     model::{
@@ -27,10 +27,7 @@ use crate::{
         save::{self, SaveRequest},
         share, switch,
     },
-    render::{
-        receipt::{SaveReceipt, UnsearchedRow},
-        schemas,
-    },
+    render::receipt::{SaveReceipt, UnsearchedRow},
 };
 
 /// Save your notes and the exact state of the files as a checkpoint
@@ -52,7 +49,7 @@ Examples:
   Hand the session to somebody else:
     git checkpoint save -m 'tests green' --push
 
-All members of a record: 'git checkpoint help schemas document'.")]
+All members of a record, with their meaning: 'git checkpoint help schemas document'.")]
 pub(super) struct Args {
     #[command(flatten)]
     common: SaveFlags,
@@ -157,7 +154,7 @@ struct SaveFlags {
     /// Merge JSON into the record; '-' is standard input
     ///
     /// Items of lists are added; an item with the id of an existing one changes it. null empties a list or removes a
-    /// member, and any other value replaces the old one. All members: 'git checkpoint help schemas document'.
+    /// member, and any other value replaces the old one. An example with all members: 'git checkpoint help record'.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Replace the stored state with this JSON
@@ -240,8 +237,8 @@ fn save(
     }
     if let Some(path) = &args.record {
         let record = read_json(context, path, "the record")?;
-        warn_unknown(context, &record);
-        request.changes.push(record);
+        record_fields::warn_unknown(context, &record);
+        request.changes.extend(record_fields::changes(record));
     }
     if let Some(path) = &args.state {
         let state = read_json(context, path, "the state")?;
@@ -440,7 +437,16 @@ fn report_and(
     }
     if matches!(outcome, CheckpointOutcome::Saved(_)) {
         super::prune::by_itself(context, &opened.scene());
-        for trouble in super::share::automatic::after_checkpoint(opened, &receipt.session) {
+        let scene = opened.scene();
+        // A file that is written now would have to be cleaned away at once.
+        let trouble = if then.clean && !super::export::are_ignored(&scene) {
+            super::share::automatic::shared(opened, &receipt.session)
+                .into_iter()
+                .collect()
+        } else {
+            super::share::automatic::after_checkpoint(opened, &receipt.session)
+        };
+        for trouble in trouble {
             context.ui.warning(&trouble);
         }
     }
@@ -560,23 +566,6 @@ pub(super) fn warn_redactions(context: &Context, found: &[RedactedSecret]) {
             "Secret",
             "remove it from the record, or add a rule to checkpoint.redactRule",
         );
-    }
-}
-
-/// Says which members of a record nothing here knows. They are kept, since a later version may, but no command shows
-/// them, and most likely they are misspelt.
-fn warn_unknown(context: &Context, record: &Value) {
-    let known = schemas::record_members();
-    let given = record.as_object().into_iter().flatten();
-    for (member, _) in given.filter(|(member, value)| !value.is_null() && !known.contains(member)) {
-        let near = usage::similar(member, known.iter().map(String::as_str));
-        let near = near.map_or_else(
-            || "use 'state' or 'extra' for your own fields".to_owned(),
-            |near| format!("did you mean '{near}'?"),
-        );
-        context.ui.warning(&format!(
-            "unknown record field '{member}' is kept but not shown; {near}"
-        ));
     }
 }
 

@@ -115,10 +115,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     }
     let signature = signature::of_commit(scene.repo, checkpoint.entry.id)?;
+    let selector = match session {
+        Some(name) if shown.selected.is_tip => name.to_string(),
+        _ => id.short().to_owned(),
+    };
     let view = CheckpointView {
         id,
         digest: &checkpoint.digest,
         session: session.map(crate::model::name::ShortName::as_str),
+        selector: &selector,
         fetched_from: shown.selected.remote.as_deref(),
         parents: checkpoint.entry.parents.iter().map(|parent| oid(*parent)).collect(),
         author: Author {

@@ -227,6 +227,7 @@ fn current(current: &CurrentSession) -> CurrentSessionView<'_> {
         saved_at: document.created_at,
         summary,
         task: document.session.task.as_deref(),
+        claim: document.session.claim.as_ref(),
         draft_operations: current.draft,
         draft: &current.record,
         draft_notes: current.notes,

@@ -47,7 +47,7 @@ impl ViewSource for ResidentProcess {
             let scene = opened.scene();
             let rows = sessions(&scene, &SessionFilter::default())?;
             let table = SessionTable {
-                sessions: rows.into_iter().map(list::row).collect(),
+                sessions: rows.into_iter().map(|found| list::row(found, scene.now)).collect(),
             };
             Ok((table, scene.now))
         })

@@ -75,7 +75,7 @@ pub(super) fn receipt<'a>(outcome: &'a CheckpointOutcome, ids: &'a Ids) -> SaveR
     view.new_bytes = facts.new_bytes;
     view.branch_changed = facts.elsewhere.as_ref().map(|elsewhere| BranchChange {
         from: elsewhere.branch.as_deref(),
-        to: facts.document.git.branch.as_deref(),
+        to: facts.document.git.worked_on(),
         session: elsewhere.session.name.as_str(),
     });
     view

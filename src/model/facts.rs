@@ -93,6 +93,18 @@ impl GitFacts {
             .any(|head| head.id == *commit)
     }
 
+    /// The branch that is worked on: the one checked out, or the one that is being rebased on a detached HEAD.
+    pub fn worked_on(&self) -> Option<&str> {
+        let rebased = || {
+            let operation = self.operation.as_ref()?;
+            operation
+                .branch
+                .as_deref()
+                .filter(|_| operation.kind == OperationKind::Rebase)
+        };
+        self.branch.as_deref().or_else(rebased)
+    }
+
     /// Whether a member says something; those of an import may not.
     pub fn reports(&self, member: &str) -> bool {
         !self.unreported.iter().any(|one| one == member)

@@ -32,6 +32,8 @@ pub struct Trailers {
     pub host: Option<String>,
     /// The session's summary, where the subject says something else.
     pub summary: Option<String>,
+    /// Who works in the session alone, and until when.
+    pub claim: Option<(String, Option<Timestamp>)>,
     /// When it was made, with its fraction of a second.
     pub time: Option<Timestamp>,
     /// Whether something that should have been captured was not.
@@ -107,12 +109,16 @@ pub fn encode(document: &Document, partial: bool, digest: &Digest, template: Opt
     trailer("Trigger", document.trigger.as_deref().unwrap_or_default());
     trailer("Agent", session.agent.as_deref().unwrap_or_default());
     trailer("Task", session.task.as_deref().unwrap_or_default());
-    trailer("Branch", document.git.branch.as_deref().unwrap_or_default());
+    trailer("Branch", document.git.worked_on().unwrap_or_default());
     trailer("Host", &document.host);
     if document.subject.is_some() {
         let summary = record.summary.as_deref().filter(|_| !record.auto_summary);
         let first = summary.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
         trailer("Summary", first.unwrap_or_default());
+    }
+    if let Some(claim) = &session.claim {
+        let until = claim.until.map_or_else(|| "-".to_owned(), |until| until.to_string());
+        trailer("Claim", &format!("{until} {}", claim.by));
     }
     if document.created_at != document.created_at.whole_seconds() {
         trailer("Time", &document.created_at.to_string());
@@ -152,6 +158,10 @@ pub fn decode(message: &[u8]) -> (String, Trailers) {
             "Branch" => trailers.branch = text(),
             "Host" => trailers.host = text(),
             "Summary" => trailers.summary = text(),
+            "Claim" => {
+                let parts = value.split_once(' ');
+                trailers.claim = parts.map(|(until, by)| (by.to_owned(), Timestamp::parse(until).ok()));
+            }
             "Time" => trailers.time = Timestamp::parse(value).ok(),
             "Partial" => trailers.partial = value == "true",
             "Digest" => trailers.digest = Digest::parse(value).ok(),

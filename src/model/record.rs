@@ -147,6 +147,9 @@ item! {
         /// Ids of tasks that come first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         depends_on: Vec<String>,
+        /// Who works on it alone for now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        claim: Option<super::session::Claim>,
         /// Remarks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         notes: Option<String>,
@@ -171,6 +174,11 @@ pub enum TaskStatus {
     Blocked,
     /// Will not be done.
     Dropped,
+}
+
+impl TaskStatus {
+    /// All states of a task.
+    pub const ALL: [Self; 5] = [Self::Todo, Self::InProgress, Self::Done, Self::Blocked, Self::Dropped];
 }
 
 item! {

@@ -133,6 +133,17 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// The claim that holds after two states of a session came together. What one side changed is taken; where both
+    /// claimed, theirs is the one that others saw first, for it was shared.
+    pub fn merged(base: Option<&Self>, ours: Option<&Self>, theirs: Option<&Self>) -> Option<Self> {
+        match (ours == base, theirs == base) {
+            (false, true) => ours,
+            (false, false) => theirs.or(ours),
+            (true, _) => theirs,
+        }
+        .cloned()
+    }
+
     /// Whether it holds at a time against somebody else.
     pub fn holds_against(&self, by: &str, now: Timestamp) -> bool {
         self.by != by && self.until.is_none_or(|until| now < until)

@@ -33,7 +33,7 @@ use super::{
 use crate::{
     model::{id::Oid, name::ShortName, path::RepoPath, report::MergeVerdict, selector::Selector},
     store::{
-        Repository,
+        self, Repository,
         ancestry::MergeEdges,
         checkpoint::{self, Checkpoint, object_id, oid},
         lock,
@@ -107,7 +107,7 @@ pub(super) struct ApplyJournal {
 pub fn apply(scene: &Scene<'_>, request: &ApplyRequest, progress: ProgressCallback<'_>) -> Result<ApplyOutcome, Error> {
     refuse::too_broad(scene)?;
     if request.index {
-        crate::store::require_own_directory(scene.repo, "the index stays as it is: leave '--index' out")?;
+        store::require_own_directory(scene.repo, "the index stays as it is: leave '--index' out")?;
     }
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     plan_runner::begin(scene, request.dry_run)?;

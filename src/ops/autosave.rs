@@ -141,7 +141,9 @@ fn attempt(scene: &Scene<'_>, writer: Writer, chosen: &SessionChoice) -> Result<
         trouble: Vec::new(),
         extent: present.extent(),
     };
-    if same(&document, of_this_tip.map_or(&tip.document, |last| &last.document)) {
+    let before = of_this_tip.map_or(&tip.document, |last| &last.document);
+    let exported = compose::without_exports(scene, &writer.overlay(scene.repo), &document, before)?;
+    if same(&exported, before) {
         return Ok(AutosaveOutcome::Unchanged(made));
     }
     let sealed = writer.finish()?;

@@ -146,11 +146,11 @@ fn run(
             ..PathScope::default()
         },
         goal: &goal,
-        refuse: &|_, present, _| {
+        refuse: &|repo, present, _| {
             if continued {
                 return Ok(Vec::new());
             }
-            if let Some(saved) = saved.filter(|saved| !is_saved(scene, saved, present)) {
+            if let Some(saved) = saved.filter(|saved| !is_saved(scene, repo, saved, present)) {
                 return Err(Error::ChangedMeanwhile {
                     id: oid(saved.entry.id),
                 });
@@ -187,11 +187,14 @@ fn run(
 }
 
 /// Whether the files and the index are exactly what a checkpoint holds.
-fn is_saved(scene: &Scene<'_>, saved: &Checkpoint, present: &CurrentSnapshot) -> bool {
+fn is_saved(scene: &Scene<'_>, repo: &Repository, saved: &Checkpoint, present: &CurrentSnapshot) -> bool {
     let (Some(now), Some(then)) = (&present.snapshot, &saved.document.snapshot) else {
         return false;
     };
-    let is_same = object_id(&then.tree) == now.tree && object_id(&then.index) == now.index_tree;
+    let tree = object_id(&then.tree);
+    // What this program exported after the checkpoint is no work.
+    let is_tree = tree == now.tree || compose::differ_in_exports(scene, repo, [tree, now.tree]).unwrap_or(false);
+    let is_same = is_tree && object_id(&then.index) == now.index_tree;
     is_same
         && checkpoint::lists(scene.repo, saved)
             .is_ok_and(|lists| without_left_out(&lists) == without_left_out(&now.lists))

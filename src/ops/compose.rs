@@ -23,7 +23,7 @@ use crate::{
         checkpoint::{self, Checkpoint, People, Siblings, WrittenCheckpoint},
         facts,
         objects::Writer,
-        operation,
+        operation, tree,
     },
     worktree::snapshot::{self as files, Extent, PathSummary, Snapshot},
 };
@@ -316,4 +316,40 @@ fn heads_of(operation: Option<&GitOperation>) -> &[OperationHead] {
 /// Whether a checkpoint of these files is partial.
 pub(super) fn is_partial(present: &CurrentSnapshot) -> bool {
     present.is_partial()
+}
+
+/// The document with the files of the one before, where only files of `checkpoint.exportTo` changed and are as this
+/// program wrote them, after the checkpoint before.
+pub(super) fn without_exports(
+    scene: &Scene<'_>,
+    overlay: &Repository,
+    new: &Document,
+    old: &Document,
+) -> Result<Document, Error> {
+    let mut document = new.clone();
+    let (Some(now), Some(then)) = (&mut document.snapshot, &old.snapshot) else {
+        return Ok(document);
+    };
+    if scene.settings.export_to.is_empty() || now.tree == then.tree {
+        return Ok(document);
+    }
+    let trees = [then, &*now].map(|snapshot| checkpoint::object_id(&snapshot.tree));
+    if differ_in_exports(scene, overlay, trees)? {
+        now.tree = then.tree.clone();
+    }
+    Ok(document)
+}
+
+/// Whether two trees differ in files of `checkpoint.exportTo` alone, which are as this program wrote them.
+pub(super) fn differ_in_exports(
+    scene: &Scene<'_>,
+    repo: &Repository,
+    [then, now]: [ObjectId; 2],
+) -> Result<bool, Error> {
+    if scene.settings.export_to.is_empty() {
+        return Ok(then == now);
+    }
+    let own = store::exports::own(scene.repo);
+    let changes = tree::diff(repo, Some(then), Some(now), tree::Renames::Off)?;
+    Ok(changes.iter().all(|change| own.contains(&change.path)))
 }

@@ -88,7 +88,16 @@ fn compactions(scene: &Scene<'_>, at: &Checkpoint) -> Vec<Compaction> {
 /// Content of the session of a chat, with its draft, except the messages and texts of the chat itself.
 pub fn of_chat(scene: &Scene<'_>, chat: &chat::SessionChat<'_>) -> Contents {
     let mut document = chat.document.clone();
+    // These two do not carry over to the next checkpoint; those of the latest one are part of what was saved.
+    let (error, attachments) = (
+        document.record.error.take(),
+        std::mem::take(&mut document.record.attachments),
+    );
     document.record = chat.record.clone();
+    document.record.error = document.record.error.or(error);
+    if document.record.attachments.is_empty() {
+        document.record.attachments = attachments;
+    }
     document.session.name = chat.session.clone();
     let mut out = Contents::new(document);
     let selector = Selector {

@@ -319,6 +319,8 @@ pub enum Error {
         any: bool,
         /// Sessions that are there but damaged.
         damaged: Vec<String>,
+        /// The session that was finished or paused last here.
+        left: Option<ShortName>,
         /// A session that was fetched, as `<remote>/<session>`.
         fetched: Option<String>,
         /// The remote that could be fetched from.
@@ -465,6 +467,20 @@ pub enum Error {
     Claimed {
         /// The session.
         session: ShortName,
+        /// Who.
+        by: String,
+        /// Where.
+        host: String,
+        /// Until when.
+        until: Option<Timestamp>,
+    },
+    /// Another user has claimed the task.
+    #[error("task '{task}' is claimed by {by} on {host}{}", until.map(|at| format!(" until {at}")).unwrap_or_default())]
+    ClaimedTask {
+        /// Its title.
+        task: String,
+        /// Its id.
+        id: String,
         /// Who.
         by: String,
         /// Where.

@@ -26,6 +26,8 @@ pub struct ExportedCheckpoint {
     pub session: Option<ShortName>,
     /// The checkpoint.
     pub checkpoint: Checkpoint,
+    /// Whether it is the latest of a session of this repository.
+    pub is_latest: bool,
     /// The steps, in their order.
     pub steps: Vec<Step>,
     /// The session log, oldest first.
@@ -50,6 +52,15 @@ pub struct ExportedCheckpoint {
 }
 
 impl ExportedCheckpoint {
+    /// The checkpoint as commands know it: the session where it is its latest, else the id.
+    pub fn selector(&self) -> String {
+        if self.is_latest {
+            self.name().to_owned()
+        } else {
+            super::restore::short(self.checkpoint.entry.id)
+        }
+    }
+
     /// The session's present name, else the one it had.
     pub fn name(&self) -> &str {
         let then = &self.checkpoint.document.session.name;
@@ -140,6 +151,7 @@ pub fn export(scene: &Scene<'_>, selector: &Selector, scope: ExportScope) -> Res
         agent: text(scene, &checkpoint, "agent.md").map_err(damaged())?,
         lists: checkpoint::lists(scene.repo, &checkpoint).map_err(damaged())?,
         unsaved: waiting,
+        is_latest: selected.is_tip && selected.session.is_some(),
         session: selected.session,
         checkpoint,
     })

@@ -61,7 +61,9 @@ pub fn now(scene: &Scene<'_>) -> Result<CurrentRecord, Error> {
         None => {
             let branch = facts::branch(scene.repo)?;
             let paused = session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?.0;
-            paused.ok_or_else(|| suggestions::none_current(scene))?
+            let left = || session_choice::just_left_noted(scene);
+            let chosen = paused.map_or_else(left, |paused| Ok(Some(paused)))?;
+            chosen.ok_or_else(|| suggestions::none_current(scene))?
         }
     };
     let mut subject = session_choice::carried(&chosen.tip, &chosen.name);

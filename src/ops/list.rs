@@ -3,8 +3,9 @@
 use super::{Error, Scene, select, suggestions};
 use crate::{
     model::{
-        document::{CheckpointKind, Document, SessionStatus},
+        document::{CheckpointKind, Session, SessionStatus},
         item,
+        record::{Record, TaskStatus},
         selector::Selector,
     },
     store::{
@@ -17,7 +18,7 @@ use crate::{
 };
 
 /// Which sessions to list; a member that is absent excludes nothing.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SessionFilter {
     /// Of this agent.
     pub agent: Option<String>,
@@ -94,11 +95,12 @@ pub struct SessionSummaryRow {
     pub current: bool,
 }
 
-/// The sessions that were fetched and have none of the same name here, as `<remote>/<session>`, latest first.
-pub fn fetched_only(scene: &Scene<'_>) -> Result<Vec<String>, Error> {
+/// The sessions of a filter that were fetched and have none of the same name here, as `<remote>/<session>`, latest first.
+pub fn fetched_only(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<String>, Error> {
     let remote = SessionFilter {
         remote: true,
-        ..SessionFilter::default()
+        all: false,
+        ..filter.clone()
     };
     let fetched = sessions(scene, &remote)?.into_iter().map(|row| row.name);
     let own: std::collections::BTreeSet<String> = session::all(scene.repo)?
@@ -191,10 +193,39 @@ fn keeps(scene: &Scene<'_>, filter: &SessionFilter, since: Option<i64>, row: &Se
         && since.is_none_or(|since| entry.time.unix() >= since)
         && (!filter.needs_document()
             || (filter.task.is_some() && filter.only_task() && filter.task == trailers.task)
-            || checkpoint::load(scene.repo, entry.id).is_ok_and(|found| filter.fits(&found.document)))
+            || fits(scene, filter, row, entry))
+}
+
+/// Whether a session is what a filter asks for, with what waits in its draft.
+fn fits(scene: &Scene<'_>, filter: &SessionFilter, row: &SessionSummaryRow, entry: &CheckpointCommit) -> bool {
+    let Ok(found) = checkpoint::load(scene.repo, entry.id) else {
+        return false;
+    };
+    let mut subject = session_choice::carried(&found, &found.document.session.name);
+    // What was fetched has no draft here; one that cannot be read is reported where it is used.
+    if !row.name.contains('/') {
+        let _ = session_choice::with_draft(scene, &found, &mut subject);
+    }
+    filter.fits(&subject.session, &subject.record)
+}
+
+/// Whether two words are the same, whatever their case; an issue may have its '#' or not, a state '-' for '_'.
+fn is_same(wanted: &str, found: &str) -> bool {
+    let plain = |text: &str| text.trim_start_matches('#').replace(['-', ' '], "_").to_lowercase();
+    plain(wanted) == plain(found)
 }
 
 impl SessionFilter {
+    /// Whether the state that it asks for is none that a task of the record can have.
+    pub fn has_state_of_no_task(&self) -> bool {
+        let known = |wanted: &String| {
+            TaskStatus::ALL
+                .iter()
+                .any(|status| is_same(wanted, item::status_word(*status)))
+        };
+        self.state.as_ref().is_some_and(|wanted| !known(wanted))
+    }
+
     /// Whether it asks for what only the document says.
     fn needs_document(&self) -> bool {
         self.task.is_some() || !self.only_task()
@@ -205,11 +236,12 @@ impl SessionFilter {
         self.state.is_none() && self.feature.is_none() && self.issue.is_none()
     }
 
-    /// Whether a document is what is asked for.
-    fn fits(&self, document: &Document) -> bool {
-        let (session, record) = (&document.session, &document.record);
+    /// Whether a session with its record is what is asked for.
+    fn fits(&self, session: &Session, record: &Record) -> bool {
         let any = |wanted: &Option<String>, found: &[Option<&str>]| {
-            wanted.as_deref().is_none_or(|wanted| found.contains(&Some(wanted)))
+            wanted
+                .as_deref()
+                .is_none_or(|wanted| found.iter().flatten().any(|found| is_same(wanted, found)))
         };
         let tasks = || record.tasks.iter();
         let mut of_task = vec![session.task.as_deref(), session.task_id.as_deref()];

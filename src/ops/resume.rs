@@ -208,6 +208,15 @@ pub fn preview(scene: &Scene<'_>, session: &ShortName) -> Result<ResumeOutcome, 
     gather(scene, Some(&selector), None, false)
 }
 
+/// The same of the selected session or the first of [`candidates`]: what was saved, where nothing may be written.
+pub fn look(
+    scene: &Scene<'_>,
+    selector: Option<&Selector>,
+    max_age: Option<std::time::Duration>,
+) -> Result<ResumeOutcome, Error> {
+    gather(scene, selector, max_age, false)
+}
+
 fn gather(
     scene: &Scene<'_>,
     selector: Option<&Selector>,
@@ -270,7 +279,7 @@ fn gather(
         };
         match begun() {
             // Of which branch it would be the session cannot be known, and it is no reason to withhold the record.
-            Err(error) if is_about_head(&error) => {
+            Err(error) if matches!(&error, Error::Store(source) if source.is_about_head()) => {
                 not_begun = Some(format!("session '{session}' was not made current: {error}"));
             }
             other => {
@@ -315,15 +324,6 @@ fn gather(
         autosave,
         recovered: None,
     })
-}
-
-/// Whether an error says that HEAD cannot be read.
-fn is_about_head(error: &Error) -> bool {
-    match error {
-        Error::Store(store::Error::Head(_)) => true,
-        Error::Store(store::Error::Damaged { name, .. }) => name == "HEAD",
-        _ => false,
-    }
 }
 
 /// Recovers the autosave that a resume found, and resumes the checkpoint made of it.

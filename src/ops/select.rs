@@ -170,10 +170,12 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), 
         }
     }
     let by_id = by_prefix(scene, word)?;
-    let by_id = if by_id.is_empty() {
-        sessions_beginning(scene, word)?
-    } else {
-        by_id
+    let by_id = match by_id {
+        found if !found.is_empty() => found,
+        _ => match sessions_beginning(scene, word)? {
+            found if !found.is_empty() => found,
+            _ => identities_beginning(scene, word)?,
+        },
     };
     match by_id.as_slice() {
         [(name, id, _)] => Ok((name.clone(), *id)),
@@ -271,6 +273,23 @@ fn sessions_beginning(scene: &Scene<'_>, word: &str) -> Result<Vec<SelectorMatch
             ShortName::new(&session.name),
             session.tip,
         ) {
+            found.push((Some(name), tip.id, false));
+        }
+    }
+    Ok(found)
+}
+
+/// The sessions whose identity begins with a word of at least [`MIN_DIGITS`] letters.
+fn identities_beginning(scene: &Scene<'_>, word: &str) -> Result<Vec<SelectorMatch>, Error> {
+    let is_part = |byte: u8| matches!(byte, b'a'..=b'z' | b'2'..=b'7');
+    if word.len() < MIN_DIGITS || !word.bytes().all(is_part) {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for session in session::all(scene.repo)? {
+        if let (Ok(name), Ok(tip)) = (ShortName::new(&session.name), session.tip)
+            && checkpoint::load(scene.repo, tip.id).is_ok_and(|tip| tip.document.session.id.starts_with(word))
+        {
             found.push((Some(name), tip.id, false));
         }
     }

@@ -132,7 +132,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
                     .collect::<BTreeSet<_>>()
                     .len(),
                 unreadable: draft.unreadable,
-                changed: changed(&overlay, &chosen.tip, &present)?,
+                changed: changed(scene, &overlay, &chosen.tip, &present)?,
                 same_place: same_place(&chosen.tip, &present),
                 tip: chosen.tip.entry.id,
                 name: chosen.name,
@@ -148,7 +148,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         (None, None, Some(name)) => Some(suggestions::absent(scene, name)),
         _ => None,
     };
-    let fetched = list::fetched_only(scene)?;
+    let fetched = list::fetched_only(scene, &list::SessionFilter::default())?;
     let sessions = store::session::all(scene.repo)?.len();
     Ok(StatusReport {
         absent,
@@ -190,16 +190,20 @@ fn finished(scene: &Scene<'_>) -> Result<usize, Error> {
     Ok(rows.iter().filter(ended).count())
 }
 
-fn changed(overlay: &store::Repository, tip: &Checkpoint, present: &CurrentSnapshot) -> Result<Option<usize>, Error> {
+fn changed(
+    scene: &Scene<'_>,
+    overlay: &store::Repository,
+    tip: &Checkpoint,
+    present: &CurrentSnapshot,
+) -> Result<Option<usize>, Error> {
     let (Some(saved), Some(now)) = (&tip.document.snapshot, &present.snapshot) else {
         return Ok(None);
     };
-    let changes = tree::diff(
-        overlay,
-        Some(checkpoint::object_id(&saved.tree)),
-        Some(now.tree),
-        tree::Renames::Off,
-    )?;
+    let then = checkpoint::object_id(&saved.tree);
+    if compose::differ_in_exports(scene, overlay, [then, now.tree])? {
+        return Ok(Some(0));
+    }
+    let changes = tree::diff(overlay, Some(then), Some(now.tree), tree::Renames::Off)?;
     Ok(Some(changes.len()))
 }
 

@@ -38,6 +38,10 @@ pub(super) fn none_current(scene: &Scene<'_>) -> Error {
     match session::all(scene.repo) {
         Ok(all) => Error::NoSession {
             any: !all.is_empty(),
+            left: session_choice::just_left(scene)
+                .ok()
+                .flatten()
+                .map(|chosen| chosen.name),
             fetched: latest_fetched(scene),
             remote: store::remote::default(scene.repo, false).map(|remote| remote.name),
             damaged: all.into_iter().filter(|s| s.tip.is_err()).map(|s| s.name).collect(),

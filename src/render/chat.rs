@@ -92,6 +92,12 @@ pub fn full(number: u64, message: &Message) -> Text {
 /// The section `Checkpoint` of a request: session, summary, and everything that was saved but the messages, the context
 /// and the agent description, which are sections of their own.
 pub fn checkpoint(contents: &Contents) -> String {
+    checkpoint_with(contents, usize::MAX)
+}
+
+/// The same with at most so many entries of each list, the open and the latest ones; how many more there are is named
+/// with the command that shows them.
+pub fn checkpoint_with(contents: &Contents, rows: usize) -> String {
     let document = &contents.document;
     let session = document.session.name.as_str();
     let mut outline = Outline::of(contents, session);
@@ -108,10 +114,10 @@ pub fn checkpoint(contents: &Contents) -> String {
     {
         out.push_str(&format!("\n{}\n", markdown::block(summary)));
     }
-    out.push_str(&super::outline::markdown(&outline, 2, usize::MAX));
+    out.push_str(&super::outline::markdown(&outline, 2, rows));
     out.push_str(&format!(
-        "\n{}\n\n",
-        markdown::line(&super::outline::left_out(&outline))
+        "\n{}; files that are not committed (`git checkpoint show {session}`)\n\n",
+        super::outline::left_out_markdown(&outline)
     ));
     out
 }

@@ -34,6 +34,9 @@ pub struct CheckpointView<'a> {
     pub digest: &'a Digest,
     /// The session it was found through; null when it was named by id and no session leads to it.
     pub session: Option<&'a str>,
+    /// The checkpoint as commands know it: the session where it is its latest, else the id.
+    #[serde(skip)]
+    pub selector: &'a str,
     /// The remote it was fetched from, when it is not of this repository.
     pub fetched_from: Option<&'a str>,
     /// The checkpoint before, and the snapshot commit.
@@ -149,11 +152,7 @@ impl CheckpointView<'_> {
         if let Some(subject) = &document.subject {
             header("Subject", TextLine::plain(subject));
         }
-        let selector = self
-            .session
-            .filter(|_| document.name.is_none())
-            .unwrap_or_else(|| self.id.short());
-        let outline = Outline::of(self.contents, selector);
+        let outline = Outline::of(self.contents, self.selector);
         if let Some(summary) = &outline.summary {
             text.push(TextLine::new());
             text.append(Text::wrapped(summary, 4, columns));
@@ -161,9 +160,7 @@ impl CheckpointView<'_> {
         text.append(outline::text(&outline, columns, self.all));
         text.append(self.files());
         text.push(TextLine::new());
-        for line in Text::wrapped(&outline::left_out(&outline), 0, columns).lines() {
-            text.push(TextLine::new().with(Slot::Dim, line.to_string()));
-        }
+        text.append(outline::left_out_text(&outline, columns));
         text
     }
 

@@ -7,6 +7,7 @@
 use super::{
     slot::Slot,
     text::{Text, TextLine, expand_tabs},
+    unbroken::{self, UNBROKEN},
 };
 
 /// A part of a guide.
@@ -181,9 +182,6 @@ pub fn text(source: &str, columns: usize) -> Text {
     out
 }
 
-/// Stands for a space at which a line is not broken.
-const UNBROKEN: char = '\u{e000}';
-
 /// A line as it reads without a typeface for code: between quotes as in messages, where it has none itself. A command that
 /// is broken could not be copied.
 fn shown(text: &str) -> String {
@@ -201,10 +199,7 @@ fn shown(text: &str) -> String {
 /// Wrapped text with code on one line.
 fn wrapped(text: &str, indent: usize, columns: usize) -> Text {
     let wrapped = Text::wrapped(text, indent, columns);
-    let lines = wrapped
-        .lines()
-        .iter()
-        .map(|line| line.to_string().replace(UNBROKEN, " "));
+    let lines = wrapped.lines().iter().map(|line| unbroken::split(&line.to_string()));
     lines.map(TextLine::plain).collect()
 }
 

@@ -73,6 +73,7 @@ fn more(kind: &ItemKind, item: &Value) -> String {
     let parts = match kind.list {
         "tasks" => vec![
             text("agent"),
+            item["claim"]["by"].as_str().map(|who| format!("claimed by {who}")),
             text("issue"),
             item["progress"].as_u64().map(|n| format!("{n}%")),
             list("depends_on").map(|ids| format!("after {ids}")),

@@ -64,6 +64,7 @@ pub mod table;
 pub mod text;
 pub mod tokens;
 pub mod turns;
+pub mod unbroken;
 pub mod verify;
 pub mod watch;
 

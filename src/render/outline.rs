@@ -42,7 +42,11 @@ fn one(section: &Section, columns: usize, all: bool) -> Text {
         SHOWN
     };
     let shown = entries.len().min(most);
-    for (entry, number) in entries[..shown].iter().zip(1..) {
+    let more = more(section, shown).map(|more| TextLine::new().with(Slot::Dim, format!("  ... {more}")));
+    if section.latest_last {
+        text.lines_of(more.clone());
+    }
+    for (entry, number) in first(section, shown).iter().zip(1..) {
         let slot = slot(section, entry);
         for (line, at) in entry.lines().iter().zip(0..) {
             let (line, left) = match (at, section.numbered) {
@@ -55,10 +59,20 @@ fn one(section: &Section, columns: usize, all: bool) -> Text {
             }
         }
     }
-    if let Some(more) = more(section, shown) {
-        text.push(TextLine::new().with(Slot::Dim, format!("  ... {more}")));
+    if !section.latest_last {
+        text.lines_of(more);
     }
     text
+}
+
+/// So many of the entries, the most important ones.
+fn first(section: &Section, shown: usize) -> &[Entry] {
+    let entries = &section.entries;
+    if section.latest_last {
+        &entries[entries.len() - shown..]
+    } else {
+        &entries[..shown]
+    }
 }
 
 fn indent(line: &str) -> usize {
@@ -74,22 +88,53 @@ fn slot(section: &Section, entry: &Entry) -> Slot {
     }
 }
 
-/// How many entries are not among the first ones, and the command that shows them.
+/// How many entries are not among those shown, and the command that shows them.
 fn more(section: &Section, shown: usize) -> Option<String> {
-    let more = section.total.saturating_sub(shown as u64);
-    (more > 0).then(|| format!("{more} more: {}", section.command))
+    hidden(section, shown).map(|more| format!("{more}: {}", section.command))
 }
 
-/// Omitted content, in one sentence; empty when nothing is left out.
-pub fn left_out(outline: &Outline) -> String {
-    let words: Vec<String> = outline
-        .left_out
-        .iter()
-        .map(|left| format!("{}: {}", left.words, left.command))
-        .collect();
-    if words.is_empty() {
-        return String::new();
+/// The same without the command.
+fn hidden(section: &Section, shown: usize) -> Option<String> {
+    let hidden = section.total.saturating_sub(shown as u64);
+    let word = if section.latest_last { "earlier" } else { "more" };
+    (hidden > 0).then(|| format!("{hidden} {word}"))
+}
+
+/// Omitted content with the commands that show it, one each; what one command shows is named together.
+fn omissions(outline: &Outline) -> Vec<(String, &str)> {
+    let mut out: Vec<(String, &str)> = Vec::new();
+    for left in &outline.left_out {
+        match out.iter_mut().find(|(_, command)| *command == left.command) {
+            Some((words, _)) => words.push_str(&format!("; {}", left.words)),
+            None => out.push((left.words.clone(), &left.command)),
+        }
     }
+    out
+}
+
+/// Omitted content, a sentence for each command that shows it.
+pub fn left_out(outline: &Outline) -> Vec<String> {
+    let sentence = |(words, command): (String, &str)| format!("Not shown: {words}: {command}");
+    omissions(outline).into_iter().map(sentence).collect()
+}
+
+/// The same as lines that are dimmed, none of which is broken inside the command.
+pub fn left_out_text(outline: &Outline, columns: usize) -> Text {
+    let lines = left_out(outline);
+    let lines = lines
+        .iter()
+        .flat_map(|line| Text::wrapped(line, 0, columns).lines().to_vec());
+    lines
+        .map(|line| TextLine::new().with(Slot::Dim, line.to_string()))
+        .collect()
+}
+
+/// The same as one line of Markdown.
+pub fn left_out_markdown(outline: &Outline) -> String {
+    let omissions = omissions(outline).into_iter();
+    let words: Vec<String> = omissions
+        .map(|(words, command)| format!("{} (`{command}`)", markdown::line(&words)))
+        .collect();
     format!("Not shown: {}", words.join("; "))
 }
 
@@ -111,7 +156,11 @@ pub fn markdown(outline: &Outline, level: usize, rows: usize) -> String {
 pub fn list(section: &Section, rows: usize) -> String {
     let mut out = String::new();
     let shown = section.entries.len().min(rows);
-    for (entry, number) in section.entries[..shown].iter().zip(1..) {
+    let more = hidden(section, shown).map(|more| format!("{more}: `{}`\n", section.command));
+    if let Some(more) = more.as_ref().filter(|_| section.latest_last) {
+        out.push_str(&format!("{more}\n"));
+    }
+    for (entry, number) in first(section, shown).iter().zip(1..) {
         let mark = if section.numbered {
             format!("{number}.")
         } else {
@@ -121,23 +170,37 @@ pub fn list(section: &Section, rows: usize) -> String {
         let lines: Vec<String> = entry.lines().iter().map(|line| markdown::line(line.trim())).collect();
         out.push_str(&format!("{mark} {}\n", lines.join(&format!("  \n{indent}"))));
     }
-    if let Some(more) = more(section, shown) {
-        out.push_str(&format!(
-            "\n{} more: `{}`\n",
-            more.split(' ').next().unwrap_or_default(),
-            section.command
-        ));
+    if let Some(more) = more.filter(|_| !section.latest_last) {
+        out.push_str(&format!("\n{more}"));
     }
     out
 }
 
-/// The sections of some ranks as headings and rows, for a text with a budget; a row may have several lines.
-pub fn rows(outline: &Outline, wanted: impl Fn(Rank) -> bool) -> Vec<(String, Vec<String>)> {
+/// A section as a heading and rows, for a text with a budget; a row may have several lines.
+#[derive(Clone, Debug, Default)]
+pub struct SectionRows {
+    /// The heading.
+    pub title: String,
+    /// The rows.
+    pub rows: Vec<String>,
+    /// Whether the last rows are the most important ones.
+    pub latest_last: bool,
+}
+
+/// The sections of some ranks.
+pub fn rows(outline: &Outline, wanted: impl Fn(Rank) -> bool) -> Vec<SectionRows> {
     let sections = outline.sections.iter().filter(|section| wanted(section.rank));
     let rows = sections.map(|section| {
         let mut rows: Vec<String> = section.entries.iter().map(|entry| entry.lines().join("\n")).collect();
-        rows.extend(more(section, section.entries.len()).map(|more| format!("... {more}")));
-        (section.title.clone(), rows)
+        if let Some(more) = more(section, section.entries.len()) {
+            let at = if section.latest_last { 0 } else { rows.len() };
+            rows.insert(at, format!("... {more}"));
+        }
+        SectionRows {
+            title: section.title.clone(),
+            rows,
+            latest_last: section.latest_last,
+        }
     });
     rows.collect()
 }

@@ -378,6 +378,7 @@ mod tests {
                 task: None,
                 branch: None,
                 host: None,
+                claimed_by: Some(HOSTILE.to_owned()),
                 verified: false,
                 repository: None,
                 size: None,

@@ -253,6 +253,25 @@ pub fn code(git: &GitFacts) -> TextLine {
     line
 }
 
+/// The most columns of the second line of a receipt.
+const SECOND: usize = 100;
+
+/// As many of the phrases between commas as fit, the first one always.
+fn fitting(line: TextLine, room: usize) -> TextLine {
+    if line.width() <= room {
+        return line;
+    }
+    let text = line.to_string();
+    let mut kept = text.as_str();
+    while TextLine::plain(kept).width() > room {
+        let Some((before, _)) = kept.rsplit_once(", ") else {
+            break;
+        };
+        kept = before;
+    }
+    TextLine::plain(kept)
+}
+
 /// Differences from HEAD: `1 staged, 3 modified`; empty when nothing does.
 pub fn changes(git: &GitFacts) -> String {
     let counts = [
@@ -299,17 +318,20 @@ impl View for SaveReceipt<'_> {
         let is_start =
             matches!(self.outcome, "started" | "existing" | "unchanged" | "repeated") || self.kind == "start";
         if !is_start {
-            second.push(Slot::Plain, "; ");
-            second.append(&code(self.git));
             let record = match self.next {
-                Some(next) => format!("next: {next}"),
-                None => self.record.words(),
+                Some(next) => format!("; next: {next}"),
+                None => Some(self.record.words())
+                    .filter(|words| !words.is_empty())
+                    .map(|words| format!("; {words}"))
+                    .unwrap_or_default(),
             };
-            if !record.is_empty() {
-                second.push(Slot::Plain, format!("; {record}"));
-            }
+            // What a person wrote stays whole as far as there is room; the counts of files give way to it.
+            let room = SECOND.saturating_sub(second.width() + 2 + TextLine::plain(&record).width());
+            second.push(Slot::Plain, "; ");
+            second.append(&fitting(code(self.git), room));
+            second.push(Slot::Plain, record);
         }
-        text.push(second.cut(100));
+        text.push(second.cut(SECOND));
         if let Some(change) = self.branch_changed {
             let branch = |branch: Option<&str>| branch.unwrap_or("a detached HEAD").to_owned();
             let mut line = TextLine::plain("  branch changed from ").with(Slot::Branch, branch(change.from));

@@ -182,19 +182,21 @@ impl Resume<'_> {
         if self.draft_operations > 0 {
             text.push(TextLine::new());
             let changes = CountedNoun::new(self.draft_operations, "change");
-            text.push(TextLine::plain(format!("{changes} not saved yet: git checkpoint save")));
+            text.push(TextLine::plain(format!(
+                "{changes} not saved yet: git checkpoint status"
+            )));
         }
         text.push(TextLine::new());
-        let missing = if brief {
-            format!(
+        if brief {
+            let rest = format!(
                 "Not shown: the rest of the record: git checkpoint resume {}",
                 self.session
-            )
+            );
+            for line in Text::wrapped(&rest, 0, columns).lines() {
+                text.push(TextLine::new().with(Slot::Dim, line.to_string()));
+            }
         } else {
-            outline::left_out(&outline)
-        };
-        for line in Text::wrapped(&missing, 0, columns).lines() {
-            text.push(TextLine::new().with(Slot::Dim, line.to_string()));
+            text.append(outline::left_out_text(&outline, columns));
         }
         text
     }
@@ -275,13 +277,25 @@ impl Resume<'_> {
                 remotes.join(", ")
             ));
         }
+        if self.draft_operations > 0 {
+            let changes = CountedNoun::new(self.draft_operations, "change");
+            out.push_str(&format!("{changes} not saved yet: `git checkpoint status`\n\n"));
+        }
+        if let Some(aside) = &self.put_aside {
+            let count = usize::try_from(aside.missing_changes).unwrap_or(usize::MAX);
+            let changes = CountedNoun::new(count, "change");
+            let id = aside.id.short();
+            out.push_str(&format!(
+                "{changes} of {id} put aside: `git checkpoint resume --apply`\n\n"
+            ));
+        }
         let said = self.last_message.as_ref().map(|said| said.summary);
         for summary in said.into_iter().chain(outline.summary.as_deref()) {
             out.push_str(&format!("{}\n\n", markdown::block(summary)));
         }
         out.push_str(&report::markdown(self.report));
         out.push_str(&outline::markdown(&outline, 2, ROWS));
-        out.push_str(&format!("\n{}\n", markdown::line(&outline::left_out(&outline))));
+        out.push_str(&format!("\n{}\n", outline::left_out_markdown(&outline)));
         out
     }
 }

@@ -56,6 +56,9 @@ pub struct SessionRow {
     pub branch: Option<String>,
     /// The machine.
     pub host: Option<String>,
+    /// Who works in it alone for now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed_by: Option<String>,
     /// Whether the document was checked against its digest: not by this command.
     pub verified: bool,
     /// The directory of the repository, with `--all-repos`.
@@ -86,6 +89,7 @@ impl SessionTable {
             TableColumn::left("STATUS"),
             TableColumn::left("WHEN"),
             TableColumn::left("BY"),
+            TableColumn::left("CLAIMED BY"),
             TableColumn::left("BRANCH").flexible(6),
             TableColumn::right("SIZE"),
             TableColumn::left("TRUST").flexible(10),
@@ -125,6 +129,7 @@ impl SessionTable {
                 TextLine::new().with(status, row.status),
                 TextLine::new().with(Slot::Date, when),
                 TextLine::new().with(Slot::Person, by),
+                TextLine::new().with(Slot::Caution, row.claimed_by.as_deref().unwrap_or_default()),
                 TextLine::new().with(Slot::Branch, row.branch.as_deref().unwrap_or("-")),
                 TextLine::plain(row.size.map(|size| ByteSize(size).to_string()).unwrap_or_default()),
                 row.signature.as_ref().map(SignatureView::line).unwrap_or_default(),

@@ -13,7 +13,8 @@ use super::{
     text::{Text, TextLine},
 };
 use crate::model::{
-    comparison::RecordDifference, facts::GitFacts, id::Oid, name::ShortName, time::Timestamp, watch::WatcherState,
+    comparison::RecordDifference, facts::GitFacts, id::Oid, name::ShortName, session::Claim, time::Timestamp,
+    watch::WatcherState,
 };
 
 /// How many changes of the record are shown.
@@ -109,6 +110,9 @@ pub struct CurrentSessionView<'a> {
     /// Its task, for people.
     #[serde(skip)]
     pub task: Option<&'a str>,
+    /// Who works in it alone for now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<&'a Claim>,
     /// The number of changes of the record that are not saved yet.
     pub draft_operations: usize,
     /// The differences between the draft and the record of the latest checkpoint.
@@ -358,6 +362,11 @@ impl CurrentSessionView<'_> {
         out.row("latest", &line.cut(69));
         if let Some(task) = self.task {
             out.row("task", &TextLine::plain(task).cut(69));
+        }
+        if let Some(claim) = self.claim {
+            let until = claim.until.map(|until| format!(" until {until}"));
+            let text = format!("by {} on {}{}", claim.by, claim.host, until.unwrap_or_default());
+            out.row("claimed", &TextLine::new().with(Slot::Caution, text).cut(69));
         }
         if self.chat.messages > 0 || self.chat.unsaved {
             out.row("chat", &self.chat.line());

@@ -10,6 +10,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::escape;
 use super::slot::Slot;
+use super::unbroken;
 
 /// A part of a line: escaped text and what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,14 +239,14 @@ impl Text {
         }
     }
 
-    /// `text` as paragraphs broken at spaces, each line `indent` columns in and `columns` wide at most where words
-    /// allow. Empty lines stay.
+    /// `text` as paragraphs broken at spaces but never inside a command, each line `indent` columns in and `columns`
+    /// wide at most where words allow. Empty lines stay.
     pub fn wrapped(text: &str, indent: usize, columns: usize) -> Self {
         let room = columns.saturating_sub(indent).max(1);
         let mut out = Self::new();
         for paragraph in escape::block(text).lines() {
             let mut line = String::new();
-            for word in paragraph.split_whitespace() {
+            for word in unbroken::words(paragraph) {
                 if !line.is_empty() && width(&line) + 1 + width(word) > room {
                     out.push(TextLine::plain(" ".repeat(indent) + &line));
                     line.clear();
@@ -267,6 +268,11 @@ impl Text {
     /// Adds a line.
     pub fn push(&mut self, line: TextLine) {
         self.lines.push(line);
+    }
+
+    /// Adds a line if there is one.
+    pub fn lines_of(&mut self, line: Option<TextLine>) {
+        self.lines.extend(line);
     }
 
     /// Adds the lines of `other`.

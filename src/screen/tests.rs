@@ -127,6 +127,7 @@ impl ViewSource for NotingSource {
             task: None,
             branch: None,
             host: None,
+            claimed_by: None,
             verified: false,
             repository: None,
             size: None,

@@ -3,23 +3,10 @@
 use gix::bstr::ByteSlice;
 
 use super::{Error, ObjectId, Repository, checkpoint, current::SessionRef, facts, graph, history, refs, session};
-use crate::{model::document::CheckpointKind, os};
+use crate::model::document::CheckpointKind;
 
 /// How many commits are walked to find out whether one comes before another.
 const WALKED: usize = 10_000;
-
-/// The branch that is worked on: the one checked out, else the one that is being rebased; `None` on a detached HEAD.
-pub(super) fn checked_out(repo: &Repository) -> Result<Option<String>, Error> {
-    if let Some(branch) = facts::branch(repo)? {
-        return Ok(Some(branch));
-    }
-    let rebased = ["rebase-merge", "rebase-apply"].iter().find_map(|directory| {
-        let name = os::read_regular(&repo.git_dir().join(directory).join("head-name")).ok()?;
-        let name = name.trim().strip_prefix(b"refs/heads/")?.to_str_lossy().into_owned();
-        Some(name)
-    });
-    Ok(rebased)
-}
 
 /// How a branch came to be, seen from the branch of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Error, OwnFile, Repository,
     branching::{self, BranchOrigin},
-    checkpoint, session, sharing, worktree_private_dir, worktree_private_path,
+    checkpoint, facts, session, sharing, worktree_private_dir, worktree_private_path,
 };
 pub use crate::model::session::SessionRef;
 use crate::{model::json, os};
@@ -209,7 +209,7 @@ impl CurrentPointer {
 /// another user, which is noted.
 pub fn read(repo: &Repository) -> Result<CurrentPointer, Error> {
     let current = written(repo)?;
-    let mut current = current.on(repo, branching::checked_out(repo)?)?;
+    let mut current = current.on(repo, facts::branch(repo)?)?;
     match current.begun.take() {
         Some(begun) if exists(repo, &begun) => Ok(current.switched_to(*begun)),
         _ => Ok(current),
@@ -291,6 +291,8 @@ pub fn read_to_replace(repo: &Repository) -> Result<CurrentPointer, Error> {
 pub fn read_if_understood(repo: &Repository) -> Result<CurrentPointer, Error> {
     match read(repo) {
         Err(Error::Malformed { .. }) => Ok(CurrentPointer::default()),
+        // Which branch is checked out is not known: as on a detached HEAD, the last session stays.
+        Err(error) if error.is_about_head() => written(repo)?.on(repo, None),
         other => other,
     }
 }

@@ -269,6 +269,15 @@ impl Error {
         }
     }
 
+    /// Whether it says that HEAD cannot be read.
+    pub fn is_about_head(&self) -> bool {
+        match self {
+            Self::Head(_) => true,
+            Self::Damaged { name, .. } => name == "HEAD",
+            _ => false,
+        }
+    }
+
     /// Hint for the user, if any; printed after `hint: `, line by line.
     pub fn hint(&self) -> Option<String> {
         Some(match self {

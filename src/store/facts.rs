@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use gix::bstr::ByteSlice;
+
 use super::checkpoint::{self, oid};
 use super::history::subject;
 use super::tree::{self, Renames};
@@ -13,6 +15,7 @@ use crate::model::change::ChangeKind;
 use crate::model::facts::{BoundedList, GitFacts, PathRename};
 use crate::model::list::IndexConflict;
 use crate::model::path::RepoPath;
+use crate::os;
 
 /// Commits looked at to count ahead and behind. Reading a thousand takes some 7 ms without a commit-graph; a save has 15
 /// for everything.
@@ -56,9 +59,18 @@ pub fn git_facts(repo: &Repository, index: Option<(ObjectId, &[IndexConflict])>)
     Ok(facts)
 }
 
-/// The short name of the branch that is checked out; `None` when HEAD is detached.
+/// The short name of the branch that is worked on: the one checked out, else the one that is being rebased; `None` on a
+/// detached HEAD.
 pub fn branch(repo: &Repository) -> Result<Option<String>, Error> {
-    Ok(refs::head(repo)?.branch.as_deref().map(short))
+    if let Some(branch) = refs::head(repo)?.branch.as_deref().map(short) {
+        return Ok(Some(branch));
+    }
+    let rebased = ["rebase-merge", "rebase-apply"].iter().find_map(|directory| {
+        let name = os::read_regular(&repo.git_dir().join(directory).join("head-name")).ok()?;
+        let name = name.trim().strip_prefix(b"refs/heads/")?.to_str_lossy().into_owned();
+        Some(name)
+    });
+    Ok(rebased)
 }
 
 /// The paths whose index entry differs from HEAD, and which of them are renames with unchanged content. Unmerged paths

@@ -5,10 +5,10 @@ use std::path::{Component, Path, PathBuf};
 use super::{ExportWriter, FORMATS, contents_bytes, failure};
 use crate::{
     formats::ExportExtent,
-    model::{name::ShortName, time::Timestamp},
-    ops::{Scene, export},
+    model::{name::ShortName, step::quoted, time::Timestamp},
+    ops::{Scene, export, show},
     os,
-    store::{self, ObjectId, checkpoint},
+    store::{self, ObjectId, checkpoint, exports},
 };
 
 /// Rewrites the files that `checkpoint.exportTo` names with the latest checkpoint of a session. Returns a line for each
@@ -47,6 +47,9 @@ fn one(scene: &Scene<'_>, selector: &str, entry: &str) -> Result<(), String> {
     if matches!(format.make, ExportWriter::Agent(_)) {
         return Err("session files of agents are only written by 'export'".to_owned());
     }
+    if path.is_empty() {
+        return Err("it names no file".to_owned());
+    }
     let top = store::work_tree(scene.repo).map_err(|error| error.to_string())?;
     let full = place(top, Path::new(path))?;
     if export::is_in_git_dir(scene, &full) {
@@ -81,7 +84,50 @@ fn one(scene: &Scene<'_>, selector: &str, entry: &str) -> Result<(), String> {
     {
         return Ok(());
     }
+    if let Some(before) = &before
+        && !exports::is_own(scene.repo, path, before)
+        && !(looks_alike(before, &bytes) && show::file(scene, &selector, path).is_ok_and(|held| held == *before))
+    {
+        return Err(format!(
+            "the file there is not one that this program wrote; to let it be written: rm {}",
+            quoted(path)
+        ));
+    }
+    if let Some(directory) = full.parent() {
+        std::fs::create_dir_all(directory).map_err(|error| os::reason(&error))?;
+    }
+    exports::note(scene.repo, path, &bytes).map_err(|error| error.to_string())?;
     os::replace_users(&full, &bytes).map_err(|error| os::reason(&error))
+}
+
+/// Whether a text begins as an export of the same format does.
+fn looks_alike(before: &[u8], new: &[u8]) -> bool {
+    let start = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        let starts = lines.map(|line| line.split(':').next().unwrap_or_default().to_owned());
+        starts.take(2).collect::<Vec<_>>()
+    };
+    let (before, new) = (start(before), start(new));
+    // A heading says what it is; a bracket alone does not.
+    match new.first() {
+        Some(first) if first.trim().len() > 2 => before.first() == Some(first),
+        _ => before == new,
+    }
+}
+
+/// Whether git ignores every file that is kept up to date, so that no cleaning of the working tree concerns them.
+pub(in crate::commands) fn are_ignored(scene: &Scene<'_>) -> bool {
+    let paths = scene
+        .settings
+        .export_to
+        .iter()
+        .filter_map(|entry| Some(entry.split_once(':')?.1));
+    let is_ignored = |path: &str| {
+        let command = store::git(scene.repo);
+        command.args(["check-ignore", "-q", "--", path]).text().is_ok()
+    };
+    paths.map(is_ignored).all(|ignored| ignored)
 }
 
 /// The path below the top of the working tree, which no symlink may lead away from.
@@ -131,6 +177,16 @@ mod tests {
         assert_eq!(without_ids(one.as_bytes()), without_ids(two.as_bytes()));
         let other = with(&"a".repeat(40), "2026-01-02T03:04:05+00:00", "other");
         assert_ne!(without_ids(one.as_bytes()), without_ids(other.as_bytes()));
+    }
+
+    #[test]
+    fn an_export_begins_as_one() {
+        let alike = |before: &str, new: &str| looks_alike(before.as_bytes(), new.as_bytes());
+        assert!(alike("# Hand-off: a\n\n## Status\n", "# Hand-off: b\n\n## Status\n"));
+        assert!(!alike("my own notes\n", "# Hand-off: b\n"));
+        assert!(!alike("", "# Hand-off: b\n"));
+        assert!(alike("{\n  \"schema\": \"x\"\n}", "{\n  \"schema\": \"y\"\n}"));
+        assert!(!alike("{\n  \"name\": \"x\"\n}", "{\n  \"schema\": \"y\"\n}"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::{
     sync::LazyLock,
 };
 
-pub(super) use self::keep::{after_autosave, after_save};
+pub(super) use self::keep::{after_autosave, after_save, are_ignored};
 use super::{
     Context,
     error::{CommandError, FailureKind},
@@ -145,8 +145,8 @@ impl clap::ValueEnum for FormatName {
 
 /// Export a checkpoint
 ///
-/// Exports the saved state, without the draft. The same checkpoint always gives the same bytes, but html includes the
-/// what changed since.
+/// Exports the saved state, without the draft. The same checkpoint always gives the same bytes, except for html, which
+/// includes what changed since.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -439,6 +439,7 @@ fn with_source(exported: &ExportedCheckpoint, make: fn(&DocumentSource<'_>) -> S
         id: &oid(exported.checkpoint.entry.id),
         digest: &exported.checkpoint.digest,
         session: exported.name(),
+        selector: &exported.selector(),
         document: &exported.checkpoint.document,
         steps: &exported.steps,
         contents: &contents(exported),

@@ -46,13 +46,13 @@ const UNATTENDED: &[(&str, Option<&str>)] = &[
 /// shared. Returns a line for whatever did not work.
 pub(in crate::commands) fn after_checkpoint(opened: &OpenedRepository, session: &ShortName) -> Vec<String> {
     let mut trouble = export::after_save(&opened.scene(), session);
-    trouble.extend(after_save(opened, session));
+    trouble.extend(shared(opened, session));
     trouble
 }
 
 /// Queues a session that was saved and lets it be pushed. Never fails and waits for nothing; returns a line for what is
 /// to be reported, once.
-fn after_save(opened: &OpenedRepository, session: &ShortName) -> Option<String> {
+pub(in crate::commands) fn shared(opened: &OpenedRepository, session: &ShortName) -> Option<String> {
     let scene = opened.scene();
     if scene.settings.auto_push.is_none() && scene.settings.auto_fetch.is_none() {
         return None;

@@ -211,7 +211,7 @@ fn tasks(record: &Record, root: &mut Map<String, Value>) -> Value {
     let done = record
         .tasks
         .iter()
-        .filter(|task| matches!(task.status, TaskStatus::Done | TaskStatus::Dropped))
+        .filter(|task| task.status == TaskStatus::Done)
         .count();
     let known = tree.get("completed_count").and_then(Value::as_u64).unwrap_or(0);
     tree.insert("completed_count".into(), json!(known.max(done as u64)));

@@ -15,7 +15,7 @@ pub use order::merge_order;
 pub use steps::steps;
 pub use thread::{MergedThread, thread};
 
-use super::{patch::LISTS, record::Record, time::Timestamp};
+use super::{patch::LISTS, record::Record, session::Claim, time::Timestamp};
 
 /// A contradiction.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,9 +57,36 @@ const ATOMIC: [&str; 4] = ["phase", "step", "error", "iteration"];
 /// Members that merge by a rule of their own.
 const OWN: [&str; 3] = ["summary", "auto_summary", "attachments"];
 
+/// The claims of tasks that hold after the merge, by the ids of the tasks. A claim is one thing: its members never come
+/// from both sides.
+fn claims(sides: RecordSides<'_>) -> HashMap<&str, Option<Claim>> {
+    let of = |record: &'_ Record, id: &str| -> Option<Claim> {
+        let task = record.tasks.iter().find(|task| task.id == id)?;
+        task.claim.clone()
+    };
+    let tasks = sides.ours.tasks.iter().chain(&sides.theirs.tasks);
+    let claimed = tasks.filter(|task| task.claim.is_some());
+    claimed
+        .map(|task| {
+            let id = task.id.as_str();
+            let [base, ours, theirs] = [sides.base, sides.ours, sides.theirs].map(|record| of(record, id));
+            (id, Claim::merged(base.as_ref(), ours.as_ref(), theirs.as_ref()))
+        })
+        .collect()
+}
+
 /// Merges records.
 pub fn records(sides: RecordSides<'_>) -> RecordMerge {
-    let [base, ours, theirs] = [sides.base, sides.ours, sides.theirs].map(members);
+    let claims = claims(sides);
+    let [base, ours, theirs] = [sides.base, sides.ours, sides.theirs].map(|record| {
+        let mut record = record.clone();
+        for task in &mut record.tasks {
+            if let Some(claim) = claims.get(task.id.as_str()) {
+                task.claim.clone_from(claim);
+            }
+        }
+        members(&record)
+    });
     let mut merge = Merge::default();
     let mut out = Map::new();
     for key in keys([&base, &ours, &theirs]) {

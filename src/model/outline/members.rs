@@ -29,8 +29,8 @@ pub struct Member {
     pub rank: Rank,
     /// The order of its entries, where it is a list.
     pub order: Order,
-    /// Text of an item, and the command that lists all.
-    list: Option<(&'static str, &'static str)>,
+    /// The member that is the text of an item, where it is a list.
+    text: Option<&'static str>,
 }
 
 const fn value(name: &'static str, title: &'static str, rank: Rank) -> Member {
@@ -39,24 +39,17 @@ const fn value(name: &'static str, title: &'static str, rank: Rank) -> Member {
         title,
         rank,
         order: Numbered,
-        list: None,
+        text: None,
     }
 }
 
-const fn list(
-    name: &'static str,
-    title: &'static str,
-    rank: Rank,
-    order: Order,
-    text: &'static str,
-    command: &'static str,
-) -> Member {
+const fn list(name: &'static str, title: &'static str, rank: Rank, order: Order, text: &'static str) -> Member {
     Member {
         name,
         title,
         rank,
         order,
-        list: Some((text, command)),
+        text: Some(text),
     }
 }
 
@@ -66,52 +59,24 @@ pub const MEMBERS: &[Member] = &[
     value("step", "Step", Standing),
     value("iteration", "Iteration", Standing),
     value("error", "Error", Standing),
-    list("next_steps", "Next", Next, Numbered, "text", "show --all"),
-    list(
-        "resume_instructions",
-        "On resuming",
-        Next,
-        Numbered,
-        "text",
-        "instruction list",
-    ),
-    list(
-        "conflicts",
-        "Conflicts of a merge",
-        Open,
-        OpenFirst,
-        "member",
-        "conflict list",
-    ),
-    list("blockers", "Blockers", Open, OpenFirst, "text", "blocker list"),
-    list("tasks", "Tasks", Open, OpenFirst, "title", "task list"),
-    list("todos", "To do", Open, OpenFirst, "text", "todo list"),
-    list("questions", "Questions", Open, OpenFirst, "text", "question list"),
-    list("approvals", "Approvals", Open, OpenFirst, "question", "approval list"),
-    list(
-        "fork_points",
-        "Fork points",
-        Open,
-        OpenFirst,
-        "title",
-        "fork-point list",
-    ),
-    list("decisions", "Decisions", Decided, Latest, "text", "decision list"),
-    list(
-        "accomplishments",
-        "Done, latest first",
-        Rest,
-        Latest,
-        "text",
-        "show --all",
-    ),
-    list("checks", "Checks", Rest, Latest, "name", "check"),
-    list("delegations", "Delegations", Rest, Latest, "agent", "delegation list"),
+    list("next_steps", "Next", Next, Numbered, "text"),
+    list("resume_instructions", "On resuming", Next, Numbered, "text"),
+    list("conflicts", "Conflicts of a merge", Open, OpenFirst, "member"),
+    list("blockers", "Blockers", Open, OpenFirst, "text"),
+    list("tasks", "Tasks", Open, OpenFirst, "title"),
+    list("todos", "To do", Open, OpenFirst, "text"),
+    list("questions", "Questions", Open, OpenFirst, "text"),
+    list("approvals", "Approvals", Open, OpenFirst, "question"),
+    list("fork_points", "Fork points", Open, OpenFirst, "title"),
+    list("decisions", "Decisions", Decided, Latest, "text"),
+    list("accomplishments", "Done, latest first", Rest, Latest, "text"),
+    list("checks", "Checks", Rest, Latest, "name"),
+    list("delegations", "Delegations", Rest, Latest, "agent"),
     value("partitions", "Paths of agents", Rest),
-    list("agent_history", "Agent notes", Rest, Latest, "text", "agent list"),
-    list("memory_refs", "Memory", Rest, Numbered, "text", "memory list"),
-    list("open_files", "Open files", Rest, Numbered, "path", "open-file"),
-    list("attachments", "Attachments", Rest, Numbered, "name", "show --all"),
+    list("agent_history", "Agent notes", Rest, Latest, "text"),
+    list("memory_refs", "Memory", Rest, Numbered, "text"),
+    list("open_files", "Open files", Rest, Numbered, "path"),
+    list("attachments", "Attachments", Rest, Numbered, "name"),
     value("state", "State", Rest),
     value("extra", "From other systems", Rest),
 ];
@@ -135,29 +100,24 @@ pub(super) fn section(name: &str, stored: &Value, record: &Map<String, Value>, s
         ..value("", "", Rest)
     };
     let member = MEMBERS.iter().find(|member| member.name == name).unwrap_or(&unknown);
-    let entries = match (stored, member.list) {
-        (Value::Array(items), Some((text, _))) => items_of(name, items, text, member.order, record),
-        _ => values(name, stored),
+    let entries = match (stored, member.text) {
+        (Value::Array(items), Some(text)) => items_of(name, items, text, member.order, record),
+        _ => values(name, stored, selector),
     };
     let title = if member.title.is_empty() {
         name.replace('_', " ")
     } else {
         member.title.to_owned()
     };
-    let command = match member.list {
-        Some((_, command)) if command != "show --all" => command.to_owned(),
-        _ if name == "state" => "state get".to_owned(),
-        _ if name == "partitions" => "partition list".to_owned(),
-        _ => format!("show {selector} --all"),
-    };
     Some(Section {
         member: name.to_owned(),
         title,
         rank: member.rank,
         numbered: member.order == Numbered && name == "next_steps",
+        latest_last: false,
         total: entries.len() as u64,
         entries,
-        command: format!("git checkpoint {command}"),
+        command: format!("git checkpoint show {selector} --all"),
     })
 }
 
@@ -233,7 +193,8 @@ fn place_in_file(entry: &mut Entry) {
 }
 
 /// A member that is no list of items: one entry, or one for each of its members.
-fn values(name: &str, stored: &Value) -> Vec<Entry> {
+fn values(name: &str, stored: &Value, selector: &str) -> Vec<Entry> {
+    let command = format!("show {selector} --json");
     match (name, stored) {
         ("phase" | "step", Value::Object(members)) => {
             let text = |name: &str| members.get(name).map(entry::value_text).unwrap_or_default();
@@ -249,12 +210,11 @@ fn values(name: &str, stored: &Value) -> Vec<Entry> {
         }
         (_, Value::Null) => Vec::new(),
         (_, Value::Object(members)) => {
-            let command = if name == "state" { "state get" } else { "show --json" };
-            let pair = |(name, value): (&String, &Value)| Entry::pair(name, &cut(&entry::value_text(value), command));
+            let pair = |(name, value): (&String, &Value)| Entry::pair(name, &cut(&entry::value_text(value), &command));
             members.iter().map(pair).collect()
         }
         (_, Value::Array(items)) => items.iter().map(|item| Entry::new(&entry::value_text(item))).collect(),
-        (_, value) => vec![Entry::new(&cut(&entry::value_text(value), "state get"))],
+        (_, value) => vec![Entry::new(&cut(&entry::value_text(value), &command))],
     }
 }
 

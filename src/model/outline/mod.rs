@@ -95,6 +95,8 @@ pub struct Section {
     pub rank: Rank,
     /// Whether the order of the entries is one to follow.
     pub numbered: bool,
+    /// Whether the latest entry is the last one, so that a cut drops the first ones.
+    pub latest_last: bool,
     /// The entries, open ones and the latest first where the order is not one to follow.
     pub entries: Vec<Entry>,
     /// How many there are, of which the entries may be the latest.
@@ -129,31 +131,27 @@ pub struct Outline {
 const EXCERPT: usize = 400;
 
 impl Outline {
-    /// The outline of a checkpoint that commands know as `selector`.
+    /// The outline of a checkpoint that commands know as `selector`. The commands in it name it, for whoever reads an
+    /// output may have another session.
     pub fn of(contents: &Contents, selector: &str) -> Self {
         let document = &contents.document;
-        let mut sections = vec![session(document)];
+        let mut sections = vec![session(document, selector)];
         let empty = Map::new();
         let record = contents.record.as_object().unwrap_or(&empty);
         for (name, value) in record {
             sections.extend(members::section(name, value, record, selector));
         }
-        sections.push(steps::section(&contents.steps));
-        sections.extend(compaction(contents));
-        sections.push(messages(contents));
+        sections.push(steps::section(&contents.steps, selector));
+        sections.extend(compaction(contents, selector));
+        sections.push(messages(contents, selector));
         sections.push(notes(contents, selector));
         sections.push(text(
             "context",
             "Project context",
             contents.context.as_deref(),
-            "context show",
+            selector,
         ));
-        sections.push(text(
-            "agent",
-            "Agent description",
-            contents.agent.as_deref(),
-            "agent show",
-        ));
+        sections.push(text("agent", "Agent description", contents.agent.as_deref(), selector));
         sections.retain(|section| !section.entries.is_empty());
         // Stable: within a rank the order of the table holds.
         sections.sort_by_key(|section| (section.rank, members::place(&section.member)));
@@ -209,6 +207,7 @@ fn section(member: &str, title: &str, rank: Rank, command: &str, entries: Vec<En
         title: title.to_owned(),
         rank,
         numbered: false,
+        latest_last: false,
         total: entries.len() as u64,
         entries,
         command: format!("git checkpoint {command}"),
@@ -216,7 +215,7 @@ fn section(member: &str, title: &str, rank: Rank, command: &str, entries: Vec<En
 }
 
 /// The session: what it is about, for whom, where it came from.
-fn session(document: &Document) -> Section {
+fn session(document: &Document, selector: &str) -> Section {
     /// Members that every output has in its head, or that say nothing to a reader.
     const HEAD: [&str; 4] = ["id", "name", "status", "created_at"];
     let value = serde_json::to_value(&document.session).unwrap_or_default();
@@ -233,18 +232,29 @@ fn session(document: &Document) -> Section {
             };
             Entry::pair(&label, &entry::value_text(value))
         });
-    section("session", "Session", Rank::Standing, "show --json", entries.collect())
+    let mut entries: Vec<Entry> = entries.collect();
+    let name = document.name.as_ref().map(ToString::to_string);
+    for (label, value) in [
+        ("checkpoint name", name.as_ref()),
+        ("occasion", document.trigger.as_ref()),
+    ] {
+        entries.extend(value.map(|value| Entry::pair(label, value)));
+    }
+    let command = format!("show {selector} --json");
+    section("session", "Session", Rank::Standing, &command, entries)
 }
 
 /// Summary that represents the beginning of the chat, and the history of compactions, latest first.
-fn compaction(contents: &Contents) -> Vec<Section> {
+fn compaction(contents: &Contents, selector: &str) -> Vec<Section> {
+    let all = format!("show {selector} --all");
+    let full = all_messages(selector);
     let stored = contents.document.compaction.clone();
     let Some(found) = stored.and_then(|value| serde_json::from_value::<Compaction>(value).ok()) else {
         return Vec::new();
     };
     let mut entries = Vec::new();
     if let Some(request) = &found.summary.first_request {
-        entries.push(Entry::pair("first request", &cut(request, "message list --full")));
+        entries.push(Entry::pair("first request", &cut(request, &full)));
     }
     for (title, list) in found.summary.lists() {
         entries.extend(list.iter().map(|line| Entry::pair(&title.to_lowercase(), line)));
@@ -258,12 +268,17 @@ fn compaction(contents: &Contents) -> Vec<Section> {
         .filter(|earlier| earlier.version != found.version);
     let history = std::iter::once(&found).chain(earlier).map(|one| {
         let how = match one.by.as_str() {
-            "extractive" => "extractive: lines taken from the messages, nothing was understood",
+            "extractive" => "lines taken from the messages",
             "command" => "written by checkpoint.compactCommand",
             other => other,
         };
         Entry::pair(
-            &format!("compaction {} of {}, at {}", one.version, one.count, one.at),
+            &format!(
+                "compaction {} of {}, at {}",
+                one.version,
+                found.count.max(one.count),
+                one.at
+            ),
             &format!(
                 "{} messages from {} to {}, {} tokens before, {} after, in {} ms, {how}",
                 one.messages, one.oldest, one.latest, one.tokens_before, one.tokens_after, one.duration_ms
@@ -273,27 +288,29 @@ fn compaction(contents: &Contents) -> Vec<Section> {
     let title = format!("Earlier messages, summarized ({} of them)", found.messages);
     let history = history.collect();
     vec![
-        section("compaction", &title, Rank::Rest, "show --all", entries),
-        section("compaction", "Compactions", Rank::Rest, "show --all", history),
+        section("compaction", &title, Rank::Rest, &all, entries),
+        section("compaction", "Compactions", Rank::Rest, &all, history),
     ]
 }
 
-fn messages(contents: &Contents) -> Section {
+/// The command for the whole chat.
+fn all_messages(selector: &str) -> String {
+    format!("message list {selector} --full")
+}
+
+fn messages(contents: &Contents, selector: &str) -> Section {
+    let full = all_messages(selector);
     let entries = contents.messages.iter().map(|message| {
         let who = match &message.agent {
             Some(agent) => format!("{} {agent}", message.role.word()),
             None => message.role.word().to_owned(),
         };
-        Entry::pair(&who, &cut(message.text().trim(), "message list --full"))
+        Entry::pair(&who, &cut(message.text().trim(), &full))
     });
-    let mut made = section(
-        "messages",
-        "Last messages",
-        Rank::Rest,
-        "message list",
-        entries.collect(),
-    );
+    let entries = entries.collect();
+    let mut made = section("messages", "Last messages", Rank::Rest, &full, entries);
     made.total = contents.messages_total;
+    made.latest_last = true;
     made
 }
 
@@ -314,12 +331,13 @@ fn notes(contents: &Contents, selector: &str) -> Section {
     made
 }
 
-fn text(member: &str, title: &str, text: Option<&str>, command: &str) -> Section {
+fn text(member: &str, title: &str, text: Option<&str>, selector: &str) -> Section {
+    let command = format!("show {selector} --json");
     let entries = text
         .map(str::trim)
         .filter(|text| !text.is_empty())
-        .map(|text| Entry::new(&cut(text, command)));
-    section(member, title, Rank::Rest, command, entries.into_iter().collect())
+        .map(|text| Entry::new(&cut(text, &command)));
+    section(member, title, Rank::Rest, &command, entries.into_iter().collect())
 }
 
 /// A text in so many characters; what was cut is counted, with the command that shows it.
@@ -362,7 +380,7 @@ fn left_out(contents: &Contents, sections: &[Section], selector: &str) -> Vec<Om
         out.push(Omission {
             members: steps::LEFT_OUT,
             words: "prompts, outputs, checks, files and times of steps".to_owned(),
-            command: "git checkpoint step show <step>".to_owned(),
+            command: format!("git checkpoint show {selector} --json"),
         });
     }
     let chat = sections
@@ -372,7 +390,7 @@ fn left_out(contents: &Contents, sections: &[Section], selector: &str) -> Vec<Om
         out.push(Omission {
             members: &["messages.id", "messages.at", "messages.meta"],
             words: "earlier messages in full".to_owned(),
-            command: "git checkpoint message list --full".to_owned(),
+            command: format!("git checkpoint {}", all_messages(selector)),
         });
     }
     out

@@ -23,17 +23,17 @@ pub(super) const LEFT_OUT: &[&str] = &[
 ];
 
 /// The section of the steps.
-pub(super) fn section(steps: &[Step]) -> Section {
+pub(super) fn section(steps: &[Step], selector: &str) -> Section {
     let (mut open, mut closed): (Vec<_>, Vec<_>) = steps.iter().partition(|step| is_open(step));
     open.reverse();
     closed.reverse();
     open.append(&mut closed);
-    let entries = open.into_iter().map(entry).collect();
+    let entries = open.into_iter().map(|step| entry(step, selector)).collect();
     super::section(
         "steps",
         "Steps, failed and latest first",
         Rank::Open,
-        "step list",
+        &format!("step list {selector}"),
         entries,
     )
 }
@@ -42,11 +42,11 @@ fn is_open(step: &Step) -> bool {
     step.status != StepStatus::Done || step.invalidated.is_some()
 }
 
-fn entry(step: &Step) -> Entry {
+fn entry(step: &Step, selector: &str) -> Entry {
     let mut out = Entry::new(&format!("{} {}", step.n, step.title));
     out.open = is_open(step);
     step.status.word().clone_into(&mut out.state);
-    let show = format!("step show {}", step.id);
+    let show = format!("step show {} --in {selector}", step.id);
     let mut add = |member: &str, label: &str, value: Option<&String>| {
         out.details
             .extend(value.map(|value| Detail::new(member, label, &cut(value, &show))));

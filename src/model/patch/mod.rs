@@ -144,7 +144,41 @@ pub fn check(patch: &Value) -> Result<(), Error> {
     let mut changing = RecordEditor::new(&Record::default());
     changing.apply(patch, MissingItemRule::IsPassedOver)?;
     changing.finish()?;
-    check_parts(patch)
+    check_parts(patch)?;
+    check_values(patch)
+}
+
+/// Refuses values that have the right type and say nothing: an id or a text that is empty, step 9 of 2.
+fn check_values(patch: &Value) -> Result<(), Error> {
+    let refuse = |member: String, reason: &str| {
+        let reason = reason.to_owned();
+        Err(Error::Member { member, reason })
+    };
+    for (list, text) in LISTS {
+        let items = patch.get(list).and_then(Value::as_array);
+        for (at, item) in items.into_iter().flatten().enumerate() {
+            let is_empty = |member: &str| item[member].as_str().is_some_and(|text| text.trim().is_empty());
+            for member in ["id", text] {
+                if is_empty(member) {
+                    return refuse(format!("{list}[{at}].{member}"), "it must not be empty");
+                }
+            }
+            let id = item["id"].as_str();
+            let depends = item["depends_on"].as_array();
+            if id.is_some() && depends.is_some_and(|ids| ids.iter().any(|other| other.as_str() == id)) {
+                return refuse(format!("{list}[{at}].depends_on"), "a task cannot depend on itself");
+            }
+        }
+    }
+    for member in ["step", "phase"] {
+        let number = |name: &str| patch[member][name].as_u64();
+        if let (Some(n), Some(of)) = (number("n"), number("of"))
+            && (n > of || of == 0)
+        {
+            return refuse(member.to_owned(), "'n' must be at most 'of', which must not be 0");
+        }
+    }
+    Ok(())
 }
 
 /// The same of the changes of items that exist: whether an item that has nothing but what every item must have could
@@ -154,10 +188,11 @@ pub(super) fn check_parts(patch: &Value) -> Result<(), Error> {
         let Some(items) = patch.get(list).and_then(Value::as_array) else {
             continue;
         };
-        let parts: Vec<Value> = items
+        let parts = items
             .iter()
-            .filter(|item| !editor::is_whole(item))
-            .map(|part| {
+            .enumerate()
+            .filter(|(_, item)| !editor::is_whole(item))
+            .map(|(at, part)| {
                 let mut item = json!({ "id": "", "at": "1970-01-01T00:00:00Z", "by": "", text: "" });
                 for (of, member) in MUST {
                     if of == list {
@@ -165,11 +200,18 @@ pub(super) fn check_parts(patch: &Value) -> Result<(), Error> {
                     }
                 }
                 super::json::merge_patch(&mut item, part.clone());
-                item
-            })
-            .collect();
-        if !parts.is_empty() {
-            from_value(Value::Object(Map::from_iter([(list.to_owned(), Value::Array(parts))])))?;
+                (at, item)
+            });
+        for (at, part) in parts {
+            let one = Value::Object(Map::from_iter([(list.to_owned(), Value::Array(vec![part]))]));
+            from_value(one).map_err(|error| match error {
+                // The place in what was given.
+                Error::Member { reason, .. } => Error::Member {
+                    member: format!("{list}[{at}]"),
+                    reason,
+                },
+                other => other,
+            })?;
         }
     }
     Ok(())

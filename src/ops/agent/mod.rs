@@ -36,7 +36,7 @@ use crate::{
         turn::Ending,
     },
     store::{
-        ObjectId,
+        self, ObjectId,
         agents::{self as bindings, Binding, LastEvent, OpenTurn},
         current::SessionRef,
         worktree_id,
@@ -307,6 +307,15 @@ fn bound(scene: &Scene<'_>, binding: &mut Binding) -> Result<ShortName, Error> {
         });
         return Ok(chosen.name);
     }
+    if is_free && let Some(paused) = paused(scene, binding)? {
+        // As with a save of a person: what was paused on this branch continues.
+        start::make_current(scene, &paused.tip.document, &paused.name)?;
+        binding.session = Some(SessionRef {
+            id: paused.tip.document.session.id.clone(),
+            name: paused.name.clone(),
+        });
+        return Ok(paused.name);
+    }
     let request = start::StartRequest {
         name: None,
         session: serde_json::json!({ "agent": binding.agent }),
@@ -327,6 +336,19 @@ fn bound(scene: &Scene<'_>, binding: &mut Binding) -> Result<ShortName, Error> {
         name: started.name.clone(),
     });
     Ok(started.name)
+}
+
+/// The session last paused on this branch in this working tree, unless another agent works in it.
+fn paused(scene: &Scene<'_>, binding: &Binding) -> Result<Option<SessionChoice>, Error> {
+    if scene.session.is_some() {
+        return Ok(None);
+    }
+    let branch = store::facts::branch(scene.repo)?;
+    let worktree = worktree_id(scene.repo);
+    let (found, _) = session_choice::paused_here(scene, branch.as_deref(), &worktree)?;
+    let Some(chosen) = found else { return Ok(None) };
+    let is_taken = is_taken(scene, binding, &chosen.tip.document.session.id)?;
+    Ok(Some(chosen).filter(|_| !is_taken))
 }
 
 /// Whether another session of an agent is at work in this session. One that reports its end and has not is, until it

@@ -213,7 +213,14 @@ fn saved(
         files.push((path, state));
     }
     // What needs attention first; the sort keeps the order of paths among equals.
-    files.sort_by_key(|(_, state)| std::cmp::Reverse(verdict(*state)));
+    let rank = |state: SavedState| match state {
+        SavedState::Conflict => 0,
+        SavedState::Changed => 1,
+        SavedState::Missing => 2,
+        SavedState::Reverted => 3,
+        SavedState::Same | SavedState::Committed | SavedState::Included => 4,
+    };
+    files.sort_by_key(|(_, state)| rank(*state));
     files.truncate(LISTED);
     let touched = touched(repo, limits, new, &files)?;
     for (path, state) in files {

@@ -15,7 +15,7 @@ use crate::{
         document::{CheckpointKind, Document, SnapshotRef, WorktreeInfo},
         facts::GitFacts,
         id::Oid,
-        list::Lists,
+        list::{Lists, SkipReason},
         path::RepoPath,
         report::{
             Age, ChangeReport, Drift, History, LocationVerdict, MachineLocation, Operations, PartFailure, ReportPart,
@@ -24,7 +24,7 @@ use crate::{
         time::Timestamp,
     },
     store::{
-        ObjectId, Repository,
+        self, ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id},
         history::RewriteLimits as Walks,
     },
@@ -149,7 +149,11 @@ pub(super) fn since(
     let document = &saved.document;
     let lists = checkpoint::lists(overlay, saved);
     let then_unseen = lists.as_ref().map(unseen).unwrap_or_default();
-    let now_unseen = unseen(&present.lists());
+    let mut now_unseen = unseen(&present.lists());
+    if !scene.settings.export_to.is_empty() {
+        // What this program exported after the checkpoint is no change of the project.
+        now_unseen.extend(store::exports::own(scene.repo));
+    }
     let worktree = compose::worktree(scene);
     let snapshot = present.snapshot.as_ref();
     let then = RecordedState {
@@ -175,6 +179,13 @@ pub(super) fn since(
         ..ReportLimits::default()
     };
     let mut report = report(overlay, then, now, limits);
+    if let Some(reason) = unreadable(&present.lists()) {
+        // Whether they are as saved cannot be known.
+        report.failed.push(PartFailure {
+            part: ReportPart::Files,
+            reason,
+        });
+    }
     if let Err(fault) = lists {
         report.failed.push(PartFailure {
             part: ReportPart::Files,
@@ -193,7 +204,7 @@ pub(super) fn without_files(
 ) -> ChangeReport {
     let document = &saved.document;
     let worktree = compose::worktree(scene);
-    let head = crate::store::facts::git_facts(scene.repo, None);
+    let head = store::facts::git_facts(scene.repo, None);
     let known = head.is_ok();
     let git = head.unwrap_or_else(|_| document.git.clone());
     let then = RecordedState {
@@ -241,6 +252,26 @@ fn is_base_unknown(document: &Document) -> bool {
         _ => false,
     };
     imported && document.git.head.is_none()
+}
+
+/// The paths that could not be read, in words.
+fn unreadable(lists: &Lists) -> Option<String> {
+    /// How many are named.
+    const NAMED: usize = 5;
+    let skipped = lists
+        .skipped
+        .iter()
+        .filter(|skipped| skipped.reason == SkipReason::Unreadable);
+    let paths: Vec<String> = skipped.map(|skipped| skipped.path.quoted()).collect();
+    if paths.is_empty() {
+        return None;
+    }
+    let more = match paths.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = paths[..paths.len().min(NAMED)].join(", ");
+    Some(format!("{} unreadable: {named}{more}", paths.len()))
 }
 
 /// Paths that existed and are not in the tree: skipped ones and held files.

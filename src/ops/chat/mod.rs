@@ -122,12 +122,7 @@ impl<'r> SessionChat<'r> {
     }
 
     /// The chat of a checkpoint, with what waits for the next one where that is the latest.
-    pub(in crate::ops) fn read(
-        scene: &Scene<'r>,
-        session: ShortName,
-        document: Document,
-        is_tip: bool,
-    ) -> Result<Self, Error> {
+    pub fn read(scene: &Scene<'r>, session: ShortName, document: Document, is_tip: bool) -> Result<Self, Error> {
         let waiting = if is_tip {
             stored::read(scene.repo, &document.session.id)?
         } else {

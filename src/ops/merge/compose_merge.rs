@@ -22,6 +22,7 @@ use crate::{
         merge::{self, MemberConflict, RecordSides},
         operation::LogLine,
         record::{Record, RecordConflict},
+        session::Claim,
     },
     store::{
         ObjectId,
@@ -222,6 +223,8 @@ fn session(sides: &MergeTips, base: Option<&CommonBase>, conflicts: &mut Vec<Mem
     if ours.id != theirs.id {
         return out;
     }
+    let before = base.and_then(|base| base.checkpoint.document.session.claim.as_ref());
+    out.claim = Claim::merged(before, ours.claim.as_ref(), theirs.claim.as_ref());
     let members = |session: &Session| {
         let mut map = match serde_json::to_value(session) {
             Ok(Value::Object(map)) => map,

@@ -19,6 +19,7 @@ use crate::{
         id::Oid,
         name::ShortName,
         operation::{Operation, Subject},
+        record::Record,
     },
     os,
     store::{
@@ -135,6 +136,7 @@ impl SaveAttempt<'_> {
         let draft = session_choice::with_draft(scene, tip, &mut subject)?;
         let stood = subject.session.status;
         self.refuse_claimed(chosen, &subject.session)?;
+        self.refuse_claimed_task(&subject.record)?;
         for operation in self.operations {
             subject.apply(operation)?;
         }
@@ -149,7 +151,8 @@ impl SaveAttempt<'_> {
         let (siblings, _) =
             checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
         let prepared = self.prepare(writer, subject, &before, folded, &siblings)?;
-        let exported = self.without_exports(writer, &prepared.document, &tip.document)?;
+        let overlay = writer.overlay(scene.repo);
+        let exported = compose::without_exports(scene, &overlay, &prepared.document, &tip.document)?;
         if !self.request.allow_empty && self.changes_nothing(&exported, &tip.document, stood) {
             let mut receipt = self.receipt(chosen.name.clone(), tip.document.clone(), chosen.why.into());
             // What the checkpoint does not hold may have changed even so.
@@ -207,6 +210,30 @@ impl SaveAttempt<'_> {
                 host: claim.host.clone(),
                 until: claim.until,
             }),
+        }
+    }
+
+    /// Refuses to claim or release a task that another user has claimed. As with sessions the tip was read under the
+    /// lock, so that of two that claim at once one is refused.
+    fn refuse_claimed_task(&self, record: &Record) -> Result<(), Error> {
+        let Some(id) = &self.request.task else { return Ok(()) };
+        let Some(task) = record.tasks.iter().find(|task| task.id == *id) else {
+            return Ok(());
+        };
+        let by = compose::by(self.scene, self.people);
+        let claim = task
+            .claim
+            .as_ref()
+            .filter(|claim| claim.holds_against(&by, self.scene.now));
+        match claim {
+            Some(claim) if self.request.claim != OverClaim::Forced => Err(Error::ClaimedTask {
+                task: task.title.clone(),
+                id: task.id.clone(),
+                by: claim.by.clone(),
+                host: claim.host.clone(),
+                until: claim.until,
+            }),
+            _ => Ok(()),
         }
     }
 

@@ -191,33 +191,6 @@ impl SaveAttempt<'_> {
         Ok(siblings.numbered(writer, "files", &blobs)?)
     }
 
-    /// The document of edits between turns with the files of the one before, where only files of `checkpoint.exportTo`
-    /// changed: this program wrote them, after the turn.
-    pub(super) fn without_exports(&self, writer: &Writer, new: &Document, old: &Document) -> Result<Document, Error> {
-        let mut document = new.clone();
-        let exports: Vec<&str> = self
-            .scene
-            .settings
-            .export_to
-            .iter()
-            .filter_map(|entry| Some(entry.split_once(':')?.1))
-            .collect();
-        let (Some(now), Some(then)) = (&mut document.snapshot, &old.snapshot) else {
-            return Ok(document);
-        };
-        if self.request.kind != CheckpointKind::Edit || exports.is_empty() || now.tree == then.tree {
-            return Ok(document);
-        }
-        let overlay = writer.overlay(self.scene.repo);
-        let [then_tree, now_tree] = [then, &*now].map(|snapshot| checkpoint::object_id(&snapshot.tree));
-        let changes = tree::diff(&overlay, Some(then_tree), Some(now_tree), Renames::Exact)?;
-        let is_export = |path: &str| exports.contains(&path);
-        if changes.iter().all(|change| is_export(&change.path.quoted())) {
-            now.tree = then.tree.clone();
-        }
-        Ok(document)
-    }
-
     /// Whether a document differs from the one before in nothing a user would call new. `stood` is the session's status
     /// with its draft: one that was taken up again and is put aside once more changed, though it reads the same.
     pub(super) fn changes_nothing(&self, new: &Document, old: &Document, stood: SessionStatus) -> bool {

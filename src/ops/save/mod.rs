@@ -79,6 +79,8 @@ pub struct SaveRequest {
     pub start: bool,
     /// Whether a claim of another user is overridden; without it a claim, and what is saved automatically, is refused.
     pub claim: OverClaim,
+    /// The id of a task that is claimed or released, which the claim of another user forbids.
+    pub task: Option<String>,
     /// Change of the chat.
     pub chat: chat::ChatChange,
     /// Autosave made before this save, which undo reverts as well.
@@ -131,6 +133,7 @@ impl SaveRequest {
             leave: false,
             start: true,
             claim: OverClaim::Automatic,
+            task: None,
             chat: chat::ChatChange::Keep,
             first: None,
             operation_ends: false,
@@ -276,6 +279,7 @@ fn operations(scene: &Scene<'_>, request: &mut SaveRequest, by: &str) -> Result<
                 fresh_id: &mut fresh_id,
             },
         )?;
+        patch::check(&record)?;
         operations.push(operation(scene, by, fresh_id(), Some(record), None));
     }
     let mut session = request.session.take().unwrap_or_else(|| Value::Object(Map::new()));
@@ -329,12 +333,12 @@ enum SaveTarget {
 fn came_along(chosen: &SessionChoice, branch: Option<&str>) -> Option<Elsewhere> {
     let document = &chosen.tip.document;
     let is_first = document.kind == CheckpointKind::Start;
-    (!is_first && document.git.branch.as_deref() != branch).then(|| Elsewhere {
+    (!is_first && document.git.worked_on() != branch).then(|| Elsewhere {
         session: current::SessionRef {
             id: document.session.id.clone(),
             name: chosen.name.clone(),
         },
-        branch: document.git.branch.clone(),
+        branch: document.git.worked_on().map(str::to_owned),
     })
 }
 

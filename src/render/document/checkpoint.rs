@@ -22,7 +22,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("session", &["task", "feature", "issues", "agent"]),
     ("phase", &["title"]),
     ("step", &[]),
-    ("error", &[]),
+    ("error", &["stack"]),
     ("next_steps", &[]),
     ("resume_instructions", &[]),
     ("accomplishments", &[]),
@@ -32,7 +32,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ("todos", &[]),
     ("questions", &["open"]),
     ("approvals", &["open", "provider", "channel", "thread", "asked_at"]),
-    ("fork_points", &["parts"]),
+    ("fork_points", &["parts", "decider", "chosen", "reason"]),
     ("delegations", &["issue", "model_tier", "tokens", "duration", "panel"]),
     ("partitions", &[]),
     ("checks", &["text"]),
@@ -124,7 +124,7 @@ pub fn markdown(source: &DocumentSource<'_>) -> String {
         .map(|q| q.text.clone());
     section("Open questions", list(&open.collect::<Vec<_>>(), false));
     section("Fork points", fork_points(record));
-    section("Step log", steps(source.steps));
+    section("Step log", steps(source.steps, source.selector));
     section("Delegation cost log", delegations(&record.delegations));
     let partitions = record.partitions.iter().map(|(agent, paths)| {
         let paths = match paths.as_array() {
@@ -139,10 +139,16 @@ pub fn markdown(source: &DocumentSource<'_>) -> String {
     );
     section("Files", files(source));
     others(record, &mut section);
-    let rest = Outline::of(source.contents, source.session).without(SHOWN);
-    let missing = outline::left_out(&rest);
+    let mut rest = Outline::of(source.contents, source.selector).without(SHOWN);
+    for section in &mut rest.sections {
+        // What the table of a section has no column for.
+        if out.contains(&format!("\n## {}\n", markdown::line(&section.title))) {
+            section.title.push_str(", further details");
+        }
+    }
+    let missing = outline::left_out_markdown(&rest);
     out.push_str(&outline::markdown(&rest, 2, usize::MAX));
-    out.push_str(&format!("\n{}\n", markdown::line(&missing)));
+    out.push_str(&format!("\n{missing}\n"));
     let mut section = |title: &str, text: String| out.push_str(&format!("\n## {title}\n\n{text}"));
     let next = record.next_steps.iter().chain(&record.resume_instructions);
     section(
@@ -247,10 +253,29 @@ fn remaining(record: &Record) -> String {
 fn fork_points(record: &Record) -> String {
     let mut rows = Vec::new();
     for point in &record.fork_points {
+        let decided = || {
+            let by = point.decider.as_deref().map(|who| format!(", decided by {who}"));
+            reasoned(&format!("chosen{}", by.unwrap_or_default()), point.reason.as_deref())
+        };
+        // What is known of a point without the options that it names.
+        let other = point
+            .chosen
+            .as_ref()
+            .filter(|key| point.options.iter().all(|option| option.key != **key));
+        if other.is_some() || point.options.is_empty() {
+            let verdict = match (&point.chosen, &point.decider) {
+                (Some(_), _) => decided(),
+                (None, Some(decider)) => format!("open, {decider} decides"),
+                (None, None) => "open".to_owned(),
+            };
+            let option = other.cloned().unwrap_or_default();
+            let none = String::new;
+            rows.push(vec![point.title.clone(), option, none(), none(), none(), verdict]);
+        }
         for option in &point.options {
             let chosen = point.chosen.as_ref() == Some(&option.key);
             let verdict = match (chosen, &point.chosen) {
-                (true, _) => reasoned("chosen", point.reason.as_deref()),
+                (true, _) => decided(),
                 (false, Some(_)) => "not chosen".to_owned(),
                 (false, None) => match &point.decider {
                     Some(decider) => format!("open, {decider} decides"),
@@ -270,7 +295,7 @@ fn fork_points(record: &Record) -> String {
     table(&["Question", "Option", "For", "Against", "Files", "Decision"], &rows)
 }
 
-fn steps(steps: &[Step]) -> String {
+fn steps(steps: &[Step], selector: &str) -> String {
     let row = |step: &Step| {
         let outputs = step.outputs.iter().map(|o| format!("{} {}", o.change, o.path));
         let checks = step
@@ -311,7 +336,7 @@ fn steps(steps: &[Step]) -> String {
         let mut kept: String = context.chars().take(CONTEXT).collect();
         if kept.len() < context.len() {
             kept.push_str(&format!(
-                "\n[cut: 'git checkpoint step show {}' has all of it]",
+                "\n[cut: 'git checkpoint step show {} --in {selector}' has all of it]",
                 step.id
             ));
         }
@@ -431,7 +456,11 @@ fn others(record: &Record, section: &mut impl FnMut(&str, String)) {
         section("Open files", list(&open, false));
     }
     if let Some(error) = &record.error {
-        section("Error", markdown::code(&error.message));
+        let stack = error.stack.as_deref().map(|stack| format!("\n\n{stack}"));
+        section(
+            "Error",
+            markdown::code(&format!("{}{}", error.message, stack.unwrap_or_default())),
+        );
     }
 }
 

@@ -13,15 +13,25 @@ use crate::model::{
 const ROWS: usize = 20;
 
 /// The sections that every note has, and the members of the outline in each; what else there is follows them.
-const SECTIONS: [(&str, &[&str]); 7] = [
+const SECTIONS: [(&str, &[&str]); 9] = [
     ("Next steps", &["next_steps", "resume_instructions"]),
     ("Blocked", &["blockers", "approvals"]),
     ("Decisions made", &["decisions"]),
     ("Open questions", &["questions", "fork_points"]),
     ("Remaining", REMAINING),
     ("Done, latest first", &["accomplishments"]),
+    (SETTLED, &[]),
+    (DROPPED, &[]),
     ("Context for the next session", &["steps"]),
 ];
+
+/// What was asked and has its answer; only where there is any.
+const SETTLED: &str = "Answered and decided";
+/// Tasks that nobody does; only where there are any.
+const DROPPED: &str = "Dropped";
+
+/// The members with questions to somebody.
+const ASKED: &[&str] = &["questions", "approvals", "fork_points"];
 
 /// The members with items that are done at some time.
 const REMAINING: &[&str] = &["tasks", "todos"];
@@ -35,6 +45,7 @@ fn of(outline: &Outline, members: &[&str]) -> Section {
         title: String::new(),
         rank: crate::model::outline::Rank::Rest,
         numbered: false,
+        latest_last: false,
         total: entries.len() as u64,
         entries,
         command: String::new(),
@@ -91,7 +102,7 @@ pub fn handoff(source: &DocumentSource<'_>) -> String {
     head("Progress", source.progress());
     let summary = record.summary.as_deref().unwrap_or("(none)");
     out.push_str(&format!("\n{}\n", markdown::block(summary)));
-    let outline = Outline::of(source.contents, source.session);
+    let outline = Outline::of(source.contents, source.selector);
     let mut shown = Vec::new();
     for (title, members) in SECTIONS {
         let mut section = Section {
@@ -99,15 +110,28 @@ pub fn handoff(source: &DocumentSource<'_>) -> String {
             ..of(&outline, members)
         };
         match title {
-            "Remaining" => section.entries.retain(|entry| entry.open),
+            "Blocked" | "Open questions" | "Remaining" => section.entries.retain(|entry| entry.open),
             "Done, latest first" => {
                 let tasks = of(&outline, REMAINING).entries.into_iter();
-                section.entries.extend(tasks.filter(|entry| !entry.open));
+                section
+                    .entries
+                    .extend(tasks.filter(|entry| !entry.open && entry.state != "dropped"));
+            }
+            SETTLED => {
+                let asked = of(&outline, ASKED).entries.into_iter();
+                section.entries.extend(asked.filter(|entry| !entry.open));
+            }
+            DROPPED => {
+                let tasks = of(&outline, REMAINING).entries.into_iter();
+                section.entries.extend(tasks.filter(|entry| entry.state == "dropped"));
             }
             _ => {}
         }
+        if section.entries.is_empty() && [SETTLED, DROPPED].contains(&title) {
+            continue;
+        }
         section.total = section.entries.len() as u64;
-        section.command = format!("git checkpoint show {} --all", source.session);
+        section.command = format!("git checkpoint show {} --all", source.selector);
         let text = if section.entries.is_empty() {
             format!("{NONE}\n")
         } else {
@@ -117,17 +141,20 @@ pub fn handoff(source: &DocumentSource<'_>) -> String {
         shown.extend(members);
     }
     out.push_str(&format!("\n## Files not committed\n\n{}", files(&document.git)));
-    let mut rest = outline.clone();
+    // These are above, under the title.
+    let mut rest = outline
+        .clone()
+        .without(&[("session", &["title", "task", "issues"]), ("phase", &["title"])]);
     rest.sections
         .retain(|section| !shown.contains(&section.member.as_str()));
     out.push_str(&outline::markdown(&rest, 2, ROWS));
-    out.push_str(&format!("\n{}\n", markdown::line(&outline::left_out(&outline))));
+    out.push_str(&format!("\n{}\n", outline::left_out_markdown(&outline)));
     out.push_str(&format!(
         "\n## On resuming\n\n\
          - [ ] `git checkpoint resume {0}` reports what changed since and what comes next\n\
          - [ ] the branch and the files are as above, or `git checkpoint restore {0}` brings them back\n\n\
          Checkpoint {1}, {2}.\n",
-        source.session, source.id, source.digest
+        source.selector, source.id, source.digest
     ));
     out
 }

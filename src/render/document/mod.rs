@@ -26,6 +26,8 @@ pub struct DocumentSource<'a> {
     pub digest: &'a Digest,
     /// The session's present name.
     pub session: &'a str,
+    /// The checkpoint as commands know it: the session where it is its latest, else the id.
+    pub selector: &'a str,
     /// Its document.
     pub document: &'a Document,
     /// The steps of the session, in their order.

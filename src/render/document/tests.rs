@@ -26,6 +26,7 @@ fn texts_are_no_markup_and_no_marker() {
         id: &id,
         digest: &digest,
         session: "auth",
+        selector: "auth",
         document: &document,
         steps: &steps,
     };

@@ -225,7 +225,8 @@ pub(super) fn upstream(line: &Upstream) -> Option<ReportRow> {
             }
             pieces
         }
-        UpstreamFate::Gone => vec![then.with(Slot::Plain, " was deleted")],
+        // Deleted at the remote, never fetched into this clone: which of them is not known.
+        UpstreamFate::Gone => vec![then.with(Slot::Plain, " is not in this repository")],
         UpstreamFate::Unknown => vec![then.with(Slot::Plain, " moved, this clone is too shallow to compare")],
     };
     if !line.name.is_same() {

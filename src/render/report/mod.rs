@@ -80,13 +80,22 @@ fn push(text: &mut Text, row: &ReportRow, columns: usize, edge: usize, narrow: b
     }
 }
 
-/// Phrases set apart by commas, broken between them; one that is too long by itself is cut.
+/// Phrases set apart by commas, broken between them; one that is too long by itself is broken at spaces.
 fn wrapped(pieces: &[TextLine], room: usize) -> Vec<TextLine> {
     let mut lines = Vec::new();
     let mut line = TextLine::new();
     for (at, piece) in pieces.iter().enumerate() {
         let comma = if at + 1 < pieces.len() { "," } else { "" };
-        let piece = piece.cut(room.saturating_sub(comma.len())).with(Slot::Plain, comma);
+        let piece = piece.clone().with(Slot::Plain, comma);
+        if piece.width() > room {
+            if !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            }
+            let mut folded = piece.folded(room);
+            line = folded.pop().unwrap_or_default();
+            lines.append(&mut folded);
+            continue;
+        }
         if !line.is_empty() && line.width() + 1 + piece.width() > room {
             lines.push(std::mem::take(&mut line));
         }

@@ -4,7 +4,10 @@ use super::{files, history};
 use crate::{
     model::{
         facts::GitOperation,
-        report::{Age, ChangeReport, LocationVerdict, MachineLocation, Operations, PartFailure, ReportVerdict, Stash},
+        report::{
+            Age, ChangeReport, LocationVerdict, MachineLocation, Operations, PartFailure, ReportPart, ReportVerdict,
+            Stash,
+        },
     },
     render::{age, count::CountedNoun, slot::Slot, text::TextLine},
 };
@@ -45,7 +48,10 @@ pub(super) fn rows(report: &ChangeReport) -> Vec<ReportRow> {
             .as_ref()
             .and_then(|commits| history::commits(commits, now)),
     );
-    rows.extend(report.files.as_ref().map(files::all));
+    // That nothing changed is not known where something could not be read.
+    let is_known = report.failed.iter().all(|failure| failure.part != ReportPart::Files);
+    let all = report.files.as_ref().map(files::all);
+    rows.extend(all.filter(|row| is_known || row.verdict != ReportVerdict::Same));
     rows.extend(report.saved.as_ref().and_then(|saved| files::saved(saved, now)));
     rows.extend(report.worktree.as_ref().map(files::worktree));
     // With another HEAD the index is another as well.

@@ -173,6 +173,15 @@ pub fn record_members() -> Vec<String> {
     members.into_iter().flat_map(Map::keys).cloned().collect()
 }
 
+/// The names of the members of an item of a list of the record; `None` where the member is no list of items.
+pub fn item_members(list: &str) -> Option<Vec<String>> {
+    let record = generate::<crate::model::record::Record>();
+    let item = &record["properties"][list]["items"];
+    let name = item["$ref"].as_str()?.strip_prefix("#/$defs/")?;
+    let members = record["$defs"][name]["properties"].as_object()?;
+    Some(members.keys().cloned().collect())
+}
+
 /// The schema of a type, complete with the definitions it uses.
 pub fn of_type<T: schemars::JsonSchema>() -> Value {
     generate::<T>()

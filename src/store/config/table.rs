@@ -92,7 +92,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "compactTimeout",
         kind: SettingKind::Span,
         default: "30s",
-        doc: "time limit of checkpoint.compactCommand; nothing is compacted after it",
+        doc: "time limit of checkpoint.compactCommand; after it the built-in rules are used",
     },
     Setting {
         name: "encryptTo",

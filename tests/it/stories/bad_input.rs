@@ -74,7 +74,7 @@ fn members_that_no_record_has_are_kept_and_told() {
     let saved = |input: &str| world.command(PROGRAM, ["save", "--record", "-"]).input(input).run();
     saved(r#"{"decision": ["x"], "todo": ["y"]}"#)
         .success()
-        .stderr_has("warning: unknown record field 'decision' is kept but not shown; did you mean 'decisions'?\n")
+        .stderr_has("warning: unknown record field 'decision' is kept as it is; did you mean 'decisions'?\n")
         .stderr_has("did you mean 'todos'?");
     saved(r#"{"pending": ["do it"]}"#)
         .success()

@@ -96,3 +96,49 @@ fn a_turn_rewrites_it_and_the_file_is_no_edit_of_a_person() {
     ]);
     assert_eq!(tip, "edit");
 }
+
+#[test]
+fn a_file_of_the_user_is_never_overwritten() {
+    let world = World::with_commit();
+    world.file(".gitignore", "notes.md\n");
+    world.file("notes.md", "my own notes\n");
+    world
+        .git(["config", "--add", "checkpoint.exportTo", "handoff:notes.md"])
+        .success();
+    world
+        .git(["config", "--add", "checkpoint.exportTo", "markdown:docs/deep/S.md"])
+        .success();
+    world
+        .checkpoint(["save", "-m", "first"])
+        .success()
+        .stderr_has("not one that this program wrote; to let it be written: rm notes.md");
+    assert_eq!(world.read("notes.md"), b"my own notes\n");
+    assert!(world.path("docs/deep/S.md").exists(), "directories are made");
+    fs::remove_file(world.path("notes.md")).unwrap();
+    world.checkpoint(["save", "-m", "second"]).success().no_stderr();
+    assert!(String::from_utf8(world.read("notes.md")).unwrap().contains("second"));
+    // What the user writes into it afterwards is in no checkpoint: git ignores it.
+    world.file("notes.md", "# Hand-off: main\nmine now\n");
+    world
+        .checkpoint(["save", "-m", "third"])
+        .success()
+        .stderr_has("to let it be written");
+    assert!(String::from_utf8(world.read("notes.md")).unwrap().contains("mine now"));
+}
+
+#[test]
+fn the_own_file_is_no_change() {
+    let world = exported();
+    world.checkpoint(["save", "-m", "one"]).success();
+    world.checkpoint(["save"]).success().stdout_has("Nothing new");
+    world.checkpoint(["resume", "--fail-on-drift"]).success();
+    world.file("work", "half\n");
+    world.checkpoint(["pause", "--clean", "-m", "two"]).success();
+    assert!(!world.path("work").exists());
+    world.checkpoint(["resume", "--apply"]).success();
+    assert_eq!(world.read("work"), b"half\n");
+    // An edit of the user is one.
+    world.checkpoint(["save", "-m", "three"]).success();
+    world.file("HANDOFF.md", "by hand\n");
+    world.checkpoint(["save"]).success().stdout_lacks("Nothing new");
+}

@@ -612,6 +612,9 @@ fn the_guide_to_the_record_has_json_that_works() {
     let record = &shown["document"]["record"];
     for (member, value) in given.as_object().unwrap() {
         assert!(!record[member].is_null(), "{member}");
+        // The same JSON sent again adds nothing.
+        let count = |list: &serde_json::Value| list.as_array().map(Vec::len);
+        assert_eq!(count(&record[member]), count(value), "{member}");
         let Some(first) = value.as_array().and_then(|items| items[0].as_object()) else {
             continue;
         };

@@ -1,0 +1,114 @@
+//! `resume --format prompt`: what was saved as text for an agent, also for the hooks of agents.
+
+use super::error::{CommandError, FailureKind};
+use crate::{
+    model::{document::CheckpointKind, name::ShortName, time::Timestamp},
+    ops::{
+        Scene,
+        resume::{self, ResumeOutcome, WorkAside},
+    },
+    os,
+    render::{count::CountedNoun, prompt::ResumePrompt, resume::ResumePromptView},
+    store::checkpoint::oid,
+};
+
+/// The prompt, at most so many characters.
+pub(super) fn prompt(resumed: &ResumeOutcome, now: Timestamp, limit: usize) -> Result<String, CommandError> {
+    let token = os::random_token().map_err(|e| {
+        CommandError::new(
+            FailureKind::Fatal,
+            format!("cannot get random bytes: {}", os::reason(&e)),
+        )
+    })?;
+    let id = oid(resumed.checkpoint.entry.id);
+    let prompt = ResumePrompt {
+        session: resumed.session.as_str(),
+        checkpoint: id.short(),
+        selector: if resumed.is_tip {
+            resumed.session.as_str()
+        } else {
+            id.short()
+        },
+        notes: &notes(resumed),
+        foreign: resumed.foreign.as_deref(),
+        author: &resumed.checkpoint.entry.author,
+        contents: &resumed.contents,
+        said: resumed.said.as_ref().map(|said| said.summary.as_str()),
+        report: &resumed.report,
+        now,
+        token: &token,
+    };
+    Ok(prompt.text(limit))
+}
+
+/// What is neither in the record that is shown nor in the working tree.
+fn notes(resumed: &ResumeOutcome) -> Vec<String> {
+    let mut out = Vec::new();
+    if resumed.draft > 0 {
+        let changes = CountedNoun::new(resumed.draft, "change");
+        out.push(format!(
+            "{changes} of the record not saved yet, see: git checkpoint status"
+        ));
+    }
+    out.extend(resumed.put_aside.as_ref().map(put_aside_words));
+    out
+}
+
+/// The line about work that was put aside.
+pub(super) fn put_aside_words(aside: &WorkAside) -> String {
+    let changes = CountedNoun::new(usize::try_from(aside.missing).unwrap_or(usize::MAX), "change");
+    let verb = if aside.missing == 1 { "is" } else { "are" };
+    let id = oid(aside.id);
+    format!(
+        "{changes} of {} {verb} put aside: git checkpoint resume --apply",
+        id.short()
+    )
+}
+
+/// The prompt for an agent that works in a session, and a text that is the same as long as the prompt says the same: it
+/// has no times and no random words. `None` while there is nothing to say.
+pub(super) fn prompt_of(
+    scene: &Scene<'_>,
+    session: &ShortName,
+    limit: usize,
+) -> Result<Option<(String, String)>, CommandError> {
+    let resumed = resume::preview(scene, session)?;
+    let checkpoint = &resumed.checkpoint;
+    if checkpoint.document.kind == CheckpointKind::Start && resumed.draft == 0 {
+        return Ok(None);
+    }
+    let text = prompt(&resumed, scene.now, limit)?;
+    let mut report = serde_json::to_value(&resumed.report).unwrap_or_default();
+    if let Some(report) = report.as_object_mut() {
+        report.shift_remove("age");
+    }
+    Ok(Some((
+        text,
+        format!("{} {} {report}", checkpoint.digest, resumed.draft),
+    )))
+}
+
+/// The longest context that an agent's hook injects, in characters.
+pub(super) const PROMPT_SIZE: usize = 6_000;
+
+/// The prompt for programs.
+pub(super) fn prompt_view(
+    resumed: &ResumeOutcome,
+    now: Timestamp,
+    limit: usize,
+) -> Result<ResumePromptView<'_>, CommandError> {
+    let checkpoint = &resumed.checkpoint;
+    Ok(ResumePromptView {
+        session: &resumed.session,
+        session_id: &checkpoint.document.session.id,
+        id: oid(checkpoint.entry.id),
+        digest: &checkpoint.digest,
+        is_latest: resumed.is_tip,
+        status_before: resumed.standing.word(),
+        fetched_from: &resumed.fetched,
+        draft_operations: resumed.draft,
+        drifted: resumed.report.drift.drifted,
+        missing_changes: super::resume::missing(resumed),
+        prompt: prompt(resumed, now, limit)?,
+    })
+}

@@ -1,0 +1,85 @@
+//! A repository that has lost its HEAD file, opened to read what was saved in it.
+//!
+//! Neither git nor gix takes a directory without HEAD for a repository. Next to the lost file everything is there, so a
+//! directory of ours stands in: it has a HEAD that names nothing and refers to the repository for the rest, as that of a
+//! linked working tree does. It is made in the system's directory for temporary files; the repository is not changed.
+
+use std::path::{Path, PathBuf};
+
+use super::{Error, OpenEnvironment, Repository, open};
+use crate::os;
+
+/// A repository without HEAD; the directory that stands in goes when this is dropped.
+#[derive(Debug)]
+pub struct HeadlessRepository {
+    /// The git directory without HEAD.
+    pub path: PathBuf,
+    directory: PathBuf,
+}
+
+impl Drop for HeadlessRepository {
+    fn drop(&mut self) {
+        // What stays is a few bytes among temporary files.
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// Opens the repository that an environment means where it has lost its HEAD; `None` where that is not what is wrong.
+/// Nothing may be written through it.
+pub fn open_headless(environment: &OpenEnvironment) -> Result<Option<(Repository, HeadlessRepository)>, Error> {
+    let path = match open(environment) {
+        Err(Error::NoHead { path }) => path,
+        _ => return Ok(None),
+    };
+    // Whose repository it is would be asked of the directory that stands in, which is ours.
+    let is_ours = gix::sec::Trust::from_path_ownership(&path).is_ok_and(|trust| trust == gix::sec::Trust::Full);
+    if !is_ours {
+        return Ok(None);
+    }
+    let token = os::random_token().map_err(Error::io("get random bytes for", &path))?;
+    let directory = std::env::temp_dir().join(format!("git-checkpoint-{token}"));
+    std::fs::create_dir(&directory).map_err(Error::io("create", &directory))?;
+    let headless = HeadlessRepository { path, directory };
+    headless.fill()?;
+    let mut environment = environment.clone();
+    let mut set = |name: &str, path: &Path| {
+        environment.vars.insert(name.into(), path.as_os_str().to_owned());
+    };
+    set("GIT_DIR", &headless.directory);
+    if let Some(top) = headless.top() {
+        set("GIT_WORK_TREE", top);
+    }
+    let repo = open(&environment)?;
+    Ok(Some((repo, headless)))
+}
+
+impl HeadlessRepository {
+    /// The working tree, where the repository is in it.
+    fn top(&self) -> Option<&Path> {
+        let is_dot_git = self.path.file_name().is_some_and(|name| name == ".git");
+        self.path.parent().filter(|_| is_dot_git)
+    }
+
+    /// Writes the files of a git directory that refers to the repository.
+    fn fill(&self) -> Result<(), Error> {
+        let write = |name: &str, bytes: &[u8]| {
+            let path = self.directory.join(name);
+            std::fs::write(&path, bytes).map_err(Error::io("write", &path))
+        };
+        let line = |path: &Path| [path.as_os_str().as_encoded_bytes(), b"\n"].concat();
+        // No branch and no commit: whatever asks for them learns that they are not known.
+        write("HEAD", b"lost\n")?;
+        write("commondir", &line(&self.path))?;
+        let top = self.top().unwrap_or(&self.path);
+        write("gitdir", &line(&top.join(".git")))?;
+        // Which session is current is known without HEAD.
+        let current = Path::new("checkpoint").join("current");
+        if let Ok(bytes) = os::read_regular(&self.path.join(&current)) {
+            let below = self.directory.join("checkpoint");
+            std::fs::create_dir(&below).map_err(Error::io("create", &below))?;
+            let path = self.directory.join(current);
+            std::fs::write(&path, bytes).map_err(Error::io("write", &path))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! Claims of several that work at once: of sessions and of single tasks, between processes and between clones.
+
+use crate::support::{Spawned, World};
+
+const TASKS: &str =
+    r#"{"tasks": [{"id": "T-1", "title": "port the lexer"}, {"id": "T-2", "title": "port the parser"}]}"#;
+
+fn with_tasks() -> World {
+    let world = World::with_commit();
+    let save = world.command(crate::support::PROGRAM, ["save", "-q", "-m", "plan", "--record", "-"]);
+    save.input(TASKS).run().success();
+    world
+}
+
+#[test]
+fn each_takes_a_task_of_its_own() {
+    let world = with_tasks();
+    world
+        .checkpoint(["claim", "--task", "T-1", "--agent", "ana"])
+        .success()
+        .stdout_has("task 'port the lexer' claimed by ana");
+    world
+        .checkpoint(["claim", "--task", "lexer", "--agent", "ben"])
+        .code(4)
+        .stderr_has("task 'port the lexer' is claimed by ana")
+        .stderr_has("claim --task T-1 --force");
+    world.checkpoint(["claim", "--task", "2", "--agent", "ben"]).success();
+    world
+        .checkpoint(["task", "list"])
+        .success()
+        .stdout_has("claimed by ana")
+        .stdout_has("claimed by ben");
+    world.checkpoint(["resume"]).success().stdout_has("claim by ana");
+    world.checkpoint(["release", "--task", "T-1", "--agent", "ben"]).code(4);
+    world
+        .checkpoint(["release", "--task", "T-1", "--agent", "ana"])
+        .success();
+    world.checkpoint(["claim", "--task", "T-1", "--agent", "ben"]).success();
+    // It ends by itself.
+    world.advance(5 * 3600);
+    world.checkpoint(["claim", "--task", "T-1", "--agent", "ana"]).success();
+    world
+        .checkpoint(["claim", "--for", "0"])
+        .code(129)
+        .stderr_has("git checkpoint release");
+    world
+        .checkpoint(["claim", "--task", "T-9"])
+        .code(3)
+        .stderr_has("no task 'T-9'");
+}
+
+#[test]
+fn of_two_processes_one_gets_it() {
+    let world = with_tasks();
+    let claims: Vec<_> = ["ana", "ben", "cem"]
+        .map(|agent| world.spawn(["claim", "--task", "T-1", "--agent", agent]))
+        .into();
+    let codes: Vec<_> = claims.into_iter().map(Spawned::code).collect();
+    let won = codes.iter().filter(|code| **code == Some(0)).count();
+    assert_eq!(won, 1, "{codes:?}");
+}
+
+#[test]
+fn of_two_clones_the_first_to_push_has_it() {
+    let world = with_tasks();
+    world.git(["init", "-q", "--bare", "../origin.git"]).success();
+    world.git(["remote", "add", "origin", "../origin.git"]).success();
+    world.git(["push", "-q", "origin", "main"]).success();
+    world.checkpoint(["push", "origin", "main"]).success();
+    let mine = world.repo();
+    world.git(["clone", "-q", "../origin.git", "../theirs"]).success();
+    let theirs = mine.parent().expect("a directory").join("theirs");
+    world.enter(&theirs);
+    world.checkpoint(["pull", "origin", "main"]).success();
+    world.checkpoint(["resume", "main"]).success();
+    world.checkpoint(["claim", "--task", "T-1", "--agent", "ben"]).success();
+    world.enter(&mine);
+    world.checkpoint(["claim", "--task", "T-1", "--agent", "ana"]).success();
+    world.checkpoint(["push", "origin", "main"]).success();
+    world.enter(&theirs);
+    world.checkpoint(["push", "origin", "main"]).code(4);
+    world.checkpoint(["pull", "--merge", "origin", "main"]).success();
+    world
+        .checkpoint(["task", "list"])
+        .success()
+        .stdout_has("claimed by ana")
+        .stdout_lacks("ben");
+    world.checkpoint(["conflict", "list"]).success().stdout_lacks("claim");
+    world.checkpoint(["claim", "--task", "T-1", "--agent", "ben"]).code(4);
+    world.checkpoint(["push", "origin", "main"]).success();
+    world.enter(&mine);
+    world.checkpoint(["pull", "origin", "main"]).success();
+    world
+        .checkpoint(["task", "list"])
+        .success()
+        .stdout_has("claimed by ana");
+}
+
+#[test]
+fn a_claimed_session_is_marked_in_lists() {
+    let world = with_tasks();
+    world.checkpoint(["claim", "--agent", "zoe"]).success();
+    for args in [&["list"][..], &["resume", "--list"]] {
+        world
+            .checkpoint(args)
+            .success()
+            .stdout_has("CLAIMED BY")
+            .stdout_has("zoe");
+    }
+    assert_eq!(
+        world.checkpoint(["list", "--json"]).stdout_json()["sessions"][0]["claimed_by"],
+        "zoe"
+    );
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("claimed    by zoe on ");
+    world.advance(5 * 3600);
+    world.checkpoint(["list"]).success().stdout_lacks("CLAIMED BY");
+}
