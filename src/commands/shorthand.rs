@@ -5,7 +5,9 @@ use std::ffi::OsString;
 use super::{Command, usage};
 
 /// Nouns whose text may follow directly, and the command that takes it: `todo 'tell ops'` for `todo add 'tell ops'`.
-const NOUNS: [(&str, &str); 5] = [
+const NOUNS: [(&str, &str); 7] = [
+    ("approval", "ask"),
+    ("fork-point", "add"),
     ("todo", "add"),
     ("task", "add"),
     ("blocker", "add"),

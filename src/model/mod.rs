@@ -7,6 +7,7 @@ pub mod agent_turn;
 pub mod binary_text;
 pub mod change;
 pub mod chat;
+pub mod claim;
 pub mod comparison;
 pub mod document;
 pub mod encryption;

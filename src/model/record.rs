@@ -149,7 +149,7 @@ item! {
         depends_on: Vec<String>,
         /// Who works on it alone for now.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        claim: Option<super::session::Claim>,
+        claim: Option<super::claim::Claim>,
         /// Remarks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         notes: Option<String>,

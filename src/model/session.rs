@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{id::Digest, json, name::ShortName, patch, record::UnknownMembers, time::Timestamp};
+use super::{claim::Claim, id::Digest, json, name::ShortName, patch, record::UnknownMembers, time::Timestamp};
 
 /// A session by identity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -114,39 +114,6 @@ impl Session {
             member: "session".into(),
             reason: json::words(&e),
         })
-    }
-}
-
-/// A session claimed by somebody who works on it alone: automatic checkpoints of others leave it alone, and others who save
-/// to it are warned.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Claim {
-    /// An agent's name or the git user's.
-    pub by: String,
-    /// The machine.
-    pub host: String,
-    /// Since when.
-    pub at: Timestamp,
-    /// Until when; permanently without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<Timestamp>,
-}
-
-impl Claim {
-    /// The claim that holds after two states of a session came together. What one side changed is taken; where both
-    /// claimed, theirs is the one that others saw first, for it was shared.
-    pub fn merged(base: Option<&Self>, ours: Option<&Self>, theirs: Option<&Self>) -> Option<Self> {
-        match (ours == base, theirs == base) {
-            (false, true) => ours,
-            (false, false) => theirs.or(ours),
-            (true, _) => theirs,
-        }
-        .cloned()
-    }
-
-    /// Whether it holds at a time against somebody else.
-    pub fn holds_against(&self, by: &str, now: Timestamp) -> bool {
-        self.by != by && self.until.is_none_or(|until| now < until)
     }
 }
 

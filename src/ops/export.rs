@@ -57,7 +57,7 @@ impl ExportedCheckpoint {
         if self.is_latest {
             self.name().to_owned()
         } else {
-            super::restore::short(self.checkpoint.entry.id)
+            super::ids::short(self.checkpoint.entry.id)
         }
     }
 

@@ -1,6 +1,6 @@
 //! `list` and `log`: sessions, and the checkpoints of one, from commit messages alone.
 
-use super::{Error, Scene, select, suggestions};
+use super::{Error, Scene, select, session_choice, suggestions};
 use crate::{
     model::{
         document::{CheckpointKind, Session, SessionStatus},

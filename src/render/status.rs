@@ -13,7 +13,7 @@ use super::{
     text::{Text, TextLine},
 };
 use crate::model::{
-    comparison::RecordDifference, facts::GitFacts, id::Oid, name::ShortName, session::Claim, time::Timestamp,
+    claim::Claim, comparison::RecordDifference, facts::GitFacts, id::Oid, name::ShortName, time::Timestamp,
     watch::WatcherState,
 };
 

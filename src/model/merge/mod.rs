@@ -15,7 +15,7 @@ pub use order::merge_order;
 pub use steps::steps;
 pub use thread::{MergedThread, thread};
 
-use super::{patch::LISTS, record::Record, session::Claim, time::Timestamp};
+use super::{claim::Claim, patch::LISTS, record::Record, time::Timestamp};
 
 /// A contradiction.
 #[derive(Clone, Debug, PartialEq)]

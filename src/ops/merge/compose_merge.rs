@@ -16,13 +16,13 @@ use super::{
 use crate::{
     model::{
         chat::Compaction,
+        claim::Claim,
         comparison,
         document::{CheckpointKind, Document, MergedCheckpoint, Session, SessionStatus},
         id::ITEM_ID_LEN,
         merge::{self, MemberConflict, RecordSides},
         operation::LogLine,
         record::{Record, RecordConflict},
-        session::Claim,
     },
     store::{
         ObjectId,
