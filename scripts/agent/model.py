@@ -264,6 +264,13 @@ class Model:
         """The requests since then that hold this prompt."""
         return "\n".join(body for body in self.server.seen[count:] if prompt in body)
 
+    def summaries(self, count):
+        """How many requests since then ask for a summary of the conversation."""
+        asks = re.compile(r"summar|compress|state_snapshot", re.IGNORECASE)
+        last = [json.dumps((json.loads(body).get("messages") or json.loads(body).get("contents") or json.loads(body).get("input") or [""])[-1])
+                for body in self.server.seen[count:] if body.startswith("{")]
+        return sum(bool(asks.search(text)) for text in last)
+
     def tools(self):
         return sorted(name for name in Conversation(json.loads(self.server.seen[-1])).tools if name)
 

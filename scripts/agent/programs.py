@@ -4,6 +4,8 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
+import time
 
 PACKAGES = {
     "claude-code": "@anthropic-ai/claude-code@2.1.332",
@@ -18,11 +20,9 @@ PACKAGES = {
 BINARIES = {"claude-code": "claude"}
 # Rows of the table that an agent does not have, and why.
 LACKS = {
-    ("gemini", "compaction"): "reports it before every call of the model, so that it is not registered",
-    ("qwen", "compaction"): "/compress is not run headless",
-    ("opencode", "compaction"): "not provoked headless",
-    ("pi", "compaction"): "not provoked headless",
+    ("gemini", "compaction is reported"): "reports one before every call of the model, so that it is not registered; each turn's end saves the whole chat",
     ("pi", "sub-agent"): "has none",
+    ("pi", "doctor: the hooks fire"): "takes its model server from its settings alone",
 }
 
 
@@ -83,7 +83,8 @@ def copilot(home, url):
 
 def gemini(home, url):
     write(home / ".gemini/settings.json", {"security": {"auth": {"selectedType": "gemini-api-key"}},
-          "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False}})
+          "general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEnabled": False},
+          "model": {"compressionThreshold": 0.1}})
     return {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_CLI_TRUST_WORKSPACE": "true", "NO_BROWSER": "1",
             "GEMINI_SANDBOX": "false", "GEMINI_TELEMETRY_ENABLED": "false"}
 
@@ -142,3 +143,41 @@ def command(agent, prompt, session=None, trusted=True, model=None):
 SETTINGS = {"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "copilot": ".copilot/hooks/git-checkpoint.json",
             "gemini": ".gemini/settings.json", "qwen": ".qwen/settings.json",
             "opencode": ".config/opencode/plugins/git-checkpoint.js", "pi": ".pi/agent/extensions/git-checkpoint.js"}
+
+
+def trust_codex(story):
+    """Answers Codex's own question for trust in the hooks, in a terminal of tmux; whether it was asked."""
+    if shutil.which("tmux") is None:
+        return False
+    server = ["tmux", "-L", f"trust-{os.getpid()}", "-f", os.devnull]
+    environment = story.env | {"TERM": "xterm-256color"}
+
+    def run(*words):
+        return subprocess.run([*server, *words], env=environment, cwd=story.repo, capture_output=True, text=True).stdout
+
+    def wait(*texts, keys=()):
+        for _ in range(120):
+            seen = run("capture-pane", "-p")
+            for text in texts:
+                if text in seen:
+                    return text
+            time.sleep(0.25)
+        return None
+
+    run("new-session", "-d", "-x", "110", "-y", "40", binary("codex"), "--no-daemon")
+    try:
+        if wait("Trust this folder?", "Hooks need review") == "Trust this folder?":
+            run("send-keys", "Enter")
+        if not wait("Hooks need review"):
+            return False
+        run("send-keys", "Down")
+        time.sleep(1)
+        run("send-keys", "Enter")
+        for _ in range(60):
+            if "trusted_hash" in (story.home / ".codex/config.toml").read_text():
+                time.sleep(1)
+                return True
+            time.sleep(0.25)
+        return False
+    finally:
+        run("kill-server")

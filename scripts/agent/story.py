@@ -74,11 +74,15 @@ class Story:
 
     def end(self, process, how):
         os.killpg(process.pid, how)
-        process.wait(30)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            pass  # a busy machine, or an agent that finishes its turn first
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except OSError:
             pass
+        process.wait(30)
 
     # What is saved.
 
@@ -110,7 +114,7 @@ class Story:
             content = message["content"]
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
             text = "".join(block.get("text", "") for block in blocks if block.get("type") == "text")
-            if message["role"] in ("user", "assistant") and text.strip() and not message.get("helper"):
+            if message["role"] in ("user", "assistant") and text.strip() and not (message.get("meta") or {}).get("helper"):
                 out.append((message["role"], text.strip().strip('"')))
         return out
 
@@ -156,16 +160,42 @@ class Story:
         self.back()
         self.elsewhere()
         self.forks()
+        self.gate()
         self.checkpoint("disable", "--all")
         self.row("nothing of ours stays", b"git-checkpoint" not in (self.settings() or b""))
         ok = subprocess.run([str(self.program), "verify", "--all"], cwd=self.repo, env=self.env, capture_output=True)
         self.row("sessions are intact", ok.returncode == 0)
 
+    def shown(self):
+        """The agent's row of `agents`."""
+        return next(row for row in self.checkpoint("agents", "--json", check=False)["agents"] if row["agent"] == self.agent)
+
     def trust(self):
         """Codex runs no hook that the user has not trusted: `agents` says so, and nothing is saved."""
-        shown = next(row for row in self.checkpoint("agents", "--json", check=False)["agents"] if row["agent"] == "codex")
+        trust = self.shown().get("trust")
         self.ask("say untrusted", trusted=False)
-        self.row("trust is asked for", bool(shown["trust"]) and not self.refs())
+        self.row("trust is asked for", bool(trust) and not self.refs())
+
+    def gate(self):
+        """The gate that the agent puts before hooks: `agents` knows whether it is open, by the agent's own files."""
+        row = self.shown()
+        self.row("version is known", programs.PACKAGES[self.agent].endswith(f"@{row.get('version')}"), str(row.get("version")))
+        if self.agent == "codex":
+            closed = bool(row.get("trust"))
+            self.row("trusted in the agent itself", closed and programs.trust_codex(self) and not self.shown().get("trust"), str(self.shown().get("trust")))
+        elif self.agent == "gemini":
+            self.env.pop("GEMINI_CLI_TRUST_WORKSPACE")
+            closed = bool(self.shown().get("trust"))
+            refused = self.ask("say untrusted") != 0
+            file = self.home / ".gemini/trustedFolders.json"
+            file.write_text(json.dumps({str(self.repo): "TRUST_FOLDER"}))
+            count = len(self.turns())
+            opened = not self.shown().get("trust") and self.ask("write trusted.txt") == 0 and self.turns_are(count + 1)
+            self.row("trusted in the agent itself", closed and refused and opened, str((closed, refused, opened)))
+        else:
+            self.row("no step is asked for where hooks run untrusted", not row.get("trust"), str(row.get("trust")))
+        done = self.checkpoint("agents", "doctor", self.agent, "--json", check=False)
+        self.row("doctor: the hooks fire", done["agents"][0]["saved"], str(done["agents"][0]))
 
     def two_turns(self):
         self.ask("write one.txt")
@@ -213,17 +243,30 @@ class Story:
             self.row(f"{name} in a turn", found == wanted, str(found))
 
     def compaction(self, session):
-        if self.agent == "codex":
+        """The agent compacts: by its command, or because the model says that the context is nearly full."""
+        before, requests = self.said(), self.model.count()
+        if self.agent in ("claude-code", "copilot"):
+            self.ask("/compact", session)
+        else:
             self.ask("full context", session)
             self.ask("say next", session)
-        elif self.agent in ("claude-code", "copilot"):
-            self.ask("/compact", session)
-        for _ in range(1 if (self.agent, "compaction") in programs.LACKS else 50):
+        self.row("compaction happens", self.model.summaries(requests) > 0, f"{self.model.count() - requests} requests, none for a summary")
+        for _ in range(1 if (self.agent, "compaction is reported") in programs.LACKS else 50):
             log = self.git("log", "--first-parent", "--format=%s", f"refs/checkpoints/{self.session()}")
-            if "before the agent compacts" in log:
+            shown = next(row for row in self.checkpoint("agents", "--json", check=False)["agents"] if row["agent"] == self.agent)
+            # Where all is saved already, there is nothing to save.
+            told = "before the agent compacts" in log or (shown.get("last") or {}).get("occasion") == "compaction"
+            if told:
                 break
             time.sleep(0.2)
-        self.row("compaction", "before the agent compacts" in log)
+        self.row("compaction is reported", told)
+        if self.agent not in ("claude-code", "copilot"):
+            for _ in range(100):
+                if ("assistant", "next.") in self.said():
+                    break
+                time.sleep(0.1)
+        said = self.said()
+        self.row("the chat keeps what was compacted", said[: len(before)] == before, str(said)[:600])
 
     def back(self):
         turns = self.turns()
@@ -254,6 +297,9 @@ class Story:
         self.checkpoint("enable", self.agent)
         self.checkpoint("pull", "origin", session)
         resumed = self.checkpoint("resume", session, "--agent", "--json")
+        placed = pathlib.Path(resumed.get("file") or os.devnull)
+        text = self.checkpoint("export", session, "--format", self.agent, "--json")["text"]
+        self.row("export --format writes the same file", bool(text) and placed.read_text() == text, f"{placed}: {len(text or '')} characters")
         requests = self.model.count()
         self.ask("write four.txt", self.place(resumed))
         seen = self.model.since(requests, "write four.txt")

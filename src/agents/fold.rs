@@ -12,7 +12,7 @@ use super::{
     transcript::{Ending, HelperRun, SessionFacts, TaskItem, TokenUsage, Turn},
 };
 use crate::model::{
-    chat::{Message, Role, hex},
+    chat::{KNOWN_AS, Message, Role, hex},
     time::Timestamp,
 };
 
@@ -370,9 +370,11 @@ impl Fold {
         Some(self.state.calls.remove(at).1)
     }
 
-    /// The latest message was given before under this id.
+    /// The latest message was given before under this id, which it keeps as [`KNOWN_AS`]: an earlier state of the file
+    /// may be read again.
     pub(super) fn replace_last(&mut self, before: &str) {
         let Some(mut last) = self.said.pop() else { return };
+        last.message.meta.insert(KNOWN_AS.to_owned(), before.into());
         if let Some(said) = self.said.iter_mut().rev().find(|said| said.message.id == before) {
             last.message.at = last.message.at.min(said.message.at);
             last.replaces = said.replaces.take();

@@ -168,7 +168,7 @@ fn advice(adapter: &Adapter, row: &AgentDoctorRow) -> Option<String> {
             adapter.program
         )),
         _ if row.events > 0 => Some("see its last event: git checkpoint agents".to_owned()),
-        _ => Some(adapter.trust.map_or_else(
+        _ => Some(adapter.trust.step().map_or_else(
             || format!("its hooks did not fire: git checkpoint enable {}", adapter.name),
             str::to_owned,
         )),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{
     Context, agent_commands, agent_doctor, agent_git_hooks, agent_servers, agent_texts,
     error::{CommandError, FailureKind},
-    opening::{self, IdentityArgs},
+    opening::{self, IdentityArgs, OpenedRepository},
 };
 use crate::{
     agents::hooks::adapter::{ADAPTERS, Adapter, PROJECT_PROGRAM},
@@ -13,12 +13,17 @@ use crate::{
         self,
         enrollment::{self, Extent},
         setup::{self, HooksEdit, HooksState},
+        trust::{self, TrustPlace},
+        version,
     },
     render::{
         agents::{AgentEventRow, AgentHooksRow, AgentHooksView, AgentRow, AgentTextRow, AgentsView, diff},
         text::TextLine,
     },
-    store::{self, agents::Binding},
+    store::{
+        self,
+        agents::{Binding, LastEvent},
+    },
 };
 
 /// Save a checkpoint for each turn of your coding agents
@@ -281,7 +286,7 @@ fn report(context: &Context, action: &'static str, parts: Report<'_>) -> Result<
             title: adapter.title,
             changed: edit.changes(),
             diff: shown.then(|| diff(&file, edit.before.as_deref(), edit.after.as_deref())),
-            trust: adapter.trust.filter(|_| action == "enable"),
+            trust: (action == "enable").then(|| adapter.trust.step()).flatten(),
             file,
         }
     };
@@ -325,7 +330,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let program = program(context)?;
     let mut rows = Vec::new();
     for adapter in ADAPTERS {
-        rows.push(row(context, adapter, &program, &bindings)?);
+        rows.push(row(context, &opened, adapter, &program, &bindings)?);
     }
     let enabled = scene.settings.agents;
     let view = AgentsView {
@@ -333,6 +338,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         agents: rows,
     };
     let works = |row: &AgentRow| row.program.is_none() || row.hooks == "installed";
+    // What is shown here is not said again by 'status'.
+    agent::take_errors(&scene)?;
     let is_well = !enabled || view.agents.iter().all(works);
     if context.ui.options().json {
         context.ui.json(&view)?;
@@ -349,7 +356,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
 }
 
-fn row(context: &Context, adapter: &Adapter, program: &str, bindings: &[Binding]) -> Result<AgentRow, CommandError> {
+fn row(
+    context: &Context,
+    opened: &OpenedRepository,
+    adapter: &Adapter,
+    program: &str,
+    bindings: &[Binding],
+) -> Result<AgentRow, CommandError> {
     let path = path(context, adapter)?;
     let (hooks, reason) = match setup::state(adapter, &path, program) {
         HooksState::Installed => ("installed", None),
@@ -357,27 +370,41 @@ fn row(context: &Context, adapter: &Adapter, program: &str, bindings: &[Binding]
         HooksState::Absent => ("absent", None),
         HooksState::Broken(reason) => ("broken", Some(reason)),
     };
-    let binding = bindings.iter().find(|binding| binding.agent == adapter.name);
-    let last = binding.and_then(|binding| {
-        let last = binding.last.clone()?;
-        Some(AgentEventRow {
-            occasion: last.occasion,
-            at: last.at,
-            outcome: last.outcome,
-            detail: last.detail,
-            took_ms: last.took,
-            session: binding.session.as_ref().map(|session| session.name.to_string()),
-        })
-    });
+    let own = || bindings.iter().filter(|binding| binding.agent == adapter.name);
+    let event = |binding: &Binding, event: &LastEvent| AgentEventRow {
+        occasion: event.occasion.clone(),
+        at: event.at,
+        outcome: event.outcome.clone(),
+        detail: event.detail.clone(),
+        took_ms: event.took,
+        session: binding.session.as_ref().map(|session| session.name.to_string()),
+    };
+    let last = own().find_map(|binding| Some(event(binding, binding.last.as_ref()?)));
+    let failed = own().find_map(|binding| Some(event(binding, binding.error.as_ref()?)));
+    let installed = find_program(context, adapter.program);
+    let place = TrustPlace {
+        file: &path,
+        directory: path
+            .ancestors()
+            .nth(Path::new(adapter.file).components().count())
+            .unwrap_or(&path),
+        root: store::work_tree(opened.scene().repo)?,
+        trusts_all: context.env.text("GEMINI_CLI_TRUST_WORKSPACE").as_deref() == Some("true"),
+    };
+    let trust = (hooks == "installed")
+        .then(|| trust::missing(adapter, &place))
+        .flatten();
     Ok(AgentRow {
         agent: adapter.name,
         title: adapter.title,
-        program: find_program(context, adapter.program).map(|path| path.display().to_string()),
+        version: installed.as_deref().and_then(version::of_program),
+        program: installed.map(|path| path.display().to_string()),
         file: path.display().to_string(),
         hooks,
         reason,
-        // An event shows that the agent runs the hooks.
-        trust: adapter.trust.filter(|_| hooks == "installed" && last.is_none()),
+        trust,
+        // The event that is shown as the last one is not said twice.
+        error: failed.filter(|failed| last.as_ref().is_none_or(|last| last.at != failed.at)),
         last,
     })
 }

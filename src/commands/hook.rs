@@ -32,13 +32,15 @@ use crate::{
 /// How long the agent waits for the worker. What a worker is saving then goes on.
 const BUDGET: Duration = Duration::from_millis(45);
 /// How long the worker waits for a lock: another event of the same agent session may be at work.
-const WAIT: Duration = Duration::from_secs(20);
+const WAIT: Duration = Duration::from_secs(120);
 /// How long the agent may take to write its JSON document.
 const INPUT_TIME: Duration = Duration::from_secs(3);
 /// The largest payload that is read. A plug-in hands over a whole conversation.
 const INPUT_SIZE: u64 = 256 << 20;
 /// The variable that shows the worker that it is one.
 const GUARD: &str = "CHECKPOINT_AGENT_HOOK";
+/// The variable with the worker's place among the events of its agent session.
+const TICKET: &str = "CHECKPOINT_AGENT_TICKET";
 
 /// Handle an event of a coding agent
 ///
@@ -87,15 +89,19 @@ fn handle(args: &Args, context: &mut Context) -> Result<(), CommandError> {
         return Ok(());
     }
     if context.env.text(GUARD).as_deref() == Some("worker") {
-        return work(&opened, adapter, &event);
+        let ticket = context.env.text(TICKET);
+        return work(&opened, adapter, &event, ticket.as_deref());
     }
     if occasion == Occasion::SessionStart {
         // Binding a session is quick, and the context below is that of the bound one.
-        work(&opened, adapter, &event)?;
+        work(&opened, adapter, &event, None)?;
     } else if let Some(program) = &context.env.program {
         let line: Vec<OsString> = vec!["hook".into(), args.agent.clone().into(), args.event.clone().into()];
         // A worker that cannot be started saves nothing; the next event saves what it would have.
-        let _ = os::run_for(program, &line, &[(GUARD, "worker")], input, BUDGET);
+        let ticket = agent::draw_ticket(&opened.scene(), adapter, &event).unwrap_or_default();
+        if os::run_for(program, &line, &[(GUARD, "worker"), (TICKET, &ticket)], input, BUDGET).is_err() {
+            agent::give_ticket_back(&opened.scene(), &ticket);
+        }
     }
     if adapter.injects_at(&args.event) {
         inject(&opened, adapter, &event, args, context)?;
@@ -103,7 +109,12 @@ fn handle(args: &Args, context: &mut Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn work(opened: &OpenedRepository, adapter: &Adapter, event: &HookEvent) -> Result<(), CommandError> {
+fn work(
+    opened: &OpenedRepository,
+    adapter: &Adapter,
+    event: &HookEvent,
+    ticket: Option<&str>,
+) -> Result<(), CommandError> {
     let begun = Instant::now();
     let scene = opened.scene();
     let scene = Scene {
@@ -112,7 +123,7 @@ fn work(opened: &OpenedRepository, adapter: &Adapter, event: &HookEvent) -> Resu
         ..scene
     };
     let took = || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if let agent::EventOutcome::Saved(name, _) = agent::handle(&scene, adapter, event, &took)? {
+    if let agent::EventOutcome::Saved(name, _) = agent::handle(&scene, adapter, event, ticket, &took)? {
         // A file that cannot be written is reported by the next save of a person.
         let _ = super::share::automatic::after_checkpoint(opened, &name);
     }

@@ -126,7 +126,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if view.turns.is_empty() {
         context
             .ui
-            .hint("Turns", "to to to save each turn of your agents: git checkpoint enable");
+            .hint("Turns", "to save each turn of your agents: git checkpoint enable");
     } else if context.ui.options().quiet == 0 {
         let columns = context.ui.table_width();
         context.ui.data(if args.files {
@@ -162,6 +162,7 @@ fn row(turn: &SavedTurn) -> TurnRow {
         files: about.files,
         files_omitted: about.files_omitted,
         follows_edits: turn.follows_edits,
+        inexact: about.inexact,
     }
 }
 

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    id::Oid,
     record::UnknownMembers,
     time::Timestamp,
     turn::{Ending, TokenUsage},
@@ -26,6 +27,9 @@ pub struct AgentTurn {
     /// The time of the prompt, where it was reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// The checkpoint in whose state the turn began, where others were saved within the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Oid>,
     /// The time of the report that the turn ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
@@ -40,12 +44,16 @@ pub struct AgentTurn {
     /// Cost in millionths of a US dollar, where the agent recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
-    /// The paths that changed between the checkpoint before and this one, C-quoted as git does where they must be.
+    /// The paths that changed between `began`, else the checkpoint before, and this one, C-quoted as git does where they must be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// How many more paths changed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub files_omitted: u64,
+    /// Whether its prompt or its end was saved late, behind a slow save: its files may hold edits made by a person, or in
+    /// the turn before or after.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inexact: bool,
     /// Members of a later version.
     #[serde(flatten)]
     pub unknown: UnknownMembers,

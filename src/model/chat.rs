@@ -11,6 +11,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::{binary_text, record::UnknownMembers, time::Timestamp};
 
+/// The member of a message's metadata with the id under which it was known before: some agents give a message its own id
+/// in a later record.
+pub const KNOWN_AS: &str = "known_as";
+
 /// The role of the speaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -97,6 +101,9 @@ impl Message {
         later.at = later.at.min(self.at);
         if let Some(turn) = self.meta.get("turn") {
             later.meta.insert("turn".to_owned(), turn.clone());
+        }
+        if let Some(before) = self.meta.get(KNOWN_AS) {
+            later.meta.entry(KNOWN_AS).or_insert_with(|| before.clone());
         }
         later
     }

@@ -29,6 +29,9 @@ pub struct AgentRow {
     pub title: &'static str,
     /// The path of its program, if it is in PATH.
     pub program: Option<String>,
+    /// The program's version, if it can be found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// The file in which its hooks are configured.
     pub file: String,
     /// `installed`, `incomplete`, `absent` or `broken`.
@@ -36,12 +39,15 @@ pub struct AgentRow {
     /// Why they are incomplete or broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Step that a person still has to take in the agent.
+    /// Step that a person still has to take in the agent, by what the agent itself notes as trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub trust: Option<&'static str>,
+    pub trust: Option<String>,
     /// Its last event in this repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<AgentEventRow>,
+    /// An earlier event that failed and was not reported yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<AgentEventRow>,
 }
 
 /// The last event of an agent.
@@ -91,6 +97,9 @@ impl AgentsView {
             if let Some(reason) = &row.reason {
                 line.push(Slot::Plain, format!(": {reason}"));
             }
+            if let Some(version) = &row.version {
+                line.push(Slot::Dim, format!(", version {}", escape::line(version)));
+            }
             if row.program.is_none() {
                 line.push(Slot::Dim, ", program not found");
             }
@@ -120,7 +129,13 @@ impl AgentsView {
                 }
                 text.push(line);
             }
-            if let Some(trust) = row.trust {
+            if let Some(error) = &row.error {
+                let mut line = TextLine::plain("  last error  ");
+                line.push(Slot::Plain, format!("{} {}: ", error.occasion, age::age(error.at, now)));
+                line.push(Slot::Bad, escape::line(&error.detail).into_owned());
+                text.push(line);
+            }
+            if let Some(trust) = &row.trust {
                 text.push(TextLine::plain(format!("  to do       {trust}")));
             }
         }

@@ -64,6 +64,9 @@ pub struct TurnRow {
     pub files_omitted: u64,
     /// Whether files were edited between the previous turn and this one.
     pub follows_edits: bool,
+    /// Whether its prompt or its end was saved late, behind a slow save: its files may hold edits made by a person, or in
+    /// the turn before or after.
+    pub inexact: bool,
 }
 
 impl TurnsView {
@@ -108,6 +111,9 @@ impl TurnsView {
             text.push(line);
             if turn.follows_edits {
                 text.push(TextLine::new().with(Slot::Dim, "  after edits by hand"));
+            }
+            if turn.inexact {
+                text.push(TextLine::new().with(Slot::Dim, "  saved late: its files may hold other edits as well"));
             }
             for file in &turn.files {
                 let mut line = TextLine::plain("  ");

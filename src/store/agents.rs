@@ -13,12 +13,12 @@ use super::{
     sharing,
 };
 use crate::{
-    model::{chat::hex, json, time::Timestamp},
+    model::{chat::hex, id::Oid, json, time::Timestamp},
     os,
 };
 
 /// The directory below the private one.
-const DIRECTORY: &str = "agents";
+pub(super) const DIRECTORY: &str = "agents";
 /// How many keys of past turns are kept to recognize a late report.
 const KEYS: usize = 64;
 
@@ -76,6 +76,12 @@ pub struct OpenTurn {
     pub subject: String,
     /// The time of the prompt.
     pub started_at: Timestamp,
+    /// The latest checkpoint of the session at the prompt: the state in which the turn began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Oid>,
+    /// Whether the prompt was handled so late that the files of its time were not saved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inexact: bool,
 }
 
 /// The last event of an agent's session, for `agents` and `status`.
@@ -105,9 +111,13 @@ impl Binding {
 /// The name of a binding's file: the agent and a digest of its session's id, which may hold anything and may differ
 /// from another in case alone.
 fn file_name(agent: &str, agent_session: &str) -> String {
+    format!("{}.json", stem(agent, agent_session))
+}
+
+/// The name of a binding's file without its extension.
+pub(super) fn stem(agent: &str, agent_session: &str) -> String {
     let digest = Sha256::digest(format!("{agent}\0{agent_session}"));
-    let digits = hex(&digest[..8]);
-    format!("{agent}-{digits}.json")
+    format!("{agent}-{}", hex(&digest[..8]))
 }
 
 fn path(repo: &Repository, agent: &str, agent_session: &str) -> PathBuf {
@@ -121,8 +131,7 @@ pub fn lock(
     agent_session: &str,
     wait: std::time::Duration,
 ) -> Result<lock::HeldLock, Error> {
-    let name = file_name(agent, agent_session);
-    lock::agent(repo, name.trim_end_matches(".json"), wait)
+    lock::agent(repo, &stem(agent, agent_session), wait)
 }
 
 /// The binding of an agent's session; a new one where there is none, or where the file is damaged.

@@ -4,6 +4,7 @@
 //! is read through gix is read as it lies in the object store (replace refs are off); what is written goes through
 //! [`objects`] and [`refs`] alone, because neither gix nor git makes it durable in the order that a save needs.
 
+pub mod agent_queue;
 pub mod agents;
 pub mod ancestry;
 pub mod autosave;

@@ -1,5 +1,7 @@
 //! Cline: `<id>.messages.json` of the command line, and `api_conversation_history.json` of the editor.
 
+mod text_form;
+
 use serde_json::Value;
 
 use super::{
@@ -74,18 +76,9 @@ fn message(n: usize, given: &Value, fold: &mut Fold) {
     let content = blocks::of(given.get("content"));
     match word(given, "role") {
         "user" => {
-            let (results, said): (Vec<Value>, Vec<Value>) = content
-                .into_iter()
-                .partition(|block| blocks::kind(block) == "tool_result");
+            let UserParts { results, typed } = UserParts::of(content, &id);
             let answers = !results.is_empty();
             fold.say(&id, at, Role::Tool, results);
-            let mut typed = Vec::new();
-            for block in said {
-                match blocks::as_text(&block) {
-                    Some(text) => typed.extend(unwrapped(text).map(blocks::text)),
-                    None => typed.push(block),
-                }
-            }
             if typed.is_empty() {
                 return;
             }
@@ -94,10 +87,14 @@ fn message(n: usize, given: &Value, fold: &mut Fold) {
             fold.say(&id, at, Role::User, typed);
         }
         "assistant" => {
-            let calls = content.iter().any(|block| blocks::kind(block) == "tool_use");
-            let model = given
-                .pointer("/modelInfo/id")
-                .and_then(Value::as_str)
+            let content = text_form::answer(content, &id);
+            // What ends the work is a tool as well.
+            let calls = content
+                .iter()
+                .any(|block| blocks::kind(block) == "tool_use" && !text_form::ENDS.contains(&word(block, "name")));
+            let model = ["/modelInfo/id", "/modelInfo/modelId"]
+                .into_iter()
+                .find_map(|place| given.pointer(place)?.as_str())
                 .unwrap_or_default();
             fold.model(model);
             fold.end_turn(if calls { Ending::Open } else { Ending::Done }, at);
@@ -118,26 +115,91 @@ fn message(n: usize, given: &Value, fold: &mut Fold) {
     }
 }
 
-/// Text that the person typed: out of the tags around it, without what the program adds; `None` where all is the program's.
-fn unwrapped(text: &str) -> Option<&str> {
-    let trimmed = text.trim();
-    for tag in ["user_input", "task", "feedback", "answer", "user_message"] {
-        let inner = trimmed
-            .strip_prefix(&format!("<{tag}"))
-            .and_then(|rest| rest.split_once('>'))
-            .and_then(|(_, rest)| rest.rsplit_once(&format!("</{tag}>")));
-        if let Some((inner, _)) = inner {
-            return Some(inner.trim_matches('\n'));
+/// The parts of a message in the role of the user: results of tools, and words of the person.
+#[derive(Debug, Default)]
+struct UserParts {
+    results: Vec<Value>,
+    typed: Vec<Value>,
+}
+
+impl UserParts {
+    /// Takes a message apart. The editor answers a tool in texts: a head such as `[read_file for 'a'] Result:`, then the
+    /// result. What the person said about it stands in tags, among the results too.
+    fn of(content: Vec<Value>, id: &str) -> Self {
+        let mut out = Self::default();
+        let mut is_result = false;
+        for block in content {
+            if blocks::kind(&block) == "tool_result" {
+                let words = blocks::of(block.get("content"));
+                out.typed.extend(
+                    words
+                        .iter()
+                        .filter_map(blocks::as_text)
+                        .filter_map(said_in_tags)
+                        .map(blocks::text),
+                );
+                out.results.push(block);
+                continue;
+            }
+            let Some(text) = blocks::as_text(&block) else {
+                out.typed.push(block);
+                continue;
+            };
+            if let Some(words) = said_in_tags(text) {
+                out.typed.push(blocks::text(words));
+            } else if is_program(text) {
+                is_result = false;
+            } else if is_result_head(text) || is_result {
+                is_result = true;
+                let call = format!("{id}:{}", out.results.len());
+                out.results.push(blocks::result(&call, &text.into(), false));
+            } else {
+                out.typed.push(blocks::text(text));
+            }
         }
+        out
     }
+}
+
+/// Words of the person in the tags that the program puts around them.
+fn said_in_tags(text: &str) -> Option<&str> {
+    let trimmed = text.trim();
+    ["user_input", "task", "feedback", "answer", "user_message"]
+        .iter()
+        .find_map(|tag| {
+            let (_, rest) = trimmed
+                .strip_prefix(&format!("<{tag}"))
+                .filter(|rest| rest.starts_with(['>', ' ']))?
+                .split_once('>')?;
+            let (inner, _) = rest.rsplit_once(&format!("</{tag}>"))?;
+            Some(inner.trim_matches('\n'))
+        })
+}
+
+/// Whether a text is the program's own.
+fn is_program(text: &str) -> bool {
+    let trimmed = text.trim();
     let added = ["<environment_details>", "[TASK RESUMPTION]", "# task_progress"];
-    let program = added.iter().any(|tag| trimmed.starts_with(tag)) || trimmed.is_empty();
-    // The editor answers a tool in a text that begins with the tool's name in brackets.
-    let answer = trimmed.starts_with('[') && trimmed.lines().next().is_some_and(|line| line.ends_with("] Result:"));
-    (!program && !answer).then_some(text)
+    trimmed.is_empty() || added.iter().any(|tag| trimmed.starts_with(tag))
+}
+
+/// Whether a text begins the result of a tool.
+fn is_result_head(text: &str) -> bool {
+    let trimmed = text.trim();
+    trimmed.starts_with('[') && trimmed.lines().next().is_some_and(|line| line.ends_with("] Result:"))
 }
 
 fn tokens(given: &Value) -> TokenUsage {
+    // The editor counts in `tokens`: what went in, from a cache or not, and what came out.
+    if let Some(inner) = given.get("tokens") {
+        let count = |name: &str| inner.get(name).and_then(Value::as_u64).unwrap_or(0);
+        return TokenUsage {
+            input: count("prompt"),
+            cached: count("cached"),
+            output: count("completion"),
+            reasoning: 0,
+        };
+    }
     let count = |name: &str| given.get(name).and_then(Value::as_u64).unwrap_or(0);
     let cached = count("cacheReadTokens");
     TokenUsage {

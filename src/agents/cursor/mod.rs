@@ -50,7 +50,12 @@ impl Agent for Cursor {
             "assistant" => {
                 let calls = content.iter().any(|block| blocks::kind(block) == "tool_use");
                 fold.end_turn(if calls { Ending::Open } else { Ending::Done }, at);
-                fold.say(&id, at, Role::Assistant, content);
+                fold.say(
+                    &id,
+                    at,
+                    Role::Assistant,
+                    content.into_iter().filter_map(shown).collect(),
+                );
             }
             "tool" => {
                 fold.say(&id, at, Role::Tool, content);
@@ -58,6 +63,27 @@ impl Agent for Cursor {
             other => fold.unknown(other),
         }
     }
+}
+
+/// The mark that the program leaves where the model's thoughts were.
+const LEFT_OUT: &str = "[REDACTED]";
+
+/// A block of an answer without marks of thoughts that the program left out; `None` where nothing else is in it.
+fn shown(block: Value) -> Option<Value> {
+    let Some(text) = blocks::as_text(&block) else {
+        return Some(block);
+    };
+    let mut rest = text.trim_start();
+    if !rest.starts_with(LEFT_OUT) && !rest.trim_end().ends_with(LEFT_OUT) {
+        return Some(block);
+    }
+    while let Some(behind) = rest.strip_prefix(LEFT_OUT) {
+        rest = behind.trim_start();
+    }
+    while let Some(before) = rest.trim_end().strip_suffix(LEFT_OUT) {
+        rest = before.trim_end();
+    }
+    (!rest.is_empty()).then(|| blocks::text(rest))
 }
 
 /// The query in its tags, or the text itself; `None` where all of it is the program's.

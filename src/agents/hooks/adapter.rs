@@ -34,8 +34,35 @@ pub struct Adapter {
     pub events: &'static [(&'static str, Occasion)],
     /// Where and how context is injected.
     pub injection: Injection,
-    /// Step that a person has to take in the agent before it runs the hooks.
-    pub trust: Option<&'static str>,
+    /// The gate that the agent puts before hooks in the user's settings.
+    pub trust: TrustGate,
+}
+
+/// A gate before hooks, and the step by which a person opens it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrustGate {
+    /// None: hooks in the user's settings run in every directory.
+    None,
+    /// Each hook is trusted by itself, and again whenever it changes or moves.
+    EachHook {
+        /// The step.
+        step: &'static str,
+    },
+    /// Hooks run in trusted directories alone.
+    Directory {
+        /// The step.
+        step: &'static str,
+    },
+}
+
+impl TrustGate {
+    /// The step, if there is a gate.
+    pub fn step(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::EachHook { step } | Self::Directory { step } => Some(step),
+        }
+    }
 }
 
 /// Form of a file with a command that people type after a slash.
@@ -117,7 +144,7 @@ pub const ADAPTERS: &[Adapter] = &[
             ("SessionEnd", Occasion::SessionEnd),
         ],
         injection: Injection::Nested(Occasion::SessionStart),
-        trust: None,
+        trust: TrustGate::None,
     },
     Adapter {
         name: "codex",
@@ -141,7 +168,9 @@ pub const ADAPTERS: &[Adapter] = &[
             ("SessionEnd", Occasion::SessionEnd),
         ],
         injection: Injection::Nested(Occasion::SessionStart),
-        trust: Some("start codex once and choose 'Trust all' when it says that hooks need review"),
+        trust: TrustGate::EachHook {
+            step: "start codex once and choose 'Trust all' when it says that hooks need review",
+        },
     },
     Adapter {
         name: "copilot",
@@ -162,7 +191,7 @@ pub const ADAPTERS: &[Adapter] = &[
             ("sessionEnd", Occasion::SessionEnd),
         ],
         injection: Injection::Flat(Occasion::SessionStart),
-        trust: None,
+        trust: TrustGate::None,
     },
     Adapter {
         name: "gemini",
@@ -185,7 +214,9 @@ pub const ADAPTERS: &[Adapter] = &[
         ],
         // At SessionStart it would stand in front of the user's words, and a resume drops such messages.
         injection: Injection::Nested(Occasion::Prompt),
-        trust: None,
+        trust: TrustGate::Directory {
+            step: "start gemini once in this directory and choose 'Trust folder'; elsewhere it runs no hooks",
+        },
     },
     Adapter {
         name: "qwen",
@@ -210,7 +241,7 @@ pub const ADAPTERS: &[Adapter] = &[
             ("PreCompact", Occasion::Compaction),
         ],
         injection: Injection::Nested(Occasion::SessionStart),
-        trust: None,
+        trust: TrustGate::None,
     },
     Adapter {
         name: "opencode",
@@ -228,7 +259,7 @@ pub const ADAPTERS: &[Adapter] = &[
             ("compacting", Occasion::Compaction),
         ],
         injection: Injection::Flat(Occasion::Prompt),
-        trust: None,
+        trust: TrustGate::None,
     },
     Adapter {
         name: "pi",
@@ -246,7 +277,7 @@ pub const ADAPTERS: &[Adapter] = &[
             ("session_before_compact", Occasion::Compaction),
         ],
         injection: Injection::Flat(Occasion::Prompt),
-        trust: None,
+        trust: TrustGate::None,
     },
 ];
 

@@ -103,19 +103,66 @@ pub fn events_of_ours(
     rules: JsonRules,
     is_ours: &dyn Fn(&Value) -> bool,
 ) -> Result<Vec<String>, SettingsError> {
-    let (_, body) = split_mark(text, rules)?;
-    let root = parse(body, rules)?;
-    let mut events = Vec::new();
-    if let Some(hooks) = member(&root, HOOKS)? {
-        for event in &object_of(&hooks.value, HOOKS)?.properties {
-            if let Node::Array(list) = &event.value
-                && list.elements.iter().any(|element| is_ours(&plain(element)))
-            {
-                events.push(event.name.as_str().to_owned());
-            }
+    let mut events: Vec<String> = Vec::new();
+    for place in places_of_ours(text, rules, is_ours)? {
+        if events.last() != Some(&place.event) {
+            events.push(place.event);
         }
     }
     Ok(events)
+}
+
+/// The place of a group in the settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookPlace {
+    /// The event's name.
+    pub event: String,
+    /// The number of the group in the event's list, from 0.
+    pub index: usize,
+}
+
+/// The place of each of our groups, in the order of the file.
+pub fn places_of_ours(
+    text: &str,
+    rules: JsonRules,
+    is_ours: &dyn Fn(&Value) -> bool,
+) -> Result<Vec<HookPlace>, SettingsError> {
+    let (_, body) = split_mark(text, rules)?;
+    let root = parse(body, rules)?;
+    let mut out = Vec::new();
+    let Some(hooks) = member(&root, HOOKS)? else {
+        return Ok(out);
+    };
+    for event in &object_of(&hooks.value, HOOKS)?.properties {
+        let Node::Array(list) = &event.value else { continue };
+        let groups = list.elements.iter().enumerate();
+        out.extend(
+            groups
+                .filter(|(_, group)| is_ours(&plain(group)))
+                .map(|(index, _)| HookPlace {
+                    event: event.name.as_str().to_owned(),
+                    index,
+                }),
+        );
+    }
+    Ok(out)
+}
+
+/// A file of JSON with comments as a value; `None` for one that cannot be read.
+pub fn value(text: &str) -> Option<Value> {
+    let rules = JsonRules {
+        comments: true,
+        byte_order_mark: true,
+    };
+    let (_, body) = split_mark(text, rules).ok()?;
+    let root = parse(body, rules).ok()?;
+    Some(plain(&Node::Object(root)))
+}
+
+/// A boolean deep in such a file.
+pub fn boolean(text: &str, path: &[&str]) -> Option<bool> {
+    let value = value(text)?;
+    path.iter().try_fold(&value, |value, name| value.get(name))?.as_bool()
 }
 
 /// A file that holds our groups alone.

@@ -10,7 +10,11 @@ pub mod resumption;
 pub mod running;
 pub mod setup;
 mod transcript;
+pub mod trust;
 pub mod turns;
+pub mod version;
+
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
@@ -36,15 +40,18 @@ use crate::{
         turn::Ending,
     },
     store::{
-        self, ObjectId,
+        self, ObjectId, agent_queue,
         agents::{self as bindings, Binding, LastEvent, OpenTurn},
-        current::SessionRef,
-        worktree_id,
+        checkpoint::oid,
+        current::{self, SessionRef},
+        facts, worktree_id,
     },
 };
 
 /// How long a session of an agent without events stays bound.
 const KEPT_DAYS: i64 = 90;
+/// An event that waited so long for earlier ones is late: the files of its time may be others by now.
+const LATE: Duration = Duration::from_millis(300);
 
 /// The result of an event.
 #[derive(Debug)]
@@ -71,23 +78,42 @@ impl EventOutcome {
     }
 }
 
-/// Does what an event asks for, and notes how it went with the agent's session.
+/// Draws a ticket for an event whose worker goes on in the background, so that it keeps its place.
+pub fn draw_ticket(scene: &Scene<'_>, adapter: &Adapter, event: &HookEvent) -> Result<String, Error> {
+    Ok(agent_queue::draw(scene.repo, adapter.name, &event.session, scene.now)?)
+}
+
+/// Gives back a ticket whose worker could not be started.
+pub fn give_ticket_back(scene: &Scene<'_>, ticket: &str) {
+    agent_queue::give_back(scene.repo, ticket);
+}
+
+/// Does what an event asks for, behind those with an earlier ticket, and notes how it went with the agent's session.
 pub fn handle(
     scene: &Scene<'_>,
     adapter: &Adapter,
     event: &HookEvent,
+    ticket: Option<&str>,
     took: &dyn Fn() -> u64,
 ) -> Result<EventOutcome, Error> {
     if event.helper.is_some() {
+        if let Some(ticket) = ticket {
+            agent_queue::give_back(scene.repo, ticket);
+        }
         return Ok(EventOutcome::Ignored("it belongs to a sub-agent"));
     }
+    let held = match ticket {
+        Some(ticket) => agent_queue::wait_for_turn(scene.repo, adapter.name, &event.session, ticket, scene.wait)?,
+        None => None,
+    };
     let _ordered = bindings::lock(scene.repo, adapter.name, &event.session, scene.wait)?;
     let mut binding = bindings::read(scene.repo, adapter.name, &event.session);
     let scene = &Scene {
         agent: Some(adapter.name),
         ..*scene
     };
-    let result = act(scene, event, &mut binding);
+    let is_late = held.as_ref().is_some_and(|ticket| ticket.waited >= LATE);
+    let result = act(scene, event, &mut binding, is_late);
     let (outcome, detail) = match &result {
         Ok(outcome) => outcome.words(),
         Err(error) => ("failed", error.to_string()),
@@ -128,14 +154,14 @@ pub fn take_errors(scene: &Scene<'_>) -> Result<Vec<Binding>, Error> {
     Ok(failed)
 }
 
-fn act(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding) -> Result<EventOutcome, Error> {
+fn act(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, is_late: bool) -> Result<EventOutcome, Error> {
     match event.occasion {
         Occasion::SessionEnd => Ok(EventOutcome::Ignored("the agent's session ended")),
         Occasion::SessionStart => Ok(EventOutcome::Bound(bound(scene, binding)?)),
-        Occasion::Prompt => prompt(scene, event, binding),
-        Occasion::TurnEnd => turn_end(scene, event, binding, Ending::Done),
-        Occasion::Interruption => turn_end(scene, event, binding, Ending::Interrupted),
-        Occasion::Failure => turn_end(scene, event, binding, Ending::Failed),
+        Occasion::Prompt => prompt(scene, event, binding, is_late),
+        Occasion::TurnEnd => turn_end(scene, event, binding, Ending::Done, is_late),
+        Occasion::Interruption => turn_end(scene, event, binding, Ending::Interrupted, is_late),
+        Occasion::Failure => turn_end(scene, event, binding, Ending::Failed, is_late),
         Occasion::Compaction => {
             let name = bound(scene, binding)?;
             let scene = &in_session(scene, &name);
@@ -174,7 +200,7 @@ fn saved(name: ShortName, outcome: CheckpointOutcome) -> EventOutcome {
 }
 
 /// Saves what changed since the last turn, and notes that a turn begins.
-fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding) -> Result<EventOutcome, Error> {
+fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, is_late: bool) -> Result<EventOutcome, Error> {
     let name = bound(scene, binding)?;
     let is_same = |open: &OpenTurn| open.key.is_some() && open.key == event.turn;
     if binding.turn.as_ref().is_some_and(is_same) {
@@ -188,9 +214,15 @@ fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding) -> Result
             transcript::import(scene, event, &binding.agent)?;
             let outcome = save_turn(scene, binding, &open, &key, Ending::Interrupted, None)?;
             binding.remember(&key);
-            outcome
+            Some(outcome)
         }
-        None => save::save(scene, request(CheckpointKind::Edit, "edits between turns"))?,
+        // The agent is at work since: its edits are not taken for a person's.
+        None if is_late => None,
+        None => Some(save::save(scene, request(CheckpointKind::Edit, "edits between turns"))?),
+    };
+    let began = match &outcome {
+        Some(CheckpointOutcome::Saved(receipt)) => receipt.id,
+        _ => None,
     };
     let mut subject = agent_turn::subject_of(event.prompt.as_deref().unwrap_or_default());
     Redactor::new(scene)?.text(&mut subject, "prompt");
@@ -200,8 +232,21 @@ fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding) -> Result
         number: binding.prompts,
         subject,
         started_at: scene.now,
+        began: match began {
+            Some(id) => Some(oid(id)),
+            None => tip(scene)?.map(oid),
+        },
+        inexact: is_late,
     });
-    Ok(saved(name.clone(), outcome))
+    Ok(match outcome {
+        Some(outcome) => saved(name.clone(), outcome),
+        None => EventOutcome::Unchanged(name.clone()),
+    })
+}
+
+/// The latest checkpoint of the bound session.
+fn tip(scene: &Scene<'_>) -> Result<Option<ObjectId>, Error> {
+    Ok(session_choice::session_for_command(scene)?.map(|chosen| chosen.tip.entry.id))
 }
 
 /// Saves a turn: the new part of the conversation and the files.
@@ -210,6 +255,7 @@ fn turn_end(
     event: &HookEvent,
     binding: &mut Binding,
     outcome: Ending,
+    is_late: bool,
 ) -> Result<EventOutcome, Error> {
     let name = bound(scene, binding)?;
     let scene = &in_session(scene, &name);
@@ -229,7 +275,7 @@ fn turn_end(
     } else {
         transcript::import(scene, event, &binding.agent)?
     };
-    let open = open.unwrap_or_else(|| OpenTurn {
+    let mut open = open.unwrap_or_else(|| OpenTurn {
         key: event.turn.clone(),
         number: binding.prompts,
         subject: facts
@@ -237,7 +283,10 @@ fn turn_end(
             .as_deref()
             .map_or_else(|| "turn".to_owned(), agent_turn::subject_of),
         started_at: scene.now,
+        began: None,
+        inexact: false,
     });
+    open.inexact |= is_late;
     let made = save_turn(scene, binding, &open, &key, outcome, Some((event, facts)))?;
     binding.remember(&key);
     Ok(saved(name.clone(), made))
@@ -259,7 +308,13 @@ fn save_turn(
             facts.cost_micros,
         )
     });
+    // A commit or a save of the agent itself may have been the end of what it did.
+    let now = tip(scene)?.map(oid);
+    let began = open.began.clone().filter(|began| now.as_ref() != Some(began));
+    // What it did may be in a snapshot that was taken late.
+    request.allow_empty = began.is_some() || open.inexact;
     request.turn = Some(AgentTurn {
+        began,
         agent: binding.agent.clone(),
         agent_session: binding.agent_session.clone(),
         key: key.to_owned(),
@@ -270,6 +325,7 @@ fn save_turn(
         model,
         tokens,
         cost_micros,
+        inexact: open.inexact,
         ..AgentTurn::default()
     });
     save::save(scene, request)
@@ -287,7 +343,8 @@ fn is_saved(scene: &Scene<'_>, binding: &Binding, key: &str) -> Result<bool, Err
 }
 
 /// The session that the agent's checkpoints go to: the one it is bound to; else the current one of the branch, unless
-/// another agent works in it; else a new one.
+/// another agent works in it; else, where none is current, the one that was paused last on this branch, which becomes
+/// current again; else a new one.
 fn bound(scene: &Scene<'_>, binding: &mut Binding) -> Result<ShortName, Error> {
     let open = |chosen: &SessionChoice| !chosen.tip.document.session.status.is_finished();
     if let Some(session) = &binding.session

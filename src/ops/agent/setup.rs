@@ -133,7 +133,7 @@ fn refused(path: &Path, error: &settings::SettingsError) -> Error {
     }
 }
 
-fn read(path: &Path) -> Result<Option<String>, Error> {
+pub(super) fn read(path: &Path) -> Result<Option<String>, Error> {
     let failed = |source| Error::AgentFile {
         action: "read",
         path: path.display().to_string(),

@@ -1,5 +1,7 @@
 //! The turns of a session: its checkpoints of kind `turn`, in their order.
 
+use std::collections::HashSet;
+
 use super::super::{Error, Scene, select, session_choice, suggestions};
 use crate::{
     model::{
@@ -22,7 +24,7 @@ pub struct SavedTurn {
     pub n: usize,
     /// The checkpoint.
     pub id: ObjectId,
-    /// The checkpoint before: the exact state when the turn began.
+    /// The exact state when the turn began: the checkpoint before, or an earlier one where others were saved in the turn.
     pub before: Option<ObjectId>,
     /// The turn.
     pub turn: AgentTurn,
@@ -50,12 +52,24 @@ pub fn turns(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<SessionTu
         let chosen = chosen.ok_or_else(|| suggestions::none_current(scene))?;
         (chosen.name, chosen.tip.entry.id)
     };
-    let mut turns = Vec::new();
+    let mut turns: Vec<SavedTurn> = Vec::new();
     let mut later: Option<SavedTurn> = None;
+    let mut edits = None;
+    let mut chain = HashSet::new();
     for entry in session::history(scene.repo, from) {
         let entry = entry.map_err(Error::damaged(name.as_str()))?;
+        chain.insert(entry.id);
         if let Some(turn) = &mut later {
-            turn.follows_edits |= entry.trailers.kind == Some(CheckpointKind::Edit);
+            // The first checkpoint with files of a session shows nobody's edits where all is committed.
+            let is_first = entry.trailers.kind == Some(CheckpointKind::Start);
+            if let Some(edits) = edits.take().filter(|_| is_first) {
+                let first = checkpoint::load(scene.repo, edits).map_err(Error::damaged(name.as_str()))?;
+                turn.follows_edits = !first.document.git.is_clean;
+            }
+            if entry.trailers.kind == Some(CheckpointKind::Edit) {
+                turn.follows_edits = true;
+                edits = Some(entry.id);
+            }
         }
         if entry.trailers.kind != Some(CheckpointKind::Turn) {
             continue;
@@ -76,6 +90,9 @@ pub fn turns(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<SessionTu
     turns.reverse();
     for (n, turn) in turns.iter_mut().enumerate() {
         turn.n = n + 1;
+        // One that was rewritten or pruned leaves the checkpoint before.
+        let began = turn.turn.began.as_ref().map(checkpoint::object_id);
+        turn.before = began.filter(|began| chain.contains(began)).or(turn.before);
     }
     Ok(SessionTurns { session: name, turns })
 }

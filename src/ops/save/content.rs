@@ -118,13 +118,23 @@ impl SaveAttempt<'_> {
         Ok((document, written))
     }
 
-    /// A turn with the files that changed since the checkpoint before.
+    /// A turn with the files that changed since it began.
     fn with_files(&self, writer: &Writer, turn: &AgentTurn, before: &Predecessor<'_>) -> Result<AgentTurn, Error> {
         let mut turn = turn.clone();
-        let old = before
-            .checkpoint
-            .and_then(|tip| tip.document.snapshot.as_ref())
-            .map(|snapshot| checkpoint::object_id(&snapshot.tree));
+        let tree_of = |document: &Document| {
+            let snapshot = document.snapshot.as_ref()?;
+            Some(checkpoint::object_id(&snapshot.tree))
+        };
+        // A checkpoint that was pruned in the meantime leaves the one before.
+        let began = turn.began.as_ref().map(checkpoint::object_id);
+        let began = began.and_then(|id| checkpoint::load(self.scene.repo, id).ok());
+        if began.is_none() {
+            turn.began = None;
+        }
+        let old = match &began {
+            Some(began) => tree_of(&began.document),
+            None => before.checkpoint.and_then(|tip| tree_of(&tip.document)),
+        };
         if let (Some(snapshot), Some(old)) = (&self.present.snapshot, old) {
             let overlay = writer.overlay(self.scene.repo);
             let changes = tree::diff(&overlay, Some(old), Some(snapshot.tree), Renames::Exact)?;

@@ -238,6 +238,11 @@ fn redact(request: &mut SaveRequest, redactor: &mut Redactor) {
     }
     if let Some(turn) = &mut request.turn {
         redactor.text(&mut turn.subject, "turn/subject");
+        // Words of the agent, not of this program.
+        redactor.text(&mut turn.key, "turn/key");
+        if let Some(model) = &mut turn.model {
+            redactor.text(model, "turn/model");
+        }
     }
     if let Some(summary) = &mut request.summary {
         redactor.text(summary, "summary");

@@ -11,7 +11,10 @@ use sha2::{Digest as _, Sha256};
 use super::super::{Error, Repository, private_dir, sharing};
 use super::{SavedMessages, pending::PendingChat};
 use crate::{
-    model::{chat::Message, transcript::TranscriptPart},
+    model::{
+        chat::{KNOWN_AS, Message},
+        transcript::TranscriptPart,
+    },
     os,
     store::{checkpoint::Fault, lock, paths::own_directory},
 };
@@ -60,6 +63,22 @@ impl Fingerprint {
     }
 }
 
+/// The entries of a message: under its id, and under the one by which it was known before. What comes again under that
+/// one is an earlier state, so its entry is later than any.
+fn entries_of(message: &Message) -> impl Iterator<Item = (IdKey, Fingerprint)> + use<> {
+    let print = Fingerprint::of(message);
+    let before = message.meta.get(KNOWN_AS).and_then(|id| id.as_str());
+    let before = before.filter(|id| *id != message.id).map(|id| {
+        let latest = Fingerprint {
+            len: u64::MAX,
+            content: u64::MAX,
+            ..print
+        };
+        (IdKey(short(&[id])), latest)
+    });
+    [(IdKey(short(&[&message.id])), print)].into_iter().chain(before)
+}
+
 fn short(parts: &[&str]) -> u64 {
     let mut hash = Sha256::new();
     for part in parts {
@@ -102,10 +121,7 @@ impl Known {
             } else {
                 let messages = saved.messages_of(at)?;
                 fresh |= at + 1 < ids.len();
-                messages
-                    .iter()
-                    .map(|message| (IdKey(short(&[&message.id])), Fingerprint::of(message)))
-                    .collect()
+                messages.iter().flat_map(entries_of).collect()
             };
             out.0.extend(entries.iter().copied());
             if at + 1 < ids.len() {
@@ -129,7 +145,7 @@ impl Known {
 
     /// Notes a message.
     pub fn insert(&mut self, message: &Message) {
-        self.0.insert(IdKey(short(&[&message.id])), Fingerprint::of(message));
+        self.0.extend(entries_of(message));
     }
 }
 

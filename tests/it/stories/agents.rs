@@ -546,3 +546,134 @@ fn the_doctor_says_whether_the_hooks_fire() {
     );
     assert!(before.differences(&world.fingerprint()).is_empty());
 }
+
+#[test]
+fn a_step_of_trust_is_named_until_the_agents_own_files_show_it() {
+    let world = World::with_commit();
+    for name in [".codex", ".gemini"] {
+        fs::create_dir_all(world.home().join(name)).unwrap();
+    }
+    world.checkpoint(["enable", "codex", "gemini", "qwen"]).success();
+    let shown = |agent: &str| {
+        let run = world.checkpoint(["agents", "--json"]);
+        let rows = run.stdout_json()["agents"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["agent"] == agent).unwrap()
+    };
+    let step = |agent: &str| shown(agent)["trust"].as_str().map(str::to_owned);
+    assert!(step("codex").unwrap().contains("Trust all"));
+    assert!(step("gemini").unwrap().contains("Trust folder"));
+    assert_eq!((step("qwen"), step("claude-code")), (None, None));
+
+    // Codex notes each hook by the file, the event and the places of group and hook.
+    let file = world.home().join(".codex/hooks.json");
+    let config = world.home().join(".codex/config.toml");
+    let trusted = |events: &[&str], index: usize| {
+        let tables = events.iter().map(|event| {
+            let file = file.display();
+            format!("[hooks.state.\"{file}:{event}:{index}:0\"]\ntrusted_hash = \"sha256:00\"\n")
+        });
+        fs::write(&config, tables.collect::<String>()).unwrap();
+    };
+    let events = [
+        "session_start",
+        "user_prompt_submit",
+        "stop",
+        "interrupt",
+        "pre_compact",
+        "session_end",
+    ];
+    trusted(&events[..4], 0);
+    assert!(step("codex").unwrap().contains("4 of 6 are trusted"));
+    trusted(&events, 0);
+    assert_eq!(step("codex"), None);
+    // A group of another tool in front moves ours, and they are trusted no more.
+    let mut hooks: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let other = json!({"hooks": [{"type": "command", "command": "true"}]});
+    hooks["hooks"]["Stop"].as_array_mut().unwrap().insert(0, other);
+    fs::write(&file, hooks.to_string()).unwrap();
+    assert!(step("codex").unwrap().contains("5 of 6 are trusted"));
+
+    // Gemini notes directories, or asks for none.
+    let rules = |trust: &str| json!({ world.repo().to_str().unwrap(): trust }).to_string();
+    let list = world.home().join(".gemini/trustedFolders.json");
+    for (trust, is_open) in [("DO_NOT_TRUST", false), ("TRUST_FOLDER", true), ("TRUST_PARENT", true)] {
+        fs::write(&list, rules(trust)).unwrap();
+        assert_eq!(step("gemini").is_none(), is_open, "{trust}");
+    }
+    fs::remove_file(&list).unwrap();
+    let settings = world.home().join(".gemini/settings.json");
+    let mut text = fs::read_to_string(&settings).unwrap();
+    text.insert_str(
+        1,
+        "\n  // every directory\n  \"security\": {\"folderTrust\": {\"enabled\": false}},",
+    );
+    fs::write(&settings, text).unwrap();
+    assert_eq!(step("gemini"), None);
+}
+
+#[test]
+fn the_version_and_an_earlier_failure_of_an_agent_are_shown() {
+    let world = enabled();
+    let package = world.path("../package/bin");
+    fs::create_dir_all(&package).unwrap();
+    let program = package.join("claude");
+    fs::write(&program, "#!/bin/sh\necho '1.2.3 (Agent)'\n").unwrap();
+    world
+        .command("chmod", ["+x", program.to_str().unwrap()])
+        .run()
+        .success();
+    let path = format!("{}:{}", package.display(), std::env::var("PATH").unwrap());
+    let row = || {
+        let run = world.command(PROGRAM, ["agents", "--json"]).env("PATH", &path).run();
+        run.stdout_json()["agents"][0].clone()
+    };
+    // By its own words, and without asking it by its package.
+    assert_eq!(row()["version"], "1.2.3");
+    fs::write(package.join("../package.json"), r#"{"version": "4.5.6", "bin": {}}"#).unwrap();
+    assert_eq!(row()["version"], "4.5.6");
+
+    turn(&world, "p1", "go", || world.file("f", "1\n"));
+    let file = fs::read_dir(world.path(".git/checkpoint/agents"))
+        .unwrap()
+        .flatten()
+        .find(|entry| entry.path().extension().is_some_and(|end| end == "json"));
+    let file = file.unwrap().path();
+    let mut binding: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    binding["error"] = json!({"occasion": "prompt", "at": "2026-11-28T10:00:00Z", "outcome": "failed", "detail": "the disk is full", "took": 3});
+    fs::write(&file, binding.to_string()).unwrap();
+    let shown = row();
+    assert_eq!(
+        (&shown["error"]["detail"], &shown["last"]["outcome"]),
+        (&json!("the disk is full"), &json!("saved"))
+    );
+    // Once.
+    assert!(row()["error"].is_null());
+}
+
+#[test]
+fn an_agent_continues_the_session_that_was_paused_on_its_branch() {
+    let world = enabled();
+    world.file("f", "1\n");
+    world
+        .checkpoint(["pause", "-m", "half of it", "--next", "the other half"])
+        .success();
+    let start = |id: &str| {
+        let payload =
+            json!({"session_id": id, "cwd": world.repo(), "hook_event_name": "SessionStart", "source": "startup"});
+        let run = world
+            .command(PROGRAM, ["hook", "claude-code", "SessionStart"])
+            .input(payload.to_string())
+            .run();
+        run.success();
+        String::from_utf8_lossy(run.stdout_bytes()).into_owned()
+    };
+    assert!(start("6f1c").contains("the other half"));
+    let session = only_session(&world);
+    assert!(world.checkpoint(["status"]).success().stdout().contains(&session));
+    turn(&world, "p1", "go on", || world.file("f", "2\n"));
+    assert_eq!(document(&world, &only_session(&world))["session"]["status"], "active");
+    // On another branch it is not meant.
+    world.checkpoint(["pause"]).success();
+    world.git(["switch", "--quiet", "-c", "other"]).success();
+    assert!(!start("b").contains("the other half"));
+}

@@ -67,7 +67,7 @@ fn chat(world: &World) -> Vec<Value> {
     let messages = listed["messages"].as_array().unwrap().iter();
     messages
         .filter(|message| message["role"] == "user" || message["role"] == "assistant")
-        .filter(|message| message["helper"].is_null() && !text(message).trim().is_empty())
+        .filter(|message| message["meta"]["helper"].is_null() && !text(message).trim().is_empty())
         .map(|message| json!([message["role"], text(message).trim().trim_matches('"')]))
         .collect()
 }

@@ -204,3 +204,114 @@ fn what_the_named_agent_did_not_write_is_refused_with_the_line() {
         .stderr_has("no message was found");
     assert!(messages(&world).is_empty());
 }
+
+#[test]
+fn a_file_that_is_shorter_for_a_while_adds_nothing_twice() {
+    // Codex gives a prompt its own id only in a later record.
+    let event = |kind: &str, payload: Value| {
+        format!(
+            "{}\n",
+            json!({"timestamp": "2026-11-28T10:00:00Z", "type": kind, "payload": payload})
+        )
+    };
+    let mut lines = vec![event(
+        "session_meta",
+        json!({"id": "s", "cwd": "/p", "cli_version": "0.171.0"}),
+    )];
+    for n in 0..3 {
+        let (said, own) = (format!("prompt {n}"), format!("own-{n}"));
+        let item = json!({"type": "message", "id": format!("msg_{n}"), "role": "user", "content": [{"type": "input_text", "text": said}]});
+        lines.push(event("response_item", item));
+        let item = json!({"type": "UserMessage", "id": own, "content": [{"type": "text", "text": said}]});
+        lines.push(event(
+            "event_msg",
+            json!({"type": "item_completed", "turn_id": format!("t{n}"), "item": item}),
+        ));
+        let item = json!({"type": "message", "id": format!("a{n}"), "role": "assistant", "content": [{"type": "output_text", "text": format!("answer {n}")}]});
+        lines.push(event("response_item", item));
+    }
+    let whole = lines.concat();
+    for shorter in 1..lines.len() {
+        let world = started();
+        for (n, to) in [lines.len(), shorter, lines.len() - 1, lines.len()]
+            .into_iter()
+            .enumerate()
+        {
+            // Another file each time, as after a copy.
+            let _ = std::fs::remove_file(world.path("../s.jsonl"));
+            world.file("../s.jsonl", lines[..to].concat());
+            let done = world.checkpoint(["message", "import", "--from", "codex", "../s.jsonl"]);
+            assert!(to == 1 || done.status().success(), "{shorter} {to}");
+            if n == 1 {
+                world.checkpoint(["save", "-q", "-m", "between"]).success();
+            }
+        }
+        let ids: Vec<_> = messages(&world).iter().map(|one| one["id"].clone()).collect();
+        assert_eq!(ids, ["own-0", "a0", "own-1", "a1", "own-2", "a2"], "{shorter}");
+        assert_eq!(whole.lines().count(), lines.len());
+        world.checkpoint(["verify"]).success();
+    }
+}
+
+#[test]
+fn files_of_agents_that_are_not_driven_give_what_a_person_saw() {
+    let world = World::with_commit();
+    let sessions = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/sessions");
+    let mut count = 0;
+    for agent in ["aider", "cline", "cursor"] {
+        for entry in std::fs::read_dir(sessions.join("transcripts").join(agent)).unwrap() {
+            let path = entry.unwrap().path();
+            let stem = path.file_stem().unwrap().to_str().unwrap();
+            let expected = sessions.join("expected").join(agent).join(format!("{stem}.chat.jsonl"));
+            let expected = std::fs::read_to_string(expected).unwrap();
+            let expected: Vec<(String, String)> = expected
+                .lines()
+                .map(|line| serde_json::from_str::<Value>(line).unwrap())
+                .map(|said| {
+                    (
+                        said["role"].as_str().unwrap().into(),
+                        said["content"].as_str().unwrap().into(),
+                    )
+                })
+                .collect();
+            count += 1;
+            let session = format!("s{count}");
+            world.checkpoint(["start", &session]).success();
+            let done = import(&world, path.to_str().unwrap());
+            assert_eq!(
+                (&done["agent"], &done["unknown"]),
+                (&json!(agent), &json!({})),
+                "{path:?}"
+            );
+            let listed = world
+                .checkpoint(["message", "list", "--full", "--json"])
+                .success()
+                .stdout_json();
+            let text = |message: &Value| match &message["content"] {
+                Value::Array(blocks) => {
+                    let texts = blocks.iter().filter(|block| block["type"] == "text");
+                    texts
+                        .filter_map(|block| block["text"].as_str())
+                        .collect::<Vec<_>>()
+                        .join("\n")
+                }
+                content => content.as_str().unwrap_or_default().to_owned(),
+            };
+            let seen: Vec<(String, String)> = listed["messages"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|message| message["role"] == "user" || message["role"] == "assistant")
+                .map(|message| {
+                    (
+                        message["role"].as_str().unwrap().to_owned(),
+                        text(message).trim().to_owned(),
+                    )
+                })
+                .filter(|(_, text)| !text.is_empty())
+                .collect();
+            assert_eq!(seen, expected, "{path:?}");
+        }
+    }
+    assert_eq!(count, 4);
+}

@@ -336,3 +336,99 @@ fn a_failed_hook_is_said_once() {
     let again = world.checkpoint(["status"]);
     assert!(!again.stderr().contains("the hook of"), "{}", again.stderr());
 }
+
+/// An event of an agent session without a file, as the agent itself calls the hook.
+fn bare(world: &World, event: &str, prompt: &str) {
+    let payload = json!({"session_id": ID, "cwd": world.repo(), "hook_event_name": event, "prompt": prompt,
+        "transcript_path": "/nowhere"});
+    let command = world.command(PROGRAM, ["hook", "claude-code", event]);
+    command.input(payload.to_string()).run().success().no_stderr();
+}
+
+fn worked(world: &World, event: &str, prompt: &str) {
+    let payload = json!({"session_id": ID, "cwd": world.repo(), "hook_event_name": event, "prompt": prompt});
+    let mut command = world.command(PROGRAM, ["hook", "claude-code", event]);
+    command = command.env("CHECKPOINT_AGENT_HOOK", "worker");
+    command.input(payload.to_string()).run().success().no_stderr();
+}
+
+#[test]
+fn a_turn_that_ends_with_a_commit_or_a_save_is_a_turn() {
+    let world = enabled();
+    world.checkpoint(["hooks", "install"]).success();
+    worked(&world, "UserPromptSubmit", "write f and commit it");
+    world.file("f", "one\n");
+    world.git(["add", "f"]).success();
+    world.git(["commit", "--quiet", "-m", "f"]).success();
+    world.checkpoint(["save", "-m", "committed"]).success();
+    worked(&world, "Stop", "");
+    worked(&world, "UserPromptSubmit", "write g and h");
+    world.file("g", "two\n");
+    world
+        .checkpoint(["save", "-m", "half", "--agent", "claude-code"])
+        .success();
+    world.file("h", "three\n");
+    world
+        .checkpoint(["save", "-m", "whole", "--agent", "claude-code"])
+        .success();
+    worked(&world, "Stop", "");
+    // A second report, and a turn in which nothing happened.
+    worked(&world, "Stop", "");
+    worked(&world, "UserPromptSubmit", "nothing");
+    worked(&world, "Stop", "");
+    let listed = turns(&world);
+    let seen: Vec<_> = listed
+        .iter()
+        .map(|turn| (turn["subject"].as_str().unwrap(), &turn["files"]))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("write f and commit it", &json!(["f"])),
+            ("write g and h", &json!(["g", "h"]))
+        ]
+    );
+    for (file, prompt) in [
+        ("f", "write f and commit it"),
+        ("g", "write g and h"),
+        ("h", "write g and h"),
+    ] {
+        let why = world.checkpoint(["why", &format!("{file}:1")]);
+        why.success().stdout_has(prompt).stdout_has("claude-code");
+    }
+    // The latest turn is reverted, and no other.
+    world.checkpoint(["rewind"]).success();
+    assert!(world.path("f").exists() && !world.path("g").exists() && !world.path("h").exists());
+}
+
+#[test]
+fn events_behind_a_slow_save_keep_their_order() {
+    let world = enabled();
+    world.git(["config", "filter.slow.clean", "sleep 0.7; cat"]).success();
+    world.file(".gitattributes", "*.slow filter=slow\n");
+    bare(&world, "UserPromptSubmit", "one");
+    world.file("a.slow", "one\n");
+    bare(&world, "Stop", "");
+    bare(&world, "UserPromptSubmit", "two");
+    world.file("b.slow", "two\n");
+    bare(&world, "Stop", "");
+    bare(&world, "UserPromptSubmit", "three");
+    world.file("c.slow", "three\n");
+    bare(&world, "Stop", "");
+    let begun = std::time::Instant::now();
+    while turns(&world).len() < 3 && begun.elapsed().as_secs() < 30 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let listed = turns(&world);
+    let subjects: Vec<_> = listed.iter().map(|turn| turn["subject"].as_str().unwrap()).collect();
+    assert_eq!(subjects, ["one", "two", "three"]);
+    // What was saved late is not taken for exact, nor for a person's.
+    assert_eq!(
+        (&listed[0]["inexact"], &listed[2]["inexact"]),
+        (&json!(false), &json!(true))
+    );
+    assert!(listed[1..].iter().all(|turn| turn["follows_edits"] == false));
+    let tickets = fs::read_dir(world.path(".git/checkpoint/agents")).unwrap().flatten();
+    let left = tickets.filter(|entry| entry.path().extension().is_some_and(|end| end == "ticket"));
+    assert_eq!(left.count(), 0);
+}

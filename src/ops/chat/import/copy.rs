@@ -25,6 +25,8 @@ use crate::{
 
 /// The most bytes of a part that waits to be saved.
 const PART: usize = 4 << 20;
+/// The most characters of a version.
+const VERSION: usize = 80;
 
 /// State from which copying goes on behind the bytes that were read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -143,11 +145,16 @@ impl TranscriptCopy {
             }
         }
         self.part();
+        let mut version = facts.version.clone();
+        if let Some(version) = &mut version {
+            *version = version.chars().take(VERSION).collect();
+            self.redactor.text(version, "transcript/version");
+        }
         let infos = self.parts.iter_mut().map(|part| &mut part.info);
         for info in infos.chain([&mut self.info]) {
             agent.clone_into(&mut info.agent);
             facts.id.as_deref().unwrap_or(name).clone_into(&mut info.agent_session);
-            info.version.clone_from(&facts.version);
+            info.version.clone_from(&version);
         }
         CopyOutcome {
             mark: CopyMark {
