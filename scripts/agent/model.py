@@ -266,7 +266,7 @@ class Model:
 
     def summaries(self, count):
         """How many requests since then ask for a summary of the conversation."""
-        asks = re.compile(r"summar|compress|state_snapshot", re.IGNORECASE)
+        asks = re.compile(r"(create|write|provide|produce|generate|make|output|detailed|structured)[^.]{0,80}summar|state_snapshot", re.IGNORECASE)
         last = [json.dumps((json.loads(body).get("messages") or json.loads(body).get("contents") or json.loads(body).get("input") or [""])[-1])
                 for body in self.server.seen[count:] if body.startswith("{")]
         return sum(bool(asks.search(text)) for text in last)

@@ -110,6 +110,8 @@ def pi(home, url):
     provider = {"baseUrl": f"{url}/v1", "api": "openai-completions", "apiKey": "none",
                 "models": [{"id": "m", "contextWindow": 200000, "maxTokens": 8000}]}
     write(home / ".pi/agent/models.json", {"providers": {"local": provider}})
+    # A conversation of some words has something to compact only so.
+    write(home / ".pi/agent/settings.json", {"compaction": {"enabled": True, "keepRecentTokens": 20}})
     return {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}
 
 

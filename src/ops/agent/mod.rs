@@ -48,6 +48,8 @@ use crate::{
     },
 };
 
+/// The trigger of a checkpoint before a compaction.
+const COMPACTION: &str = "pre-compact";
 /// How long a session of an agent without events stays bound.
 const KEPT_DAYS: i64 = 90;
 /// An event that waited so long for earlier ones is late: the files of its time may be others by now.
@@ -167,7 +169,10 @@ fn act(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, is_late: boo
             let scene = &in_session(scene, &name);
             transcript::import(scene, event, &binding.agent)?;
             let mut request = request(CheckpointKind::Event, "before the agent compacts its context");
-            request.trigger = Some("pre-compact".to_owned());
+            request.trigger = Some(COMPACTION.to_owned());
+            // A mark in the history, also where all is saved; a second report of the same one makes none.
+            let tip = session_choice::session_for_command(scene)?;
+            request.allow_empty = tip.is_some_and(|chosen| chosen.tip.document.trigger.as_deref() != Some(COMPACTION));
             let outcome = save::save(scene, request)?;
             Ok(saved(name.clone(), outcome))
         }
