@@ -178,7 +178,7 @@ class Handler(BaseHTTPRequestHandler):
         conversation = Conversation(body)
         time.sleep(DELAY)
         call, text, is_full = conversation.answer(self.server.root)
-        used = 190_000 if is_full else 1000
+        used = 199_000 if is_full else 1000
         speak(body, next(COUNT), conversation, call, text, used)
 
     def anthropic(self, body, n, _, call, text, used):
