@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Error, Scene,
+    Error, Scene, bases,
     diff::{self, DiffOutcome},
     ids::short,
     select,

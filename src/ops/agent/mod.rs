@@ -43,8 +43,8 @@ use crate::{
         self, ObjectId, agent_queue,
         agents::{self as bindings, Binding, LastEvent, OpenTurn},
         checkpoint::oid,
-        current::{self, SessionRef},
-        facts, worktree_id,
+        current::SessionRef,
+        worktree_id,
     },
 };
 

@@ -756,6 +756,7 @@ fn nothing_is_encrypted_to_others_alone() {
     world.checkpoint(["decision", "add", "third"]).success();
     save(&world, "three");
     world.checkpoint(["decision", "list"]).success().stdout_has("third");
+}
 
 /// Whoever has no key is refused before a text is taken: a draft is not shared, so nobody would ever get it.
 #[test]
