@@ -77,7 +77,7 @@ fn what_cannot_share_a_path_is_unmerged_and_on_disk() {
             &|w| w.file("l", "OURS\n"),
         ),
         ("a file there, a symlink here", &|w| w.file("l", "THEIRS\n"), &|w| {
-            std::os::unix::fs::symlink("OURS", w.path("l")).unwrap()
+            std::os::unix::fs::symlink("OURS", w.path("l")).unwrap();
         }),
         (
             "a symlink in place of a file that was edited here",
