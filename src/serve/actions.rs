@@ -199,12 +199,9 @@ pub const ACTIONS: &[Action] = &[
         destroys: false,
         line: |request| {
             let text = request.needed(request.text(), "a path")?;
-            let paths: Vec<String> = text
-                .lines()
-                .filter(|line| !line.is_empty())
-                // The very file, whatever patterns its name looks like.
-                .map(|line| format!(":(top,literal){line}"))
-                .collect();
+            // The very files, whatever patterns their names look like.
+            let lines = text.lines().filter(|line| !line.is_empty());
+            let paths: Vec<String> = lines.map(|line| format!(":(top,literal){line}")).collect();
             let line = request.on_checkpoint("restore")?.option("plan", request.plan.as_ref());
             Ok(line.operands(&paths))
         },
