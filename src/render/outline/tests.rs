@@ -303,7 +303,7 @@ fn a_long_list_is_cut_with_its_count_open_and_latest_first() {
             "  task 31 (todo)",
             "  task 32 (todo)",
             "  task 33 (todo)",
-            "  ... 30 more: git checkpoint task list",
+            "  ... 30 more: git checkpoint show auth --all",
         ]
     );
     let all = text(&outline, 80, true).to_string();

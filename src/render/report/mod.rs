@@ -91,7 +91,8 @@ fn wrapped(pieces: &[TextLine], room: usize) -> Vec<TextLine> {
             if !line.is_empty() {
                 lines.push(std::mem::take(&mut line));
             }
-            let mut folded = piece.folded(room);
+            // What has no space is cut.
+            let mut folded: Vec<_> = piece.folded(room).iter().map(|line| line.cut(room)).collect();
             line = folded.pop().unwrap_or_default();
             lines.append(&mut folded);
             continue;

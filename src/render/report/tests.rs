@@ -261,7 +261,7 @@ Since then                                                             verdict
                ... 3 more
   worktree   1 untracked, 1 not in the checkpoint                      changed
                ... 1 more: git checkpoint diff --name-status
-  upstream   origin/main was deleted                                   missing
+  upstream   origin/main is not in this repository                     missing
   operation  rebase of topic, step 2 of 5 in progress                  changed
   stash      not known: cannot read\\nit                                unknown
   Check first: saved, upstream, operation, stash

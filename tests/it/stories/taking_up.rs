@@ -113,6 +113,7 @@ fn commands_name_the_checkpoint_that_is_shown() {
 #[test]
 fn a_long_list_leaves_room_in_the_prompt() {
     let world = World::with_commit();
+    world.checkpoint(["start", "main"]).success();
     let decisions: Vec<String> = (0..300)
         .map(|n| format!("\"decision {n} {}\"", "w".repeat(60)))
         .collect();
