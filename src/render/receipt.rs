@@ -256,20 +256,21 @@ pub fn code(git: &GitFacts) -> TextLine {
 /// The most columns of the second line of a receipt.
 const SECOND: usize = 100;
 
-/// As many of the phrases between commas as fit, the first one always.
+/// As many of the phrases between commas as fit, the first one always; dots where some are missing.
 fn fitting(line: TextLine, room: usize) -> TextLine {
     if line.width() <= room {
         return line;
     }
+    const MORE: &str = ", ..";
     let text = line.to_string();
     let mut kept = text.as_str();
-    while TextLine::plain(kept).width() > room {
+    while TextLine::plain(kept).width() + MORE.len() > room {
         let Some((before, _)) = kept.rsplit_once(", ") else {
             break;
         };
         kept = before;
     }
-    TextLine::plain(kept)
+    TextLine::plain(format!("{kept}{MORE}"))
 }
 
 /// Differences from HEAD: `1 staged, 3 modified`; empty when nothing does.
