@@ -132,7 +132,7 @@ impl AgentsView {
             if let Some(error) = &row.error {
                 let mut line = TextLine::plain("  last error  ");
                 line.push(Slot::Plain, format!("{} {}: ", error.occasion, age::age(error.at, now)));
-                line.push(Slot::Bad, escape::line(&error.detail).into_owned());
+                line.push(Slot::Bad, escape::line(&error.detail));
                 text.push(line);
             }
             if let Some(trust) = &row.trust {

@@ -233,10 +233,12 @@ fn rows(sections: &[SectionRows], room: usize) -> (String, Vec<(String, usize)>)
         .map(|section| {
             let row = |item: &String| {
                 let lines = Text::block(item).lines().to_vec();
-                let lines = lines.iter().enumerate();
-                lines
-                    .map(|(n, line)| format!("{} {line}\n", if n == 0 { "-" } else { " " }))
-                    .collect()
+                let mut out = String::new();
+                for (n, line) in lines.iter().enumerate() {
+                    let mark = if n == 0 { "-" } else { " " };
+                    out.push_str(&format!("{mark} {line}\n"));
+                }
+                out
             };
             let rows = section.rows.iter().map(row).collect();
             (escape::line(&section.title).into_owned(), rows, section.latest_last)

@@ -53,14 +53,14 @@ fn command(words: &[&str], follows_colon: bool) -> usize {
         return 1;
     }
     if let Some(quote) = quote {
-        let closes = |word: &&str| {
+        let closes = |word: &str| {
             word.trim_end_matches(['.', ',', ';', ':', ')', ']', '?'])
                 .ends_with(quote)
         };
         return words
             .iter()
             .take(LONGEST)
-            .position(|word| closes(&word))
+            .position(|word| closes(word))
             .map_or(1, |at| at + 1);
     }
     if !follows_colon {

@@ -27,18 +27,15 @@ impl Drop for HeadlessRepository {
 /// Opens the repository that an environment means where it has lost its HEAD; `None` where that is not what is wrong.
 /// Nothing may be written through it.
 pub fn open_headless(environment: &OpenEnvironment) -> Result<Option<(Repository, HeadlessRepository)>, Error> {
-    let path = match open(environment) {
-        Err(Error::NoHead { path }) => path,
-        _ => return Ok(None),
+    let Err(Error::NoHead { path }) = open(environment) else {
+        return Ok(None);
     };
     // Whose repository it is would be asked of the directory that stands in, which is ours.
     let is_ours = gix::sec::Trust::from_path_ownership(&path).is_ok_and(|trust| trust == gix::sec::Trust::Full);
     if !is_ours {
         return Ok(None);
     }
-    let token = os::random_token().map_err(Error::io("get random bytes for", &path))?;
-    let directory = std::env::temp_dir().join(format!("git-checkpoint-{token}"));
-    std::fs::create_dir(&directory).map_err(Error::io("create", &directory))?;
+    let directory = os::temporary_dir().map_err(Error::io("create a temporary directory for", &path))?;
     let headless = HeadlessRepository { path, directory };
     headless.fill()?;
     let mut environment = environment.clone();

@@ -118,16 +118,15 @@ fn looks_alike(before: &[u8], new: &[u8]) -> bool {
 
 /// Whether git ignores every file that is kept up to date, so that no cleaning of the working tree concerns them.
 pub(in crate::commands) fn are_ignored(scene: &Scene<'_>) -> bool {
-    let paths = scene
+    let mut paths = scene
         .settings
         .export_to
         .iter()
         .filter_map(|entry| Some(entry.split_once(':')?.1));
-    let is_ignored = |path: &str| {
+    paths.all(|path| {
         let command = store::git(scene.repo);
         command.args(["check-ignore", "-q", "--", path]).text().is_ok()
-    };
-    paths.map(is_ignored).all(|ignored| ignored)
+    })
 }
 
 /// The path below the top of the working tree, which no symlink may lead away from.

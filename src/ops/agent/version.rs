@@ -60,7 +60,7 @@ fn asked(program: &Path) -> Option<String> {
     });
     match outcome {
         Ok(QueryOutcome::Text(text)) => text
-            .split(|byte| byte.is_ascii_whitespace())
+            .split(u8::is_ascii_whitespace)
             .filter_map(|word| std::str::from_utf8(word).ok())
             .find_map(number),
         _ => None,
