@@ -16,8 +16,8 @@ use crate::{
 /// Move a session to the trash
 ///
 /// It stays there until 'git checkpoint prune' empties the trash; 'git checkpoint undo' brings it back. Files, commits
-/// and branches of the project are not touched. To remove the working tree and the branch of a fork, use 'git worktree
-/// remove' and 'git branch -D'. To remove content permanently, see 'git checkpoint purge'.
+/// and branches of the project are not touched. To remove the working tree of a fork, use 'git checkpoint fork --remove',
+/// which saves it first. To remove content permanently, see 'git checkpoint purge'.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

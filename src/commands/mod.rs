@@ -52,6 +52,7 @@ mod purge;
 mod put_aside;
 mod record;
 mod record_fields;
+mod record_session;
 mod rekey;
 mod rename;
 mod repair;

@@ -149,13 +149,16 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     if context.ui.options().quiet == 0 {
         context.ui.data(receipt.text(!rules.is_empty(), scene.now));
+        if args.dry_run && !pruned.is_empty() {
+            context.ui.dry_run();
+        }
     }
     if rules.is_empty() {
         context
             .ui
             .hint("Prune", "add a rule, such as --keep-last 20 or --older-than 30d");
     } else if args.dry_run && !pruned.is_empty() {
-        context.ui.hint("Prune", "nothing was changed; omit --dry-run to prune");
+        context.ui.hint("Prune", "omit --dry-run to prune");
         if !pruned.autosaves.is_empty() {
             context.ui.hint("Undo", LOGS);
         }

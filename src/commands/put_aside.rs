@@ -101,7 +101,7 @@ pub(super) fn check_clean(opened: &OpenedRepository) -> Result<(), CommandError>
     let Some(refusal) = refusals.first() else { return Ok(()) };
     Err(CommandError::new(
         FailureKind::Refused,
-        format!("refusing to clean the working tree\n{refusal}"),
+        format!("cannot clean the working tree: {refusal}"),
     )
-    .hint("finish or abort it first, or pause without --clean"))
+    .hint("finish or abort it first, or save without cleaning: git checkpoint pause"))
 }

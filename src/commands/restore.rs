@@ -209,7 +209,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
         parts = Some(chosen);
     }
-    let mut restored = bring_back(&args, context, &opened, false, parts.as_ref())?;
+    let mut restored = bring_back(&args, context, &opened, false, parts.as_ref()).map_err(|error| {
+        let selector = args.selector.as_deref().filter(|_| args.pathspecs.is_empty());
+        path_meant(context, &opened, ("restore", selector), error)
+    })?;
     // Only committed work is against it: a person may say yes.
     if !args.dry_run
         && let [Refusal::Reverts { paths }] = restored.refusals()
@@ -294,6 +297,44 @@ fn bring_back(
     })
 }
 
+/// The error for a checkpoint that does not exist, where a path of the latest one has that name: then it was meant.
+fn path_meant(
+    context: &Context,
+    opened: &OpenedRepository,
+    (command, selector): (&str, Option<&str>),
+    error: CommandError,
+) -> CommandError {
+    let Some(text) = selector.filter(|text| error.kind() == FailureKind::NotFound && !text.starts_with(':')) else {
+        return error;
+    };
+    let is_path = || -> Result<(), CommandError> {
+        let request = restore::RestoreRequest {
+            selector: failure::selector("@")?,
+            pathspecs: vec![text.as_bytes().to_vec()],
+            directory: directory(context, opened)?,
+            dry_run: true,
+            index: false,
+            files: true,
+            record: false,
+            overlay: false,
+            force: true,
+            reverts: true,
+            expected: None,
+            parts: None,
+        };
+        restore::restore(&opened.scene(), &request, &|_, _| {})?;
+        Ok(())
+    };
+    if is_path().is_err() {
+        return error;
+    }
+    let error = CommandError::new(
+        FailureKind::NotFound,
+        format!("no session or checkpoint '{}'", text.escape_debug()),
+    );
+    error.hint(format!("did you mean: git checkpoint {command} -- {}", quoted(text)))
+}
+
 fn request(args: &Args, context: &Context, opened: &OpenedRepository) -> Result<restore::RestoreRequest, CommandError> {
     Ok(restore::RestoreRequest {
         selector: failure::selector(args.selector.as_deref().unwrap_or("@"))?,
@@ -339,6 +380,10 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
     }
     let applied = bringing(context, &opened, |progress| {
         Ok(apply::apply(&opened.scene(), &request, progress)?)
+    })
+    .map_err(|error| {
+        let selector = args.selector.as_deref().filter(|_| args.pathspecs.is_empty());
+        path_meant(context, &opened, ("apply", selector), error)
     })?;
     let paths = args.pathspecs.typed();
     let index = if args.index { " --index" } else { "" };
@@ -580,12 +625,15 @@ pub(super) fn report(
     if receipt.outcome == "refused" && !dry_run {
         return Err(refusal(&receipt, report));
     }
-    if within.is_none() {
+    let is_selection = receipt.outcome == "nothing" && !report.paths.is_empty();
+    // Of a selection the warning says all.
+    if within.is_none() && (!is_selection || context.ui.options().json) {
         context.ui.report(&receipt)?;
     }
-    if receipt.outcome == "nothing" && !report.paths.is_empty() {
+    if is_selection {
         context.ui.warning("no selected file differs; see: git checkpoint diff");
     }
+    context.ui.detail(1, receipt.ref_lines());
     match receipt.outcome {
         "refused" => Err(refusal(&receipt, report)),
         "incomplete" => {

@@ -241,7 +241,10 @@ fn offered(context: &Context, args: &Args, resumed: &ResumeOutcome) -> Result<pu
     if missing == 0 || args.format != "text" || !context.ui.can_ask() {
         return Ok(put_aside::WayArgs::default());
     }
-    let changes = CountedNoun::new(missing, "saved change");
+    let changes = match missing {
+        1 => "saved change".to_owned(),
+        many => CountedNoun::new(many, "saved change").to_string(),
+    };
     let wanted = context.ui.confirm(&format!("Apply the {changes} now?"), "--apply")?;
     Ok(if wanted {
         put_aside::WayArgs::APPLY

@@ -11,17 +11,19 @@ use super::{
     failure,
     input::{read_file, read_json},
     opening::{self, IdentityArgs, OpenedRepository},
-    put_aside, record_fields, shorthand, summary, views,
+    put_aside, record_fields, record_session, shorthand, summary, usage, views,
 };
 use crate::{
     model::{
         document::{CheckpointKind, SessionStatus},
         name::ShortName,
+        patch,
         step::quoted,
     },
     ops::{
         amend::AmendRequest,
         chat::ChatChange,
+        items,
         receipt::CheckpointOutcome,
         redact::RedactedSecret,
         save::{self, SaveRequest},
@@ -67,7 +69,8 @@ pub(super) struct Args {
 ///
 /// With --clean the working tree and the index are then reset to HEAD, as after 'git stash -u': exactly what was saved
 /// is removed or reset, once the checkpoint is verified. Ignored files, other repositories and files that were not
-/// saved stay. 'git checkpoint resume --apply' brings everything back, and 'git checkpoint undo' too.
+/// saved stay. 'git checkpoint resume --apply' brings everything back, and 'git checkpoint undo' too. While a merge,
+/// rebase or the like is in progress, --clean is refused and nothing is saved.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -236,7 +239,14 @@ fn save(
         ask_for_session(context, &opened)?;
     }
     if let Some(path) = &args.record {
-        let record = read_json(context, path, "the record")?;
+        let mut record = read_json(context, path, "the record")?;
+        request.session = record_session::take(&mut record)?;
+        if request.session.is_some() && mode == SaveMode::Amend {
+            return Err(record_session::not_amended());
+        }
+        if let Ok(now) = items::now(&opened.scene()) {
+            record = patch::with_known_ids(record, &now.record);
+        }
         record_fields::warn_unknown(context, &record);
         request.changes.extend(record_fields::changes(record));
     }
@@ -285,7 +295,7 @@ fn save(
         return amend::amend(context, &opened, request);
     }
     if let Some(agent) = &args.whom.agent {
-        request.session = Some(json!({ "agent": agent }));
+        request.session.get_or_insert_with(|| json!({}))["agent"] = agent.as_str().into();
     }
     request.attachments = attachments(context, &opened, &args.attachments)?;
     request.summary = summary::of(context, &opened, &args.messages, args.file.as_deref(), args.edit)?;
@@ -396,7 +406,8 @@ fn report_and(
         compact::completed(context, events, &prepared, receipt);
     }
     let ids = views::Ids::of(receipt);
-    let view = views::receipt(&outcome, &ids);
+    let mut view = views::receipt(&outcome, &ids);
+    view.is_followed = then.clean;
     for line in views::skipped_lines(&receipt.skipped) {
         context.ui.warning(&line);
     }
@@ -456,7 +467,7 @@ fn report_and(
     match &outcome {
         CheckpointOutcome::Unchanged(_) if receipt.repeated => {}
         CheckpointOutcome::Unchanged(_) => context.ui.hint("Unchanged", "use --allow-empty to save anyway"),
-        CheckpointOutcome::Saved(_) if !receipt.status().is_finished() => {
+        CheckpointOutcome::Saved(_) if receipt.status() == SessionStatus::Paused => {
             let then = format!("to continue: git checkpoint resume {}", receipt.session);
             context.ui.hint("Save", &then);
         }

@@ -186,6 +186,8 @@ mod tests {
             (&["task", "port", "--agent", "ana"], "task add port --agent ana"),
             (&["--json", "blocker", "no access"], "--json blocker add no access"),
             (&["memory", "notes/auth.md"], "memory add notes/auth.md"),
+            (&["approval", "deploy?"], "approval ask deploy?"),
+            (&["approval", "answer", "1", "approve"], "approval answer 1 approve"),
             (&["todo", "-q", "tell ops"], "todo add -q tell ops"),
             (
                 &["todo", "--session", "list", "tell ops"],

@@ -14,7 +14,16 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str) -
         // clap shows the help instead, which begins with what the command is for.
         return lacking(program, words);
     }
-    let out = from_text(&without_secrets(&error.render().to_string()));
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    let own = at(program, words).filter(|_| is_unknown && words != "git checkpoint");
+    let usage = own.as_ref().map(|command| usage_line(command.clone()));
+    let out = from_text(&without_secrets(&error.render().to_string()), usage.as_deref());
+    let given = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(given)) => without_secrets(given),
+        _ => String::new(),
+    };
+    let meant = own.and_then(|command| meant(&command, words, &given));
+    let out = meant.into_iter().fold(out, CommandError::hint);
     let unknown = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) => HABITS.iter().find(|(habit, _)| habit == word),
         _ => None,
@@ -70,6 +79,39 @@ fn is_slip(word: &str, name: &str) -> bool {
         short.chars().all(|letter| letters.any(|other| other == letter))
     };
     sorted(word) == sorted(name) || holds(name, word) || holds(word, name)
+}
+
+/// The definition of a command, given as it is typed, with all that its usage says.
+fn at(program: &clap::Command, words: &str) -> Option<clap::Command> {
+    let mut program = program.clone();
+    program.build();
+    let mut words = words.split(' ').skip(2);
+    words.try_fold(&program, |at, word| at.find_subcommand(word)).cloned()
+}
+
+/// The usage of a command, on one line.
+fn usage_line(mut command: clap::Command) -> String {
+    let text = command.render_usage().to_string();
+    let text = text.trim().strip_prefix("Usage: ").unwrap_or(text.trim());
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// The command that most likely was meant by an argument that it does not take: an option whose value was typed as an
+/// option, or the session that '--session' takes.
+fn meant(command: &clap::Command, words: &str, given: &str) -> Option<String> {
+    if let Some(value) = given.strip_prefix("--").filter(|value| !value.is_empty()) {
+        let takes = |arg: &&clap::Arg| arg.get_possible_values().iter().any(|known| known.get_name() == value);
+        let option = command
+            .get_arguments()
+            .filter(|arg| arg.get_num_args().is_some_and(|n| n.takes_values()));
+        let option = option.into_iter().find(takes)?.get_long()?.to_owned();
+        return Some(format!("did you mean: {words} --{option} {value}"));
+    }
+    let takes_session = command
+        .get_arguments()
+        .any(|arg| arg.get_long() == Some("session") && !arg.is_hide_set());
+    let is_name = !given.is_empty() && crate::model::name::ShortName::new(given).is_ok();
+    (takes_session && is_name).then(|| format!("did you mean: {words} --session {given}"))
 }
 
 /// The error for a command that is given without one of its own commands.
@@ -145,7 +187,9 @@ fn without_secrets(text: &str) -> String {
     }
 }
 
-fn from_text(text: &str) -> CommandError {
+/// The error in these words of the parser; `own` is the usage of the command, where that of the parser names what was
+/// given in part.
+fn from_text(text: &str, own: Option<&str>) -> CommandError {
     let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
     let text = NUMBERS
         .iter()
@@ -163,12 +207,14 @@ fn from_text(text: &str) -> CommandError {
     let mut others = Vec::new();
     for line in rest.lines().map(str::trim) {
         if let Some(tip) = line.strip_prefix("tip: ") {
-            if let Some(tip) = near_only(&message.join(" "), tip) {
+            // An option as a value is what nobody means, except in a text.
+            let is_value = tip.starts_with("to pass ") && !takes_text(own.unwrap_or(rest));
+            if let Some(tip) = near_only(&message.join(" "), tip).filter(|_| !is_value) {
                 out = out.hint(tip);
             }
         } else if let Some(form) = line.strip_prefix("Usage: ") {
-            usage = Some(form);
-        } else if usage.is_some() && line.starts_with("git checkpoint ") {
+            usage = Some(own.unwrap_or(form));
+        } else if usage.is_some() && own.is_none() && line.starts_with("git checkpoint ") {
             others.push(line);
         }
     }
@@ -182,6 +228,13 @@ fn from_text(text: &str) -> CommandError {
         out = out.hint(format!("see: {}", help_for(&command.join(" "))));
     }
     out
+}
+
+/// Whether the usage of a command has a text of the caller's own, which may begin with a dash.
+fn takes_text(usage: &str) -> bool {
+    ["TEXT>", "TEXT]", "QUESTION", "TITLE"]
+        .iter()
+        .any(|name| usage.contains(name))
 }
 
 /// A tip without the names that are not near what was typed, which the parser's own measure takes for similar; `None`
@@ -348,6 +401,13 @@ mod tests {
         assert!(
             shown(&["rename", "a", "--status", "x"])
                 .starts_with("error: invalid value 'x' for '--status <status>' [possible values: active, paused]\n")
+        );
+        assert_eq!(
+            shown(&["rename", "a", "--paused"]),
+            "error: unexpected argument '--paused' found\n\
+             hint: usage: git checkpoint rename [OPTIONS] <TO>\n\
+             hint: see: git checkpoint help rename\n\
+             hint: did you mean: git checkpoint rename --status paused\n"
         );
         assert!(!shown(&["rename", "a", "--sta\x1b[2J\u{9b}"]).contains(['\x1b', '\u{9b}']));
     }

@@ -103,6 +103,7 @@ pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &
         folded: 0,
         new_bytes: 0,
         branch_changed: None,
+        is_followed: false,
         record: ItemCounts::of(document),
         next: document
             .record

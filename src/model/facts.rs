@@ -43,6 +43,12 @@ pub struct GitFacts {
     /// Paths whose index entry differs from HEAD (added, changed, removed; a rename once, by its new path).
     #[serde(default)]
     pub staged: BoundedList<RepoPath>,
+    /// Those of them that HEAD does not have.
+    #[serde(default, skip_serializing_if = "BoundedList::is_empty")]
+    pub staged_added: BoundedList<RepoPath>,
+    /// Those of them that the index does not have.
+    #[serde(default, skip_serializing_if = "BoundedList::is_empty")]
+    pub staged_deleted: BoundedList<RepoPath>,
     /// Tracked paths whose file differs from the index entry.
     #[serde(default)]
     pub modified: BoundedList<RepoPath>,
@@ -130,6 +136,80 @@ pub struct BoundedList<T> {
     /// The first ones, in order of their paths.
     #[serde(default)]
     pub first: Vec<T>,
+}
+
+/// What is staged of a path, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StagedKind<'a> {
+    /// A new path.
+    Added,
+    /// Other content or another mode.
+    Modified,
+    /// The path is gone.
+    Deleted,
+    /// The path has another name; the old one.
+    Renamed(&'a RepoPath),
+    /// Not known: earlier versions did not store it.
+    Unknown,
+}
+
+impl<'a> StagedKind<'a> {
+    /// That of a path, by the lists of a repository's state.
+    pub fn of(
+        path: &RepoPath,
+        added: &BoundedList<RepoPath>,
+        deleted: &BoundedList<RepoPath>,
+        renamed: &'a BoundedList<PathRename>,
+    ) -> Self {
+        if let Some(rename) = renamed.first.iter().find(|rename| rename.to == *path) {
+            return Self::Renamed(&rename.from);
+        }
+        if deleted.first.contains(path) {
+            return Self::Deleted;
+        }
+        if added.first.contains(path) {
+            return Self::Added;
+        }
+        if added.is_empty() && deleted.is_empty() {
+            return Self::Unknown;
+        }
+        Self::Modified
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+            Self::Renamed(_) => "renamed",
+            Self::Unknown => "staged",
+        }
+    }
+
+    /// The path with its old name before it, where it has one.
+    pub fn path(self, path: &RepoPath) -> String {
+        match self {
+            Self::Renamed(from) => format!("{} -> {}", from.quoted(), path.quoted()),
+            _ => path.quoted(),
+        }
+    }
+
+    /// The word for lists of all states, and the path: `deleted (staged)`.
+    pub fn row(self, path: &RepoPath) -> (String, String) {
+        let word = match self {
+            Self::Unknown => self.word().to_owned(),
+            _ => format!("{} (staged)", self.word()),
+        };
+        (word, self.path(path))
+    }
+}
+
+impl GitFacts {
+    /// What is staged of a path.
+    pub fn staged_kind(&self, path: &RepoPath) -> StagedKind<'_> {
+        StagedKind::of(path, &self.staged_added, &self.staged_deleted, &self.renamed)
+    }
 }
 
 impl<T> Default for BoundedList<T> {

@@ -35,8 +35,69 @@ pub enum Error {
 /// The reader's words for people: no signs of its language, and no jargon.
 pub(crate) fn words(error: &serde_json::Error) -> String {
     let text = error.to_string().replace('`', "'");
-    text.replace("EOF while parsing", "it ends within")
-        .replace("expected ident", "expected 'true', 'false' or 'null'")
+    let text = text
+        .replace("EOF while parsing", "it ends within")
+        .replace("expected ident", "expected 'true', 'false' or 'null'");
+    match text.rfind(" at line ") {
+        Some(at) => format!("{}{}", plain_words(&text[..at], true), &text[at..]),
+        None => plain_words(&text, false),
+    }
+}
+
+/// What was expected and what was given, in the terms of JSON. In a text, a number may also be written wrongly.
+fn plain_words(text: &str, is_text: bool) -> String {
+    if let Some((given, wanted)) = text
+        .strip_prefix("unknown variant ")
+        .and_then(|rest| rest.split_once(", expected "))
+    {
+        return format!("it must be {}, not {given}", wanted.replace('\'', ""));
+    }
+    if let Some(name) = text.strip_prefix("missing field ") {
+        return format!("{name} is missing");
+    }
+    if text == "invalid number" && !is_text {
+        return "it must be a whole number, and not a negative or too large one".to_owned();
+    }
+    let parts = ["invalid type: ", "invalid value: "]
+        .iter()
+        .find_map(|prefix| text.strip_prefix(prefix)?.rsplit_once(", expected "));
+    match parts {
+        Some((given, wanted)) => format!("it must be {}, not {}", expected(wanted), found(given)),
+        None => text.to_owned(),
+    }
+}
+
+fn expected(wanted: &str) -> &str {
+    match wanted {
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i8" | "i16" | "i32" | "i64" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        "a string" | "a borrowed string" | "string or map" => "a text",
+        "a boolean" => "true or false",
+        "unit" => "null",
+        other if other.starts_with("struct ") => "an object",
+        other if other.starts_with("enum ") => "a text",
+        other => other,
+    }
+}
+
+fn found(given: &str) -> String {
+    let bare = |text: &str| text.trim_matches('\'').to_owned();
+    match given {
+        "map" => "an object".to_owned(),
+        "sequence" => "a list".to_owned(),
+        "null" | "unit value" => "null".to_owned(),
+        _ => {
+            if let Some(text) = given.strip_prefix("string ") {
+                return format!("the text {text}");
+            }
+            ["integer ", "floating point ", "boolean ", "number "]
+                .iter()
+                .find_map(|kind| given.strip_prefix(kind))
+                .map_or_else(|| given.to_owned(), bare)
+        }
+    }
 }
 
 /// The most bytes of JSON taken from outside (`--record`, `--state`): 16 MiB, far above any record seen.

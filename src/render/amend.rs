@@ -32,6 +32,10 @@ pub struct AmendView<'a> {
 }
 
 impl View for AmendView<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     // `Amended 1234abcd as 5678abcd  parser done`.
     fn text(&self) -> Text {
         let word = if self.dry_run { "Would amend" } else { "Amended" };

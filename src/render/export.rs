@@ -129,6 +129,10 @@ pub struct OmissionRow<'a> {
 }
 
 impl View for ExportReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         let verb = match (self.changed, self.dry_run) {
             (true, true) => "Would write ",

@@ -154,7 +154,7 @@ pub fn heading(state: &StateRef, dates: &DateStyle, now: Timestamp) -> Vec<TextL
     if let Some(kind) = state.kind {
         out.push(field("Kind:", Slot::Plain, kind));
     }
-    out.push(field("By:", Slot::Person, state.who()));
+    out.push(field("Author:", Slot::Person, state.who()));
     out.push(field("Date:", Slot::Date, &dates.show(state.at, now)));
     out.push(TextLine::new());
     out.push(TextLine::plain(format!("    {}", state.subject)));

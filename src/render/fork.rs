@@ -122,6 +122,10 @@ pub struct SetupExit<'a> {
 }
 
 impl View for ForkReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         let mut text = Text::new();
         for fork in &self.forks {

@@ -173,7 +173,11 @@ pub fn text(source: &str, columns: usize) -> Text {
             GuideBlock::Row(cells) => {
                 let (first, rest) = cells.split_first().map_or(("", &[][..]), |(f, r)| (f.as_str(), r));
                 out.push(TextLine::plain("  ").with(Slot::Id, plain(first)));
-                let rest: Vec<_> = rest.iter().map(|cell| shown(cell)).filter(|c| !c.is_empty()).collect();
+                let rest: Vec<_> = rest
+                    .iter()
+                    .map(|cell| cell_text(cell))
+                    .filter(|c| !c.is_empty())
+                    .collect();
                 out.append(wrapped(&rest.join("; "), 6, columns));
             }
         }
@@ -194,6 +198,26 @@ fn shown(text: &str) -> String {
         LinePiece::Plain(text) | LinePiece::Strong(text) => text,
     };
     pieces(text).into_iter().map(word).collect()
+}
+
+/// A cell of a table as it reads. Commands that are all of it stand by themselves, and have no quotes that would be
+/// copied with them.
+fn cell_text(text: &str) -> String {
+    let parts = pieces(text);
+    let is_code = |piece: &LinePiece| match piece {
+        LinePiece::Code(_) => true,
+        LinePiece::Plain(text) => text == ", ",
+        LinePiece::Strong(_) => false,
+    };
+    if !parts.iter().all(is_code) {
+        return shown(text);
+    }
+    let bare = |piece| match piece {
+        LinePiece::Code(code) if !code.contains('\'') => shown(&format!("`{code}`")).trim_matches('\'').to_owned(),
+        LinePiece::Code(code) => shown(&format!("`{code}`")),
+        LinePiece::Plain(text) | LinePiece::Strong(text) => text,
+    };
+    parts.into_iter().map(bare).collect()
 }
 
 /// Wrapped text with code on one line.
@@ -239,6 +263,15 @@ mod tests {
             ]
         );
         assert_eq!(plain("a [b](https://c.example) *d*"), "a b (https://c.example) d");
+    }
+
+    #[test]
+    fn commands_alone_in_a_cell_have_no_quotes() {
+        let source = "| when | do |\n|---|---|\n| you stop | `git a b`, `git c '<x>'` |\n| else | use `git d` |\n";
+        assert_eq!(
+            text(source, 60).to_string(),
+            "  you stop\n      git a b, git c '<x>'\n  else\n      use 'git d'\n"
+        );
     }
 
     #[test]

@@ -92,6 +92,10 @@ pub struct ProblemRow<'a> {
 }
 
 impl View for ImportReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     // The sessions and the counts.
     fn text(&self) -> Text {
         let mut text = Text::new();

@@ -113,6 +113,10 @@ pub struct ConflictingFile {
 }
 
 impl View for MergeView {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     // Receipt, then what came, what is decided, and the conflicts.
     fn text(&self) -> Text {
         let mut text = Text::new();

@@ -262,6 +262,10 @@ pub struct CompactionPlanRow {
 }
 
 impl View for CompactReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run.as_ref().is_some_and(|dry_run| dry_run.plan.is_some())
+    }
+
     fn text(&self) -> Text {
         if let Some(made) = &self.made {
             let found = made.compaction;
@@ -280,14 +284,14 @@ impl View for CompactReceipt<'_> {
         let limit = self.dry_run.as_ref().map_or(0, |dry_run| dry_run.limit);
         let text = match self.dry_run.as_ref().and_then(|dry_run| dry_run.plan.as_ref()) {
             Some(plan) => format!(
-                "would summarize {} ({} tokens), and keep the last {} ({} tokens)",
+                "Would summarize {} ({} tokens), and keep the last {} ({} tokens)",
                 messages(plan.messages),
                 plan.tokens - plan.kept_tokens,
                 plan.kept,
                 plan.kept_tokens
             ),
-            None if limit == 0 => "nothing to do: checkpoint.compactAt is 0; --force compacts now".to_owned(),
-            None => format!("nothing to do: the chat is below the limit of {limit} tokens; --force compacts now"),
+            None if limit == 0 => "Nothing to compact: checkpoint.compactAt is 0; --force compacts now".to_owned(),
+            None => format!("Nothing to compact: the chat is below the limit of {limit} tokens; --force compacts now"),
         };
         TextLine::plain(text).into()
     }
@@ -327,10 +331,14 @@ impl ClearReceipt<'_> {
 }
 
 impl View for ClearReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.outcome == "planned"
+    }
+
     fn text(&self) -> Text {
         let parts = Self::parts(self.all);
         let line = match self.outcome {
-            "nothing" => TextLine::plain("nothing to clear: there are no messages"),
+            "nothing" => TextLine::plain("Nothing to clear: there are no messages"),
             "planned" => {
                 let count = messages(self.messages);
                 TextLine::plain(format!("Would clear {parts} of {} ({count})", self.session))

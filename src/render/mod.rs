@@ -76,6 +76,11 @@ pub trait View: Serialize + JsonSchema {
     /// The text, on standard output.
     fn text(&self) -> text::Text;
 
+    /// Whether it is the plan of a dry run whose text does not say so: a line below it does then.
+    fn is_dry_run(&self) -> bool {
+        false
+    }
+
     /// The message on standard error where there is nothing to show.
     fn nothing(&self) -> Option<String> {
         None

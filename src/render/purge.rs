@@ -93,6 +93,10 @@ pub struct RemoteSession<'a> {
 }
 
 impl View for PurgeReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.outcome == "planned"
+    }
+
     fn text(&self) -> Text {
         let mut text = Text::new();
         if self.outcome == "nothing" {

@@ -61,6 +61,9 @@ pub struct SaveReceipt<'a> {
     pub new_bytes: u64,
     /// Counts of the record's items.
     pub record: ItemCounts,
+    /// Whether the receipt of another part follows, which ends the text.
+    #[serde(skip)]
+    pub is_followed: bool,
     /// The first next step, for people.
     #[serde(skip)]
     pub next: Option<&'a str>,
@@ -292,12 +295,19 @@ pub fn changes(git: &GitFacts) -> String {
 }
 
 impl View for SaveReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.outcome == "planned" && !self.is_followed
+    }
+
     // Two lines: the outcome with the summary, then where it was saved; a third one where the branch changed.
     fn text(&self) -> Text {
         let mut text = Text::new();
         let (word, slot) = match self.outcome {
             "saved" => ("Saved", Slot::Good),
-            "planned" if self.kind == "start" => ("Would start", Slot::Plain),
+            "planned" if self.kind == "start" => {
+                let line = TextLine::plain("Would start session ").with(Slot::Session, self.session);
+                return line.into();
+            }
             "planned" => ("Would save", Slot::Plain),
             "started" => ("Started", Slot::Good),
             "existing" => ("Session", Slot::Plain),

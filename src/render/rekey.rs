@@ -28,6 +28,10 @@ pub struct RekeyView<'a> {
 }
 
 impl View for RekeyView<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         let word = if self.dry_run { "Would encrypt " } else { "Encrypted " };
         let count = CountedNoun::new(self.recipients.len(), "recipient").to_string();

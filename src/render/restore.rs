@@ -195,8 +195,10 @@ impl View for RestoreReceipt<'_> {
         for conflict in &self.conflicts {
             text.push(row(Slot::Caution, "conflict", &conflict.path.quoted(), conflict.why));
         }
-        for moved in &self.refs {
-            text.push(moved_line(moved));
+        if planned {
+            for moved in self.refs.iter().filter(|moved| !moved.name.starts_with(TRASH)) {
+                text.push(moved_line(moved, planned));
+            }
         }
         for tree in &self.stays {
             let mut line = TextLine::plain("  stays");
@@ -211,7 +213,15 @@ impl View for RestoreReceipt<'_> {
     }
 }
 
+/// Where deleted sessions are, of which only the program has to know.
+const TRASH: &str = "refs/checkpoints-trash/";
+
 impl RestoreReceipt<'_> {
+    /// The refs that moved, for `--verbose`.
+    pub fn ref_lines(&self) -> Text {
+        self.refs.iter().map(|moved| moved_line(moved, false)).collect()
+    }
+
     fn first(&self) -> TextLine {
         let (word, slot) = match (self.outcome, self.operation) {
             ("planned" | "refused", "restore") => ("Would restore", Slot::Plain),
@@ -395,14 +405,20 @@ fn row(slot: Slot, word: &str, path: &str, why: &str) -> TextLine {
     line
 }
 
-fn moved_line(moved: &MovedRef) -> TextLine {
-    let mut line = TextLine::plain("  ref");
+fn moved_line(moved: &MovedRef, planned: bool) -> TextLine {
+    let session = moved.name.strip_prefix("refs/checkpoints/");
+    let mut line = TextLine::plain(if session.is_some() { "  session" } else { "  ref" });
     line.pad_to(11);
-    line.push(Slot::Branch, &moved.name);
+    line.push(Slot::Branch, session.unwrap_or(&moved.name));
+    let (gone, there) = if planned {
+        (" would be removed", " would be at ")
+    } else {
+        (" was removed again", " is at ")
+    };
     match (&moved.from, &moved.to) {
-        (Some(_), None) => line.push(Slot::Plain, " was removed again"),
+        (Some(_), None) => line.push(Slot::Plain, gone),
         (_, Some(to)) => {
-            line.push(Slot::Plain, " is at ");
+            line.push(Slot::Plain, there);
             line.push(Slot::Id, to.short());
         }
         (None, None) => {}

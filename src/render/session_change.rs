@@ -30,6 +30,10 @@ pub struct RenameReceipt<'a> {
 }
 
 impl View for RenameReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         let verb = if self.dry_run { "Would rename" } else { "Renamed" };
         let line = TextLine::plain(format!("{verb} session ")).with(Slot::Session, self.before.as_str());
@@ -54,6 +58,10 @@ pub struct SwitchReceipt<'a> {
 }
 
 impl View for SwitchReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         let verb = if self.dry_run { "Would switch" } else { "Switched" };
         let line = TextLine::plain(format!("{verb} to session ")).with(Slot::Session, self.session.as_str());
@@ -76,6 +84,10 @@ pub struct UndeleteReceipt<'a> {
 }
 
 impl View for UndeleteReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         let verb = if self.dry_run { "Would undelete" } else { "Undeleted" };
         let line = TextLine::plain(format!("{verb} session ")).with(Slot::Session, self.session.as_str());
@@ -106,6 +118,10 @@ pub struct PinReceipt<'a> {
 }
 
 impl View for PinReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         let word = match (self.pinned, self.changed) {
             (true, true) if self.dry_run => "Would pin",
@@ -148,6 +164,10 @@ pub struct DeletedRow<'a> {
 }
 
 impl View for DeletionReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         let verb = if self.dry_run { "Would delete" } else { "Deleted" };
         let lines = self.deleted.iter().map(|row| {
@@ -195,6 +215,10 @@ pub struct RemovedRow<'a> {
 }
 
 impl View for RemovalView<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         let word = if self.dry_run { "Would delete" } else { "Deleted" };
         let lines = self.deleted.iter().map(|row| {
@@ -243,6 +267,10 @@ pub struct RepairedRow<'a> {
 }
 
 impl View for RepairReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         let mut text = Text::new();
         if self.sessions.is_empty() {

@@ -144,6 +144,10 @@ impl PullReceipt<'_> {
 }
 
 impl View for PullReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         if self.dry_run {
             return self.plan().into();
@@ -250,6 +254,10 @@ pub struct RenamedRow<'a> {
 }
 
 impl View for PushReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         let mut text = Text::new();
         if self.commits > 0 {
@@ -309,7 +317,8 @@ impl PushReceipt<'_> {
         line.push(Slot::Session, row.session.as_str());
         line.push(Slot::Plain, " ");
         line.push(Slot::Id, row.id.short());
-        line.push(Slot::Plain, format!(" to {}", self.remote));
+        let to = if row.result == "up-to-date" { "on" } else { "to" };
+        line.push(Slot::Plain, format!(" {to} {}", self.remote));
         let count = checkpoints(row.checkpoints.unwrap_or(0));
         let (ours, theirs) = row.diverged;
         let detail = match row.result {
@@ -376,6 +385,10 @@ pub struct RefusedFetch<'a> {
 }
 
 impl View for FetchReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
         let remote = self.remote;
         let mut text = Text::new();
@@ -425,9 +438,6 @@ impl View for FetchReceipt<'_> {
                 Slot::Plain,
                 format!("  {count} fetched earlier, not in yours: '{pull}'"),
             ));
-        }
-        if self.dry_run {
-            text.push(TextLine::plain("Nothing was changed."));
         }
         text
     }

@@ -147,6 +147,11 @@ impl CurrentPointer {
         self.session.is_some() && followed.is_some_and(|followed| !followed.moves && followed.home.is_some())
     }
 
+    /// Whether a session has become current on a branch, and not only followed to it.
+    pub fn is_current_on(&self, branch: &str, id: &str) -> bool {
+        self.branches.get(branch).is_some_and(|session| session.id == id)
+    }
+
     /// Whether a session is current on any branch.
     pub fn has_any(&self) -> bool {
         self.session.is_some() || !self.branches.is_empty()

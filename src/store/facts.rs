@@ -53,7 +53,11 @@ pub fn git_facts(repo: &Repository, index: Option<(ObjectId, &[IndexConflict])>)
     }
     if let Some((tree, unmerged)) = index {
         let unmerged: BTreeSet<&RepoPath> = unmerged.iter().map(|conflict| &conflict.path).collect();
-        (facts.staged, facts.renamed) = staged(repo, head.id, tree, |path| unmerged.contains(path))?;
+        let staged = staged(repo, head.id, tree, |path| unmerged.contains(path))?;
+        facts.staged = staged.all;
+        facts.staged_added = staged.added;
+        facts.staged_deleted = staged.deleted;
+        facts.renamed = staged.renamed;
     }
     facts.settle();
     Ok(facts)
@@ -73,27 +77,38 @@ pub fn branch(repo: &Repository) -> Result<Option<String>, Error> {
     Ok(rebased)
 }
 
-/// The paths whose index entry differs from HEAD, and which of them are renames with unchanged content. Unmerged paths
-/// are not staged; `unmerged` shows them.
-pub fn staged(
+/// The paths whose index entry differs from HEAD.
+#[derive(Default)]
+struct StagedPaths {
+    all: BoundedList<RepoPath>,
+    added: BoundedList<RepoPath>,
+    deleted: BoundedList<RepoPath>,
+    /// Renames with unchanged content.
+    renamed: BoundedList<PathRename>,
+}
+
+/// What is staged. Unmerged paths are not; `unmerged` shows them.
+fn staged(
     repo: &Repository,
     head: Option<ObjectId>,
     index_tree: ObjectId,
     unmerged: impl Fn(&RepoPath) -> bool,
-) -> Result<(BoundedList<RepoPath>, BoundedList<PathRename>), Error> {
+) -> Result<StagedPaths, Error> {
     let changes = tree::diff(repo, head, Some(index_tree), Renames::Exact)?;
-    let mut staged = BoundedList::default();
-    let mut renamed = BoundedList::default();
+    let mut staged = StagedPaths::default();
     for change in changes.into_iter().filter(|change| !unmerged(&change.path)) {
-        if let (ChangeKind::Renamed, Some(from)) = (change.kind, change.from) {
-            renamed.push(PathRename {
+        match (change.kind, change.from) {
+            (ChangeKind::Renamed, Some(from)) => staged.renamed.push(PathRename {
                 from,
                 to: change.path.clone(),
-            });
+            }),
+            (ChangeKind::Added, _) => staged.added.push(change.path.clone()),
+            (ChangeKind::Deleted, _) => staged.deleted.push(change.path.clone()),
+            _ => {}
         }
-        staged.push(change.path);
+        staged.all.push(change.path);
     }
-    Ok((staged, renamed))
+    Ok(staged)
 }
 
 /// A ref's name as people write it.

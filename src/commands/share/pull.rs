@@ -169,6 +169,19 @@ fn offered(
 pub(in crate::commands) fn report(context: &Context, pulled: &PulledSession) -> Result<(), CommandError> {
     failure::warn_aftermath(&context.ui, &pulled.aftermath);
     context.ui.report(&view(pulled, false))?;
+    if pulled.claims_dropped {
+        let name = &pulled.name;
+        let now = match &pulled.claim {
+            Some(claim) => {
+                let until = claim.until.map(|until| format!(" until {until}")).unwrap_or_default();
+                format!("it is claimed by {}{until}", claim.by)
+            }
+            None => "nobody has claimed it now".to_owned(),
+        };
+        context
+            .ui
+            .warning(&format!("your claim of session '{name}' was dropped: {now}"));
+    }
     hints(context, pulled);
     Ok(())
 }

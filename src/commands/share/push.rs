@@ -11,7 +11,6 @@ use crate::{
     model::name::ShortName,
     ops::share::push::{self, PushFate, PushOutcome, PushRequest, PushSelection},
     render::{
-        View as _,
         count::CountedNoun,
         share::{PushReceipt, PushRow, RenamedRow},
     },
@@ -129,7 +128,7 @@ pub(in crate::commands) fn send(
     }
     let options = context.ui.options();
     if !options.json && options.quiet == 0 {
-        context.ui.data(view(&pushed).text());
+        context.ui.show(&view(&pushed))?;
     }
     Ok(pushed)
 }

@@ -79,7 +79,15 @@ impl Ui {
             Some(message) => self.status(TextLine::plain(message)),
             None => self.data(view.text()),
         }
+        if view.is_dry_run() {
+            self.dry_run();
+        }
         Ok(())
+    }
+
+    /// The last line of a dry run.
+    pub fn dry_run(&self) {
+        self.data(TextLine::plain("Dry run: nothing was changed."));
     }
 
     /// Writes the receipt of a changing command: JSON with `--json`, else text. No text with `--quiet`.

@@ -202,7 +202,10 @@ fn files(lines: &[String], point: &mut ForeignCheckpoint) {
     for item in items {
         let text = plain(&item.text);
         let list = match text.split_once(": ") {
-            Some(("staged", path)) => (&mut point.git.staged, path.to_owned()),
+            Some((state, path)) if state == "staged" || state.ends_with(" (staged)") => (
+                &mut point.git.staged,
+                super::own_markdown::current_name(path).to_owned(),
+            ),
             Some(("modified", path)) => (&mut point.git.modified, path.to_owned()),
             Some(("untracked", path)) => (&mut point.git.untracked, path.to_owned()),
             _ => continue,

@@ -90,12 +90,12 @@ fn take(section: &MarkdownSection, notes: &mut RecordNotes, point: &mut ForeignC
         "Files" => {
             for row in rows(section) {
                 let list = match row.get("State").map(String::as_str) {
-                    Some("staged") => &mut point.git.staged,
+                    Some(state) if state == "staged" || state.ends_with(" (staged)") => &mut point.git.staged,
                     Some("modified") => &mut point.git.modified,
                     Some("untracked") => &mut point.git.untracked,
                     _ => continue,
                 };
-                list.extend(row.get("Path").cloned());
+                list.extend(row.get("Path").map(|path| current_name(path).to_owned()));
             }
         }
         // It follows from the tasks.
@@ -103,6 +103,11 @@ fn take(section: &MarkdownSection, notes: &mut RecordNotes, point: &mut ForeignC
         _ => return false,
     }
     true
+}
+
+/// The path that a renamed one has now.
+pub(super) fn current_name(path: &str) -> &str {
+    path.rsplit(" -> ").next().unwrap_or(path)
 }
 
 /// Cells by the heads of their columns; empty ones are left out.

@@ -6,10 +6,13 @@
 //! be applied to any record any number of times with the same result.
 
 mod editor;
+mod fault;
+mod repetition;
 
 use serde_json::{Map, Value, json};
 
 pub use editor::{MissingItemRule, RecordEditor};
+pub use repetition::with_known_ids;
 
 use super::{record::Record, time::Timestamp};
 
@@ -103,7 +106,11 @@ pub fn prepare(patch: Value, stamp: &mut PatchStamp<'_>) -> Result<Value, Error>
             Some(_) => return Err(Error::NotAList(list)),
         }
     }
-    Ok(Value::Object(patch))
+    let patch = Value::Object(patch);
+    match fault::too_much_progress(&patch) {
+        Some((member, reason)) => Err(Error::Member { member, reason }),
+        None => Ok(patch),
+    }
 }
 
 fn prepare_item(item: Value, (list, text_field): (&str, &str), stamp: &mut PatchStamp<'_>) -> Option<Value> {
@@ -242,21 +249,9 @@ fn from_value(value: Value) -> Result<Record, Error> {
             let one = Value::Object(Map::from_iter([(key.to_owned(), value)]));
             serde_json::from_value::<Record>(one).err()
         };
-        if let (Some(_), Value::Array(items)) = (LISTS.iter().find(|(list, _)| *list == key), &value) {
-            for (at, item) in items.iter().enumerate() {
-                if let Some(error) = single(&key, Value::Array(vec![item.clone()])) {
-                    return Err(Error::Member {
-                        member: format!("{key}[{at}]"),
-                        reason: crate::model::json::words(&error),
-                    });
-                }
-            }
-        }
-        if let Some(error) = single(&key, value) {
-            return Err(Error::Member {
-                member: key,
-                reason: crate::model::json::words(&error),
-            });
+        let fails = |value: &Value| single(&key, value.clone()).map(|error| crate::model::json::words(&error));
+        if let Some((member, reason)) = fault::innermost(&value, &key, &fails) {
+            return Err(Error::Member { member, reason });
         }
     }
     Err(Error::Member {
@@ -335,9 +330,50 @@ mod tests {
             (json!({"todos": ["a", 5]}), "'todos[1]' must be an object or a string"),
             (
                 json!({"tasks": ["a", {"title": "b", "status": "dancing"}]}),
-                "'tasks[1]': unknown variant 'dancing'",
+                "'tasks[1].status': it must be one of todo, in_progress, ",
             ),
-            (json!({"iteration": "many"}), "'iteration': invalid type"),
+            (
+                json!({"iteration": "many"}),
+                "'iteration': it must be a whole number, not the text \"many\"",
+            ),
+            (
+                json!({"tasks": ["a", {"title": "x", "progress": "40"}]}),
+                "'tasks[1].progress': it must be a whole number from 0 to 100",
+            ),
+            (
+                json!({"tasks": [{"title": "x", "progress": 101}]}),
+                "'tasks[0].progress': it must be a whole number from 0 to 100",
+            ),
+            (
+                json!({"tasks": [{"title": "x", "progress": 400}]}),
+                "'tasks[0].progress': it must be a whole number from 0 to 100",
+            ),
+            (
+                json!({"todos": [{"text": "t", "done": "yes"}]}),
+                "'todos[0].done': it must be true or false, not the text \"yes\"",
+            ),
+            (
+                json!({"tasks": [{"title": "x", "files": ["a", 5]}]}),
+                "'tasks[0].files[1]': it must be ",
+            ),
+            (json!({"error": ["boom"]}), "'error': "),
+            (
+                json!({"partitions": ["x"]}),
+                "'partitions': it must be an object, not a list",
+            ),
+            (
+                json!({"step": "2/5"}),
+                "'step': it must be an object, not the text \"2/5\"",
+            ),
+            (
+                json!({"step": {"n": true, "of": 2}}),
+                "'step.n': it must be a whole number, not true",
+            ),
+            (json!({"iteration": -2}), "'iteration': it must be a whole number"),
+            (
+                json!({"checks": [{"name": "lint"}]}),
+                "'checks[0]': 'status' is missing",
+            ),
         ];
         for (patch, expected) in cases {
             let error = change(&Record::default(), patch).expect_err(expected).to_string();

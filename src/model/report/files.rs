@@ -155,6 +155,12 @@ pub struct UncommittedChanges {
     pub verdict: ReportVerdict,
     /// Paths whose index entry differs from HEAD.
     pub staged: BoundedList<RepoPath>,
+    /// Those of them that HEAD does not have.
+    #[serde(skip_serializing_if = "BoundedList::is_empty")]
+    pub staged_added: BoundedList<RepoPath>,
+    /// Those of them that the index does not have.
+    #[serde(skip_serializing_if = "BoundedList::is_empty")]
+    pub staged_deleted: BoundedList<RepoPath>,
     /// Tracked paths whose file differs from the index.
     pub modified: BoundedList<RepoPath>,
     /// Tracked paths without a file.

@@ -383,6 +383,8 @@ fn worktree(
     UncommittedChanges {
         verdict,
         staged: now.git.staged.clone(),
+        staged_added: now.git.staged_added.clone(),
+        staged_deleted: now.git.staged_deleted.clone(),
         modified: now.git.modified.clone(),
         deleted: now.git.deleted.clone(),
         untracked: now.git.untracked.clone(),

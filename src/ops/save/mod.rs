@@ -196,7 +196,7 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
         };
         let elsewhere = match &target {
             SaveTarget::New(_) if scene.session.is_none() => current::read_to_replace(scene.repo)?.elsewhere,
-            SaveTarget::Existing(chosen) if scene.session.is_none() => came_along(chosen, branch.as_deref()),
+            SaveTarget::Existing(chosen) if scene.session.is_none() => came_along(scene, chosen, branch.as_deref())?,
             _ => None,
         };
         match attempt.run(writer, target) {
@@ -334,8 +334,17 @@ enum SaveTarget {
     New(ShortName),
 }
 
-/// Where a session was that came along to another branch.
-fn came_along(chosen: &SessionChoice, branch: Option<&str>) -> Option<Elsewhere> {
+/// Where a session was that came along to another branch, the first time that it is saved there.
+fn came_along(scene: &Scene<'_>, chosen: &SessionChoice, branch: Option<&str>) -> Result<Option<Elsewhere>, Error> {
+    if let Some(branch) = branch
+        && current::read_to_replace(scene.repo)?.is_current_on(branch, &chosen.tip.document.session.id)
+    {
+        return Ok(None);
+    }
+    Ok(moved_along(chosen, branch))
+}
+
+fn moved_along(chosen: &SessionChoice, branch: Option<&str>) -> Option<Elsewhere> {
     let document = &chosen.tip.document;
     let is_first = document.kind == CheckpointKind::Start;
     (!is_first && document.git.worked_on() != branch).then(|| Elsewhere {

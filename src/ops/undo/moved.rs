@@ -13,11 +13,23 @@ pub(super) fn fault(
     let shown = session.map_or_else(|| name.to_owned(), |session| format!("session {session}"));
     let why = match (now, left) {
         (None, _) => format!("'{shown}' is missing"),
+        (Some(_), None) if is_renaming(entry) && session.is_some() => {
+            format!("the name '{}' is taken", session.unwrap_or_default())
+        }
         (Some(_), None) => format!("'{shown}' exists again"),
         (Some(_), Some(_)) => format!("'{shown}' has moved on"),
     };
+    if let (Some(session), Some(_), None, true) = (session, now, left, is_renaming(entry)) {
+        let remedy = format!("rename that session first: git checkpoint rename {session} {session}-2");
+        return (why, vec![remedy]);
+    }
     let remedies = session.map_or_else(Vec::new, |session| remedies(entry, session, now, to));
     (why, remedies)
+}
+
+/// Whether a session got another name, so that only its old name can be in the way.
+fn is_renaming(entry: &UndoEntry) -> bool {
+    entry.operation == "rename"
 }
 
 /// Hints with the commands that help: `now` is where the session is, `to` where undo would bring it.

@@ -414,7 +414,12 @@ fn files(source: &DocumentSource<'_>) -> String {
         ("conflicted", &git.conflicted),
     ] {
         for path in &paths.first {
-            rows.push(vec![path.quoted(), what.to_owned()]);
+            let (state, path) = if what == "staged" {
+                git.staged_kind(path).row(path)
+            } else {
+                (what.to_owned(), path.quoted())
+            };
+            rows.push(vec![path, state]);
         }
         let more = paths.count.saturating_sub(paths.first.len() as u64);
         if more > 0 {

@@ -62,7 +62,13 @@ fn files(git: &GitFacts) -> String {
         ("untracked", &git.untracked),
         ("conflicted", &git.conflicted),
     ] {
-        rows.extend(paths.first.iter().map(|path| format!("{what}: {path}")));
+        rows.extend(paths.first.iter().map(|path| {
+            if what == "staged" {
+                let (state, path) = git.staged_kind(path).row(path);
+                return format!("{state}: {path}");
+            }
+            format!("{what}: {path}")
+        }));
         let more = paths.count.saturating_sub(paths.first.len() as u64);
         if more > 0 {
             rows.push(format!("{what}: and {more} more"));

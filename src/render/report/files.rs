@@ -10,6 +10,7 @@ use super::{
 use crate::{
     model::{
         change::ChangeKind,
+        facts::StagedKind,
         path::RepoPath,
         report::{
             FileReport, MergeVerdict, ReportVerdict, SavedFile, SavedFiles, SavedState, UncommittedChanges,
@@ -74,37 +75,45 @@ pub(super) fn all(line: &FileReport) -> ReportRow {
                 ChangeKind::Renamed => ("renamed", Slot::Changed),
             };
             // What is gone is looked for first.
-            (u8::from(change.kind != ChangeKind::Deleted), word, slot, &change.path)
+            NamedPath {
+                rank: u8::from(change.kind != ChangeKind::Deleted),
+                word,
+                slot,
+                path: change.path.quoted(),
+                place: "by commits",
+            }
         }),
-        "by commits",
     );
     row
 }
 
-/// Paths below a row: a word, the path, and where the change is; so many, then how many more there are.
-fn named<'a>(
-    count: u64,
-    paths: impl Iterator<Item = (u8, &'static str, Slot, &'a RepoPath)>,
-    place: &str,
-) -> Vec<TextLine> {
+/// A path below a row.
+struct NamedPath {
+    /// The least are shown first.
+    rank: u8,
+    word: &'static str,
+    slot: Slot,
+    path: String,
+    /// Where the change is; empty where the word says it.
+    place: &'static str,
+}
+
+/// Paths below a row; so many, then how many more there are.
+fn named(count: u64, paths: impl Iterator<Item = NamedPath>) -> Vec<TextLine> {
     let mut paths: Vec<_> = paths.collect();
-    paths.sort_by_key(|(rank, ..)| *rank);
+    paths.sort_by_key(|path| path.rank);
     let shown = &paths[..paths.len().min(NAMED)];
-    let longest = shown
-        .iter()
-        .map(|(.., path)| text::width(&path.quoted()))
-        .max()
-        .unwrap_or(0);
+    let longest = shown.iter().map(|path| text::width(&path.path)).max().unwrap_or(0);
     let room = longest.min(LONGEST_PATH);
     let mut lines: Vec<TextLine> = shown
         .iter()
-        .map(|(_, word, slot, path)| {
-            let mut line = TextLine::new().with(*slot, *word);
+        .map(|path| {
+            let mut line = TextLine::new().with(path.slot, path.word);
             line.pad_to(WORD);
-            line.push(Slot::Path, tail(&path.quoted(), room));
-            if !place.is_empty() {
+            line.push(Slot::Path, tail(&path.path, room));
+            if !path.place.is_empty() {
                 line.pad_to(WORD + room + 2);
-                line.push(Slot::Dim, place);
+                line.push(Slot::Dim, path.place);
             }
             line
         })
@@ -255,11 +264,30 @@ pub(super) fn worktree(line: &UncommittedChanges) -> ReportRow {
     let listed: u64 = lists.iter().map(|(.., list)| list.first.len() as u64).sum();
     let all: u64 = lists.iter().map(|(.., list)| list.count).sum();
     let count = all - listed + paths.len() as u64;
-    row.details = named(
-        count,
-        paths.into_iter().map(|(word, slot, path)| (0, word, slot, path)),
-        "",
-    );
+    let named_path = |(word, slot, path): (&'static str, Slot, &RepoPath)| {
+        if word != "staged" {
+            return NamedPath {
+                rank: 0,
+                word,
+                slot,
+                path: path.quoted(),
+                place: "",
+            };
+        }
+        let kind = StagedKind::of(path, &line.staged_added, &line.staged_deleted, &line.renamed);
+        NamedPath {
+            rank: 0,
+            word: kind.word(),
+            slot: match kind {
+                StagedKind::Added => Slot::Added,
+                StagedKind::Deleted => Slot::Removed,
+                _ => slot,
+            },
+            path: kind.path(path),
+            place: if kind == StagedKind::Unknown { "" } else { "staged" },
+        }
+    };
+    row.details = named(count, paths.into_iter().map(named_path));
     row
 }
 

@@ -116,7 +116,7 @@ fn left(line: &Branch, then: &TextLine) -> Vec<TextLine> {
         } else {
             piece.push(Slot::Plain, " is in ");
             let shown: Vec<_> = line.merged_into.iter().take(BRANCHES).map(String::as_str).collect();
-            piece.push(Slot::Branch, shown.join(" "));
+            piece.push(Slot::Branch, shown.join(", "));
             if line.merged_into.len() > BRANCHES {
                 piece.push(Slot::Plain, format!(" and {} more", line.merged_into.len() - BRANCHES));
             }

@@ -98,6 +98,8 @@ fn quiet() -> ChangeReport {
         worktree: Some(UncommittedChanges {
             verdict: ReportVerdict::Same,
             staged: bounded(0),
+            staged_added: BoundedList::default(),
+            staged_deleted: BoundedList::default(),
             modified: bounded(0),
             deleted: bounded(0),
             untracked: bounded(0),

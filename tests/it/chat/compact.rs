@@ -142,7 +142,7 @@ fn nothing_compacts_while_messages_are_added_or_without_need() {
     world
         .checkpoint(["compact", "--dry-run"])
         .success()
-        .stdout_has("would summarize");
+        .stdout_has("Would summarize");
     assert_eq!(document(&world)["kind"], "start");
     world.git(["config", "checkpoint.compactAt", "0"]).success();
     world.checkpoint(["save"]).success();

@@ -178,10 +178,16 @@ fn row_23_a_dry_run_makes_the_same_checks_and_changes_nothing() {
     let hooks = || std::fs::read_dir(world.path(".git/hooks")).unwrap().count();
     let there = hooks();
     for (line, said) in [
-        (&["rename", "auth", "login"][..], "Would rename session auth to login\n"),
+        (
+            &["rename", "auth", "login"][..],
+            "Would rename session auth to login\nDry run: nothing was changed.\n",
+        ),
         (&["switch", "auth"], "Would switch to session auth, active\n"),
         (&["delete", "auth"], "Would delete session auth, 2 checkpoints, last "),
-        (&["start", "third", "--task", "x"], "Would start\n  third, new\n"),
+        (
+            &["start", "third", "--task", "x"],
+            "Would start session third\nDry run: nothing was changed.\n",
+        ),
         (&["start", "auth", "--if-missing"], "Session "),
         (&["fork", "auth~1", "--name", "try"], "Would fork "),
         (&["fork", "@", "--worktree", "../try"], "Would fork "),
@@ -192,7 +198,7 @@ fn row_23_a_dry_run_makes_the_same_checks_and_changes_nothing() {
             "Would write ../try, from ",
         ),
         (&["export", "--format", "folder", "-o", "../try"], "Would write "),
-        (&["clear", "--messages", "--session", "auth"], "nothing to clear"),
+        (&["clear", "--messages", "--session", "auth"], "Nothing to clear"),
         (
             &["clear", "--all", "--session", "auth"],
             "Would clear messages, summary,",

@@ -71,6 +71,7 @@ mod see;
 mod serve;
 mod session;
 mod steps;
+mod surface;
 mod taking_up;
 mod transcript_copy;
 mod transcripts;

@@ -117,6 +117,11 @@ fn what_has_moved_on_is_not_taken_back() {
             "'session login' has moved on",
         ),
         (
+            &["rename", "other", "spare"],
+            &["start", "other"],
+            "the name 'other' is taken",
+        ),
+        (
             &["delete", "other"],
             &["start", "other"],
             "'session other' exists again",

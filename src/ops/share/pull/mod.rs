@@ -8,7 +8,7 @@ mod part;
 
 use super::{ChainRelation, Error, Wire, chain, fetch, fetch::FetchOutcome};
 use crate::{
-    model::name::ShortName,
+    model::{document::CheckpointKind, name::ShortName, record::Record, session::Claim},
     ops::{
         Error as OpsError, Scene, ids,
         merge::{self, MergeMethod, MergeOutcome},
@@ -32,6 +32,8 @@ use crate::{
 pub(super) const PULLED: &str = "checkpoint: pull from ";
 /// Limit of commits that are searched to decide whether one descends from another.
 const WALKED: usize = 200_000;
+/// The trigger of a checkpoint that claims or releases a session.
+const CLAIM: &str = "claim";
 /// How often it is tried again because the session was saved meanwhile.
 const TRIES: u32 = 20;
 
@@ -71,6 +73,10 @@ pub struct PulledSession {
     pub signature: Option<CommitSignature>,
     /// Whether it is the current session of this working tree.
     pub current: bool,
+    /// Whether claims and releases were all that was only here, and gave way to what the remote has.
+    pub claims_dropped: bool,
+    /// Who claimed the session, as it is now.
+    pub claim: Option<Claim>,
     /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
@@ -231,6 +237,8 @@ fn merge_diverged(
         author,
         signature: None,
         current: current.is_some_and(|current| current.name == *name),
+        claims_dropped: false,
+        claim: None,
         aftermath,
     }))
 }
@@ -373,6 +381,21 @@ impl PullAttempt<'_> {
                 })?;
                 Ok(self.pulled(PullOutcome::Forward { checkpoints }, aftermath))
             }
+            ChainRelation::Diverged { ours: own, theirs } if self.are_claims(ours, own)? => {
+                let mut more = Vec::new();
+                if !self.dry_run {
+                    more.push(trash(self.scene, ours.entry.id, &self.message(), &[])?);
+                }
+                let aftermath = self.swap(Swap {
+                    more,
+                    ..Swap::default()
+                })?;
+                let checkpoints = theirs;
+                Ok(PulledSession {
+                    claims_dropped: true,
+                    ..self.pulled(PullOutcome::Forward { checkpoints }, aftermath)
+                })
+            }
             ChainRelation::Diverged { ours, theirs } if self.dry_run => self.would_part(ours, theirs),
             ChainRelation::Unrelated if self.dry_run => {
                 self.would_part(chain::length(repo, ours.entry.id), chain::length(repo, theirs))
@@ -380,6 +403,31 @@ impl PullAttempt<'_> {
             ChainRelation::Diverged { ours: own, theirs } => self.part(ours, own, theirs),
             ChainRelation::Unrelated => self.step_aside(ours),
         }
+    }
+
+    /// Whether the checkpoints that are only here, the last `own`, are nothing but claims and releases of the session:
+    /// neither notes nor files came with them.
+    fn are_claims(&self, ours: &Checkpoint, own: usize) -> Result<bool, Error> {
+        let repo = self.scene.repo;
+        let mut chain = session::chain(repo, ours.entry.id);
+        for entry in chain.by_ref().take(own) {
+            let Ok(entry) = entry else { return Ok(false) };
+            let is_claim =
+                entry.trailers.kind == Some(CheckpointKind::Event) && entry.trailers.trigger.as_deref() == Some(CLAIM);
+            if !is_claim {
+                return Ok(false);
+            }
+        }
+        let Some(Ok(base)) = chain.next() else { return Ok(false) };
+        let base = session_choice::load(self.scene, self.name.as_str(), base.id)?;
+        let (before, now) = (&base.document, &ours.document);
+        let text = |record: &Record| {
+            let mut record = record.clone();
+            record.summary = None;
+            record.auto_summary = false;
+            record
+        };
+        Ok(before.snapshot == now.snapshot && text(&before.record) == text(&now.record))
     }
 
     /// Report of a dry run for diverged sessions.
@@ -439,6 +487,8 @@ impl PullAttempt<'_> {
             author: now.entry.author.clone(),
             signature: None,
             current: current.is_some_and(|current| current.name == *self.name),
+            claims_dropped: false,
+            claim: now.document.session.claim.clone(),
             aftermath,
         }
     }
