@@ -11,7 +11,7 @@ use super::{
     failure,
     input::{read_file, read_json},
     opening::{self, IdentityArgs, OpenedRepository},
-    put_aside, record_fields, record_session, shorthand, summary, usage, views,
+    put_aside, record_fields, record_session, shorthand, summary, views,
 };
 use crate::{
     model::{

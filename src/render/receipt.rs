@@ -261,10 +261,11 @@ const SECOND: usize = 100;
 
 /// As many of the phrases between commas as fit, the first one always; dots where some are missing.
 fn fitting(line: TextLine, room: usize) -> TextLine {
+    /// A sign that something is missing.
+    const MORE: &str = ", ..";
     if line.width() <= room {
         return line;
     }
-    const MORE: &str = ", ..";
     let text = line.to_string();
     let mut kept = text.as_str();
     while TextLine::plain(kept).width() + MORE.len() > room {

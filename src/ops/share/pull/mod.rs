@@ -8,7 +8,7 @@ mod part;
 
 use super::{ChainRelation, Error, Wire, chain, fetch, fetch::FetchOutcome};
 use crate::{
-    model::{document::CheckpointKind, name::ShortName, record::Record, session::Claim},
+    model::{claim::Claim, document::CheckpointKind, name::ShortName, record::Record},
     ops::{
         Error as OpsError, Scene, ids,
         merge::{self, MergeMethod, MergeOutcome},
