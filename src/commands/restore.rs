@@ -565,8 +565,8 @@ pub(super) fn report(
     let brought = report.restored.and_then(|restored| restored.brought.as_ref());
     let left = brought.map(|brought| brought.left.as_slice()).unwrap_or_default();
     failure::warn_leftovers(&context.ui, left);
-    for later in brought.iter().flat_map(|brought| &brought.meanwhile) {
-        let id = oid(later.safety);
+    for later in brought.iter().flat_map(|brought| &brought.replaced) {
+        let id = oid(later.saved);
         for path in &later.paths {
             let path = path.quoted();
             context.ui.warning(&format!(

@@ -24,7 +24,7 @@ use super::{
     Error, Scene, changes_since,
     compose::{self, CurrentSnapshot},
     refuse::{Refusal, Reversal},
-    safety::{self, LaterFiles, Safety},
+    safety::{self, Safety},
     target_state::{self, TargetState},
 };
 use crate::{
@@ -101,8 +101,6 @@ pub struct AppliedPlan {
     pub index: IndexChange,
     /// Files of ours that could not be removed.
     pub left: Vec<os::CleanupFailure>,
-    /// Files that somebody else wrote meanwhile, each saved before it was overwritten.
-    pub meanwhile: Vec<LaterFiles>,
     /// The tree of the index afterwards, if it was changed.
     pub(super) index_after: Option<ObjectId>,
     /// Change of each path.
@@ -122,7 +120,6 @@ impl AppliedPlan {
             done: ExecutionOutcome::default(),
             index: IndexChange::default(),
             left: Vec::new(),
-            meanwhile: Vec::new(),
             index_after: None,
             changes: Vec::new(),
             replaced: Vec::new(),
@@ -494,12 +491,6 @@ impl<'a> PlanRunner<'a> {
         sealed.push(writer.finish()?);
         let (safety, left) = safety::put(scene, undo::next(scene.repo)?, &written, sealed)?;
         self.brought.left.extend(left);
-        if self.begun && !self.moved.is_empty() {
-            self.brought.meanwhile.push(LaterFiles {
-                safety: safety.id,
-                paths: self.moved.clone(),
-            });
-        }
         self.first.get_or_insert(safety);
         self.brought.safety = Some(safety);
         Ok(())

@@ -29,15 +29,6 @@ pub struct Safety {
     pub id: ObjectId,
 }
 
-/// Files that changed between the safety checkpoint and the moment when they were to be written.
-#[derive(Clone, Debug)]
-pub struct LaterFiles {
-    /// A second safety checkpoint, which has them. Undo goes back to the first one.
-    pub safety: ObjectId,
-    /// Their paths.
-    pub paths: Vec<RepoPath>,
-}
-
 /// Writes the safety checkpoint of the present. It is on no ref yet.
 pub(super) fn write(
     scene: &Scene<'_>,

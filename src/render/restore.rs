@@ -333,16 +333,6 @@ impl RestoreReceipt<'_> {
                 text.push(row(Slot::Caution, word, &path.quoted(), why));
             }
         }
-        for replaced in &self.replaced {
-            for path in replaced.paths {
-                let path = path.quoted();
-                let why = format!(
-                    "it changed meanwhile: git checkpoint show {}:{path}",
-                    replaced.saved.short()
-                );
-                text.push(row(Slot::Caution, "replaced", &path, &why));
-            }
-        }
         for failed in &self.failed {
             text.push(row(Slot::Bad, "failed", &failed.path.quoted(), &failed.why));
         }
