@@ -10,7 +10,7 @@ use super::{
     ids, placement, session_choice,
 };
 use crate::{
-    model::{document::CheckpointKind, name::ShortName, path::RepoPath},
+    model::{document::CheckpointKind, name::ShortName},
     os::CleanupFailure,
     store::{
         ObjectId,
