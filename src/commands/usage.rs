@@ -17,7 +17,11 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str) -
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
     let own = at(program, words).filter(|_| is_unknown && words != "git checkpoint");
     let usage = own.as_ref().map(|command| usage_line(command.clone()));
-    let out = from_text(&without_secrets(&error.render().to_string()), usage.as_deref());
+    let out = from_text(
+        &without_secrets(&error.render().to_string()),
+        usage.as_deref(),
+        own.as_ref().is_none_or(takes_text),
+    );
     let given = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(given)) => without_secrets(given),
         _ => String::new(),
@@ -188,8 +192,8 @@ fn without_secrets(text: &str) -> String {
 }
 
 /// The error in these words of the parser; `own` is the usage of the command, where that of the parser names what was
-/// given in part.
-fn from_text(text: &str, own: Option<&str>) -> CommandError {
+/// given in part. `takes_text` says whether an argument of the command may begin with a dash.
+fn from_text(text: &str, own: Option<&str>, takes_text: bool) -> CommandError {
     let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
     let text = NUMBERS
         .iter()
@@ -208,7 +212,7 @@ fn from_text(text: &str, own: Option<&str>) -> CommandError {
     for line in rest.lines().map(str::trim) {
         if let Some(tip) = line.strip_prefix("tip: ") {
             // An option as a value is what nobody means, except in a text.
-            let is_value = tip.starts_with("to pass ") && !takes_text(own.unwrap_or(rest));
+            let is_value = tip.starts_with("to pass ") && !takes_text;
             if let Some(tip) = near_only(&message.join(" "), tip).filter(|_| !is_value) {
                 out = out.hint(tip);
             }
@@ -230,11 +234,13 @@ fn from_text(text: &str, own: Option<&str>) -> CommandError {
     out
 }
 
-/// Whether the usage of a command has a text of the caller's own, which may begin with a dash.
-fn takes_text(usage: &str) -> bool {
-    ["TEXT>", "TEXT]", "QUESTION", "TITLE"]
-        .iter()
-        .any(|name| usage.contains(name))
+/// Whether a command takes a text of the caller's own, which may begin with a dash.
+fn takes_text(command: &clap::Command) -> bool {
+    let names = command
+        .get_positionals()
+        .flat_map(|arg| arg.get_value_names().unwrap_or_default());
+    let is_text = |name: &clap::builder::Str| ["TEXT", "QUESTION", "TITLE"].contains(&name.as_str());
+    names.into_iter().any(is_text)
 }
 
 /// A tip without the names that are not near what was typed, which the parser's own measure takes for similar; `None`

@@ -87,6 +87,7 @@ fn found(given: &str) -> String {
     match given {
         "map" => "an object".to_owned(),
         "sequence" => "a list".to_owned(),
+        "number" => "a number".to_owned(),
         "null" | "unit value" => "null".to_owned(),
         _ => {
             if let Some(text) = given.strip_prefix("string ") {

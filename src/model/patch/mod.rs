@@ -356,7 +356,7 @@ mod tests {
                 json!({"tasks": [{"title": "x", "files": ["a", 5]}]}),
                 "'tasks[0].files[1]': it must be ",
             ),
-            (json!({"error": ["boom"]}), "'error': "),
+            (json!({"error": "boom"}), "'error': it must be an object"),
             (
                 json!({"partitions": ["x"]}),
                 "'partitions': it must be an object, not a list",

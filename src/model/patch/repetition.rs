@@ -47,6 +47,12 @@ pub fn with_known_ids(mut patch: Value, record: &Record) -> Value {
 fn matches(list: &str, text: &str, given: &[Value], there: &[Value]) -> Vec<Option<usize>> {
     let mut taken = vec![false; there.len()];
     let mut place_of = |item: &Value| {
+        if let Some(id) = item.get("id") {
+            // One that has its id already is only compared.
+            let given = item.as_object()?;
+            let is_same = |other: &Value| given.iter().all(|(name, value)| other.get(name) == Some(value));
+            return there.iter().position(|other| other["id"] == *id && is_same(other));
+        }
         let members = members(text, item)?;
         let stored = stored(list, &members)?;
         let is_same = |other: &Value| {
@@ -138,6 +144,8 @@ mod tests {
         assert_eq!(ids("open_files"), [id("f1")]);
         assert_eq!(patch.get("next_steps"), None);
         assert_eq!(patch["state"], json!({"k": 1}));
+        let with_id = json!({"next_steps": [{"id": "n1", "text": "one"}]});
+        assert_eq!(with_known_ids(with_id, &record), json!({}));
         let other = json!({"next_steps": ["one", "two"]});
         assert_eq!(with_known_ids(other.clone(), &record), other);
     }
