@@ -105,10 +105,10 @@ fn usage_line(mut command: clap::Command) -> String {
 fn meant(command: &clap::Command, words: &str, given: &str) -> Option<String> {
     if let Some(value) = given.strip_prefix("--").filter(|value| !value.is_empty()) {
         let takes = |arg: &&clap::Arg| arg.get_possible_values().iter().any(|known| known.get_name() == value);
-        let option = command
+        let mut options = command
             .get_arguments()
             .filter(|arg| arg.get_num_args().is_some_and(|n| n.takes_values()));
-        let option = option.into_iter().find(takes)?.get_long()?.to_owned();
+        let option = options.find(takes)?.get_long()?.to_owned();
         return Some(format!("did you mean: {words} --{option} {value}"));
     }
     let takes_session = command
@@ -236,11 +236,11 @@ fn from_text(text: &str, own: Option<&str>, takes_text: bool) -> CommandError {
 
 /// Whether a command takes a text of the caller's own, which may begin with a dash.
 fn takes_text(command: &clap::Command) -> bool {
-    let names = command
+    let mut names = command
         .get_positionals()
         .flat_map(|arg| arg.get_value_names().unwrap_or_default());
     let is_text = |name: &clap::builder::Str| ["TEXT", "QUESTION", "TITLE"].contains(&name.as_str());
-    names.into_iter().any(is_text)
+    names.any(is_text)
 }
 
 /// A tip without the names that are not near what was typed, which the parser's own measure takes for similar; `None`
