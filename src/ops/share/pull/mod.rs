@@ -410,6 +410,7 @@ impl PullAttempt<'_> {
     fn are_claims(&self, ours: &Checkpoint, own: usize) -> Result<bool, Error> {
         let repo = self.scene.repo;
         let mut chain = session::chain(repo, ours.entry.id);
+        let mut claims = Vec::new();
         for entry in chain.by_ref().take(own) {
             let Ok(entry) = entry else { return Ok(false) };
             let is_claim =
@@ -417,17 +418,23 @@ impl PullAttempt<'_> {
             if !is_claim {
                 return Ok(false);
             }
+            claims.push(session_choice::load(self.scene, self.name.as_str(), entry.id)?);
         }
         let Some(Ok(base)) = chain.next() else { return Ok(false) };
         let base = session_choice::load(self.scene, self.name.as_str(), base.id)?;
-        let (before, now) = (&base.document, &ours.document);
         let text = |record: &Record| {
             let mut record = record.clone();
             record.summary = None;
             record.auto_summary = false;
             record
         };
-        Ok(before.snapshot == now.snapshot && text(&before.record) == text(&now.record))
+        let before = &base.document;
+        // In a working tree without changes there is no work either, whatever files the session had elsewhere.
+        let has_no_work = |claim: &Checkpoint| {
+            let now = &claim.document;
+            (before.snapshot == now.snapshot || now.git.is_clean) && text(&before.record) == text(&now.record)
+        };
+        Ok(claims.iter().all(has_no_work))
     }
 
     /// Report of a dry run for diverged sessions.
