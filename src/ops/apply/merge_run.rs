@@ -347,7 +347,11 @@ impl MergeRun<'_> {
         let conflicts = in_conflict
             .flat_map(|path| {
                 let aside = path.aside.as_ref().map(|(aside, _)| aside);
-                let paths = std::iter::once(&path.path).chain(aside);
+                let old = path
+                    .from
+                    .as_ref()
+                    .filter(|_| aside.is_some() && path.path != path.saved);
+                let paths = std::iter::once(&path.path).chain(aside).chain(old);
                 paths.map(|of| (of.clone(), path.verdict)).collect::<Vec<_>>()
             })
             .collect();
@@ -456,8 +460,7 @@ fn unmerged(
             });
             blobs.push(if side.mode == GITLINK {
                 // Another repository's commit is kept as text.
-                let text = repo.write_blob(format!("{}\n", side.id));
-                text.map_err(crate::store::Error::gix("write a blob"))?.detach()
+                merge::gitlink_blob(repo, object_id(&side.id))?
             } else {
                 object_id(&side.id)
             });

@@ -233,18 +233,11 @@ pub fn search(
     }
     run.outcome.sessions = sessions;
     if !run.locked.is_empty() {
-        let names = run.locked.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>();
-        run.outcome.remarks.push(format!(
-            "{} encrypted, and none of your keys opens {}, so the text in {} was not searched: {}",
-            if names.len() == 1 {
-                "1 session is".to_owned()
-            } else {
-                format!("{} sessions are", names.len())
-            },
-            if names.len() == 1 { "it" } else { "them" },
-            if names.len() == 1 { "it" } else { "them" },
-            names.join(", ")
-        ));
+        let names: Vec<String> = run.locked.iter().map(|name| format!("'{name}'")).collect();
+        let be = if names.len() == 1 { "session is" } else { "sessions are" };
+        let (count, names) = (names.len(), names.join(", "));
+        let words = "encrypted, and none of your keys opens the record, so its text was not searched";
+        run.outcome.remarks.push(format!("{count} {be} {words}: {names}"));
     }
     Ok(run.outcome)
 }

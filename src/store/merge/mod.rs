@@ -197,6 +197,12 @@ pub fn edited(
     tree(repo, Some(root), &edits)
 }
 
+/// The text that stands for another repository's commit where a conflict is kept. Written to the repository or its memory.
+pub fn gitlink_blob(repo: &Repository, commit: ObjectId) -> Result<ObjectId, Error> {
+    let text = repo.write_blob(format!("{commit}\n"));
+    Ok(text.map_err(Error::gix("write a blob"))?.detach())
+}
+
 /// Where ours moved the files that theirs changed.
 fn moved(
     repo: &Repository,

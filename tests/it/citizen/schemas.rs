@@ -307,6 +307,7 @@ save -m 'here' --no-files
 ? push origin steps
 fetch origin
 remote status
+remote prune --dry-run
 pull origin steps
 delete --remote origin talk --dry-run
 delete --remote origin talk

@@ -14,7 +14,7 @@ fn pushed() -> World {
     world.checkpoint(["push", "--all"]).success();
     for name in ["finished", "theirs"] {
         world.checkpoint(["switch", name]).success();
-        let run = world.command(crate::support::PROGRAM, ["finish", name]);
+        let run = world.command(crate::support::PROGRAM, ["finish"]);
         let email = if name == "theirs" {
             "bob@example.org"
         } else {

@@ -283,7 +283,7 @@ fn modes_links_and_renames() {
         },
     );
     let why = "renamed, or a file against a directory";
-    apply(&world, &[("now-name", why), ("then-name", why)]);
+    apply(&world, &[("now-name", why), ("then-name", why), ("twice", why)]);
     assert_eq!(text(&world, "run"), LINES.replace('1', "then").replace('7', "now"));
     assert_eq!(bits(&world, "run"), 0o700, "it may be run now, and by nobody else");
     // Changes follow a file to its new name, whichever side gave it.

@@ -185,14 +185,11 @@ fn a_repository_that_is_read_only_by_its_modes() {
         // The index changes meanwhile, and is taken over again.
         let path = own.to_string_lossy().into_owned();
         world.command("chmod", ["-R", "u+w", &path]).run().success();
-        world.git([
-            "-c",
-            "safe.directory=*",
-            "update-index",
-            "--add",
-            "--cacheinfo",
-            "100644,e69de29bb2d1d6434b8b29ae775ad8c2e48c5391,new",
-        ]);
+        let trusted = ["-c", "safe.directory=*"];
+        let blob = world.git(trusted.into_iter().chain(["rev-parse", "HEAD:README.md"]));
+        let entry = format!("100644,{},new", blob.success().stdout().trim());
+        let line = ["update-index", "--add", "--cacheinfo", &entry];
+        world.git(trusted.into_iter().chain(line)).success();
         world.command("chmod", ["-R", modes, &path]).run().success();
         within(&world, &["save", "-m", "after"]).success();
     }
