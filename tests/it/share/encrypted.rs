@@ -783,7 +783,6 @@ fn without_a_key_no_command_takes_a_text_that_nobody_could_read() {
         &["question", "add", "lost"],
         &["instruction", "add", "lost"],
         &["phase", "set", "1", "--of", "2"],
-        &["context", "set", "lost"],
         &["delegation", "add", "agent"],
         &["save", "-m", "lost", "--allow-empty"],
     ];
