@@ -10,7 +10,7 @@ use std::{path::Path, sync::Mutex};
 
 pub(super) use operation::report_operation;
 use path_meant::path_meant;
-use receipt::receipt;
+use receipt::{receipt, warn_replaced};
 use refusal::refusal;
 
 use super::{
@@ -565,16 +565,7 @@ pub(super) fn report(
     let brought = report.restored.and_then(|restored| restored.brought.as_ref());
     let left = brought.map(|brought| brought.left.as_slice()).unwrap_or_default();
     failure::warn_leftovers(&context.ui, left);
-    for later in brought.iter().flat_map(|brought| &brought.replaced) {
-        let id = oid(later.saved);
-        for path in &later.paths {
-            let path = path.quoted();
-            context.ui.warning(&format!(
-                "'{path}' was written meanwhile; what it had is in {0}: git checkpoint show {0}:{path}",
-                id.short()
-            ));
-        }
-    }
+    warn_replaced(context, brought);
     failure::warn_leftovers(
         &context.ui,
         report.taken.map(|taken| taken.left.as_slice()).unwrap_or_default(),
@@ -590,8 +581,8 @@ pub(super) fn report(
         return Err(refusal(&receipt, report));
     }
     let is_selection = receipt.outcome == "nothing" && !report.paths.is_empty();
-    // Of a selection the warning says all.
-    if within.is_none() && (!is_selection || context.ui.options().json) {
+    // Of a selection the warning says all, unless something staged is left.
+    if within.is_none() && (!is_selection || receipt.unstaged.is_some() || context.ui.options().json) {
         context.ui.report(&receipt)?;
     }
     if is_selection {

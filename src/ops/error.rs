@@ -1,10 +1,11 @@
 //! Why an operation did nothing.
 
+mod conversion;
 mod text;
 
 use std::{io, path::PathBuf};
 
-use super::{ids, plan_runner::PlanOperation};
+use super::plan_runner::PlanOperation;
 use crate::{
     model::{
         document::SessionStatus,
@@ -17,7 +18,7 @@ use crate::{
         time::Timestamp,
     },
     secrets,
-    store::{self, ancestry::AncestryFault, checkpoint::Fault},
+    store::{self, checkpoint::Fault},
     worktree::{restore, snapshot},
 };
 
@@ -586,15 +587,6 @@ pub enum Error {
     Random(io::Error),
 }
 
-impl From<store::rewrite::RewriteError> for Error {
-    fn from(error: store::rewrite::RewriteError) -> Self {
-        match error {
-            store::rewrite::RewriteError::Store(error) => Self::Store(error),
-            error @ store::rewrite::RewriteError::Fault(_) => Self::Rewriting(error),
-        }
-    }
-}
-
 impl Error {
     /// Whether it says no more than that there is no session: none is current, or the one that is named is not there.
     pub fn is_without_session(&self) -> bool {
@@ -620,11 +612,5 @@ impl Error {
             store::steps::FoldError::Patch(error) => error.into(),
             store::steps::FoldError::Store(error) => error.into(),
         }
-    }
-}
-
-impl From<AncestryFault> for Error {
-    fn from(faulty: AncestryFault) -> Self {
-        Self::damaged(ids::short(faulty.id))(*faulty.fault)
     }
 }

@@ -16,8 +16,8 @@ use serde_json::Value;
 pub(super) use fingerprint::PlanExpectation;
 pub(super) use journal::{Plain, PlanJournal, begin, interruption, note_record};
 pub use journal::{PlanOperation, interrupted};
-pub(super) use scope::PathScope;
-pub use scope::ReplacedFiles;
+pub(super) use scope::{PathScope, RefusalCheck};
+pub use scope::{ProgressCallback, ReplacedFiles};
 pub(super) use unmet::unmet;
 
 use super::{
@@ -48,17 +48,10 @@ use crate::{
     },
 };
 
-/// Called with the number of steps done and of all steps.
-pub type ProgressCallback<'a> = &'a dyn Fn(usize, usize);
-
 /// How often it is planned again because files changed meanwhile.
 const ROUNDS: usize = 3;
 /// How often it is tried again because a collection of garbage took objects.
 const TRIES: usize = 5;
-
-/// Finds the reasons not to carry a plan out; what it is given first reads the present.
-pub(super) type RefusalCheck<'a> =
-    dyn Fn(&Repository, &CurrentSnapshot, &RestorePlan) -> Result<Vec<Refusal>, Error> + 'a;
 
 /// Job of the plan runner.
 pub(super) struct PlanJob<'a> {

@@ -92,7 +92,7 @@ pub enum Error {
     #[error("none of your keys is a recipient, so you could not read what you save")]
     NoRecipient,
     /// A checkpoint that continues one whose record cannot be read would lose it.
-    #[error("the record of '{session}' is encrypted, and none of your keys opens it, so nothing can be added to it")]
+    #[error("the record of '{session}' is encrypted and cannot be read here, so nothing can be added to it")]
     RecordLocked {
         /// The session.
         session: String,

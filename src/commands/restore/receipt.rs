@@ -2,10 +2,14 @@
 
 use super::RestoreView;
 use crate::{
-    commands::opening::OpenedRepository,
+    commands::{Context, opening::OpenedRepository},
     ops::{
-        plan_runner::PlanOperation, record::RecordFate, refuse::Refusal, restore_outcome::RestoreOutcome,
-        undo::UndoOutcome, unfinished::OperationFate,
+        plan_runner::{AppliedPlan, PlanOperation},
+        record::RecordFate,
+        refuse::Refusal,
+        restore_outcome::RestoreOutcome,
+        undo::UndoOutcome,
+        unfinished::OperationFate,
     },
     render::{
         age,
@@ -57,7 +61,7 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
         Some(RecordFate::OfAnotherSession) => "of-another-session",
     };
     let refs = report.taken.map(|taken| taken.refs.as_slice()).unwrap_or_default();
-    let idle = brought.is_none_or(crate::ops::plan_runner::AppliedPlan::is_nothing)
+    let idle = brought.is_none_or(AppliedPlan::is_nothing)
         && record != "restored"
         && refs.is_empty()
         && !restored.is_some_and(|restored| matches!(restored.in_progress, OperationFate::SetUp(_)));
@@ -189,5 +193,19 @@ fn refused(refusal: &Refusal) -> RefusalRow {
             .map(|(path, why)| (path.quoted(), why))
             .collect(),
         yields_to_force: refusal.yields_to_force(),
+    }
+}
+
+/// Names the files that somebody else wrote meanwhile, each with the checkpoint that has what it was.
+pub(super) fn warn_replaced(context: &Context, brought: Option<&AppliedPlan>) {
+    for later in brought.iter().flat_map(|brought| &brought.replaced) {
+        let id = oid(later.saved);
+        for path in &later.paths {
+            let path = path.quoted();
+            context.ui.warning(&format!(
+                "'{path}' was written meanwhile; what it had is in {0}: git checkpoint show {0}:{path}",
+                id.short()
+            ));
+        }
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
+use super::super::{Error, compose::CurrentSnapshot, refuse::Refusal};
 use crate::{
     model::path::RepoPath,
-    store::{ObjectId, pathspec::PathFilter},
+    store::{ObjectId, Repository, pathspec::PathFilter},
+    worktree::restore::RestorePlan,
 };
 
 /// Which paths are meant, and what may be done to them.
@@ -39,3 +41,10 @@ pub struct ReplacedFiles {
     /// The commit of that checkpoint.
     pub saved: ObjectId,
 }
+
+/// Called with the number of steps done and of all steps.
+pub type ProgressCallback<'a> = &'a dyn Fn(usize, usize);
+
+/// Finds the reasons not to carry a plan out; what it is given first reads the present.
+pub(in crate::ops) type RefusalCheck<'a> =
+    dyn Fn(&Repository, &CurrentSnapshot, &RestorePlan) -> Result<Vec<Refusal>, Error> + 'a;

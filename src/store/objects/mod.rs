@@ -88,6 +88,7 @@ impl EncryptionState {
         match self {
             Self::Off => Ok(None),
             Self::To(encryptor) => Ok(Some(Arc::clone(encryptor))),
+            Self::Failed(Error::NoRecipient) => Err(Error::NoRecipient),
             Self::Failed(error) => Err(Error::Encryption { why: error.why() }),
         }
     }

@@ -321,7 +321,8 @@ search 'parser done' --all-repos
 stats
 stats --by day
 undelete gone --dry-run
-$ git config checkpoint.encryptTo age1sa358az867ef9a5mrr8lqhalg72ytekstp6kndnkwzuer0u7w3asgsrkf3
+$ ssh-keygen -q -t ed25519 -N '' -f ../reader; git config checkpoint.encryptTo \"$(cat ../reader.pub)\"
+$ git config checkpoint.identity \"$PWD/../reader\"
 rekey steps --dry-run
 $ git config --unset checkpoint.encryptTo
 undelete gone

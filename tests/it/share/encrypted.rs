@@ -131,7 +131,8 @@ fn nothing_in_plain(world: &World, marks: &Marks) {
     files(&world.path(".git"), &mut all);
     assert!(all.len() > 20);
     for path in all {
-        let bytes = fs::read(&path).unwrap();
+        // Work in the background removes its own files.
+        let Ok(bytes) = fs::read(&path) else { continue };
         assert_eq!(found(marks, &bytes), Vec::<String>::new(), "{}", path.display());
         let name = path.to_string_lossy().into_owned();
         assert_eq!(found(marks, name.as_bytes()), Vec::<String>::new());
@@ -490,7 +491,9 @@ fn full_chunks_stay_the_same_objects_and_a_rekey_opens_all_to_somebody_new() {
         .stdout_has("none of your keys opens it");
     // Taken away again: what is written from then on is ana's alone.
     set(&world, "checkpoint.encryptTo", &ana);
+    be(&world, "ana");
     world.checkpoint(["rekey"]).success().stdout_has("to 1 recipient");
+    be(&world, "bob");
     world
         .checkpoint(["show", "auth"])
         .success()

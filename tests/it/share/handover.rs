@@ -77,7 +77,7 @@ fn a_session_goes_to_another_clone_and_comes_back() {
         .checkpoint(["fetch", "--dry-run"])
         .success()
         .stdout_has("2 checkpoints")
-        .stdout_has("Nothing was changed.");
+        .stdout_has("Dry run: nothing was changed.");
     world
         .checkpoint(["pull", "origin", "auth", "--dry-run"])
         .success()

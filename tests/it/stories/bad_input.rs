@@ -164,7 +164,10 @@ fn json_that_cannot_be_used() {
         (deep_enough.as_str(), "nested deeper than 64 levels"),
         ("[]", "a record must be a JSON object"),
         (r#"{"tasks": 5}"#, "'tasks' must be a list"),
-        (r#"{"tasks": [{"title": "x", "status": "dancing"}]}"#, "'tasks[0]'"),
+        (
+            r#"{"tasks": [{"title": "x", "status": "dancing"}]}"#,
+            "'tasks[0].status'",
+        ),
         ("\u{feff}{}", "not valid JSON"),
     ];
     for (input, reason) in cases {

@@ -194,7 +194,7 @@ fn a_feature_over_three_sessions() {
     world
         .checkpoint(["export", "--format", "markdown"])
         .success()
-        .stdout_has("| where to keep tokens | disk: on disk | stays | - | src/disk.rs | chosen |")
+        .stdout_has("| where to keep tokens | disk: on disk | stays | - | src/disk.rs | chosen, decided by lead |")
         .stdout_has("| where to keep tokens | memory: in memory | simple | gone at a restart | - | not chosen |")
         .stdout_has("| tokens are kept on disk |");
     world

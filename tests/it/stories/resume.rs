@@ -358,10 +358,7 @@ fn the_record_comes_though_git_is_unwell() {
     for text in ["", "garbage\n", "ref: refs/heads/a..b\n", "ref: \n"] {
         fs::write(world.path(".git/HEAD"), text).unwrap();
         let out = world.checkpoint(["resume", "s"]);
-        out.success()
-            .stdout_has("hello")
-            .stdout_has("unknown")
-            .stderr_has("was not made current");
+        out.success().stdout_has("hello").stdout_has("unknown");
     }
     // Without the file git itself sees no repository; the hint's own command mends it.
     fs::remove_file(world.path(".git/HEAD")).unwrap();

@@ -171,7 +171,7 @@ fn a_record_says_what_its_values_are() {
         let save = world.command(PROGRAM, ["save", "--record", "-"]);
         save.input(json).run().code(128).stderr_has(place);
     };
-    refused(r#"{"tasks": [{"title": "x", "status": "wip"}]}"#, "'tasks[0]'");
+    refused(r#"{"tasks": [{"title": "x", "status": "wip"}]}"#, "'tasks[0].status'");
     refused(r#"{"todos": ["x", {"id": "", "text": "y"}]}"#, "'todos[1].id'");
     refused(r#"{"decisions": [{"text": " "}]}"#, "'decisions[0].text'");
     refused(

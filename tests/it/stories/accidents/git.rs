@@ -113,7 +113,7 @@ fn a_pathspec_that_matches_nothing_is_refused_everywhere() {
     world
         .checkpoint(["restore", "@", "--", "a", ".", ":/"])
         .success()
-        .stdout_has("lready up to date");
+        .stderr_has("no selected file differs");
     world
         .checkpoint(["restore", "@", "--", "README.md", ":!README.md"])
         .success();
