@@ -26,7 +26,7 @@ use crate::render::setup::{SetupReceipt, SetupRow};
 /// Part of the set-up: manual pages, completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum SetupTarget {
-    /// manual pages, for `git checkpoint --help`
+    /// manual pages, which `--help` opens
     Man,
     /// completion of `git checkpoint <TAB>`
     Completion,
