@@ -46,7 +46,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     use crate::{
         os,
         page::{PageOptions, PageServer},
-        render::{page::PageAddress, slot::Slot, text::TextLine},
+        render::{page_address::PageAddress, slot::Slot, text::TextLine},
         store,
     };
 

@@ -37,6 +37,7 @@ pub mod messages;
 pub mod outline;
 #[cfg(feature = "serve")]
 pub mod page;
+pub mod page_address;
 pub mod patch;
 pub mod prompt;
 pub mod prune;

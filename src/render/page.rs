@@ -5,8 +5,6 @@
 use std::fmt::Write as _;
 
 use maud::{DOCTYPE, Markup, html};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::{
     age,
@@ -298,18 +296,6 @@ pub fn receipt(text: &Text, warnings: &[String]) -> String {
         }
     }
     .into_string()
-}
-
-/// Address of the local page.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(tag = "schema", rename = "git-checkpoint.serve/1")]
-pub struct PageAddress {
-    /// The address with the token of this run, which admits anyone who has it.
-    pub url: String,
-    /// The port on the loopback interface.
-    pub port: u16,
-    /// Whether the page may change something.
-    pub actions: bool,
 }
 
 /// A text as part of an address.

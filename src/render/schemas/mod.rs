@@ -28,7 +28,7 @@ use super::{
     import::ImportReceipt,
     merge::MergeView,
     messages::{ClearReceipt, CompactReceipt, MessageImportReceipt, MessageList, MessageView, SessionText},
-    page::PageAddress,
+    page_address::PageAddress,
     prune::PruneReceipt,
     purge::PurgeReceipt,
     push_queue::QueueView,
