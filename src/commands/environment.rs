@@ -124,7 +124,7 @@ impl Environment {
         Ok(out)
     }
 
-    /// The time now, for a command that goes on for long; the time of the whole command where that was fixed.
+    /// The time now, for a command that runs for long; the time of the whole command where that was fixed.
     pub fn later(&self) -> Timestamp {
         if self.variable("GIT_COMMITTER_DATE").is_some() {
             return self.now;

@@ -128,7 +128,7 @@ fn place(env: &Environment) -> store::OpenEnvironment {
     }
 }
 
-/// Opens the repository that the environment means, at a time: again, for a command that goes on for long.
+/// Opens the repository that the environment means, at a time: again, for a command that runs for long.
 pub(super) fn at(env: &Environment, whom: &IdentityArgs, now: Timestamp) -> Result<OpenedRepository, CommandError> {
     let repo = store::open(&place(env))?;
     with(repo, env, whom, now)

@@ -211,7 +211,7 @@ fn from_text(text: &str, own: Option<&str>, takes_text: bool) -> CommandError {
     let mut others = Vec::new();
     for line in rest.lines().map(str::trim) {
         if let Some(tip) = line.strip_prefix("tip: ") {
-            // An option as a value is what nobody means, except in a text.
+            // No one means an option as a value, except in a text.
             let is_value = tip.starts_with("to pass ") && !takes_text;
             if let Some(tip) = near_only(&message.join(" "), tip).filter(|_| !is_value) {
                 out = out.hint(tip);

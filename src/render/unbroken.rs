@@ -3,7 +3,7 @@
 /// Stands for a space at which a line is not broken, where another program breaks the lines.
 pub const UNBROKEN: char = '\u{e000}';
 
-/// More words than any command of a hint has: a text that goes on longer is prose that mentions a command.
+/// More words than any command of a hint has: a longer text is prose that mentions a command.
 const LONGEST: usize = 16;
 
 /// The words of a paragraph; a command, between quotes or after a colon, is one of them.

@@ -1,7 +1,7 @@
-//! The order of the events of one agent session: a ticket for each event whose worker goes on in the background.
+//! The order of the events of one agent session: a ticket for each event whose worker runs in the background.
 //!
 //! The hook draws a ticket before it starts its worker; the worker waits until no earlier ticket is held. A ticket is an
-//! empty file, whose name has the time of the event, and which its worker keeps locked. One that nobody locks was left
+//! empty file, whose name has the time of the event, and which its worker keeps locked. One that no process locks was left
 //! behind by a killed worker, and counts only until its worker should have started.
 
 use std::{
@@ -76,7 +76,7 @@ pub fn wait_for_turn(
     let directory = private_dir(repo)?.join(agents::DIRECTORY);
     let path = directory.join(name);
     let Ok(held) = File::open(&path) else { return Ok(None) };
-    // Nobody else holds it but for the moment of a look.
+    // No other process holds it but for the moment of a look.
     let _ = held.lock();
     let mut ticket = Ticket {
         waited: Duration::ZERO,

@@ -104,7 +104,7 @@ pub fn write(repo: &Repository, state: &BisectState) -> Result<(), Error> {
 
 /// Brings the working tree to a commit; makes it if there is none.
 ///
-/// Each child of git keeps the lock: one that goes on after we were killed is waited for before its files are removed.
+/// Each child of git keeps the lock: one that outlives us is waited for before its files are removed.
 pub fn check_out(repo: &Repository, commit: ObjectId, lock: &lock::HeldLock) -> Result<PathBuf, Error> {
     let path = work_tree(repo);
     let commit = commit.to_string();

@@ -80,7 +80,7 @@ impl EventOutcome {
     }
 }
 
-/// Draws a ticket for an event whose worker goes on in the background, so that it keeps its place.
+/// Draws a ticket for an event whose worker runs in the background, so that it keeps its place.
 pub fn draw_ticket(scene: &Scene<'_>, adapter: &Adapter, event: &HookEvent) -> Result<String, Error> {
     Ok(agent_queue::draw(scene.repo, adapter.name, &event.session, scene.now)?)
 }

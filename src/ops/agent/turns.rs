@@ -60,7 +60,7 @@ pub fn turns(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<SessionTu
         let entry = entry.map_err(Error::damaged(name.as_str()))?;
         chain.insert(entry.id);
         if let Some(turn) = &mut later {
-            // The first checkpoint with files of a session shows nobody's edits where all is committed.
+            // The first checkpoint with files of a session shows no person's edits where all is committed.
             let is_first = entry.trailers.kind == Some(CheckpointKind::Start);
             if let Some(edits) = edits.take().filter(|_| is_first) {
                 let first = checkpoint::load(scene.repo, edits).map_err(Error::damaged(name.as_str()))?;
