@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
+#[cfg(unix)]
 use super::Owner;
 
 /// The time by the system's clock, for [`hand_over`].
