@@ -12,7 +12,7 @@
 //! | 7 | selectors | `stories::session`, `selectors_that_are_too_short_say_so` |
 //! | 8 | what goes to which stream | `every::row_08_and_10`, `schemas` |
 //! | 9 | progress | `row_09`, `terminal` |
-//! | 10 | color | `every::row_08_and_10`, `terminal` |
+//! | 10 | color | `every::row_08_and_10`, `every::rows_10_19_and_30`, `terminal` |
 //! | 11 | glyphs | `row_11` |
 //! | 12 | pager | `row_12`, `terminal` |
 //! | 13 | patches that apply | `stories::history` |
@@ -21,7 +21,7 @@
 //! | 16 | settings | `row_16`, `store::settings` |
 //! | 17 | environment | `row_17` |
 //! | 18 | hints | `row_18` |
-//! | 19 | messages | `every::row_19`, `scripts::row_19` |
+//! | 19 | messages | `every::rows_10_19_and_30`, `scripts::row_19` |
 //! | 20 | exit codes | `row_20` |
 //! | 21 | questions | `every::row_21`, `terminal` |
 //! | 22 | choices are made by numbers on a terminal alone; there is no picker | `terminal`, `stories::session` |
@@ -31,7 +31,7 @@
 //! | 27 | completion | `setup::*_completes_as_git_checkpoint` |
 //! | 28 | no text of git's is read that is translated | `store::children` |
 //! | 29 | suggestions | `every::row_29`, `scripts::row_29` |
-//! | 30 | nothing in the background, no network unasked | `every::row_30` |
+//! | 30 | nothing in the background, no network unasked | `every::rows_10_19_and_30` |
 
 use crate::support::{Terminal, World};
 

@@ -8,7 +8,13 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{commands, schemas::story, words};
-use crate::support::{PROGRAM, World};
+use crate::support::{Output, PROGRAM, World};
+
+/// Whether an output has control characters other than the ends of lines.
+fn has_controls(out: &Output) -> bool {
+    let control = |text: &str| text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\0'));
+    control(out.stdout()) || control(out.stderr())
+}
 
 /// Every command, those of commands too, with what the program shows about it.
 fn all(world: &World) -> Vec<(String, Value)> {
@@ -109,13 +115,12 @@ fn row_29_typing_errors_get_suggestions() {
 /// to standard output, and with `-qq` nothing else is said when all is well.
 #[test]
 fn row_08_and_10_pipes_get_no_control_sequences() {
-    let control = |text: &str| text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\0'));
     story(
         &World::with_commit(),
         &["-qq"],
         &[("TERM", "xterm-256color")],
         |line, out| {
-            assert!(!control(out.stdout()) && !control(out.stderr()), "{line}: {out}");
+            assert!(!has_controls(out), "{line}: {out}");
             if out.is_success() {
                 out.no_stderr();
             }
@@ -131,24 +136,17 @@ fn row_08_and_10_pipes_get_no_control_sequences() {
         },
     );
     assert!(colored > 15, "{colored} lines of the story are colored");
-    story(
-        &World::with_commit(),
-        &[],
-        &[("TERM", "xterm"), ("NO_COLOR", "1")],
-        |line, out| {
-            assert!(!control(out.stdout()) && !control(out.stderr()), "{line}: {out}");
-        },
-    );
 }
 
-/// Row 19: messages are in lower case without a full stop, and each command that a hint names exists.
+/// Rows 10, 19 and 30, which one run of every command shows: `NO_COLOR` counts; messages are in lower case without a full
+/// stop, and each command that a hint names exists; nothing speaks to another machine unless a command is there to do so.
 #[test]
-fn row_19_messages_are_in_gits_form() {
+fn rows_10_19_and_30_colors_messages_and_network() {
     let world = World::with_commit();
     let known = commands(&world);
     let groups: Vec<_> = known.iter().map(|name| words(name)[0].clone()).collect();
     let mut seen = 0;
-    let mut check = |out: &crate::support::Output| {
+    let mut check = |out: &Output| {
         for line in out.stderr().lines() {
             if let Some(text) = ["error: ", "fatal: ", "warning: "]
                 .iter()
@@ -168,10 +166,42 @@ fn row_19_messages_are_in_gits_form() {
             }
         }
     };
-    story(&world, &["--advice"], &[], |_, out| check(out));
+    // A git in front of the real one notes what it is called with.
+    let (bin, log) = (world.root().join("spy"), world.root().join("calls"));
+    fs::create_dir(&bin).unwrap();
+    let real = world.command("sh", ["-c", "command -v git"]).run();
+    let script = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$*\" >>'{}'\nexec '{}' \"$@\"\n",
+        log.display(),
+        real.success().stdout().trim()
+    );
+    fs::write(bin.join("git"), script).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let variables = [("PATH", path.as_str()), ("TERM", "xterm"), ("NO_COLOR", "1")];
+    let mut calls = Vec::new();
+    story(&world, &["--advice"], &variables, |line, out| {
+        assert!(!has_controls(out), "{line}: {out}");
+        check(out);
+        let called = fs::read_to_string(&log).unwrap_or_default();
+        let _ = fs::remove_file(&log);
+        // `unbundle` asks a file, which git treats as a remote.
+        let asked = ["push", "fetch", "pull", "remote", "unbundle", "delete --remote"]
+            .iter()
+            .any(|word| line.starts_with(word));
+        calls.extend(called.lines().map(|call| (asked, line.to_owned(), call.to_owned())));
+    });
+    assert!(!calls.is_empty(), "the spy is called");
+    for (asked, line, call) in calls {
+        let network = call
+            .split(' ')
+            .any(|word| ["push", "fetch", "pull", "ls-remote", "clone", "fetch-pack", "send-pack"].contains(&word));
+        assert!(asked || !network, "'{line}' calls git {call}");
+    }
+    let nowhere = World::without_repository();
     for name in &known {
         check(&world.checkpoint(words(name).iter().chain([&"--no-such-option".to_owned()])));
-        check(&World::without_repository().checkpoint(words(name)));
+        check(&nowhere.checkpoint(words(name)));
     }
     assert!(seen > known.len());
 }
@@ -193,46 +223,5 @@ fn row_21_nothing_waits_without_a_terminal() {
             .command(PROGRAM, words(&name))
             .limit(Duration::from_secs(20))
             .run();
-    }
-}
-
-/// Row 30: nothing speaks to another machine unless a command is there to do so.
-#[test]
-fn row_30_no_network_unasked() {
-    let world = World::with_commit();
-    // A git in front of the real one notes what it is called with.
-    let bin = world.root().join("spy");
-    let log = world.root().join("calls");
-    fs::create_dir(&bin).unwrap();
-    let real = world
-        .command("sh", ["-c", "command -v git"])
-        .run()
-        .success()
-        .stdout()
-        .trim()
-        .to_owned();
-    let script = format!(
-        "#!/bin/sh\nprintf '%s\\n' \"$*\" >>'{}'\nexec '{real}' \"$@\"\n",
-        log.display()
-    );
-    fs::write(bin.join("git"), script).unwrap();
-    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let mut own = Vec::new();
-    story(&world, &[], &[("PATH", &path)], |line, _| {
-        let calls = fs::read_to_string(&log).unwrap_or_default();
-        let _ = fs::remove_file(&log);
-        // `unbundle` asks a file, which git treats as a remote.
-        let asked = ["push", "fetch", "pull", "remote", "unbundle", "delete --remote"]
-            .iter()
-            .any(|word| line.starts_with(word));
-        own.extend(calls.lines().map(|call| (asked, line.to_owned(), call.to_owned())));
-    });
-    assert!(!own.is_empty(), "the spy is called");
-    for (asked, line, call) in own {
-        let network = call
-            .split(' ')
-            .any(|word| ["push", "fetch", "pull", "ls-remote", "clone", "fetch-pack", "send-pack"].contains(&word));
-        assert!(asked || !network, "'{line}' calls git {call}");
     }
 }

@@ -1,6 +1,6 @@
 //! Every command, run with `--json`, prints what its published schema says, and every schema is printed by a command.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use serde_json::Value;
@@ -394,12 +394,16 @@ fn every_command_prints_what_is_published() {
     let world = World::with_commit();
     let all = commands(&world);
     let (mut run, mut printed, mut bad) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
-    let mut hold = |line: &str, name: &str, value: &Value| match schema(&world, name) {
+    let mut schemas = BTreeMap::new();
+    let mut hold = |line: &str, name: &str, value: &Value| match schemas
+        .entry(name.to_owned())
+        .or_insert_with_key(|name| schema(&world, name))
+    {
         None => bad.push(format!("{line}: no schema '{name}' in src/render/schemas")),
         Some(schema) => {
             printed.insert(name.to_owned());
             bad.extend(
-                faults(&schema, value)
+                faults(schema, value)
                     .into_iter()
                     .map(|fault| format!("{line}: {name}{fault}")),
             );
