@@ -28,6 +28,8 @@ const CLEARED: &[&str] = &[
     "GIT_COMMON_DIR",
     "GIT_CONFIG",
     "GIT_DEFAULT_HASH",
+    "GIT_DEFAULT_REF_FORMAT",
+    "GIT_DIFF_OPTS",
     "GIT_DIR",
     "GIT_EXTERNAL_DIFF",
     "GIT_GLOB_PATHSPECS",
@@ -39,13 +41,21 @@ const CLEARED: &[&str] = &[
     "GIT_INTERNAL_SUPER_PREFIX",
     "GIT_NAMESPACE",
     "GIT_NOGLOB_PATHSPECS",
+    "GIT_NOTES_DISPLAY_REF",
+    "GIT_NOTES_REF",
+    "GIT_NOTES_REWRITE_MODE",
+    "GIT_NOTES_REWRITE_REF",
     "GIT_OBJECT_DIRECTORY",
     "GIT_PREFIX",
+    "GIT_PRINT_SHA1_ELLIPSIS",
     "GIT_QUARANTINE_PATH",
     "GIT_REPLACE_REF_BASE",
     "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 ];
+
+/// The subcommands that take paths as they are, and refuse the variable that says so.
+const OF_PLAIN_PATHS: &[&str] = &["check-ignore"];
 
 /// The variables that speak of one repository alone, with the settings of `git -c`: no program that works on another
 /// repository may see them.
@@ -337,10 +347,19 @@ impl Git {
         command.env("GIT_NO_REPLACE_OBJECTS", "1");
         if !self.network {
             // These would also reach the user's hooks and the programs that reach the other side.
-            for name in ["GIT_NO_LAZY_FETCH", "GIT_LITERAL_PATHSPECS"] {
-                command.env(name, "1");
-            }
+            command.env("GIT_NO_LAZY_FETCH", "1");
             command.env("GIT_OPTIONAL_LOCKS", "0");
+        }
+        if self.is_of_plain_paths() {
+            command.env_remove("GIT_LITERAL_PATHSPECS");
+        } else if !self.network {
+            command.env("GIT_LITERAL_PATHSPECS", "1");
+        }
+        if !self.interactive {
+            // Standard error is read here: traces would be taken for messages.
+            for name in program::traces_to_standard_error() {
+                command.env_remove(name);
+            }
         }
         if !self.interactive && !self.network {
             command.env("GIT_TERMINAL_PROMPT", "0");
@@ -402,6 +421,11 @@ impl Git {
             Stdio::piped()
         });
         command
+    }
+
+    fn is_of_plain_paths(&self) -> bool {
+        let subcommand = self.args.first().and_then(|arg| arg.to_str());
+        subcommand.is_some_and(|name| OF_PLAIN_PATHS.contains(&name))
     }
 
     /// The command as shown in messages: what the caller asked, without the settings we always add.

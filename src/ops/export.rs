@@ -81,12 +81,7 @@ pub enum ExportScope {
 
 /// Whether a file is in no later snapshot because rules exclude it, or in the project's own history in any case.
 pub fn stays_here(scene: &Scene<'_>, path: &Path) -> Result<bool, Error> {
-    // 'check-ignore' takes plain paths, and refuses the variable that says so.
-    let git = || {
-        store::git(scene.repo)
-            .env("GIT_LITERAL_PATHSPECS", "0")
-            .accept([1, 128])
-    };
+    let git = || store::git(scene.repo).accept([1, 128]);
     let is = |git: crate::git::Git| Ok::<_, Error>(git.arg(path).run().map_err(store::Error::from)?.code == 0);
     let own_rules = store::work_tree(scene.repo)?.join(".checkpointignore");
     let ignore = ["check-ignore", "--quiet", "--"];

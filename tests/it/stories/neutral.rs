@@ -174,3 +174,73 @@ fn called_as_git_would() {
     ])
     .success();
 }
+
+/// Commands whose outcome rests on children of git: what is saved, compared, restored, exported, pushed and ignored.
+fn outcome(variable: Option<(&str, &str)>) -> Vec<String> {
+    let world = World::with_commit();
+    let origin = world.root().join("o.git");
+    world.git(["init", "-q", "--bare", origin.to_str().unwrap()]).success();
+    world
+        .git(["remote", "add", "origin", origin.to_str().unwrap()])
+        .success();
+    world.git(["config", "checkpoint.exportTo", "handoff:H.md"]).success();
+    world.file(".gitignore", "H.md\n");
+    world.file("a*b", "1\n2\n3\n4\n5\n6\n7\n8\n");
+    world.file("aXb", "other\n");
+    world.file("A*B", "upper\n");
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "odd names"]).success();
+    world.file("a*b", "1\n2\n3\n4\nfive\n6\n7\n8\n");
+    let mut out = Vec::new();
+    // Some ids are of letters alone.
+    let short = regex::Regex::new(r"\b[0-9a-f]{8}\b").unwrap();
+    let mut run = |args: &[&str]| {
+        let command = world.command(PROGRAM, args);
+        let ran = match variable {
+            Some((name, value)) => command.env(name, value).run(),
+            None => command.run(),
+        };
+        let text = [ran.stdout(), ran.stderr()].concat();
+        let text = world.normal(&short.replace_all(&text, "<short>"));
+        out.push(format!("{args:?} {:?}\n{text}", ran.status().code()));
+    };
+    run(&["save", "--session", "s", "-m", "one"]);
+    run(&["diff", "--patch", "HEAD", "s"]);
+    run(&["status"]);
+    run(&["pause", "--clean", "-m", "aside"]);
+    run(&["resume", "s", "--apply"]);
+    run(&["restore", "s~1", "--force"]);
+    run(&["fork", "s", "--name", "t", "--worktree", "../t"]);
+    run(&["merge", "t"]);
+    run(&["push", "origin", "s"]);
+    run(&["fetch", "origin"]);
+    run(&["verify", "--all"]);
+    out.push(world.git_line(["ls-tree", "-r", "checkpoints/s^2"]));
+    out
+}
+
+#[test]
+fn variables_for_other_commands_of_git_change_no_outcome() {
+    let plain = outcome(None);
+    for variable in [
+        ("GIT_LITERAL_PATHSPECS", "1"),
+        ("GIT_NOGLOB_PATHSPECS", "1"),
+        ("GIT_ICASE_PATHSPECS", "1"),
+        ("GIT_TRACE", "1"),
+        ("GIT_TRACE2", "1"),
+        ("GIT_TRACE_PACKET", "2"),
+        ("GIT_TRACE_SETUP", "true"),
+        ("GIT_DIFF_OPTS", "--unified=0"),
+        ("GIT_NOTES_REF", "refs/notes/other"),
+        ("GIT_PRINT_SHA1_ELLIPSIS", "yes"),
+        ("GIT_PAGER", "false"),
+        ("GIT_EDITOR", "false"),
+        ("GIT_DEFAULT_REF_FORMAT", "reftable"),
+        ("GIT_INDEX_VERSION", "4"),
+    ] {
+        let now = outcome(Some(variable));
+        for (was, now) in plain.iter().zip(&now) {
+            assert_eq!(now, was, "{variable:?}");
+        }
+    }
+}
