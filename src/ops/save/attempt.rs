@@ -37,6 +37,10 @@ use crate::{
 /// One try to compose the checkpoint and put it on its ref.
 pub(super) struct SaveAttempt<'a> {
     pub(super) scene: &'a Scene<'a>,
+    /// The working tree whose files are saved.
+    pub(super) files: &'a Scene<'a>,
+    /// Whether the files are those of the checkpoint before.
+    pub(super) is_as_saved: bool,
     pub(super) request: &'a SaveRequest,
     pub(super) key: Option<&'a SaveKey>,
     pub(super) operations: &'a [Operation],
@@ -341,7 +345,8 @@ impl SaveAttempt<'_> {
         }
         if let Some(operation) = super::super::plan_runner::interrupted(scene)? {
             receipt.trouble.push(format!(
-                "a {operation} was interrupted before, and the files are between two states; see: git checkpoint restore --continue or --abort"
+                "a {operation} was interrupted before, and the files are between two states; see: git checkpoint {} --continue or --abort",
+                operation.command()
             ));
         }
         let by = compose::by(scene, self.people);

@@ -36,6 +36,7 @@ pub(super) struct PreparedCheckpoint {
     pub(super) document: Document,
     siblings: Siblings,
     parents: Vec<ObjectId>,
+    is_partial: bool,
 }
 
 impl SaveAttempt<'_> {
@@ -49,7 +50,7 @@ impl SaveAttempt<'_> {
         previous: &Siblings,
     ) -> Result<PreparedCheckpoint, Error> {
         let request = self.request;
-        let mut document = compose::document(self.scene, subject.session, request.kind, self.present.facts.clone());
+        let mut document = compose::document(self.files, subject.session, request.kind, self.present.facts.clone());
         if request.operation_ends {
             document.git.operation = None;
         }
@@ -65,10 +66,16 @@ impl SaveAttempt<'_> {
         document.previous = Some(before.digest.clone());
         document.folded = folded;
         if let Some(tip) = before.checkpoint {
-            let restored = restored::read(self.scene.repo)?;
+            let restored = restored::read(self.files.repo)?;
             document.restored_from = restored.or_else(|| tip.document.restored_from.clone());
-            document.put_aside = put_aside::for_document(self.scene, tip);
+            document.put_aside = put_aside::for_document(self.files, tip);
             chat::take_over(&mut document, &tip.document);
+        }
+        let as_saved = before.checkpoint.filter(|_| self.is_as_saved);
+        if let Some(tip) = as_saved {
+            let was = tip.document.clone();
+            (document.git, document.worktree, document.snapshot) = (was.git, was.worktree, was.snapshot);
+            (document.restored_from, document.put_aside) = (was.restored_from, was.put_aside);
         }
         self.summarize(&mut document, before);
         if request.error.is_some() {
@@ -84,21 +91,32 @@ impl SaveAttempt<'_> {
             .map_err(Error::steps(&document.session.name))?;
         self.attach_files(writer, &mut document, &mut siblings)?;
         attach_log(self.scene, writer, &subject.log, previous, &mut siblings)?;
-        let snapshot = compose::attach_snapshot(
-            self.scene.repo,
-            writer,
-            &mut document,
-            &mut siblings,
-            self.present,
-            before,
-            self.people,
-        )?;
+        let (snapshot, is_partial) = if let Some(tip) = as_saved {
+            for kept in ["lists", "conflicts", "held", "operation"] {
+                siblings.keep(previous, kept);
+            }
+            let damaged = Error::damaged(document.session.name.as_str());
+            let lists = checkpoint::lists(self.scene.repo, tip).map_err(damaged)?;
+            (tip.snapshot(), lists.is_partial())
+        } else {
+            let snapshot = compose::attach_snapshot(
+                self.scene.repo,
+                writer,
+                &mut document,
+                &mut siblings,
+                self.present,
+                before,
+                self.people,
+            )?;
+            (snapshot, compose::is_partial(self.present))
+        };
         let parents = [Some(before.id), snapshot].into_iter().flatten().collect();
         document.trees = siblings.named();
         Ok(PreparedCheckpoint {
             document,
             siblings,
             parents,
+            is_partial,
         })
     }
 
@@ -112,9 +130,9 @@ impl SaveAttempt<'_> {
             mut document,
             siblings,
             parents,
+            is_partial,
         } = prepared;
-        let partial = compose::is_partial(self.present);
-        let written = checkpoint::write(writer, &mut document, partial, &siblings, parents, self.people)?;
+        let written = checkpoint::write(writer, &mut document, is_partial, &siblings, parents, self.people)?;
         Ok((document, written))
     }
 

@@ -6,13 +6,14 @@
 
 mod attempt;
 pub(super) mod content;
+mod files_origin;
 mod repetition;
 
 use std::cell::RefCell;
 
 use serde_json::{Map, Value, json};
 
-use self::attempt::SaveAttempt;
+use self::{attempt::SaveAttempt, files_origin::FilesOrigin};
 use super::{
     Error, Scene, chat, compose, ids,
     receipt::CheckpointOutcome,
@@ -184,9 +185,14 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
             .iter()
             .for_each(|sealed| writer.trust(sealed.written().iter().copied()));
         let held = held(scene, &writer, &target)?;
-        let present = compose::present(scene, &writer, request.files, &held)?;
+        let origin = FilesOrigin::of(scene, &request, &target)?;
+        let files = origin.scene(scene);
+        let is_as_saved = matches!(origin, FilesOrigin::AsSaved);
+        let present = compose::present(&files, &writer, request.files && !is_as_saved, &held)?;
         let attempt = SaveAttempt {
             scene,
+            files: &files,
+            is_as_saved,
             request: &request,
             key: key.as_ref(),
             operations: &operations,
@@ -201,6 +207,7 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
         };
         match attempt.run(writer, target) {
             Ok(mut outcome) => {
+                origin.announce();
                 let (CheckpointOutcome::Saved(receipt)
                 | CheckpointOutcome::Planned(receipt)
                 | CheckpointOutcome::Unchanged(receipt)) = &mut outcome;
