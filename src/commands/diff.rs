@@ -32,6 +32,8 @@ Examples:
     git checkpoint diff auth~1 auth --no-record | git -C ../other apply
   What a fork changed since the checkpoint that it and the current session come from:
     git checkpoint diff --merge-base @ try-nom
+  What a fork staged since then:
+    git checkpoint diff --cached @...try-nom
   The commits of two forks, matched by what they change:
     git checkpoint diff --range try-nom try-winnow")]
 pub(super) struct Args {
@@ -62,6 +64,9 @@ pub(super) struct Args {
     /// Compare the newer side with the checkpoint, else the commit, that both come from; also written OLD...NEW
     #[arg(long, conflicts_with = "range")]
     merge_base: bool,
+    /// Compare what was staged with what is staged, instead of the files
+    #[arg(long, visible_alias = "staged", conflicts_with = "range")]
+    cached: bool,
     /// Match the commits that the two sides made since they diverged, as 'git range-diff' does
     #[arg(long, group = "form", requires_all = ["old", "new"], conflicts_with_all = ["nul", "renames"])]
     range: bool,
@@ -132,6 +137,7 @@ pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandEr
         old: args.old.as_deref().map(failure::selector).transpose()?,
         new: args.new.as_deref().map(failure::selector).transpose()?,
         merge_base: args.merge_base,
+        index: args.cached,
         patch: PatchOptions {
             format,
             nul: args.nul,
@@ -150,6 +156,7 @@ pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandEr
             old: &diff.old,
             new: diff.new.as_ref(),
             record: &diff.record,
+            index: args.cached,
             files: &diff.files,
             files_compared: !diff.without_files,
             patch: args.patch.then(|| String::from_utf8_lossy(&diff.text)),

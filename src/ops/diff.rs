@@ -2,7 +2,12 @@
 
 use std::path::Path;
 
-use super::{Error, Scene, bases, compose, ids::short, select, session_choice, step};
+use super::{
+    Error, Scene, bases,
+    compose::{self, CurrentSnapshot},
+    ids::short,
+    select, session_choice, step,
+};
 use crate::{
     model::{
         change::TreeChange,
@@ -33,6 +38,8 @@ pub struct DiffRequest {
     pub new: Option<Selector>,
     /// Whether the older side is where both come from: the common checkpoint, else the common commit.
     pub merge_base: bool,
+    /// Whether what is staged is compared, instead of the files.
+    pub index: bool,
     /// How files are written.
     pub patch: PatchOptions,
 }
@@ -58,31 +65,35 @@ pub struct DiffOutcome {
 pub fn diff(scene: &Scene<'_>, request: &DiffRequest) -> Result<DiffOutcome, Error> {
     let current = Selector::current();
     let old = side(scene, request.old.as_ref().unwrap_or(&current))?;
+    let index = request.index;
     if request.merge_base {
         return since_base(scene, &old, request);
     }
     if let Some(selector) = &request.new {
         let new = side(scene, selector)?;
         return match (&old, &new) {
-            (Side::Checkpoint(old), Side::Checkpoint(new)) => checkpoints(scene, old, new, &request.patch),
+            (Side::Checkpoint(old), Side::Checkpoint(new)) if !index => checkpoints(scene, old, new, &request.patch),
             _ => between(
                 scene.repo,
                 &request.patch,
-                old.files(),
-                Some(new.files().0),
-                Vec::new(),
-                new.files().1,
+                old.files(index),
+                Some(new.files(index).0),
+                match (&old, &new) {
+                    (Side::Checkpoint(old), Side::Checkpoint(new)) => records(scene, old, new)?,
+                    _ => Vec::new(),
+                },
+                new.files(index).1,
             ),
         };
     }
     let Side::Checkpoint(old) = old else {
         let writer = Writer::memory(scene.repo);
         let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
-        let files = present.snapshot.as_ref().map(|s| s.tree);
+        let files = current_files(&present, index);
         return between(
             &writer.overlay(scene.repo),
             &request.patch,
-            old.files(),
+            old.files(index),
             None,
             Vec::new(),
             files,
@@ -91,28 +102,34 @@ pub fn diff(scene: &Scene<'_>, request: &DiffRequest) -> Result<DiffOutcome, Err
     let writer = Writer::memory(scene.repo);
     let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
     let (record, steps) = present_record(scene, &old)?;
-    let files = present.snapshot.as_ref().map(|s| s.tree);
+    let files = current_files(&present, index);
     let record = comparison::with_steps((&old.document.record, &steps_of(scene, &old)?), (&record, &steps));
     between(
         &writer.overlay(scene.repo),
         &request.patch,
-        (oid(old.entry.id), files_of(&old)),
+        (oid(old.entry.id), files_of(&old, index)),
         None,
         record,
         files,
     )
 }
 
+/// The tree of the current files, or of the index.
+fn current_files(present: &CurrentSnapshot, index: bool) -> Option<ObjectId> {
+    let snapshot = present.snapshot.as_ref();
+    snapshot.map(|snapshot| if index { snapshot.index_tree } else { snapshot.tree })
+}
+
 /// Compares the newer side with the state that both sides come from.
 fn since_base(scene: &Scene<'_>, old: &Side, request: &DiffRequest) -> Result<DiffOutcome, Error> {
     if let Some(selector) = &request.new {
         let new = side(scene, selector)?;
-        let base = Base::of(scene, old, &new)?;
+        let base = Base::of(scene, old, &new, request.index)?;
         let record = match (&base.record, &new) {
             (Some(base), Side::Checkpoint(new)) => records(scene, base, new)?,
             _ => Vec::new(),
         };
-        let (id, files) = new.files();
+        let (id, files) = new.files(request.index);
         return between(
             scene.repo,
             &request.patch,
@@ -130,7 +147,7 @@ fn since_base(scene: &Scene<'_>, old: &Side, request: &DiffRequest) -> Result<Di
         let head = head.ok_or(Error::NoCommits { id: "HEAD".to_owned() })?;
         Side::Commit(head, bases::tree_of_commit(scene, &oid(head))?)
     };
-    let base = Base::of(scene, old, &ours)?;
+    let base = Base::of(scene, old, &ours, request.index)?;
     let record = match (&base.record, &ours) {
         (Some(base), Side::Checkpoint(tip)) => {
             let (record, steps) = present_record(scene, tip)?;
@@ -140,7 +157,7 @@ fn since_base(scene: &Scene<'_>, old: &Side, request: &DiffRequest) -> Result<Di
     };
     let writer = Writer::memory(scene.repo);
     let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
-    let files = present.snapshot.as_ref().map(|s| s.tree);
+    let files = current_files(&present, request.index);
     let repo = writer.overlay(scene.repo);
     between(&repo, &request.patch, (base.id, base.files), None, record, files)
 }
@@ -154,7 +171,7 @@ struct Base {
 }
 
 impl Base {
-    fn of(scene: &Scene<'_>, old: &Side, new: &Side) -> Result<Self, Error> {
+    fn of(scene: &Scene<'_>, old: &Side, new: &Side, index: bool) -> Result<Self, Error> {
         let load = |id: ObjectId| checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)));
         let mut record = None;
         if let (Side::Checkpoint(old), Side::Checkpoint(new)) = (old, new) {
@@ -164,14 +181,14 @@ impl Base {
             if let Some(base) = base.filter(|base| base.document.snapshot.is_some()) {
                 return Ok(Self {
                     id: oid(base.entry.id),
-                    files: files_of(&base),
+                    files: files_of(&base, index),
                     record,
                 });
             }
         }
         let unrelated = || Error::Unrelated {
-            old: old.files().0.short().to_owned(),
-            new: new.files().0.short().to_owned(),
+            old: old.files(index).0.short().to_owned(),
+            new: new.files(index).0.short().to_owned(),
         };
         let (one, other) = old.head().zip(new.head()).ok_or_else(unrelated)?;
         let commit = bases::merge_base(scene, &one, &other)?.ok_or_else(unrelated)?;
@@ -191,10 +208,10 @@ enum Side {
 }
 
 impl Side {
-    /// Its id and its files.
-    fn files(&self) -> (Oid, Option<ObjectId>) {
+    /// Its id and its files, or what was staged in it.
+    fn files(&self, index: bool) -> (Oid, Option<ObjectId>) {
         match self {
-            Self::Checkpoint(checkpoint) => (oid(checkpoint.entry.id), files_of(checkpoint)),
+            Self::Checkpoint(checkpoint) => (oid(checkpoint.entry.id), files_of(checkpoint, index)),
             Self::Commit(id, tree) => (oid(*id), Some(*tree)),
         }
     }
@@ -236,10 +253,10 @@ pub(super) fn checkpoints(
     between(
         scene.repo,
         patch,
-        (oid(old.entry.id), files_of(old)),
+        (oid(old.entry.id), files_of(old, false)),
         Some(oid(new.entry.id)),
         record,
-        files_of(new),
+        files_of(new, false),
     )
 }
 
@@ -270,12 +287,10 @@ fn present_record(scene: &Scene<'_>, old: &Checkpoint) -> Result<(Record, Vec<St
     Ok((subject.record, steps))
 }
 
-fn files_of(checkpoint: &Checkpoint) -> Option<ObjectId> {
-    checkpoint
-        .document
-        .snapshot
-        .as_ref()
-        .map(|s| checkpoint::object_id(&s.tree))
+fn files_of(checkpoint: &Checkpoint, index: bool) -> Option<ObjectId> {
+    let snapshot = checkpoint.document.snapshot.as_ref()?;
+    let tree = if index { &snapshot.index } else { &snapshot.tree };
+    Some(checkpoint::object_id(tree))
 }
 
 fn between(

@@ -21,6 +21,8 @@ pub struct CheckpointDiff<'a> {
     pub new: Option<&'a Oid>,
     /// Items of the record that came and went.
     pub record: &'a [RecordDifference],
+    /// Whether what is staged was compared, instead of the files.
+    pub index: bool,
     /// The files that differ.
     pub files: &'a [TreeChange],
     /// Whether both sides have files, so that they could be compared.

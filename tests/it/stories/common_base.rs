@@ -171,3 +171,58 @@ fn a_restore_between_forks_is_exact() {
     assert_eq!(world.read("committed"), b"in the fork\n");
     assert_eq!(world.read("shared"), b"uncommitted when it was forked\n");
 }
+
+/// What is staged has the common checkpoint as its base as well.
+#[test]
+fn a_diff_of_the_index_is_that_of_git_between_the_index_commits() {
+    let world = World::with_commit();
+    world.file("staged", "1\n");
+    world.git(["add", "staged"]).success();
+    world.checkpoint(["save", "--session", "base", "-m", "base"]).success();
+    let edits: [&dyn Fn(&World); 5] = [
+        &|w| {
+            w.file("staged", "1\n2\n");
+            w.git(["add", "staged"]).success();
+            w.file("staged", "1\n2\nnot staged\n");
+        },
+        &|w| {
+            w.git(["rm", "-q", "--cached", "src/main.txt"]).success();
+        },
+        &|w| {
+            w.git(["update-index", "--chmod=+x", "README.md"]).success();
+        },
+        &|w| {
+            w.file("new", "new\n");
+            w.git(["add", "new"]).success();
+        },
+        &|w| w.file("src/main.txt", "only on the disk\n"),
+    ];
+    let lines = |text: &str| {
+        let plain = text.lines().filter(|line| !line.starts_with("index "));
+        plain.map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (n, edit) in edits.iter().enumerate() {
+        let name = format!("f{n}");
+        world
+            .checkpoint(["fork", "base", "--name", &name, "--worktree", &format!("../{name}")])
+            .success();
+        world.enter(&name);
+        edit(&world);
+        world.checkpoint(["save", "-m", &name]).success();
+        let (base, tip) = ("checkpoints/base^2^2", format!("checkpoints/{name}^2^2"));
+        let want = world.git(["diff", "--no-color", "--full-index", base, &tip]);
+        let want = lines(want.success().stdout());
+        for args in [
+            vec!["diff", "--cached", &format!("base...{name}")[..], "--no-record"],
+            vec!["diff", "--staged", "--merge-base", "base", &name, "--no-record"],
+            vec!["diff", "--cached", "base", "--no-record"],
+            vec!["diff", "--cached", "base", &name, "--no-record"],
+        ] {
+            let have = world.checkpoint(&args);
+            assert_eq!(lines(have.success().stdout()), want, "{args:?}");
+        }
+        let json = world.checkpoint(["diff", "--cached", "base", &name, "--json"]);
+        assert_eq!(json.success().stdout_json()["index"], true);
+        world.enter("repo");
+    }
+}
