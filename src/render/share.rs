@@ -239,6 +239,8 @@ pub struct PushRow<'a> {
     pub checkpoints: Option<usize>,
     /// Why the remote refused it.
     pub reason: Option<&'a str>,
+    /// The number of paths that are unmerged in that checkpoint.
+    pub unmerged: usize,
     /// The numbers of checkpoints that are only here and only there, for people.
     #[serde(skip)]
     pub diverged: (usize, usize),

@@ -7,6 +7,7 @@ use crate::{
         error::{CommandError, FailureKind},
         opening::{self, IdentityArgs},
     },
+    model::name::ShortName,
     ops::share::{
         ChainRelation,
         fetch::{self, FetchOutcome, FetchRequest, RemoteChange},
@@ -16,7 +17,7 @@ use crate::{
         count::CountedNoun,
         share::{FetchReceipt, FetchRow, RefusedFetch},
     },
-    store::{checkpoint::oid, session},
+    store::{self, checkpoint::oid, session},
 };
 
 /// Download sessions from a remote without changing local ones
@@ -30,12 +31,21 @@ Examples:
   See what others pushed:
     git checkpoint fetch
     git checkpoint list -r
+  Only one session, or only those that are here already:
+    git checkpoint fetch origin auth
+    git checkpoint fetch --mine
   Resume one:
     git checkpoint resume origin/auth")]
 pub(in crate::commands) struct Args {
     /// The remote
     #[arg(value_name = "REMOTE")]
     remote: Option<String>,
+    /// The sessions; all without any
+    #[arg(value_name = "SESSION", conflicts_with = "mine")]
+    sessions: Vec<ShortName>,
+    /// Fetch only sessions that this repository has
+    #[arg(long)]
+    mine: bool,
     /// Accept deleted, rewound or replaced remote sessions
     #[arg(long)]
     follow: bool,
@@ -46,9 +56,28 @@ pub(in crate::commands) struct Args {
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
+    let (mut remote, mut sessions) = (args.remote, args.sessions);
+    if let Some(text) = &remote
+        && store::remote::find(opened.scene().repo, text).is_none()
+        && let Ok(name) = ShortName::new(text.as_str())
+    {
+        // Sessions alone, of the usual remote.
+        sessions.insert(0, name);
+        remote = None;
+    }
+    if args.mine && !sessions.is_empty() {
+        return Err(CommandError::new(FailureKind::Usage, "'--mine' takes no sessions"));
+    }
+    let only = if args.mine {
+        let names = session::names(opened.scene().repo)?.into_iter();
+        Some(names.filter_map(|name| ShortName::new(name).ok()).collect())
+    } else {
+        Some(sessions).filter(|sessions| !sessions.is_empty())
+    };
     let request = FetchRequest {
-        remote: args.remote,
+        remote,
         session: None,
+        only,
         accept: args.follow,
         dry_run: args.dry_run,
     };
@@ -59,6 +88,13 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         .ui
         .report(&view(&fetched, args.dry_run, waiting(&opened, &fetched)?))?;
     let remote = &fetched.remote.name;
+    if let Some(session) = fetched.absent.first().filter(|_| !args.mine) {
+        return Err(CommandError::new(
+            FailureKind::NotFound,
+            format!("remote '{}' has no session '{session}'", remote.escape_debug()),
+        )
+        .hint(format!("see what it has: git checkpoint fetch {remote}")));
+    }
     if !fetched.refused.is_empty() {
         let sessions = CountedNoun::new(fetched.refused.len(), "session");
         return Err(CommandError::new(

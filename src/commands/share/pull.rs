@@ -130,6 +130,7 @@ fn offered(
     let request = fetch::FetchRequest {
         remote: remote.map(str::to_owned),
         session: None,
+        only: None,
         accept: false,
         dry_run: false,
     };

@@ -9,7 +9,7 @@ use crate::{
         opening::{self, IdentityArgs, OpenedRepository},
     },
     model::name::ShortName,
-    ops::share::push::{self, PushFate, PushOutcome, PushRequest, PushSelection},
+    ops::share::push::{self, PushFate, PushOutcome, PushRequest, PushSelection, RefusalCause},
     render::{
         count::CountedNoun,
         share::{PushReceipt, PushRow, RenamedRow},
@@ -130,6 +130,15 @@ pub(in crate::commands) fn send(
     if !options.json && options.quiet == 0 {
         context.ui.show(&view(&pushed))?;
     }
+    for sent in pushed.sessions.iter().filter(|sent| sent.unmerged > 0) {
+        let (name, paths) = (&sent.name, CountedNoun::new(sent.unmerged, "unmerged path"));
+        context.ui.warning(&format!(
+            "the latest checkpoint of '{name}' has {paths}, with conflict markers in the files"
+        ));
+        context
+            .ui
+            .hint("Conflict", "resolve them, 'git add' them, then save and push again");
+    }
     Ok(pushed)
 }
 
@@ -153,7 +162,17 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
             FailureKind::Refused,
             format!("remote '{shown}' has another session called '{name}'"),
         ),
-        PushFate::Refused { why, namespace: true } => (
+        PushFate::Refused {
+            why,
+            cause: RefusalCause::Shallow,
+        } => (
+            FailureKind::Fatal,
+            format!("this clone is shallow, and remote '{shown}' lacks commits that it lacks: {why}"),
+        ),
+        PushFate::Refused {
+            why,
+            cause: RefusalCause::Namespace,
+        } => (
             FailureKind::Fatal,
             format!("remote '{shown}' takes no refs like {}{name}: {why}", pushed.namespace),
         ),
@@ -182,7 +201,14 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
         PushFate::Another => error
             .hint(format!("rename yours: git checkpoint rename {name} <name>"))
             .hint(format!("or pull theirs as well: git checkpoint pull {remote} {name}")),
-        PushFate::Refused { namespace: true, .. } => error
+        PushFate::Refused {
+            cause: RefusalCause::Shallow,
+            ..
+        } => error.hint("fetch the missing commits, then push again: git fetch --unshallow"),
+        PushFate::Refused {
+            cause: RefusalCause::Namespace,
+            ..
+        } => error
             .hint(format!(
                 "store sessions as branches there: {}",
                 as_branches(remote, name)
@@ -224,6 +250,7 @@ pub(in crate::commands) fn view(pushed: &PushOutcome) -> PushReceipt<'_> {
             ok: sent.fate.is_good(),
             checkpoints: None,
             reason: None,
+            unmerged: sent.unmerged,
             diverged: (0, 0),
         };
         match &sent.fate {

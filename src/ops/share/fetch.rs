@@ -29,6 +29,8 @@ pub struct FetchRequest {
     pub remote: Option<String>,
     /// This session alone.
     pub session: Option<ShortName>,
+    /// These sessions alone, whatever others are called.
+    pub only: Option<Vec<ShortName>>,
     /// Whether to accept that the remote lost, set back or replaced sessions.
     pub accept: bool,
     /// Dry run: only report what would be fetched: everything is fetched to a directory of its own and checked, and let
@@ -47,6 +49,8 @@ pub struct FetchOutcome {
     pub refused: Vec<(String, String)>,
     /// How many sessions are as they were.
     pub unchanged: usize,
+    /// Sessions that were asked for, and are neither there nor known from before.
+    pub absent: Vec<ShortName>,
     /// Of a fetch of one session: what else the remote has that is called alike.
     pub alike: Vec<ShortName>,
 }
@@ -91,13 +95,7 @@ pub(super) fn from(
     let _fetching = lock::remote(scene.repo, &encoded(&remote.name), scene.wait)?;
     clear(scene, &remote)?;
     match Fetch::new(scene, request, &remote, wire).and_then(Fetch::run) {
-        Ok((sessions, refused, unchanged, alike)) => Ok(FetchOutcome {
-            remote,
-            sessions,
-            refused,
-            unchanged,
-            alike,
-        }),
+        Ok(parts) => Ok(parts.outcome(remote)),
         Err(error) => {
             // What was fetched and not checked is let go; the next fetch does so as well.
             let _ = clear(scene, &remote);
@@ -113,14 +111,8 @@ pub(super) fn look(scene: &Scene<'_>, request: &FetchRequest, wire: Wire<'_>) ->
         dry_run: true,
         ..request.clone()
     };
-    let (sessions, refused, unchanged, alike) = Fetch::new(scene, &request, &remote, wire)?.run()?;
-    Ok(FetchOutcome {
-        remote,
-        sessions,
-        refused,
-        unchanged,
-        alike,
-    })
+    let parts = Fetch::new(scene, &request, &remote, wire)?.run()?;
+    Ok(parts.outcome(remote))
 }
 
 /// Deletes what an interrupted fetch left.
@@ -148,7 +140,38 @@ fn update(scene: &Scene<'_>, edits: &[RefUpdate]) -> Result<(), Error> {
     Ok(())
 }
 
-type SessionParts = (Vec<FetchedSession>, Vec<(String, String)>, usize, Vec<ShortName>);
+/// Sessions for which a remote is asked one by one; for more it lists all that it has.
+const ONE_BY_ONE: usize = 8;
+
+/// Result of a fetch, but for the remote.
+struct FetchParts {
+    sessions: Vec<FetchedSession>,
+    refused: Vec<(String, String)>,
+    unchanged: usize,
+    absent: Vec<ShortName>,
+    alike: Vec<ShortName>,
+}
+
+impl FetchParts {
+    fn outcome(self, remote: Remote) -> FetchOutcome {
+        FetchOutcome {
+            remote,
+            sessions: self.sessions,
+            refused: self.refused,
+            unchanged: self.unchanged,
+            absent: self.absent,
+            alike: self.alike,
+        }
+    }
+}
+
+/// Refs of sessions that a remote has, and those that came.
+#[derive(Default)]
+struct ArrivedRefs {
+    there: BTreeMap<ShortName, Vec<ListedRef>>,
+    came: Vec<(WantedRef, ObjectId)>,
+    unchanged: usize,
+}
 
 /// A ref to fetch.
 #[derive(Clone)]
@@ -187,7 +210,11 @@ impl<'a> Fetch<'a> {
         let mut known = BTreeMap::new();
         for (full, target) in refs::list(scene.repo, &prefix)? {
             let name = full.strip_prefix(&prefix).and_then(|name| ShortName::new(name).ok());
-            let Some(name) = name.filter(|name| request.session.as_ref().is_none_or(|wanted| wanted == name)) else {
+            let is_wanted = |name: &ShortName| {
+                request.session.as_ref().is_none_or(|wanted| wanted == name)
+                    && request.only.as_ref().is_none_or(|only| only.contains(name))
+            };
+            let Some(name) = name.filter(is_wanted) else {
                 continue;
             };
             match target {
@@ -206,8 +233,12 @@ impl<'a> Fetch<'a> {
         })
     }
 
-    fn run(mut self) -> Result<SessionParts, Error> {
-        let mut listed = listing::of(self.scene, self.remote, self.request.session.as_ref(), self.wire)?;
+    /// Lists what the remote has, and fetches what changed.
+    fn listed(&mut self) -> Result<ArrivedRefs, Error> {
+        let mut listed = match &self.request.only {
+            Some(only) => listing::named(self.scene, self.remote, only, self.wire)?,
+            None => listing::of(self.scene, self.remote, self.request.session.as_ref(), self.wire)?,
+        };
         self.refused.append(&mut listed.refused);
         self.alike = listed.alike;
         let mut there = listed.sessions;
@@ -227,6 +258,62 @@ impl<'a> Fetch<'a> {
             }));
         }
         let came = self.bring(&wanted)?;
+        Ok(ArrivedRefs { there, came, unchanged })
+    }
+
+    /// Fetches a few sessions by their names, without a list of all that the remote has: of the refs it is asked only for
+    /// those that begin with these names.
+    fn direct(&mut self, names: &[ShortName]) -> Result<ArrivedRefs, Error> {
+        let remote = self.remote;
+        let mut arrived = ArrivedRefs::default();
+        let wanted = |name: &ShortName, namespace: &str| WantedRef {
+            name: name.clone(),
+            number: 0,
+            listed: ListedRef {
+                namespace: namespace.to_owned(),
+                id: ObjectId::null(self.scene.repo.object_hash()),
+            },
+        };
+        for name in names {
+            for namespace in remote.namespaces() {
+                let one = wanted(name, namespace);
+                match self.transfer(std::slice::from_ref(&one)) {
+                    Ok(()) => {}
+                    Err(Error::Unreachable { ref why, .. }) if why.iter().any(|line| is_absent(line)) => continue,
+                    Err(Error::Unreachable {
+                        denied: false,
+                        missing: false,
+                        ref why,
+                        ..
+                    }) if why.iter().any(|line| is_of_one(line)) => {
+                        self.refused.push((name.to_string(), why.join("; ")));
+                        arrived.there.insert(name.clone(), vec![one.listed.clone()]);
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                }
+                let waiting = format!("{}{}", remote.incoming(), one.waiting());
+                if let Some(tip) = refs::read(self.scene.repo, &waiting)? {
+                    arrived.there.insert(name.clone(), vec![one.listed.clone()]);
+                    arrived.came.push((one, tip));
+                    break;
+                }
+            }
+        }
+        Ok(arrived)
+    }
+
+    fn run(mut self) -> Result<FetchParts, Error> {
+        let few = self.request.only.clone().filter(|only| only.len() <= ONE_BY_ONE);
+        let arrived = match few.filter(|_| !self.request.dry_run) {
+            Some(names) => self.direct(&names)?,
+            None => self.listed()?,
+        };
+        let ArrivedRefs {
+            mut there,
+            came,
+            mut unchanged,
+        } = arrived;
         let mut check = FetchCheck::new(self.scene, self.good()?);
         let mut good = BTreeMap::<ShortName, ObjectId>::new();
         for (wanted, tip) in came {
@@ -283,7 +370,16 @@ impl<'a> Fetch<'a> {
         }
         found.sort_by(|a, b| a.name.cmp(&b.name));
         self.publish(&found)?;
-        Ok((found, self.refused, unchanged, self.alike))
+        let asked = self.request.only.iter().flatten();
+        let is_absent = |name: &&ShortName| !there.contains_key(*name) && !self.known.contains_key(*name);
+        let absent = asked.filter(is_absent).cloned().collect();
+        Ok(FetchParts {
+            sessions: found,
+            refused: self.refused,
+            unchanged,
+            absent,
+            alike: self.alike,
+        })
     }
 
     /// Fetches sessions into the quarantine, in a dry run their objects alone, and gives what came. One that cannot be
@@ -420,6 +516,11 @@ impl<'a> Fetch<'a> {
         edits.extend(left.into_iter().map(|(name, _)| remove(name)));
         update(self.scene, &edits)
     }
+}
+
+/// Whether git said that the remote lacks a ref.
+fn is_absent(line: &str) -> bool {
+    line.to_ascii_lowercase().contains("couldn't find remote ref")
 }
 
 /// Whether what git said is about the objects of one ref, not about the connection.

@@ -87,6 +87,34 @@ pub(super) fn of(
     Ok(listing)
 }
 
+/// Asks a remote for these sessions.
+pub(super) fn named(
+    scene: &Scene<'_>,
+    remote: &Remote,
+    names: &[ShortName],
+    wire: Wire<'_>,
+) -> Result<RemoteListing, Error> {
+    let found = exact(scene, remote, &names.iter().collect::<Vec<_>>(), wire)?;
+    let mut listing = RemoteListing::default();
+    for namespace in remote.namespaces() {
+        for (full, id) in &found {
+            let name = full
+                .strip_prefix(namespace)
+                .and_then(|short| ShortName::new(short).ok());
+            let is_other = || remote.is_guess(namespace) && checkpoint::is_other(scene.repo, *id);
+            let Some(name) = name.filter(|_| !is_other()) else {
+                continue;
+            };
+            let refs = listing.sessions.entry(name).or_default();
+            if refs.iter().all(|known| known.id != *id) {
+                let namespace = namespace.to_owned();
+                refs.push(ListedRef { namespace, id: *id });
+            }
+        }
+    }
+    Ok(listing)
+}
+
 /// The refs that hold these sessions, with their values.
 pub(super) fn exact(
     scene: &Scene<'_>,

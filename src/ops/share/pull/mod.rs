@@ -147,6 +147,7 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
     let fetch = fetch::FetchRequest {
         remote: request.remote.clone(),
         session: Some(name.clone()),
+        only: None,
         accept: request.accept,
         dry_run: request.dry_run,
     };

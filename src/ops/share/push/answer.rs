@@ -55,9 +55,21 @@ pub(super) fn is_busy(why: &str) -> bool {
     .any(|word| why.contains(word))
 }
 
-/// Whether a remote refuses every ref outside of branches and tags.
+/// Whether a remote would become shallow by a push of this clone, which it does not want, or lacks what this clone lacks.
+pub(super) fn is_shallow(why: &str) -> bool {
+    why.to_ascii_lowercase().contains("shallow")
+}
+
+/// Whether a remote refuses every ref outside of branches and tags. What it says of objects, sizes or deletions is about
+/// something else.
 pub(super) fn is_namespace(why: &str) -> bool {
     let why = why.to_ascii_lowercase();
+    let is_other = [
+        "shallow", "object", "unpack", "size", "large", "quota", "deletion", "non-fast",
+    ];
+    if is_other.iter().any(|part| why.contains(part)) {
+        return false;
+    }
     [
         "hidden ref",
         "funny refname",
@@ -115,6 +127,26 @@ mod tests {
         );
         assert_eq!(read("To /a/b"), None);
         assert_eq!(read("Done"), None);
-        assert!(is_namespace("deny updating a hidden ref") && !is_namespace("pre-receive hook declined"));
+        let of_refs = [
+            "deny updating a hidden ref",
+            "funny refname",
+            "only branches are allowed",
+            "DENIED by fallthru",
+            "prohibited by Gerrit: not permitted: create",
+            "creation of refs/x is not allowed",
+        ];
+        assert!(of_refs.iter().all(|why| is_namespace(why) && !is_shallow(why)));
+        let others = [
+            "pre-receive hook declined",
+            "missing necessary objects",
+            "unpacker error",
+            "deletion prohibited",
+            "file size is not allowed",
+            "quota exceeded: not allowed",
+        ];
+        assert!(others.iter().all(|why| !is_namespace(why) && !is_shallow(why)));
+        for why in ["shallow update not allowed", "Shallow updates are prohibited"] {
+            assert!(is_shallow(why) && !is_namespace(why), "{why}");
+        }
     }
 }

@@ -98,6 +98,8 @@ pub struct PushedSession {
     pub id: ObjectId,
     /// Outcome for the session.
     pub fate: PushFate,
+    /// The paths that are unmerged in that checkpoint.
+    pub unmerged: usize,
 }
 
 /// Outcome of a push for one session.
@@ -128,15 +130,31 @@ pub enum PushFate {
     Refused {
         /// Message of the remote.
         why: String,
-        /// Whether it takes no refs of this kind at all.
-        namespace: bool,
+        /// Cause of the refusal.
+        cause: RefusalCause,
     },
+}
+
+/// Cause for which a remote refuses a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalCause {
+    /// It takes no refs of this kind at all.
+    Namespace,
+    /// Commits that a shallow clone lacks are missing there as well.
+    Shallow,
+    /// Another one, such as a hook.
+    Other,
 }
 
 impl PushFate {
     /// Whether the remote has now what is here.
     pub fn is_good(&self) -> bool {
         !matches!(self, Self::Diverged { .. } | Self::Another | Self::Refused { .. })
+    }
+
+    /// Whether checkpoints went there.
+    pub fn is_sent(&self) -> bool {
+        self.is_good() && !matches!(self, Self::UpToDate | Self::Behind(_))
     }
 
     /// Whether another push is in the way, so that it may work later.
@@ -266,13 +284,16 @@ fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result
     let (sessions, autosaves) = push.run(sessions, autosaves)?;
     let goes = notes.is_some() && !request.dry_run && sessions.iter().any(|sent| sent.fate.is_good());
     let notes_stay = if goes { notes::send(&push)? } else { None };
+    // Of a push that was refused the commits did not go either.
+    let is_taken = sessions.iter().any(|sent| sent.fate.is_good()) || autosaves > 0;
+    let commits = if is_taken { outgoing.commits.len() } else { 0 };
     Ok(PushOutcome {
         url: remote.push_url.clone().unwrap_or_else(|| remote.url.clone()),
         namespace: remote.namespace.clone(),
         remote: remote.name.clone(),
         sessions,
         renamed: Vec::new(),
-        commits: (outgoing.commits.len(), first),
+        commits: (commits, first),
         unscanned: outgoing.unscanned,
         allowed: leaks,
         lfs: outgoing.pointers.len(),

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{ChainRelation, Error, Wire, chain, exchange, fetch, unreachable},
-    PushFate, PushRequest, PushedSession, SessionToPush,
-    answer::{RemoteAnswer, is_namespace, namespace_words},
+    PushFate, PushRequest, PushedSession, RefusalCause, SessionToPush,
+    answer::{RemoteAnswer, is_namespace, is_shallow, namespace_words},
     command::{PushAnswers, PushSpec, push_refs},
 };
 use crate::{
     model::name::ShortName,
     ops::{Scene, compose, session_choice},
     store::{
-        self, ObjectId, graph,
+        self, ObjectId, checkpoint, graph,
         refs::{self, ExpectedValue, RefUpdate},
         remote::Remote,
     },
@@ -82,10 +82,10 @@ impl Push<'_> {
                     }
                     Some(RemoteAnswer::Moved(why)) => PushFate::Refused {
                         why: why.clone(),
-                        namespace: false,
+                        cause: RefusalCause::Other,
                     },
                     Some(RemoteAnswer::Refused(why)) => PushFate::Refused {
-                        namespace: (is_namespace(why) || said) && !self.remote.namespace.starts_with("refs/heads/"),
+                        cause: self.cause(why, said),
                         why: why.clone(),
                     },
                     None => {
@@ -112,6 +112,7 @@ impl Push<'_> {
             let fetch = fetch::FetchRequest {
                 remote: Some(self.remote.name.clone()),
                 session: (again.len() == 1).then(|| again[0].0.clone()),
+                only: None,
                 accept: false,
                 dry_run: self.request.dry_run,
             };
@@ -128,7 +129,16 @@ impl Push<'_> {
                 };
                 if let Some((_, why)) = fetched.refused.iter().find(|(refused, _)| refused == name.as_str()) {
                     let why = format!("what the remote has of it is not safe to use: {why}");
-                    fates.insert(name, (id, PushFate::Refused { why, namespace: false }));
+                    fates.insert(
+                        name,
+                        (
+                            id,
+                            PushFate::Refused {
+                                why,
+                                cause: RefusalCause::Other,
+                            },
+                        ),
+                    );
                     continue;
                 }
                 open.push((name, id, there));
@@ -136,9 +146,43 @@ impl Push<'_> {
         }
         let sent = order.into_iter().filter_map(|name| {
             let (id, fate) = fates.remove(&name)?;
-            Some(PushedSession { name, id, fate })
+            Some((name, id, fate))
         });
-        Ok((sent.collect(), sent_autosaves))
+        let sent = sent.map(|(name, id, fate)| {
+            let unmerged = if fate.is_sent() { self.unmerged(&name, id)? } else { 0 };
+            Ok(PushedSession {
+                name,
+                id,
+                fate,
+                unmerged,
+            })
+        });
+        let sent = sent.collect::<Result<_, Error>>()?;
+        Ok((sent, sent_autosaves))
+    }
+
+    /// Cause of a refusal. `said` is whether the remote spoke of refs besides.
+    fn cause(&self, why: &str, said: bool) -> RefusalCause {
+        if is_shallow(why) {
+            return RefusalCause::Shallow;
+        }
+        if (is_namespace(why) || said) && !self.remote.namespace.starts_with("refs/heads/") {
+            return RefusalCause::Namespace;
+        }
+        RefusalCause::Other
+    }
+
+    /// The number of paths that are unmerged in a checkpoint.
+    fn unmerged(&self, name: &ShortName, id: ObjectId) -> Result<usize, Error> {
+        let checkpoint = session_choice::load(self.scene, name.as_str(), id)?;
+        if !checkpoint.document.trees.contains_key("conflicts") {
+            return Ok(0);
+        }
+        let damaged = crate::ops::Error::damaged(name.as_str());
+        Ok(checkpoint::lists(self.scene.repo, &checkpoint)
+            .map_err(damaged)?
+            .unmerged()
+            .count())
     }
 
     /// Plans the push of a session, or gives the reason why nothing is pushed.
