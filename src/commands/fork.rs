@@ -28,6 +28,7 @@ use crate::{
             ForkSideChanges, ForkWorktreeRow, HookExit, SetupExit, UncopiedFile,
         },
         patch,
+        receipt::{self, SkippedPath},
         turns::AgentSessionView,
     },
     store::{
@@ -323,6 +324,8 @@ fn worktree(made: &ForkWorktree) -> ForkWorktreeRow<'_> {
             refusals: refusals.map(|refusal| json!(refusal)).collect(),
             copied: &made.copied,
             not_copied: not_copied.map(|(path, why)| UncopiedFile { path, why }).collect(),
+            left_out: made.left_out.iter().map(SkippedPath::from).collect(),
+            left_out_words: receipt::left_out(&made.left_out),
             submodules: &made.submodules,
             not_populated: not_populated.map(|(path, why)| UncopiedFile { path, why }).collect(),
             hook: made.hook.as_ref().map(|hook| HookExit { exit_status: hook.code }),

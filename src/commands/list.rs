@@ -221,7 +221,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             let states = TaskStatus::ALL.map(item::status_word).join(", ");
             context.ui.warning(&format!("states of tasks: {states}"));
         }
-        fetched_only(context, &scene, &filter)?;
+        fetched_only(context, &scene, &filter, true)?;
         if let Some(remote) = store::remote::default(scene.repo, false) {
             let hint = format!("see what others pushed: git checkpoint fetch {}", remote.name);
             context.ui.hint("Fetch", &hint);
@@ -233,7 +233,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     view.each_line(ui.table_width(), &dates, scene.now, scene.host, |line| {
         ui.data_line(&line);
     });
-    fetched_only(context, &scene, &filter)?;
+    fetched_only(context, &scene, &filter, false)?;
     if view.sessions.iter().any(|s| s.status == "damaged") {
         context
             .ui
@@ -334,15 +334,21 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Says which sessions were fetched and are none of this repository yet.
-fn fetched_only(context: &Context, scene: &Scene<'_>, filter: &SessionFilter) -> Result<(), CommandError> {
+/// Says which sessions were fetched and are none of this repository yet. `is_empty` is whether none was listed.
+fn fetched_only(
+    context: &Context,
+    scene: &Scene<'_>,
+    filter: &SessionFilter,
+    is_empty: bool,
+) -> Result<(), CommandError> {
     if filter.remote || filter.all {
         return Ok(());
     }
     let fetched = list::fetched_only(scene, filter)?;
     let Some(first) = fetched.first() else {
-        let none_here = || list::sessions(scene, &SessionFilter::default()).map(|rows| rows.is_empty());
-        if !store::remote::all(scene.repo).is_empty() && none_here()? {
+        let is_none_here = || store::session::names(scene.repo).map(|names| names.is_empty());
+        let may_fetch = is_empty && !store::remote::all(scene.repo).is_empty();
+        if may_fetch && is_none_here()? {
             let what = "Sessions of a remote: git checkpoint fetch, or one of them: git checkpoint pull <session>";
             context.ui.status(TextLine::plain(what));
         }

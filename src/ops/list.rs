@@ -102,13 +102,13 @@ pub fn fetched_only(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<Str
         all: false,
         ..filter.clone()
     };
-    let fetched = sessions(scene, &remote)?.into_iter().map(|row| row.name);
-    let own: std::collections::BTreeSet<String> = session::all(scene.repo)?
-        .into_iter()
-        .map(|session| session.name)
-        .collect();
+    let fetched = sessions(scene, &remote)?;
+    if fetched.is_empty() {
+        return Ok(Vec::new());
+    }
+    let own = session::names(scene.repo)?;
     let is_new = |name: &String| !own.contains(name.rsplit('/').next().unwrap_or_default());
-    Ok(fetched.filter(is_new).collect())
+    Ok(fetched.into_iter().map(|row| row.name).filter(is_new).collect())
 }
 
 /// Sessions, latest first, damaged ones last.

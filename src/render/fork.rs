@@ -7,7 +7,7 @@ use super::{
     View,
     count::CountedNoun,
     diff,
-    receipt::{self, ItemCounts},
+    receipt::{self, ItemCounts, SkippedPath},
     slot::Slot,
     text::{Text, TextLine},
     turns::AgentSessionView,
@@ -83,6 +83,11 @@ pub struct ForkFiles<'a> {
     pub copied: &'a [RepoPath],
     /// Files that could not be copied.
     pub not_copied: Vec<UncopiedFile<'a>>,
+    /// Paths that the checkpoint left out and the new working tree lacks.
+    pub left_out: Vec<SkippedPath>,
+    /// The same in words.
+    #[serde(skip)]
+    pub left_out_words: Option<String>,
     /// Submodules that are as in the current working tree.
     pub submodules: &'a [RepoPath],
     /// Submodules that could not be populated.
@@ -203,6 +208,9 @@ impl ForkRow<'_> {
                 "files",
                 TextLine::plain(format!("as they were: {written} other than in the commit")),
             );
+        }
+        if let Some(words) = &files.left_out_words {
+            detail("left out", TextLine::plain(format!("{words}: not saved, so not there")));
         }
     }
 }

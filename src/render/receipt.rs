@@ -114,11 +114,11 @@ impl From<&SkippedEntry> for SkippedPath {
     }
 }
 
-/// Work that is left out of checkpoints: `2 paths (dump.sql too large, .env a secret)`; `None` if
+/// Paths that are left out of checkpoints: `2 paths (dump.sql too large, .env a secret)`; `None` if
 /// nothing is.
 pub fn left_out(skipped: &[SkippedEntry]) -> Option<String> {
     const NAMED: usize = 3;
-    let unsaved: Vec<_> = skipped.iter().filter(|skipped| skipped.reason.is_unsaved()).collect();
+    let unsaved: Vec<_> = skipped.iter().filter(|skipped| skipped.reason.is_reported()).collect();
     if unsaved.is_empty() {
         return None;
     }

@@ -4,7 +4,7 @@
 
 use std::{
     cmp::Ordering,
-    collections::{BinaryHeap, HashSet},
+    collections::{BTreeSet, BinaryHeap, HashSet},
 };
 
 use super::{
@@ -50,6 +50,13 @@ pub enum Broken {
 /// ones last, by name.
 pub fn all(repo: &Repository) -> Result<Vec<SessionTip>, Error> {
     all_under(repo, PREFIX)
+}
+
+/// The names of every session, damaged ones included; no checkpoint is read.
+pub fn names(repo: &Repository) -> Result<BTreeSet<String>, Error> {
+    let found = refs::list_unproved(repo, PREFIX)?.into_iter();
+    let name = |full: String| full.strip_prefix(PREFIX).map(str::to_owned);
+    Ok(found.filter_map(|(full, _)| name(full)).collect())
 }
 
 /// Every session fetched from a remote, as `<remote>/<session>`, in the order of [`all`].

@@ -107,6 +107,11 @@ fn places(scene: &Scene<'_>) -> HashMap<String, PathBuf> {
     out
 }
 
+/// The working tree in which a session is current, by identity.
+pub(super) fn place_of(scene: &Scene<'_>, session: &str) -> Option<PathBuf> {
+    places(scene).remove(session).filter(|path| path.is_dir())
+}
+
 /// Removal of a fork's working tree.
 #[derive(Debug)]
 pub struct WorktreeRemoval {

@@ -25,6 +25,7 @@ use crate::{
     model::{
         document::{CheckpointKind, Document, ForkSource, SessionStatus},
         id::Digest,
+        list::SkippedEntry,
         name::ShortName,
         path::RepoPath,
         record::ForkPoint,
@@ -104,6 +105,8 @@ pub struct ForkWorktree {
     pub copied: Vec<RepoPath>,
     /// Files that were to be copied and could not be, with the reason.
     pub not_copied: Vec<(RepoPath, String)>,
+    /// What the checkpoint left out, and is not in the new working tree either.
+    pub left_out: Vec<SkippedEntry>,
     /// Submodules that are as in the present working tree.
     pub submodules: Vec<RepoPath>,
     /// Submodules that could not be populated, with the reason.

@@ -7,9 +7,13 @@ use super::super::{
 };
 use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, submodules, unfinished};
 use crate::{
-    model::{id::Oid, name::ShortName},
+    model::{id::Oid, list::SkippedEntry, name::ShortName},
     os,
-    store::{self, ObjectId, checkpoint::object_id, lock, refs, restored, session},
+    store::{
+        self, ObjectId,
+        checkpoint::{self, object_id},
+        lock, refs, restored, session,
+    },
     worktree,
 };
 
@@ -202,6 +206,7 @@ fn fill(
         }
     };
     let carried = carried::carry(scene, path)?;
+    let left_out = left_out(scene, forked, path)?;
     let submodules = match &forked.document.snapshot {
         Some(snapshot) => submodules::populate(store::work_tree(scene.repo)?, path, &snapshot.tree)?,
         None => submodules::PopulatedSubmodules::default(),
@@ -221,11 +226,26 @@ fn fill(
         brought,
         copied: carried.copied,
         not_copied: carried.failed,
+        left_out,
         submodules: submodules.populated,
         not_populated: submodules.failed,
         hook,
         setup: None,
     })
+}
+
+/// What the checkpoint left out and was not copied either. Repositories below are left to git where they are submodules.
+fn left_out(scene: &Scene<'_>, forked: &ForkOutcome, path: &std::path::Path) -> Result<Vec<SkippedEntry>, Error> {
+    let checkpoint = session_choice::load(scene, forked.name.as_str(), forked.id)?;
+    let mut lists = checkpoint::lists(scene.repo, &checkpoint).map_err(Error::damaged(forked.name.as_str()))?;
+    let is_there = |skipped: &SkippedEntry| {
+        let place = path.join(os::os_string(skipped.path.as_bytes()));
+        place.symlink_metadata().is_ok()
+    };
+    lists
+        .skipped
+        .retain(|skipped| skipped.reason.is_reported() && !is_there(skipped));
+    Ok(lists.skipped)
 }
 
 /// Removes the branch of a working tree that could not be made: git leaves it.

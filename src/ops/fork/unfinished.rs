@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{Error, Scene, plan_runner::ProgressCallback, session_choice, suggestions},
-    ForkOutcome, ForkTarget, places, setup,
+    ForkOutcome, ForkTarget, list, places, setup,
 };
 use crate::{
     model::{name::ShortName, path::RepoPath},
@@ -115,11 +115,24 @@ pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkNote>, Error> {
 /// Completes the working tree of a fork that was cut off.
 pub fn finish(scene: &Scene<'_>, name: &ShortName, progress: ProgressCallback<'_>) -> Result<ForkOutcome, Error> {
     let note = all(scene)?.into_iter().find(|note| note.session == *name);
-    let note = note.ok_or(Error::NothingTo {
-        what: "continue: the working tree of this fork is complete",
-    })?;
-    let work = ForkWork::enter(scene, name)?;
     let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
+    let Some(note) = note else {
+        if chosen.tip.document.session.forked_from.is_none() {
+            let what = format!("session '{name}' is not a fork");
+            return Err(Error::PathTaken { what });
+        }
+        return Err(match list::place_of(scene, &chosen.tip.document.session.id) {
+            Some(_) => Error::NothingTo {
+                what: "continue: the working tree of this fork is complete",
+            },
+            None => Error::PathTaken {
+                what: format!(
+                    "session '{name}' has no working tree; fork it into one: git checkpoint fork {name} --worktree <path>"
+                ),
+            },
+        });
+    };
+    let work = ForkWork::enter(scene, name)?;
     let tip = chosen.tip;
     let source = tip.previous().ok_or(Error::ConcurrentModification)?;
     let mut forked = ForkOutcome {

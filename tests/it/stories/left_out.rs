@@ -176,3 +176,68 @@ fn untracked_files_that_git_does_not_show_are_not_saved() {
         assert_eq!(world.read("README.md"), b"changed", "{how}");
     }
 }
+
+/// The number of paths that each place names.
+fn numbers(world: &World, place: &str) -> usize {
+    let text = world.checkpoint(["status"]).success().stdout().to_owned();
+    let json = world.checkpoint(["status", "--json"]).success().stdout_json();
+    let listed = json["left_out"].as_array().unwrap().len();
+    let said = text.split_once("everything but ").map(|(_, rest)| rest.to_owned());
+    let said = said.and_then(|rest| rest.split(' ').next()?.parse().ok());
+    assert_eq!(said.unwrap_or(0), listed, "{place}: {text}");
+    listed
+}
+
+#[test]
+fn one_number_is_named_everywhere_and_a_fork_says_what_it_lacks() {
+    type Row<'a> = (&'a str, &'a dyn Fn(&World));
+    let rows: [Row<'_>; 6] = [
+        ("an excluded file", &|w| {
+            w.file(".checkpointignore", "*.skip\n");
+            w.file("x.skip", "a");
+        }),
+        ("a FIFO", &|w| {
+            w.command("mkfifo", ["p"]).run().success();
+        }),
+        ("a socket", &|w| {
+            drop(std::os::unix::net::UnixListener::bind(w.path("socket")).unwrap());
+        }),
+        ("a repository", &|w| {
+            w.git(["init", "--quiet", "deep/nested"]).success();
+        }),
+        ("a secret", &|w| w.file("id", key())),
+        ("a large file", &|w| {
+            w.git(["config", "checkpoint.maxFileSize", "10k"]).success();
+            w.file("large", vec![b'x'; 20_000]);
+        }),
+    ];
+    let world = started();
+    world.checkpoint(["save", "-m", "begin"]).success();
+    for (count, (what, make)) in rows.iter().enumerate() {
+        make(&world);
+        let saved = world.checkpoint(["save", "-m", what]);
+        let warned: usize = saved
+            .stderr()
+            .lines()
+            .filter_map(|line| {
+                let rest = line.strip_prefix("warning: ")?;
+                let (number, rest) = rest.split_once(' ')?;
+                rest.contains("not saved").then(|| number.parse::<usize>().unwrap())
+            })
+            .sum();
+        assert_eq!(
+            (warned, numbers(&world, what)),
+            (count + 1, count + 1),
+            "{what}: {saved}"
+        );
+        let words = format!("{} path", count + 1);
+        world.checkpoint(["resume", "s"]).success().stderr_has(&words);
+        let (name, place) = (format!("f{count}"), format!("../f{count}"));
+        let fork = world.checkpoint(["fork", "s", "--name", &name, "--worktree", &place]);
+        fork.success().stdout_has(&words).stdout_has("not saved, so not there");
+        let json = world.checkpoint(["fork", "s", "--worktree", &format!("{place}-json"), "--json"]);
+        let json = json.success().stdout_json();
+        let left = json["forks"][0]["worktree"]["left_out"].as_array().unwrap().len();
+        assert_eq!(left, count + 1, "{what}");
+    }
+}

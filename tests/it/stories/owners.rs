@@ -197,3 +197,47 @@ fn trust_by_the_environment_or_an_option_counts_in_every_command() {
             .stderr_has("dubious ownership");
     }
 }
+
+/// Root meets a repository on a read-only mount, as in a container, and keeps its sessions elsewhere: the store is the user's.
+#[test]
+fn a_store_that_root_makes_belongs_to_the_user() {
+    let world = World::with_commit();
+    let Some(first) = as_nobody(&world, ["--version"]) else {
+        return;
+    };
+    first.success();
+    let store = world.root().join("store");
+    let program = crate::support::PROGRAM;
+    let script = "mount --bind .git .git && mount -o remount,ro,bind .git || exit 77; exec \"$@\"";
+    let contained = |args: &[&str]| {
+        let mut all = vec!["-m", "sh", "-c", script, "sh", program];
+        all.extend(args);
+        world
+            .command("unshare", all)
+            .env("GIT_CONFIG_COUNT", "2")
+            .env("GIT_CONFIG_KEY_0", "safe.directory")
+            .env("GIT_CONFIG_VALUE_0", "*")
+            .env("GIT_CONFIG_KEY_1", "checkpoint.store")
+            .env("GIT_CONFIG_VALUE_1", &store)
+            .run()
+    };
+    if contained(&["--version"]).status().code() != Some(0) {
+        eprintln!("skipped: needs mounts");
+        return;
+    }
+    world.file("new", "one");
+    for line in [
+        &["save", "--session", "s", "-m", "one"][..],
+        &["todo", "add", "something"],
+        &["save", "-m", "two", "--allow-empty"],
+        &["restore", "s~1", "--force"],
+        &["undo"],
+        &["fork", "s", "--name", "f"],
+        &["verify", "--all"],
+    ] {
+        contained(line).success();
+        let mut found = Vec::new();
+        of_root(&store, &mut found);
+        assert_eq!(found, Vec::<PathBuf>::new(), "after {line:?}");
+    }
+}
