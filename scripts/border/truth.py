@@ -121,7 +121,7 @@ def small(t):
 
 @row("truth 15: an optional filter that fails")
 def optional_filter(t):
-    t.sh(f"new; git config filter.no.clean false; echo '*.n filter=no' >.gitattributes; echo content >f.n; {SAVED} one; echo rc=$?; git checkpoint show s").has("rc=7", "f.n", "filter for it failed").lacks("to see why")
+    t.sh(f"new; git config filter.no.clean false; echo '*.n filter=no' >.gitattributes; echo content >f.n; {SAVED} one; echo rc=$?; git checkpoint show s").has("rc=7", "f.n", "filter-failed").lacks("to see why")
 
 
 @row("truth 15: a stage-0 entry beside unmerged paths below it")
