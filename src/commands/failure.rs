@@ -290,9 +290,9 @@ impl From<Error> for CommandError {
             Error::NoOption { ref subject, .. } => {
                 of(FailureKind::NotFound).hint(format!("see its fork points: git checkpoint show {subject}"))
             }
-            Error::Interrupted { .. } => of(FailureKind::Refused)
-                .hint("finish it: git checkpoint restore --continue")
-                .hint("or go back: git checkpoint restore --abort"),
+            Error::Interrupted { operation } => of(FailureKind::Refused)
+                .hint(format!("finish it: git checkpoint {} --continue", operation.command()))
+                .hint(format!("or go back: git checkpoint {} --abort", operation.command())),
             Error::NewerWork { .. } => of(FailureKind::Refused)
                 .hint("save them first: git checkpoint save")
                 .hint("then replace them: git checkpoint restore --continue --force, or --abort --force"),

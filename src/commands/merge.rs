@@ -21,8 +21,8 @@ use crate::{
 ///
 /// Merges records, steps, chats and notes with the common checkpoint as the base: lists as sets by id, chats by time.
 /// Contradictory values are both kept until 'git checkpoint conflict' resolves them. Files are merged as well if the
-/// other session has its own working tree; conflicts are unmerged paths, as after 'git merge'. The result is one
-/// checkpoint. Unsaved changes are saved first, and 'git checkpoint undo' undoes the whole merge.
+/// other session has its own working tree; conflicts are unmerged paths, as after 'git merge', and --continue saves their
+/// resolution. The result is one checkpoint. Unsaved changes are saved first, and 'git checkpoint undo' undoes the whole merge.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "\
@@ -53,7 +53,7 @@ pub(super) struct Args {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Continue after resolving conflicts, or finish an interrupted merge
+    /// Save the resolution of conflicts, or finish an interrupted merge
     #[arg(long = "continue", conflicts_with_all = ["selector", "abort"])]
     continued: bool,
     /// Go back to the state before the merge
@@ -110,7 +110,7 @@ impl MergeArgs {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
     if args.continued || args.abort {
-        return restore::go_on("merge", (args.abort, args.dry_run, args.how.force), &opened, context);
+        return restore::go_on("merge", (args.abort, args.dry_run, args.how.force), opened, context);
     }
     let selector = args.selector.clone().unwrap_or_default();
     let request = MergeRequest {

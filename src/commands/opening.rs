@@ -68,6 +68,14 @@ impl OpenedRepository {
         self.index = None;
     }
 
+    /// Uses this session, whichever was named or is current.
+    pub(super) fn use_session(&mut self, session: Option<&ShortName>) {
+        if let Some(name) = session {
+            self.session = Some(name.clone());
+            self.session_is_of_environment = false;
+        }
+    }
+
     /// Parameters of operations.
     pub(super) fn scene(&self) -> Scene<'_> {
         Scene {

@@ -5,6 +5,7 @@ mod parts;
 mod path_meant;
 mod receipt;
 mod refusal;
+mod resolution;
 
 use std::{path::Path, sync::Mutex};
 
@@ -12,6 +13,7 @@ pub(super) use operation::report_operation;
 use path_meant::path_meant;
 use receipt::{receipt, warn_replaced};
 use refusal::refusal;
+pub(super) use resolution::go_on;
 
 use super::{
     Context,
@@ -319,7 +321,7 @@ fn request(args: &Args, context: &Context, opened: &OpenedRepository) -> Result<
 pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
     if args.continued || args.abort {
-        return go_on("apply", (args.abort, args.dry_run, args.force), &opened, context);
+        return go_on("apply", (args.abort, args.dry_run, args.force), opened, context);
     }
     let selector = args.selector.clone().unwrap_or_else(|| "@".to_owned());
     let mut request = apply::ApplyRequest {
@@ -401,51 +403,6 @@ pub(super) fn report_applied(
     Err(CommandError::silent(FailureKind::Negative))
 }
 
-/// Goes on after an apply or merge with conflicts, or back.
-pub(super) fn go_on(
-    command: &str,
-    (abort, dry_run, force): (bool, bool, bool),
-    opened: &OpenedRepository,
-    context: &mut Context,
-) -> Result<(), CommandError> {
-    if plan_runner::interrupted(&opened.scene())?.is_some() {
-        let how = interrupted::Resume { force, dry_run };
-        let restored = bringing(context, opened, |progress| {
-            Ok(if abort {
-                interrupted::abort(&opened.scene(), how, progress)?
-            } else {
-                interrupted::resume(&opened.scene(), how, progress)?
-            })
-        })?;
-        let report = RestoreView {
-            restored: Some(&restored),
-            force: &format!("git checkpoint {command} --continue --force"),
-            ..RestoreView::default()
-        };
-        return self::report(context, opened, &report);
-    }
-    if abort {
-        apply::is_last(&opened.scene(), command)?;
-        // What is between the markers by now is saved first, like everything.
-        let how = RestoreMethod { dry_run, force: true };
-        return take(how, Direction::Undo, false, context);
-    }
-    let unmerged = apply::unmerged_paths(&opened.scene())?;
-    if unmerged.is_empty() {
-        if context.ui.options().quiet == 0 {
-            context.ui.data(TextLine::plain("Every conflict is resolved."));
-        }
-        return Ok(());
-    }
-    let mut message = "not every conflict is resolved".to_owned();
-    for path in unmerged.iter().take(20) {
-        message.push_str(&format!("\n  {}", path.quoted()));
-    }
-    Err(CommandError::new(FailureKind::Negative, message)
-        .hint("edit them, then: git add <path>")
-        .hint(format!("or go back: git checkpoint {command} --abort")))
-}
-
 pub(super) fn undo(args: UndoArgs, context: &mut Context) -> Result<(), CommandError> {
     take(args.how, Direction::Undo, args.older, context)
 }
@@ -506,11 +463,14 @@ pub(super) fn bringing<T>(
     let unfinished = || plan_runner::interrupted(&opened.scene()).unwrap_or_default();
     let before = unfinished();
     with_progress(context, run).map_err(|error| match unfinished() {
-        Some(operation) if before.is_none() => error
-            .hint(format!(
-                "the {operation} is not finished; finish it: git checkpoint restore --continue"
-            ))
-            .hint("or go back: git checkpoint restore --abort"),
+        Some(operation) if before.is_none() => {
+            let command = operation.command();
+            error
+                .hint(format!(
+                    "the {operation} is not finished; finish it: git checkpoint {command} --continue"
+                ))
+                .hint(format!("or go back: git checkpoint {command} --abort"))
+        }
         _ => error,
     })
 }
@@ -597,10 +557,13 @@ pub(super) fn report(
             } else {
                 FailureKind::Fatal
             };
+            let command = report
+                .restored
+                .map_or("restore", |restored| restored.operation.command());
             Err(
                 CommandError::new(kind, format!("the {} is not finished", receipt.operation))
-                    .hint("finish it: git checkpoint restore --continue")
-                    .hint("or go back: git checkpoint restore --abort"),
+                    .hint(format!("finish it: git checkpoint {command} --continue"))
+                    .hint(format!("or go back: git checkpoint {command} --abort")),
             )
         }
         "done" if receipt.operation != "undo" => {

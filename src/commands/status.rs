@@ -21,8 +21,8 @@ use crate::{
         age,
         receipt::{self, SkippedPath},
         status::{
-            ChatStatus, CurrentSessionView, DamagedSession, PromptView, RemoteRelation, StatusNotes, StatusView,
-            UnknownSetting, WatcherView,
+            ChatStatus, ConflictsView, CurrentSessionView, DamagedSession, PromptView, RemoteRelation, StatusNotes,
+            StatusView, UnknownSetting, WatcherView,
         },
     },
     store::{
@@ -178,6 +178,11 @@ fn view<'a>(status: &'a StatusReport, scene: &Scene<'a>, unknown: &'a [(String, 
             .as_ref()
             .map(|(session, damage)| DamagedSession { session, damage }),
         interrupted: status.interrupted.map(PlanOperation::word),
+        in_conflict: status.in_conflict.as_ref().map(|(state, unmerged)| ConflictsView {
+            operation: &state.operation,
+            from: &state.from,
+            unmerged: *unmerged,
+        }),
         watch: status.watcher.as_ref().map(|watcher| {
             let (alive, state) = match watcher {
                 Watcher::Alive(state) => (true, state.as_ref()),
@@ -203,6 +208,7 @@ fn view<'a>(status: &'a StatusReport, scene: &Scene<'a>, unknown: &'a [(String, 
         notes: StatusNotes {
             absent: status.absent.iter().flat_map(absent).collect(),
             finished: status.finished,
+            finished_by: status.interrupted.map(PlanOperation::command),
             is_bare: status.is_bare,
             may_fetch: status.may_fetch,
             left_out: receipt::left_out(&status.left_out),

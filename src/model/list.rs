@@ -203,7 +203,7 @@ impl SkipReason {
             Self::Excluded => "excluded",
             Self::Secret => "a secret",
             Self::Untracked => "untracked",
-            Self::Special => "no file",
+            Self::Special => "a FIFO, socket or device",
             Self::NestedRepository => "a nested repository",
             Self::Name => "a name that git does not store",
             Self::Unreadable => "unreadable",
@@ -212,6 +212,11 @@ impl SkipReason {
             Self::PathTooLong => "its path is too long",
             Self::Purged => "purged",
         }
+    }
+
+    /// Whether people are told of such a path: not where they asked for tracked files alone.
+    pub fn is_reported(self) -> bool {
+        self != Self::Untracked
     }
 
     /// Whether such a path on disk is work that is not saved: not sockets and the like, and not where the user has asked
@@ -406,6 +411,15 @@ impl Lists {
             lists
         };
         without(self) == without(other)
+    }
+
+    /// The unmerged paths, each once.
+    pub fn unmerged(&self) -> impl Iterator<Item = &RepoPath> {
+        let mut last = None;
+        let unmerged = self.conflicts.iter().filter(|conflict| conflict.stage != 0);
+        unmerged
+            .map(|conflict| &conflict.path)
+            .filter(move |path| last.replace(*path) != Some(*path))
     }
 
     /// Whether something that should have been captured was not.

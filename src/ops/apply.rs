@@ -8,7 +8,8 @@ mod merge_run;
 mod resolution;
 
 pub(super) use merge_run::{Base, MergeRun, OverlapRule, Sides};
-pub use resolution::{is_last, unmerged_paths};
+pub(super) use resolution::note_conflicts;
+pub use resolution::{concluded, conclusion, in_conflict, is_last, unmerged_paths};
 
 use std::cell::{Cell, RefCell};
 
@@ -347,6 +348,18 @@ fn run(
             Some(&brought),
             effect.into_iter().collect(),
             files,
+        )?;
+        let paths = conflicts
+            .borrow()
+            .iter()
+            .map(|(path, _)| path.clone())
+            .collect::<Vec<_>>();
+        note_conflicts(
+            scene,
+            PlanOperation::Apply,
+            (None, label.clone()),
+            &brought,
+            paths.into_iter(),
         )?;
         journal::remove(scene.repo)?;
     }

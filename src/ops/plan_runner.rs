@@ -609,7 +609,8 @@ impl<'a> PlanRunner<'a> {
             return Ok(());
         }
         let scene = self.scene;
-        index::write(repo, scene.index, goal.staged(), &mut changed, &self.token, scene.wait)?;
+        let then = goal.staged().exact(self.job.scope.enters);
+        index::write(repo, scene.index, then, &mut changed, &self.token, scene.wait)?;
         self.index_written = true;
         self.brought.index = changed;
         Ok(())

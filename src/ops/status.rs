@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Error, Scene, chat,
+    Error, Scene, apply, chat,
     compose::{self, CurrentSnapshot},
     list::{self, SessionStanding},
     plan_runner::{self, PlanOperation},
@@ -20,6 +20,7 @@ use crate::{
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint},
+        merge_state::MergeState,
         objects::Writer,
         prompt::Prompt,
         tree,
@@ -40,6 +41,8 @@ pub struct StatusReport {
     pub absent: Option<Error>,
     /// A restore, apply or undo of this working tree that was interrupted.
     pub interrupted: Option<PlanOperation>,
+    /// A merge or apply whose conflicts are being resolved, and how many paths are unmerged.
+    pub in_conflict: Option<(MergeState, usize)>,
     /// The watcher of this working tree, if there is or was one.
     pub watcher: Option<Watcher>,
     /// Whether the repository has no working tree.
@@ -149,9 +152,11 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         _ => None,
     };
     let fetched = list::fetched_only(scene, &list::SessionFilter::default())?;
-    let sessions = store::session::all(scene.repo)?.len();
+    let sessions = store::session::names(scene.repo)?.len();
+    let unmerged = present.lists().unmerged().count();
     Ok(StatusReport {
         absent,
+        in_conflict: apply::in_conflict(scene)?.map(|state| (state, unmerged)),
         is_bare: bare,
         may_fetch: sessions == 0 && fetched.is_empty() && !store::remote::all(scene.repo).is_empty(),
         fetched,

@@ -83,6 +83,7 @@ impl TargetState {
             tree: self.index,
             lists: &self.lists,
             blobs: &self.conflicts,
+            is_exact: false,
         }
     }
 }
@@ -172,5 +173,6 @@ pub(super) fn staged(snapshot: &Snapshot) -> IndexState<'_> {
         tree: snapshot.index_tree,
         lists: &snapshot.lists,
         blobs: &snapshot.conflict_blobs,
+        is_exact: false,
     }
 }

@@ -226,6 +226,7 @@ impl RestoreReceipt<'_> {
         let (word, slot) = match (self.outcome, self.operation) {
             ("planned" | "refused", "restore") => ("Would restore", Slot::Plain),
             ("planned" | "refused", "apply") => ("Would apply", Slot::Plain),
+            ("planned" | "refused", "merge") => ("Would merge", Slot::Plain),
             ("planned" | "refused", "clean") => ("Would clean the working tree", Slot::Plain),
             ("nothing", "clean") => ("Nothing to clean", Slot::Plain),
             ("done", "clean") => ("Cleaned the working tree", Slot::Good),
@@ -239,6 +240,7 @@ impl RestoreReceipt<'_> {
             ("incomplete", _) => ("Did not finish the", Slot::Bad),
             (_, "restore") => ("Restored", Slot::Good),
             (_, "apply") => ("Applied", Slot::Good),
+            (_, "merge") => ("Merged", Slot::Good),
             (_, "redo") => ("Redid", Slot::Good),
             _ => ("Undid", Slot::Good),
         };

@@ -48,6 +48,8 @@ pub struct StatusView<'a> {
     pub damaged: Option<DamagedSession<'a>>,
     /// An operation of this program that was interrupted.
     pub interrupted: Option<&'a str>,
+    /// A merge or apply whose conflicts are being resolved.
+    pub in_conflict: Option<ConflictsView<'a>>,
     /// The watcher of this working tree, or the one that was there last.
     pub watch: Option<WatcherView<'a>>,
     /// The number of sessions.
@@ -71,6 +73,17 @@ pub struct StatusView<'a> {
     pub notes: StatusNotes,
 }
 
+/// A merge or apply that had conflicts in files.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConflictsView<'a> {
+    /// `merge` or `apply`.
+    pub operation: &'a str,
+    /// Where the changes came from.
+    pub from: &'a str,
+    /// The number of paths that are unmerged still.
+    pub unmerged: usize,
+}
+
 /// Facts that the text of `status` has and the JSON has not.
 #[derive(Debug, Default)]
 pub struct StatusNotes {
@@ -78,6 +91,8 @@ pub struct StatusNotes {
     pub absent: Vec<String>,
     /// The number of sessions that are completed or failed.
     pub finished: usize,
+    /// The command that finishes what was interrupted.
+    pub finished_by: Option<&'static str>,
     /// Whether the repository has no working tree.
     pub is_bare: bool,
     /// Whether a remote may have sessions.
@@ -277,7 +292,18 @@ impl StatusView<'_> {
         if let Some(operation) = self.interrupted {
             let line = TextLine::new().with(Slot::Bad, format!("a {operation} was interrupted:"));
             out.row("pending", &line);
-            out.plain("", "git checkpoint restore --continue, or --abort");
+            let command = self.notes.finished_by.unwrap_or("restore");
+            out.plain("", format!("git checkpoint {command} --continue, or --abort"));
+        } else if let Some(conflicts) = &self.in_conflict {
+            let ConflictsView { operation, from, .. } = conflicts;
+            let word = if *operation == "merge" { "merge" } else { "apply" };
+            let line = match conflicts.unmerged {
+                0 => TextLine::plain(format!("{word} of {from}: every conflict is resolved")),
+                n => TextLine::plain(format!("{word} of {from}: "))
+                    .with(Slot::Bad, CountedNoun::new(n, "unmerged path").to_string()),
+            };
+            out.row("pending", &line);
+            out.plain("", format!("git checkpoint {word} --continue, or --abort"));
         }
         if let Some(line) = self.watch.as_ref().and_then(|watch| watch.line(now)) {
             out.row("watch", &line);

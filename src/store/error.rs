@@ -404,6 +404,8 @@ pub enum OwnFile {
     NewerJournal,
     /// State of a bisection.
     Bisect,
+    /// Note of a merge or apply with conflicts.
+    MergeState,
 }
 
 impl OwnFile {
@@ -423,6 +425,9 @@ impl OwnFile {
                  git status\n{moved}"
             ),
             Self::Bisect => "end the bisection, which removes the file: git checkpoint bisect reset".to_owned(),
+            Self::MergeState => {
+                format!("resolve the conflicts, 'git status' lists them; then move the file away:\n{moved}")
+            }
             Self::NewerJournal => "continue with the git-checkpoint that wrote it, or update this one".to_owned(),
         }
     }

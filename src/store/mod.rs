@@ -36,6 +36,7 @@ pub mod incoming;
 pub mod lines;
 pub mod lock;
 pub mod merge;
+pub mod merge_state;
 pub mod objects;
 mod open;
 pub mod operation;

@@ -312,7 +312,7 @@ pub fn settle(repo: &Repository, n: u64, happened: bool, last: Option<u64>) -> R
     )
 }
 
-/// Notes something that was done. What was undone before it cannot be redone any more.
+/// Notes something that was done; an entry of the same number is replaced. What was undone before it cannot be redone any more.
 pub fn note(repo: &Repository, mut entry: UndoEntry) -> Result<(), Error> {
     sealed(repo, &mut entry)?;
     append(repo, &UndoLine::Done(entry))

@@ -502,6 +502,8 @@ fn lists(ours: &Lists, theirs: &Lists, merged: &[PathMerge]) -> Lists {
         raw: ours.raw.clone(),
         held: ours.held.clone(),
         empty_dirs: ours.empty_dirs.clone(),
+        // Flags of the index stay.
+        origin: ours.origin.clone(),
         ..Lists::default()
     };
     for path in merged {

@@ -1,10 +1,34 @@
-//! After an apply with conflicts: what is left to resolve, and whether there is a way back.
+//! After an apply or merge with conflicts: what is left to resolve, its conclusion, and whether there is a way back.
 
-use super::super::{Error, Scene, compose};
-use crate::{
-    model::path::RepoPath,
-    store::{objects::Writer, undo},
+use std::collections::BTreeSet;
+
+use super::super::{
+    Error, Scene, chat, compose,
+    ids::short,
+    plan_runner::{AppliedPlan, PlanOperation},
+    save::{OverClaim, SaveRequest},
+    session_choice, suggestions,
+    target_state::{self, TargetState},
 };
+use crate::{
+    model::{document::CheckpointKind, list::Source, name::ShortName, path::RepoPath},
+    os,
+    store::{
+        checkpoint::{self, object_id, oid},
+        lock,
+        merge_state::{self, MergeState},
+        objects::Writer,
+        session, steps, tree,
+        undo::{self, Effect, UndoEntry},
+    },
+    worktree::restore::{
+        self,
+        index::{self, IndexChange, IndexState},
+    },
+};
+
+/// The trigger of the checkpoint that has the resolution of a merge.
+const TRIGGER: &str = "merge-continue";
 
 /// Fails unless this operation is what undo comes to.
 pub fn is_last(scene: &Scene<'_>, operation: &str) -> Result<(), Error> {
@@ -18,12 +42,154 @@ pub fn is_last(scene: &Scene<'_>, operation: &str) -> Result<(), Error> {
 /// The unmerged paths of the index.
 pub fn unmerged_paths(scene: &Scene<'_>) -> Result<Vec<RepoPath>, Error> {
     let snapshot = compose::snapshot(scene, &Writer::memory(scene.repo), &[])?;
-    let mut paths: Vec<_> = snapshot
-        .lists
-        .conflicts
-        .into_iter()
-        .map(|conflict| conflict.path)
-        .collect();
-    paths.dedup();
-    Ok(paths)
+    Ok(snapshot.lists.unmerged().cloned().collect())
+}
+
+/// The merge or apply whose conflicts are being resolved in this working tree.
+pub fn in_conflict(scene: &Scene<'_>) -> Result<Option<MergeState>, Error> {
+    Ok(merge_state::read(scene.repo)?)
+}
+
+/// Notes that a merge or apply has conflicts. It is on the undo list by now.
+pub(in crate::ops) fn note_conflicts(
+    scene: &Scene<'_>,
+    operation: PlanOperation,
+    (session, from): (Option<&ShortName>, String),
+    brought: &AppliedPlan,
+    paths: impl Iterator<Item = RepoPath>,
+) -> Result<(), Error> {
+    let paths: BTreeSet<RepoPath> = paths.collect();
+    let (Some(safety), false) = (brought.safety, paths.is_empty()) else {
+        return Ok(());
+    };
+    let state = MergeState {
+        operation: operation.word().to_owned(),
+        n: safety.n,
+        session: session.cloned(),
+        from,
+        paths: paths.into_iter().collect(),
+    };
+    Ok(merge_state::write(scene.repo, &state)?)
+}
+
+/// The checkpoint that concludes a merge of which every conflict is resolved: it has the resolution. Entries of the index
+/// that were flagged before the merge are flagged again.
+pub fn conclusion(scene: &Scene<'_>, state: &MergeState, dry_run: bool) -> Result<Option<SaveRequest>, Error> {
+    if !dry_run {
+        flag_again(scene, state)?;
+    }
+    let Some(name) = &state.session else {
+        return Ok(None);
+    };
+    let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
+    Ok(Some(SaveRequest {
+        status: chosen.tip.document.session.status,
+        trigger: Some(TRIGGER.to_owned()),
+        summary: Some(format!("resolved the conflicts of merging {}", state.from)),
+        start: false,
+        claim: OverClaim::Forced,
+        dry_run,
+        ..SaveRequest::new(CheckpointKind::Event)
+    }))
+}
+
+/// Forgets a merge or apply that is concluded. Its entry of the undo list gets the resolution: an undo takes back both.
+pub fn concluded(scene: &Scene<'_>, state: &MergeState) -> Result<(), Error> {
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let list = undo::read(scene.repo)?;
+    if let Some((entry, None)) = list.entry(state.n) {
+        let mut entry = entry.clone();
+        note_resolved_files(scene, state)?;
+        if note_resolution(scene, state, &mut entry)? {
+            undo::note(scene.repo, entry)?;
+        }
+    }
+    Ok(merge_state::remove(scene.repo)?)
+}
+
+/// Notes for undo what the resolved files are, so that they do not count as changed since.
+fn note_resolved_files(scene: &Scene<'_>, state: &MergeState) -> Result<(), Error> {
+    let mut changes = undo::changes(scene.repo, state.n)?;
+    let states = restore::states(scene.repo, &state.paths)?;
+    for (path, now) in state.paths.iter().zip(states) {
+        let known = changes.iter_mut().find(|(changed, _)| changed == path);
+        if let (Some((_, known)), Some(now)) = (known, now) {
+            *known = now;
+        }
+    }
+    Ok(undo::write_changes(scene.repo, state.n, &changes)?)
+}
+
+/// Lets the entry of a merge end at the checkpoint with the resolution, if that has nothing else that is new.
+fn note_resolution(scene: &Scene<'_>, state: &MergeState, entry: &mut UndoEntry) -> Result<bool, Error> {
+    let Some(name) = &state.session else {
+        return Ok(false);
+    };
+    let Some(chosen) = session_choice::named(scene, name)? else {
+        return Ok(false);
+    };
+    let tip = &chosen.tip;
+    let Some(merged) = tip.previous() else {
+        return Ok(false);
+    };
+    let merge = session_choice::load(scene, name.as_str(), merged)?;
+    let full = session::ref_name(name);
+    let (new, old) = (&tip.document, &merge.document);
+    let is_same = |kept: &&str| new.trees.get(*kept) == old.trees.get(*kept);
+    let is_only_files = new.trigger.as_deref() == Some(TRIGGER)
+        && new.record == old.record
+        && new.session == old.session
+        && chat::SIBLINGS.iter().chain([&steps::FOLDER]).all(is_same);
+    for effect in &mut entry.effects {
+        if let Effect::Ref { name, new, .. } = effect
+            && *name == full
+            && *new == Some(oid(merged))
+            && is_only_files
+        {
+            *new = Some(oid(tip.entry.id));
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Sets the flags that entries had before they were unmerged. Those of a sparse checkout follow from its patterns.
+fn flag_again(scene: &Scene<'_>, state: &MergeState) -> Result<(), Error> {
+    let list = undo::read(scene.repo)?;
+    let Some((entry, _)) = list.entry(state.n) else {
+        return Ok(());
+    };
+    let before = entry.effects.iter().find_map(|effect| match effect {
+        Effect::Files { before } => Some(object_id(before)),
+        _ => None,
+    });
+    let Some(before) = before else { return Ok(()) };
+    let subject = short(before);
+    let before = checkpoint::load(scene.repo, before).map_err(Error::damaged(&*subject))?;
+    let before = TargetState::of(scene, &before, &subject)?;
+    let is_flagged = |path: &&RepoPath| {
+        let origin = before.lists.origin_of(path.as_bytes());
+        origin.is_some_and(|origin| origin.source != Source::Index && !origin.flags.is_empty())
+    };
+    let mut paths: Vec<RepoPath> = state.paths.iter().filter(is_flagged).cloned().collect();
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let writer = Writer::memory(scene.repo);
+    let snapshot = compose::snapshot(scene, &writer, &[])?;
+    let repo = writer.overlay(scene.repo);
+    paths.retain(|path| tree::entry(&repo, snapshot.index_tree, path).is_ok_and(|entry| entry.is_some()));
+    let mut lists = snapshot.lists.clone();
+    lists.origin.clone_from(&before.lists.origin);
+    let then = IndexState {
+        lists: &lists,
+        ..target_state::staged(&snapshot)
+    };
+    let mut change = IndexChange {
+        paths,
+        ..IndexChange::default()
+    };
+    let token = os::random_token().map_err(Error::Random)?;
+    Ok(index::write(&repo, scene.index, then, &mut change, &token, scene.wait)?)
 }

@@ -3,7 +3,7 @@
 use super::{
     super::{
         Error, Scene,
-        apply::{Base, MergeRun, OverlapRule, Sides},
+        apply::{Base, MergeRun, OverlapRule, Sides, note_conflicts},
         bases,
         compose::CurrentSnapshot,
         ids::short,
@@ -104,7 +104,8 @@ pub(in crate::ops) fn forget(scene: &Scene<'_>, noted: &PlanJournal) -> Result<(
         return Ok(());
     };
     let mut edits = Vec::new();
-    let merged = chosen.tip.document.merged.as_ref();
+    // One without files was made before.
+    let merged = chosen.tip.document.merged.as_ref().filter(|merged| merged.files);
     let back = if note.continues_theirs {
         chosen.tip.merged()
     } else {
@@ -151,7 +152,7 @@ fn label(sides: &MergeTips) -> String {
 fn merged_sides(scene: &Scene<'_>, sides: &MergeTips, base: Option<ObjectId>) -> Result<Sides, Error> {
     let base = match latest_base(scene, base.as_slice())? {
         Some(common) if common.document.snapshot.is_some() => {
-            let ours = match before_merge(sides).filter(|_| is_made(sides)) {
+            let ours = match before_merge(sides).filter(|_| is_made(sides, true)) {
                 Some(id) => &session_choice::load(scene, sides.session.as_str(), id)?,
                 None => &sides.ours,
             };
@@ -196,7 +197,10 @@ pub(super) fn run(
     let is_done = brought.as_ref().is_none_or(AppliedPlan::is_done);
     if is_done {
         publish::publish(scene, sides, how, brought.as_ref(), &mut out)?;
-        if !how.dry_run && brought.is_some() {
+        if let Some(brought) = brought.as_ref().filter(|_| !how.dry_run) {
+            let paths = out.file_conflicts.iter().map(|(path, _)| path.clone());
+            let sessions = (Some(&sides.session), sides.from.to_string());
+            note_conflicts(scene, PlanOperation::Merge, sessions, brought, paths)?;
             journal::remove(scene.repo)?;
         }
     }
@@ -279,15 +283,21 @@ fn merge_files(
     Ok((brought, conflicts.into_inner()))
 }
 
-/// Whether the latest checkpoint of a session is the merge already, as a killed call left it.
-pub(super) fn is_made(sides: &MergeTips) -> bool {
+/// Whether the latest checkpoint of a session is the merge already, as a killed call left it. One without files is another
+/// merge than one with files.
+pub(super) fn is_made(sides: &MergeTips, has_files: bool) -> bool {
     let tip = &sides.ours;
     let other = if sides.continues_theirs {
         tip.previous()
     } else {
         tip.merged()
     };
-    tip.document.merged.is_some() && other == Some(sides.theirs.entry.id)
+    let is_like = tip
+        .document
+        .merged
+        .as_ref()
+        .is_some_and(|merged| merged.files == has_files);
+    is_like && other == Some(sides.theirs.entry.id)
 }
 
 /// The checkpoint before a merge that was made already.

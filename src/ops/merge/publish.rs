@@ -37,7 +37,7 @@ pub(super) fn publish(
     let _session = (!how.dry_run)
         .then(|| lock::session(scene.repo, &sides.ours.document.session.id, scene.wait))
         .transpose()?;
-    if is_made(sides) {
+    if is_made(sides, brought.is_some()) {
         // By a call that was killed then.
         out.id = Some(sides.ours.entry.id);
         out.digest = Some(sides.ours.digest.clone());

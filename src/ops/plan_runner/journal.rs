@@ -49,6 +49,14 @@ impl PlanOperation {
             Self::Redo => "redo",
         }
     }
+
+    /// The command whose `--continue` and `--abort` finish it or go back.
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::Apply | Self::Merge => self.word(),
+            Self::Restore | Self::Clean | Self::Undo | Self::Redo => Self::Restore.word(),
+        }
+    }
 }
 
 impl fmt::Display for PlanOperation {

@@ -73,7 +73,11 @@ impl UndoList {
         match line {
             UndoLine::Done(entry) => {
                 self.redo.clear();
-                self.entries.push((entry, UndoState::Done));
+                // A merge whose conflicts were resolved is noted again with the resolution.
+                match find(&self.entries, entry.n) {
+                    Some(at) => self.entries[at] = (entry, UndoState::Done),
+                    None => self.entries.push((entry, UndoState::Done)),
+                }
             }
             UndoLine::Meant { meant } => self.entries.push((meant, UndoState::Meant)),
             UndoLine::Settled {

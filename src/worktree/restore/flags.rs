@@ -7,6 +7,7 @@ use gix::index::entry::Flags;
 
 use super::Error;
 use super::disk::directories_above;
+use crate::model::list::{IndexFlags, Lists, Source};
 use crate::model::path::RepoPath;
 use crate::store::Repository;
 use crate::worktree::snapshot::index::{EntryExt, GitIndex};
@@ -54,4 +55,45 @@ impl Flagged {
         }
         Ok(flagged)
     }
+
+    /// Adds the flags that these paths have in another state. A path that this state left out of the working tree is not
+    /// flagged where it is on the disk now. If the state is `exact`, other flags of what is on the disk go.
+    pub(super) fn take_over(&mut self, repo: &Repository, paths: &[RepoPath], then: &Lists, is_exact: bool) {
+        for path in paths {
+            let origin = then.origin_of(path.as_bytes());
+            let flags = origin.map(|origin| origin.flags).unwrap_or_default();
+            let is_left_out = origin.is_some_and(|origin| origin.source == Source::Index);
+            if flags.skip_worktree && !(is_left_out && is_on_disk(repo, path)) {
+                self.skip_worktree.insert(path.clone());
+            } else if is_exact && !flags.skip_worktree && is_on_disk(repo, path) {
+                self.skip_worktree.remove(path);
+            }
+            if flags.assume_unchanged {
+                self.assume_unchanged.insert(path.clone());
+            } else if is_exact {
+                self.assume_unchanged.remove(path);
+            }
+        }
+    }
+}
+
+/// The paths with flags that another state has and this one lacks, where the flag is a person's: those of a sparse checkout
+/// follow from its patterns.
+pub(super) fn lacking<'a>(now: &'a Lists, then: &'a Lists) -> impl Iterator<Item = &'a RepoPath> {
+    let is_lacking = |path: &RepoPath, wanted: IndexFlags| {
+        let has = now.origin_of(path.as_bytes());
+        let has = has.map(|origin| origin.flags).unwrap_or_default();
+        wanted.skip_worktree && !has.skip_worktree || wanted.assume_unchanged && !has.assume_unchanged
+    };
+    then.origin
+        .iter()
+        .filter(|origin| origin.source != Source::Index && !origin.path.as_bytes().ends_with(b"/"))
+        .filter(move |origin| is_lacking(&origin.path, origin.flags))
+        .map(|origin| &origin.path)
+}
+
+fn is_on_disk(repo: &Repository, path: &RepoPath) -> bool {
+    let name = gix::path::from_byte_slice(path.as_bytes()).ok();
+    let file = repo.workdir().zip(name).map(|(root, name)| root.join(name));
+    file.is_some_and(|file| file.symlink_metadata().is_ok())
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use gix::index::entry::{Flags, Stage};
 
 use super::Error;
-use super::flags::Flagged;
+use super::flags::{self, Flagged};
 use crate::model::change::TreeEntryInfo;
 use crate::model::list::{IndexConflict, Lists};
 use crate::model::path::RepoPath;
@@ -36,6 +36,17 @@ pub struct IndexState<'a> {
     pub lists: &'a Lists,
     /// The blobs of unmerged stages, by their numbers.
     pub blobs: &'a [ObjectId],
+    /// Whether entries that become as they are here have no other flags than here: the state is an earlier one of this
+    /// working tree.
+    pub is_exact: bool,
+}
+
+impl IndexState<'_> {
+    /// The same as an earlier state of this working tree, or not: that of the way back.
+    #[must_use]
+    pub fn exact(self, is_exact: bool) -> Self {
+        Self { is_exact, ..self }
+    }
 }
 
 /// Change of the index.
@@ -77,6 +88,12 @@ pub fn compare(
     differing.extend(other.keys().filter(|path| !one.contains_key(*path)).cloned());
     let added = |staged: IndexState<'_>| -> BTreeSet<RepoPath> { staged.lists.intent_to_add.iter().cloned().collect() };
     differing.extend(added(now).symmetric_difference(&added(then)).cloned());
+    for path in flags::lacking(now.lists, then.lists) {
+        let is_unmerged = one.contains_key(path) || other.contains_key(path);
+        if !is_unmerged && tree::entry(repo, then.tree, path)?.is_some() {
+            differing.insert(path.clone());
+        }
+    }
     if let Some(paths) = paths {
         differing.retain(|path| paths.keeps(path));
     }
@@ -123,7 +140,8 @@ pub fn write(
     let lines = lines(repo, then, &changed.paths)?;
     let lock = IndexLock::acquire(repo, &index, token, wait)?;
     lock.copy()?;
-    let flagged = Flagged::of(repo, Some(&index), &changed.paths)?;
+    let mut flagged = Flagged::of(repo, Some(&index), &changed.paths)?;
+    flagged.take_over(repo, &changed.paths, then.lists, then.is_exact);
     let git = || {
         let git = store::git(repo).env("GIT_INDEX_FILE", &lock.copy);
         git.config("core.fsync=all")

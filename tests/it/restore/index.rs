@@ -16,6 +16,7 @@ fn staged(snapshot: &Snapshot) -> IndexState<'_> {
         tree: snapshot.index_tree,
         lists: &snapshot.lists,
         blobs: &snapshot.conflict_blobs,
+        is_exact: false,
     }
 }
 

@@ -41,6 +41,7 @@ mod journeys;
 mod large_files;
 mod left_out;
 mod merge;
+mod merge_conclusion;
 mod merge_random;
 #[cfg(unix)]
 mod merge_structure;

@@ -1,0 +1,99 @@
+//! `--continue` and `--abort` of a merge or apply: after an interruption, and after conflicts.
+
+use super::{RestoreMethod, RestoreView, bringing, report, take};
+use crate::{
+    commands::{
+        Context,
+        error::{CommandError, FailureKind},
+        opening::OpenedRepository,
+        save,
+    },
+    ops::{apply, interrupted, plan_runner, undo::Direction},
+    render::text::TextLine,
+    store::merge_state::MergeState,
+};
+
+/// Goes on after a merge or apply that was interrupted or had conflicts, or back.
+pub(in crate::commands) fn go_on(
+    command: &str,
+    (abort, dry_run, force): (bool, bool, bool),
+    opened: OpenedRepository,
+    context: &mut Context,
+) -> Result<(), CommandError> {
+    if plan_runner::interrupted(&opened.scene())?.is_some() {
+        let how = interrupted::Resume { force, dry_run };
+        let restored = bringing(context, &opened, |progress| {
+            Ok(if abort {
+                interrupted::abort(&opened.scene(), how, progress)?
+            } else {
+                interrupted::resume(&opened.scene(), how, progress)?
+            })
+        })?;
+        let view = RestoreView {
+            restored: Some(&restored),
+            force: &format!("git checkpoint {command} --continue --force"),
+            ..RestoreView::default()
+        };
+        return report(context, &opened, &view);
+    }
+    if abort {
+        apply::is_last(&opened.scene(), command)?;
+        // What is between the markers by now is saved first, like everything.
+        let how = RestoreMethod { dry_run, force: true };
+        return take(how, Direction::Undo, false, context);
+    }
+    let state = apply::in_conflict(&opened.scene())?;
+    let is_it = state.as_ref().is_some_and(|state| state.operation == command);
+    let unmerged = apply::unmerged_paths(&opened.scene())?;
+    // Versions before this one left no note.
+    let is_known = is_it || state.is_none() && !unmerged.is_empty() && apply::is_last(&opened.scene(), command).is_ok();
+    if !is_known {
+        let error = CommandError::new(FailureKind::Negative, format!("no {command} in progress"));
+        return Err(match &state {
+            Some(state) => error.hint(format!("continue: git checkpoint {} --continue", state.operation)),
+            None => error,
+        });
+    }
+    if !unmerged.is_empty() {
+        let mut message = "not every conflict is resolved".to_owned();
+        for path in unmerged.iter().take(20) {
+            message.push_str(&format!("\n  {}", path.quoted()));
+        }
+        return Err(CommandError::new(FailureKind::Negative, message)
+            .hint("edit them, then: git add <path>")
+            .hint(format!("or go back: git checkpoint {command} --abort")));
+    }
+    match state {
+        Some(state) => conclude(&state, dry_run, opened, context),
+        None => Ok(()),
+    }
+}
+
+/// Saves the resolution of a merge. An apply changed no session: it is over.
+fn conclude(
+    state: &MergeState,
+    dry_run: bool,
+    mut opened: OpenedRepository,
+    context: &mut Context,
+) -> Result<(), CommandError> {
+    let request = apply::conclusion(&opened.scene(), state, dry_run)?;
+    let Some(request) = request else {
+        if !dry_run {
+            apply::concluded(&opened.scene(), state)?;
+        }
+        if context.ui.options().quiet == 0 {
+            context.ui.data(TextLine::plain("Every conflict is resolved."));
+        }
+        return Ok(());
+    };
+    opened.use_session(state.session.as_ref());
+    let saved = save::report(context, &opened, request);
+    let is_saved = match &saved {
+        Ok(()) => true,
+        Err(error) => error.kind() == FailureKind::Partial,
+    };
+    if is_saved && !dry_run {
+        apply::concluded(&opened.scene(), state)?;
+    }
+    saved
+}

@@ -1,0 +1,402 @@
+//! The end of a merge: flags of the index stay, `--continue` saves the resolution, and a session that is saved from elsewhere
+//! keeps its own files.
+
+use crate::support::World;
+
+fn lines(line: usize, to: &str) -> String {
+    let text = |n: usize| if n == line { to.to_owned() } else { n.to_string() };
+    (1..=20).map(|n| text(n) + "\n").collect()
+}
+
+fn text(world: &World, path: &str) -> String {
+    String::from_utf8(world.read(path)).unwrap()
+}
+
+/// Session `s` and its fork `t` in a working tree of its own, with these files.
+fn forked(paths: &[&str]) -> World {
+    let world = World::with_commit();
+    for path in paths {
+        world.file(path, lines(0, ""));
+    }
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "files"]).success();
+    world.checkpoint(["save", "--session", "s", "-m", "one"]).success();
+    world
+        .checkpoint(["fork", "s", "--name", "t", "--worktree", "../t"])
+        .success();
+    world
+}
+
+fn in_fork<T>(world: &World, run: impl FnOnce() -> T) -> T {
+    world.enter("t");
+    let out = run();
+    world.enter("repo");
+    out
+}
+
+/// Both sides change the same line of the files.
+fn in_conflict(world: &World, paths: &[&str]) {
+    in_fork(world, || {
+        for path in paths {
+            world.file(path, lines(3, "theirs"));
+        }
+        world.checkpoint(["save", "-m", "theirs"]).success();
+    });
+    for path in paths {
+        world.file(path, lines(3, "ours"));
+    }
+}
+
+fn flags(world: &World) -> String {
+    world.git_line(["ls-files", "-v"])
+}
+
+#[test]
+fn flags_of_the_index_survive_a_conflict_and_the_way_back() {
+    let paths = ["skip", "assume", "both", "d/skip", "plain"];
+    let ways: [&[&[&str]]; 6] = [
+        &[&["merge", "t"], &["merge", "--abort"]],
+        &[&["merge", "t"], &["undo", "--force"]],
+        &[&["apply", "t"], &["apply", "--abort"]],
+        &[&["apply", "t"], &["undo"]],
+        &[&["merge", "t"], &["undo"], &["redo"], &["undo"]],
+        &[&["restore", "t", "--force", "--index"], &["undo"]],
+    ];
+    for way in ways {
+        let world = forked(&paths);
+        world
+            .git(["update-index", "--skip-worktree", "skip", "both", "d/skip"])
+            .success();
+        world
+            .git(["update-index", "--assume-unchanged", "assume", "both"])
+            .success();
+        let before = flags(&world);
+        in_conflict(&world, &paths);
+        for step in way {
+            let out = world.checkpoint(step.iter().copied());
+            assert!(matches!(out.status().code(), Some(0 | 1)), "{way:?}: {out}");
+        }
+        assert_eq!(flags(&world), before, "{way:?}");
+        for path in paths {
+            assert_eq!(text(&world, path), lines(3, "ours"), "{way:?} {path}");
+        }
+    }
+}
+
+#[test]
+fn flags_are_set_again_once_a_conflict_is_resolved() {
+    let paths = ["skip", "assume", "plain"];
+    for command in ["merge", "apply"] {
+        let world = forked(&paths);
+        world.git(["update-index", "--skip-worktree", "skip"]).success();
+        world.git(["update-index", "--assume-unchanged", "assume"]).success();
+        let before = flags(&world);
+        in_conflict(&world, &paths);
+        world.checkpoint([command, "t"]).code(1);
+        for path in paths {
+            world.file(path, lines(3, "both"));
+            world.git(["add", path]).success();
+        }
+        world.checkpoint([command, "--continue"]).success();
+        assert_eq!(flags(&world), before, "{command}");
+        assert_eq!(world.git_line(["show", ":skip"]), lines(3, "both").trim_end());
+    }
+}
+
+/// A checkpoint with flags brings them along with its index, into a fork as well.
+#[test]
+fn flags_come_with_the_index_of_a_checkpoint() {
+    let world = World::with_commit();
+    for path in ["skip", "assume"] {
+        world.file(path, "1\n");
+    }
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "files"]).success();
+    world.git(["update-index", "--skip-worktree", "skip"]).success();
+    world.git(["update-index", "--assume-unchanged", "assume"]).success();
+    let before = flags(&world);
+    world.file("skip", "local\n");
+    world.checkpoint(["save", "--session", "s", "-m", "one"]).success();
+    world.git(["update-index", "--no-skip-worktree", "skip"]).success();
+    world.git(["update-index", "--no-assume-unchanged", "assume"]).success();
+    world.checkpoint(["restore", "s"]).success();
+    assert_ne!(flags(&world), before, "the index stays without --index");
+    world.checkpoint(["restore", "s", "--index"]).success();
+    assert_eq!(flags(&world), before);
+    world
+        .checkpoint(["fork", "s", "--name", "t", "--worktree", "../t"])
+        .success();
+    world.enter("t");
+    assert_eq!((flags(&world), text(&world, "skip")), (before, "local\n".to_owned()));
+}
+
+#[test]
+fn a_merge_with_conflicts_is_concluded_by_a_checkpoint_with_the_resolution() {
+    let world = forked(&["f", "g"]);
+    let origin = world.root().join("o.git");
+    world.git(["init", "-q", "--bare", origin.to_str().unwrap()]).success();
+    world
+        .git(["remote", "add", "origin", origin.to_str().unwrap()])
+        .success();
+    in_conflict(&world, &["f"]);
+    world.checkpoint(["merge", "t", "-m", "the merge"]).code(1);
+    let status = world.checkpoint(["status"]).success().stdout().to_owned();
+    assert!(
+        status.contains("merge of t: 1 unmerged path")
+            && status.contains("git checkpoint merge --continue, or --abort"),
+        "{status}"
+    );
+    let json = world.checkpoint(["status", "--json"]).success().stdout_json();
+    assert_eq!(
+        json["in_conflict"],
+        serde_json::json!({ "operation": "merge", "from": "t", "unmerged": 1 })
+    );
+    world
+        .checkpoint(["push", "origin", "s"])
+        .success()
+        .stderr_has("latest checkpoint of 's' has 1 unmerged path, with conflict markers");
+    world
+        .checkpoint(["merge", "--continue"])
+        .code(1)
+        .stderr_has("not every conflict is resolved")
+        .stderr_has("  f\n");
+    world
+        .checkpoint(["apply", "--continue"])
+        .code(1)
+        .stderr_has("no apply in progress")
+        .stderr_has("git checkpoint merge --continue");
+    world.file("f", lines(3, "resolved"));
+    world.git(["add", "f"]).success();
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("every conflict is resolved");
+    let merged = world.git_line(["rev-parse", "checkpoints/s"]);
+    world.checkpoint(["merge", "--continue", "--dry-run"]).success();
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/s"]), merged);
+    world.checkpoint(["merge", "--continue"]).success().stdout_has("Saved");
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/s~1"]), merged);
+    assert_eq!(
+        world.git_line(["show", "checkpoints/s^2:f"]),
+        lines(3, "resolved").trim_end()
+    );
+    world
+        .checkpoint(["show", "s"])
+        .success()
+        .stdout_has("resolved the conflicts of merging t")
+        .stdout_has("the merge");
+    let pushed = world.checkpoint(["push", "origin", "s"]);
+    assert!(pushed.is_success() && !pushed.stderr().contains("unmerged"), "{pushed}");
+    world.checkpoint(["merge", "--continue"]).code(1);
+    world.checkpoint(["merge", "t"]).success().stdout_has("Up to date");
+    // It is undone with its resolution, and redone with it.
+    world.checkpoint(["undo"]).success();
+    assert_eq!(text(&world, "f"), lines(3, "ours"));
+    assert_eq!(world.git_line(["ls-files", "-u"]), "");
+    world.checkpoint(["merge", "t"]).code(1);
+    world.checkpoint(["undo"]).success();
+    world.checkpoint(["redo"]).success();
+    world.checkpoint(["merge", "--abort"]).success();
+    assert_eq!(text(&world, "f"), lines(3, "ours"));
+}
+
+#[test]
+fn a_concluded_merge_is_redone_with_its_resolution() {
+    let world = forked(&["f"]);
+    in_conflict(&world, &["f"]);
+    world.checkpoint(["merge", "t"]).code(1);
+    world.file("f", lines(3, "resolved"));
+    world.git(["add", "f"]).success();
+    world.checkpoint(["merge", "--continue"]).success();
+    let resolved = world.git_line(["rev-parse", "checkpoints/s"]);
+    world.checkpoint(["undo"]).success();
+    assert_eq!(text(&world, "f"), lines(3, "ours"));
+    world.checkpoint(["redo"]).success();
+    assert_eq!(
+        (world.git_line(["rev-parse", "checkpoints/s"]), text(&world, "f")),
+        (resolved, lines(3, "resolved"))
+    );
+    // What was noted while it was resolved is in its checkpoint: an undo does not drop that.
+    world.checkpoint(["undo"]).success();
+    world.checkpoint(["merge", "t"]).code(1);
+    world.file("f", lines(3, "resolved"));
+    world.git(["add", "f"]).success();
+    world.checkpoint(["todo", "add", "noted meanwhile"]).success();
+    world.checkpoint(["merge", "--continue"]).success();
+    world.checkpoint(["undo"]).code(4);
+    world
+        .checkpoint(["todo", "list"])
+        .success()
+        .stdout_has("noted meanwhile");
+}
+
+#[test]
+fn nothing_to_continue_is_said() {
+    let world = forked(&["f", "g"]);
+    in_fork(&world, || {
+        world.file("g", lines(9, "theirs"));
+        world.checkpoint(["save", "-m", "theirs"]).success();
+    });
+    let nothing = |when: &str| {
+        for command in ["merge", "apply"] {
+            let out = world.checkpoint([command, "--continue"]);
+            assert_eq!(out.status().code(), Some(1), "{when}: {out}");
+            out.stderr_has(&format!("no {command} in progress"));
+        }
+    };
+    nothing("before any merge");
+    world.checkpoint(["merge", "t"]).success();
+    nothing("after one without conflicts");
+    in_conflict(&world, &["f"]);
+    world.checkpoint(["merge", "t"]).code(1);
+    world.checkpoint(["merge", "--abort"]).success();
+    nothing("after one that was aborted");
+    world.checkpoint(["apply", "t"]).code(1);
+    world.checkpoint(["undo"]).success();
+    nothing("after one that was undone");
+    world.checkpoint(["apply", "t"]).code(1);
+    world.file("f", lines(3, "resolved"));
+    world.git(["add", "f"]).success();
+    world
+        .checkpoint(["apply", "--continue"])
+        .success()
+        .stdout_has("Every conflict is resolved.");
+    nothing("after one that was concluded");
+    // Unmerged paths of git's own are not ours to continue.
+    world.git(["checkout", "-qb", "other", "HEAD"]).success();
+    world.checkpoint(["save", "-m", "x"]).success();
+    nothing("with nothing of ours");
+}
+
+#[test]
+fn files_are_merged_after_a_merge_without_them() {
+    let world = forked(&["f"]);
+    in_fork(&world, || {
+        world.file("f", lines(3, "theirs"));
+        world.checkpoint(["save", "-m", "theirs"]).success();
+    });
+    world.checkpoint(["merge", "t", "--no-files"]).success();
+    let without = world.git_line(["rev-parse", "checkpoints/s"]);
+    let merged = world.checkpoint(["merge", "t"]);
+    assert!(
+        merged.is_success() && !merged.stdout().contains("no common checkpoint"),
+        "{merged}"
+    );
+    assert_eq!(text(&world, "f"), lines(3, "theirs"));
+    assert_eq!(
+        world.git_line(["show", "checkpoints/s^2:f"]),
+        lines(3, "theirs").trim_end()
+    );
+    assert_ne!(world.git_line(["rev-parse", "checkpoints/s"]), without);
+    world.checkpoint(["merge", "t"]).success().stdout_has("Up to date");
+    world.checkpoint(["undo"]).success();
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/s"]), without);
+    assert_eq!(text(&world, "f"), lines(0, ""));
+}
+
+fn names(world: &World, revision: &str) -> String {
+    world.git_line(["ls-tree", "-r", "--name-only", revision])
+}
+
+/// A fork with a working tree keeps its own files, whichever command makes its checkpoint and wherever it is given.
+#[test]
+fn a_session_with_its_own_working_tree_is_saved_with_the_files_from_there() {
+    type Step<'a> = (&'a str, &'a [&'a str], bool);
+    let cases: [Step<'_>; 7] = [
+        ("finish", &["finish", "--session", "t", "-m", "no"], true),
+        (
+            "finish as failed",
+            &["finish", "--session", "t", "--status", "failed"],
+            true,
+        ),
+        ("pause", &["pause", "--session", "t"], true),
+        ("save", &["save", "--session", "t", "-m", "x"], true),
+        (
+            "save by a trigger",
+            &["save", "--session", "t", "--trigger", "word", "-m", "x"],
+            true,
+        ),
+        ("fresh finish", &["finish", "--session", "t"], false),
+        ("fresh save", &["save", "--session", "t", "-m", "x"], false),
+    ];
+    for (what, args, is_saved) in cases {
+        let world = forked(&["f"]);
+        world.file("ours", "of this tree\n");
+        in_fork(&world, || {
+            world.file("theirs", "saved\n");
+            if is_saved {
+                world.checkpoint(["save", "-m", "w"]).success();
+                world.file("later", "not saved\n");
+            }
+        });
+        let head = world.git_line(["rev-parse", "HEAD"]);
+        let out = world.checkpoint(args.iter().copied());
+        out.success();
+        out.stderr_has("the working tree of this session");
+        let files = names(&world, "checkpoints/t^2");
+        assert!(files.contains("theirs") && !files.contains("ours"), "{what}: {files}");
+        assert_eq!(files.contains("later"), is_saved, "{what}: {files}");
+        let document = world
+            .git(["show", "checkpoints/t:checkpoint.json"])
+            .success()
+            .stdout_json();
+        assert_eq!(document["worktree"]["id"], "linked-t", "{what}");
+        assert_eq!(document["git"]["branch"], "checkpoint/t", "{what}");
+        assert_eq!(world.git_line(["rev-parse", "HEAD"]), head);
+        let merged = world.checkpoint(["merge", "t"]);
+        assert!(
+            merged.is_success() && world.path("theirs").exists() && world.path("ours").exists(),
+            "{what}: {merged}"
+        );
+        world.checkpoint(["verify", "t"]).success();
+    }
+}
+
+#[test]
+fn a_session_whose_working_tree_is_gone_is_finished_with_its_files_as_they_were() {
+    for (command, is_undone) in [("finish", true), ("pause", false)] {
+        let world = forked(&["f"]);
+        world.file("ours", "of this tree\n");
+        in_fork(&world, || {
+            world.file("theirs", "saved\n");
+            world.file("f", lines(1, "unstaged"));
+            world.git(["add", "theirs"]).success();
+            world.checkpoint(["save", "-m", "w"]).success();
+        });
+        let before = world.git_line(["rev-parse", "checkpoints/t^2"]);
+        world.checkpoint(["fork", "--remove", "t"]).success();
+        world
+            .checkpoint([command, "--session", "t"])
+            .success()
+            .stderr_has("the files are as they were saved");
+        assert_eq!(world.git_line(["rev-parse", "checkpoints/t^2"]), before, "{command}");
+        world.checkpoint(["verify", "t"]).success();
+        if is_undone {
+            world.checkpoint(["undo"]).success();
+            world.checkpoint(["list", "--json"]).success().stdout_has("\"t\"");
+        }
+    }
+}
+
+/// Named sessions that have no working tree of their own are saved where the command is given.
+#[test]
+fn other_named_sessions_are_saved_here() {
+    let world = forked(&["f"]);
+    world.git(["worktree", "add", "-q", "../w"]).success();
+    world.enter("w");
+    world.file("from-w", "1\n");
+    // It is current in the main working tree, which another one saves into by its name.
+    world.checkpoint(["save", "--session", "s", "-m", "from w"]).success();
+    assert!(names(&world, "checkpoints/s^2").contains("from-w"));
+    world.checkpoint(["save", "--session", "new", "-m", "new"]).success();
+    world.enter("repo");
+    world.file("from-repo", "1\n");
+    world
+        .checkpoint(["save", "--session", "new", "-m", "from repo"])
+        .success();
+    assert!(names(&world, "checkpoints/new^2").contains("from-repo"));
+    world
+        .checkpoint(["save", "--session", "third", "-m", "third"])
+        .success();
+    assert!(names(&world, "checkpoints/third^2").contains("from-repo"));
+}
