@@ -85,6 +85,24 @@ impl Splitter {
         }
     }
 
+    /// Takes a whole line that was parsed ahead: `value` is the one record that it consists of, or `None` where it has to be
+    /// looked at more closely. Nothing may be open.
+    pub fn feed_line(&mut self, line: &[u8], value: Option<Value>, each: &mut dyn FnMut(usize, Value)) {
+        match value {
+            Some(value) if self.half.is_none() && self.is_settled() => {
+                self.bytes += line.len() as u64;
+                self.lines += 1;
+                each(self.lines, value);
+            }
+            _ => self.feed(line, each),
+        }
+    }
+
+    /// Whether the bytes so far end with a whole line.
+    pub fn is_settled(&self) -> bool {
+        self.open.is_empty() && self.skipping == 0
+    }
+
     /// Takes a last line that has no end but is a record, and gives the number of bytes up to which all was taken. What
     /// is behind them, a torn last line, waits for the rest of it.
     pub fn end(&mut self, each: &mut dyn FnMut(usize, Value)) -> u64 {
@@ -168,6 +186,12 @@ impl Splitter {
     }
 }
 
+/// The record that a line consists of; `None` for any other line, also for one that can be repaired.
+pub fn record(line: &[u8]) -> Option<Value> {
+    let value: Value = serde_json::from_slice(line).ok()?;
+    (value.is_object() && !json::is_deeper(&value, json::DEPTH_LIMIT)).then_some(value)
+}
+
 /// The JSON objects of a file with their lines, whatever else is in it. A torn last line is skipped.
 pub fn records(bytes: &[u8]) -> (Vec<(usize, Value)>, Report) {
     let mut out = Vec::new();
@@ -184,6 +208,22 @@ pub fn records(bytes: &[u8]) -> (Vec<(usize, Value)>, Report) {
             .push((splitter.lines + 1, "the last line is incomplete".to_owned()));
     }
     (out, report)
+}
+
+/// The first JSON objects of a file, at most so many. What is behind them is not parsed.
+pub fn first_records(bytes: &[u8], limit: usize) -> Vec<Value> {
+    let mut found = Vec::new();
+    let mut splitter = Splitter::default();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        splitter.feed(line, &mut |_, value| found.push(value));
+        if found.len() >= limit {
+            found.truncate(limit);
+            return found;
+        }
+    }
+    splitter.end(&mut |_, value| found.push(value));
+    found.truncate(limit);
+    found
 }
 
 /// The bytes without NULs: JSON has none, but a power cut leaves them.
@@ -390,6 +430,29 @@ mod tests {
             }
             splitter.end(&mut |_, value| found.push(value));
             prop_assert_eq!(found, whole);
+        }
+
+        #[test]
+        fn lines_that_were_parsed_ahead_give_what_the_whole_gives(text in "([{}\\[\\],:\"\\\\]|\\\\u[dD][89abcd][0-9a-f]{0,2}|\\{\"a\":\"x\"\\}|\n|\r|\0|é|1){0,60}") {
+            let bytes = text.as_bytes();
+            let (whole, whole_report) = records(bytes);
+            let mut splitter = Splitter::default();
+            let mut found = Vec::new();
+            let mut each = |line, value| found.push((line, value));
+            for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+                if line.ends_with(b"\n") {
+                    splitter.feed_line(line, record(line), &mut each);
+                } else {
+                    splitter.feed(line, &mut each);
+                }
+            }
+            splitter.end(&mut each);
+            prop_assert_eq!(&found, &whole);
+            prop_assert_eq!(splitter.report.repaired, whole_report.repaired);
+            for limit in [0, 1, 3, 100] {
+                let first: Vec<Value> = found.iter().take(limit).map(|(_, value)| value.clone()).collect();
+                prop_assert_eq!(first_records(bytes, limit), first);
+            }
         }
     }
 }

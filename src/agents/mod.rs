@@ -142,12 +142,7 @@ fn with_sample<T>(bytes: &[u8], look: impl FnOnce(&Sample<'_>) -> T) -> T {
         .filter(|value: &Value| value.is_object() || value.is_array());
     let records = match document {
         Some(document) => vec![document],
-        None => lines::records(head)
-            .0
-            .into_iter()
-            .map(|(_, value)| value)
-            .take(SAMPLE_RECORDS)
-            .collect(),
+        None => lines::first_records(head, SAMPLE_RECORDS),
     };
     look(&Sample {
         records: &records,

@@ -68,6 +68,22 @@ impl Reader {
         }
     }
 
+    /// Takes a whole line, and the record that it consists of where it was parsed ahead; see [`super::lines::record`].
+    pub fn feed_line(&mut self, line: &[u8], value: Option<Value>) {
+        if self.layout == Layout::Lines {
+            let (agent, fold) = (self.agent, &mut self.fold);
+            let each = &mut |_, value| take(agent, &value, fold);
+            self.splitter.feed_line(line, value, each);
+        } else {
+            self.whole.extend_from_slice(line);
+        }
+    }
+
+    /// Whether the bytes so far end with a whole line.
+    pub fn is_settled(&self) -> bool {
+        self.splitter.is_settled()
+    }
+
     /// Ends the reading.
     pub fn end(mut self) -> Reading {
         let (agent, fold) = (self.agent, &mut self.fold);

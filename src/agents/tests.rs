@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::{chat::Role, time::Timestamp};
 
+mod mutations;
+
 /// A time for records that have none.
 pub(super) fn now() -> Timestamp {
     Timestamp::from_unix(1_800_000_000, 0)
@@ -473,55 +475,6 @@ fn parts_give_the_chat_of_the_whole() {
             assert_eq!(from, file.len(), "{name}");
             assert_eq!(chat(&readings), chat(std::slice::from_ref(&whole)), "{name}");
             assert_eq!(state.turn, whole.state.turn, "{name}");
-        }
-    }
-}
-
-#[test]
-#[expect(clippy::disallowed_methods, reason = "a test has no environment that is handed down")]
-fn no_bytes_make_a_reader_fail() {
-    // `scripts/transcripts mutations` asks for more than the suite has time for.
-    let mutations = std::env::var("CHECKPOINT_TEST_MUTATIONS").ok();
-    let mutations: usize = mutations.and_then(|count| count.parse().ok()).unwrap_or(400);
-    let pieces: [&[u8]; 9] = [
-        b"\0\0\0",
-        b"\\ud83c",
-        b"\n",
-        b"{\"",
-        b"}",
-        b"null",
-        b"\xff\xfe",
-        b"[[[[[[[[",
-        b"9e99",
-    ];
-    for (name, file) in samples() {
-        let agent = named(name).expect("an agent");
-        let mut dice = Dice(name.len() as u64);
-        for _ in 0..mutations {
-            let mut bytes = file.clone();
-            for _ in 0..=dice.below(4) {
-                let at = dice.below(bytes.len() + 1);
-                match dice.below(5) {
-                    0 => bytes.truncate(at),
-                    1 if at < bytes.len() => bytes[at] ^= 1 << dice.below(8),
-                    2 => {
-                        let piece = pieces[dice.below(pieces.len())];
-                        bytes.splice(at..at, piece.iter().copied());
-                    }
-                    3 => {
-                        let end = at + dice.below(bytes.len() - at + 1).min(200);
-                        bytes.drain(at..end);
-                    }
-                    _ => {
-                        let end = at + dice.below(bytes.len() - at + 1).min(400);
-                        let copied = bytes[at..end].to_vec();
-                        bytes.splice(at..at, copied);
-                    }
-                }
-            }
-            let _ = detect(&bytes);
-            let reading = read(agent, layout(agent, &bytes), &bytes, now());
-            assert!(reading.messages.len() <= bytes.len());
         }
     }
 }

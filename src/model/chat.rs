@@ -161,6 +161,17 @@ impl Message {
         found
     }
 
+    /// Whether there is a picture that [`detach`](Self::detach) may take out.
+    pub fn has_pictures(&self) -> bool {
+        fn any(content: &Value) -> bool {
+            let blocks = content.as_array().into_iter().flatten();
+            blocks
+                .into_iter()
+                .any(|block| block.pointer("/source/data").is_some() || block.get("content").is_some_and(any))
+        }
+        any(&self.content)
+    }
+
     /// Puts pictures back where [`detach`](Self::detach) took them; those that `find` does not know stay away.
     pub fn attach(&mut self, mut find: impl FnMut(&str) -> Option<Vec<u8>>) {
         pictures(&mut self.content, &mut |data| {

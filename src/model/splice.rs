@@ -29,6 +29,30 @@ pub fn splice(text: &str, before: &Value, after: &Value) -> Option<String> {
     Some(out)
 }
 
+/// Whether a value has every string and name of its text. It has not where a member occurs twice, of which it has the last.
+pub fn has_all_strings(text: &[u8], value: &Value) -> bool {
+    fn count(value: &Value) -> usize {
+        match value {
+            Value::String(_) => 1,
+            Value::Array(items) => items.iter().map(count).sum(),
+            Value::Object(members) => members.values().map(|value| 1 + count(value)).sum(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        }
+    }
+    let (mut at, mut quotes) = (0, 0);
+    while let Some(found) = text[at..].iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+        at += found;
+        // An escape is in a string, and is no end of one.
+        if text[at] == b'"' {
+            quotes += 1;
+            at += 1;
+        } else {
+            at = (at + 2).min(text.len());
+        }
+    }
+    quotes == 2 * count(value)
+}
+
 /// Where the strings of a JSON text are, with their quotes.
 fn strings(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();

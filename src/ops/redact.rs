@@ -1,6 +1,8 @@
 //! Secrets taken out of what is about to be stored: record, session members, attachments. Working tree content never
 //! is.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{Error, Scene};
@@ -48,7 +50,7 @@ fn inner_place(place: &str, pointer: &str, forms: &[&str]) -> String {
 
 /// Finds secrets as the settings say.
 pub(super) struct Redactor {
-    scanner: Scanner,
+    scanner: Arc<Scanner>,
     /// Secrets found so far.
     pub(super) found: Vec<RedactedSecret>,
     /// Content that may hold secrets that were not found.
@@ -68,11 +70,43 @@ impl Redactor {
             allow: given.redact_allow.clone(),
             rules: given.redact_rule.iter().map(|rule| own_rule(rule)).collect(),
         };
-        Ok(Self {
-            scanner: Scanner::new(&settings)?,
+        Ok(Self::with_scanner(Arc::new(Scanner::new(&settings)?)))
+    }
+
+    /// The same for content in which texts occur more than once: what was clean once is not scanned again.
+    pub(super) fn with_memory(scene: &Scene<'_>) -> Result<Self, Error> {
+        let plain = Self::new(scene)?;
+        let scanner = Arc::into_inner(plain.scanner).expect("nobody else has it yet");
+        Ok(Self::with_scanner(Arc::new(scanner.with_memory())))
+    }
+
+    /// Another redactor with the same scanner, for another thread or another part of the work. It has found nothing yet.
+    pub(super) fn fork(&self) -> Self {
+        Self::with_scanner(Arc::clone(&self.scanner))
+    }
+
+    /// A redactor for tests.
+    #[cfg(test)]
+    pub(super) fn of_scanner(scanner: Scanner) -> Self {
+        Self::with_scanner(Arc::new(scanner))
+    }
+
+    fn with_scanner(scanner: Arc<Scanner>) -> Self {
+        Self {
+            scanner,
             found: Vec::new(),
             unsearched: Vec::new(),
-        })
+        }
+    }
+
+    /// Takes over what a fork found.
+    pub(super) fn join(&mut self, fork: Self) {
+        self.found.extend(fork.found);
+        for content in fork.unsearched {
+            if !self.unsearched.contains(&content) {
+                self.unsearched.push(content);
+            }
+        }
     }
 
     /// Takes secrets out of a JSON value, names included.

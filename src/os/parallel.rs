@@ -1,7 +1,10 @@
 //! Work on many small things by two threads, where there are many and two processors: no more, since others want to work
 //! as well, and to start a thread takes as long as some twenty of these things.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 
 /// Fewer are not worth a thread.
 const MANY: usize = 200;
@@ -61,6 +64,45 @@ pub fn parallel_runs<T: Sync, R: Send, S>(
     made.into_iter().flat_map(|(_, made)| made).collect()
 }
 
+/// Changes runs of `size` items in their places, with at most two threads, each of which takes the next run when it is done
+/// with one. Gives the results of the runs in their order.
+pub fn parallel_edit<T: Send, R: Send, S>(
+    items: &mut [T],
+    size: usize,
+    begin: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &mut [T]) -> R + Sync,
+) -> Vec<R> {
+    let size = size.max(1);
+    let is_short = items.len() <= size;
+    if is_short || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        let mut kept = begin();
+        return items.chunks_mut(size).map(|run| work(&mut kept, run)).collect();
+    }
+    let queue = Mutex::new(items.chunks_mut(size).enumerate());
+    let runs = || {
+        let mut kept = begin();
+        let mut made = Vec::new();
+        loop {
+            // Nothing panics while it holds the lock.
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((n, run)) = next else { return made };
+            made.push((n, work(&mut kept, run)));
+        }
+    };
+    let mut made = std::thread::scope(|scope| {
+        let beside = super::spawn_worker(scope, runs);
+        let mut made = runs();
+        match beside.map(std::thread::ScopedJoinHandle::join) {
+            None => {}
+            Some(Ok(others)) => made.extend(others),
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+        }
+        made
+    });
+    made.sort_by_key(|(n, _)| *n);
+    made.into_iter().map(|(_, made)| made).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +130,27 @@ mod tests {
                 },
             );
             assert!(made.into_iter().eq((0..count).map(|n| n * 2)), "{count} {size}");
+        }
+    }
+
+    #[test]
+    fn items_are_changed_in_their_places() {
+        for (count, size) in [(0, 3), (1, 3), (3, 3), (4, 3), (100, 7), (5, 0)] {
+            let mut items: Vec<usize> = (0..count).collect();
+            let firsts = parallel_edit(
+                &mut items,
+                size,
+                || (),
+                |(), run| {
+                    for n in run.iter_mut() {
+                        *n *= 2;
+                    }
+                    run.first().copied()
+                },
+            );
+            assert!(items.into_iter().eq((0..count).map(|n| n * 2)), "{count} {size}");
+            let expected = (0..count).step_by(size.max(1)).map(|n| Some(n * 2));
+            assert!(firsts.into_iter().eq(expected), "{count} {size}");
         }
     }
 }

@@ -69,6 +69,34 @@ pub fn replace_users(path: &Path, bytes: &[u8]) -> io::Result<()> {
     path.parent().map_or(Ok(()), super::sync_dir)
 }
 
+/// Lets everybody execute a file of the user's who may read it. Where a system has no such mode, nothing is done.
+pub fn make_executable(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(path)?.permissions().mode();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        Ok(())
+    }
+}
+
+/// Whether a file can be executed by its owner.
+pub fn is_executable(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o100 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        path.is_file()
+    }
+}
+
 /// Creates and locks a file; `None` if it was swept between the two.
 fn create(path: &Path) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+use super::clean_texts::{MemoryAnswer, ScanContext};
 use super::opaque::{is_opaque_name, is_run};
 use super::scan::{Hit, Scanner};
 use super::{RedactionMode, Severity, marker};
@@ -139,6 +140,28 @@ impl JsonWalk<'_> {
 
     /// The string with its secrets replaced, if there are any to replace.
     fn string(&mut self, text: &str, name: Option<&str>, image: bool) -> Option<String> {
+        let context = if image {
+            ScanContext::Image(name)
+        } else {
+            ScanContext::Member(name)
+        };
+        let clean = self.scanner.clean.as_ref();
+        let looked_up = clean.and_then(|clean| clean.look_up(context, text));
+        if looked_up == Some(MemoryAnswer::Clean) {
+            return None;
+        }
+        let before = self.findings.len();
+        let redacted = self.scanned(text, name, image);
+        if let (Some(clean), Some(MemoryAnswer::New(key))) = (clean, looked_up)
+            && redacted.is_none()
+            && self.findings.len() == before
+        {
+            clean.add(key);
+        }
+        redacted
+    }
+
+    fn scanned(&mut self, text: &str, name: Option<&str>, image: bool) -> Option<String> {
         let opaque = (image || name.is_some_and(is_opaque_name)) && is_run(text.as_bytes());
         let head = if opaque { &text[..text.len().min(HEAD)] } else { text };
         let shift = name.map_or(0, |name| name.len() + 5);

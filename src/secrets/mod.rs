@@ -10,6 +10,7 @@
 //! is reported ([`UnsearchedData`]), and words of no known form.
 
 mod check;
+mod clean_texts;
 mod engine;
 pub mod file;
 mod json;

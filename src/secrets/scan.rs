@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::check::marker_len;
+use super::clean_texts::CleanTexts;
 use super::engine::Engine;
 use super::opaque::OpaqueRuns;
 use super::settings::{AllowRule, CustomRule, WARNINGS, allow_list, own_rules};
@@ -44,6 +45,8 @@ pub struct Scanner {
     own: Vec<CustomRule>,
     allow: Vec<AllowRule>,
     engine: &'static Engine,
+    /// Texts of JSON values that were clean, where copies of them are expected.
+    pub(super) clean: Option<CleanTexts>,
 }
 
 impl Scanner {
@@ -56,7 +59,18 @@ impl Scanner {
             own,
             allow,
             engine: Engine::shared(),
+            clean: None,
         })
+    }
+
+    /// The same scanner, which does not scan a text of a JSON value again that it found clean before. For one piece of
+    /// work: it remembers them for as long as it lives.
+    #[must_use]
+    pub fn with_memory(self) -> Self {
+        Self {
+            clean: Some(CleanTexts::default()),
+            ..self
+        }
     }
 
     /// Action on findings.

@@ -222,7 +222,8 @@ fn opened(repo: &Repository, entry: &mut UndoEntry) -> Result<(), Error> {
             let locked = || Error::RecordLocked {
                 session: session.to_owned(),
             };
-            let line = encryption::decrypted_line(repo, &json::to_line(&**value)).map_err(|_| locked())?;
+            let written = json::to_line(&**value);
+            let line = encryption::decrypted_line(repo, &written).map_err(|_| locked())?;
             **value = serde_json::from_slice(&line).map_err(|_| locked())?;
         }
     }

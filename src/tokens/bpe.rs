@@ -60,9 +60,24 @@ impl Vocabulary {
         }
     }
 
-    /// The number of tokens of a piece.
+    /// The number of tokens of a piece. The merger has seen pieces of this vocabulary only.
     pub(super) fn count(&self, piece: &[u8], merger: &mut Merger) -> u64 {
-        if piece.len() < 2 || self.rank(piece) != NONE {
+        if piece.len() < 2 {
+            return 1;
+        }
+        let Some(short) = ShortPiece::of(piece) else {
+            return self.count_uncached(piece, merger);
+        };
+        if let Some(count) = merger.recent.get(short) {
+            return count;
+        }
+        let count = self.count_uncached(piece, merger);
+        merger.recent.set(short, count);
+        count
+    }
+
+    fn count_uncached(&self, piece: &[u8], merger: &mut Merger) -> u64 {
+        if self.rank(piece) != NONE {
             return 1;
         }
         if piece.len() <= SHORT {
@@ -138,10 +153,56 @@ impl Vocabulary {
     }
 }
 
-/// Room for merging, used again for every piece.
+/// Room for merging, used again for every piece, and the counts of recent pieces of one vocabulary.
 #[derive(Debug, Default)]
 pub(super) struct Merger {
     parts: Vec<(usize, u32)>,
+    recent: RecentPieces,
+}
+
+/// A piece of up to 15 bytes and its length, as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ShortPiece(u128);
+
+impl ShortPiece {
+    fn of(piece: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 16];
+        bytes[..15].get_mut(..piece.len())?.copy_from_slice(piece);
+        bytes[15] = u8::try_from(piece.len()).ok()?;
+        Some(Self(u128::from_le_bytes(bytes)))
+    }
+
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "both halves are mixed, the highest bits are taken"
+    )]
+    fn slot(self) -> usize {
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mixed = (self.0 as u64).rotate_left(29) ^ (self.0 >> 64) as u64;
+        (mixed.wrapping_mul(FACTOR) >> (64 - RECENT.trailing_zeros())) as usize
+    }
+}
+
+/// The most recent pieces that are remembered: those of a text are mostly the same few thousand words.
+const RECENT: usize = 1 << 13;
+
+/// The counts of recent pieces; each has one place, which the next piece of that place takes.
+#[derive(Debug, Default)]
+struct RecentPieces(Vec<(ShortPiece, u64)>);
+
+impl RecentPieces {
+    fn get(&self, piece: ShortPiece) -> Option<u64> {
+        let (there, count) = self.0.get(piece.slot())?;
+        (*there == piece).then_some(*count)
+    }
+
+    fn set(&mut self, piece: ShortPiece, count: u64) {
+        if self.0.is_empty() {
+            // No piece is 0: each has its length.
+            self.0.resize(RECENT, (ShortPiece(0), 0));
+        }
+        self.0[piece.slot()] = (piece, count);
+    }
 }
 
 /// Bits of the hash that are stored next to the place, so that most other tokens are not looked at.

@@ -10,6 +10,8 @@ mod classes;
 pub mod models;
 mod split;
 
+use std::cell::RefCell;
+
 use self::bpe::Vocabulary;
 
 /// A published vocabulary.
@@ -34,19 +36,20 @@ impl PublishedEncoding {
     /// text like any other. Time grows with the length, whatever the text is.
     pub fn count(self, text: &str) -> u64 {
         let vocabulary = self.vocabulary();
-        let mut merger = bpe::Merger::default();
-        let mut count = 0;
-        let mut rest = text;
-        while !rest.is_empty() {
-            let len = match self {
-                Self::O200k => split::o200k(rest),
-                Self::Cl100k => split::cl100k(rest),
-            };
-            let (piece, after) = rest.split_at(len);
-            count += vocabulary.count(piece.as_bytes(), &mut merger);
-            rest = after;
-        }
-        count
+        with_merger(self, |merger| {
+            let mut count = 0;
+            let mut rest = text;
+            while !rest.is_empty() {
+                let len = match self {
+                    Self::O200k => split::o200k(rest),
+                    Self::Cl100k => split::cl100k(rest),
+                };
+                let (piece, after) = rest.split_at(len);
+                count += vocabulary.count(piece.as_bytes(), merger);
+                rest = after;
+            }
+            count
+        })
     }
 
     fn vocabulary(self) -> Vocabulary {
@@ -63,6 +66,15 @@ impl PublishedEncoding {
             Self::Cl100k => CL100K,
         }
     }
+}
+
+thread_local! {
+    /// Texts that are counted one after the other have mostly the same words.
+    static MERGERS: [RefCell<bpe::Merger>; 2] = Default::default();
+}
+
+fn with_merger<T>(encoding: PublishedEncoding, count: impl FnOnce(&mut bpe::Merger) -> T) -> T {
+    MERGERS.with(|mergers| count(&mut mergers[encoding as usize].borrow_mut()))
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 
 use super::classes::{Class, class};
 
+mod ascii;
+
 fn first(text: &str) -> Option<(char, Class)> {
     text.chars().next().map(|c| (c, class(c)))
 }
@@ -74,6 +76,11 @@ fn blank(text: &str) -> BlankRun {
 
 /// The first piece by the pattern of `o200k_base`.
 pub(super) fn o200k(text: &str) -> usize {
+    ascii::o200k(text.as_bytes()).unwrap_or_else(|| o200k_of_any(text))
+}
+
+/// The same for all characters.
+fn o200k_of_any(text: &str) -> usize {
     let Some((c, kind)) = first(text) else { return 0 };
     // A character before a word that is neither letter, number nor line end.
     let before = (!kind.is_letter() && kind != Class::Number && !matches!(c, '\r' | '\n')).then(|| c.len_utf8());

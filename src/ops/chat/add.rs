@@ -47,7 +47,7 @@ pub struct MessageReceipt {
 pub fn add(scene: &Scene<'_>, new: NewMessage) -> Result<MessageReceipt, Error> {
     let to = receiver(scene)?;
     let mut redactor = Redactor::new(scene)?;
-    let message = Message {
+    let mut message = Message {
         id: ids::item_id()?,
         at: new.at.unwrap_or(scene.now),
         role: new.role,
@@ -56,7 +56,7 @@ pub fn add(scene: &Scene<'_>, new: NewMessage) -> Result<MessageReceipt, Error> 
         meta: new.meta,
         unknown: Map::new(),
     };
-    let message = redacted(message, &mut redactor);
+    redact(&mut message, &mut redactor);
     append(scene, &to.id, &[PendingMessage::Message(message.clone())])?;
     Ok(MessageReceipt {
         session: to.name,
@@ -65,8 +65,8 @@ pub fn add(scene: &Scene<'_>, new: NewMessage) -> Result<MessageReceipt, Error> 
     })
 }
 
-/// The message without secrets.
-pub(in crate::ops) fn redacted(mut message: Message, redactor: &mut Redactor) -> Message {
+/// Takes the secrets out of a message.
+pub(in crate::ops) fn redact(message: &mut Message, redactor: &mut Redactor) {
     redactor.json(&mut message.content, "message");
     across_blocks(&mut message.content, redactor);
     for (members, place) in [(&mut message.meta, "message/meta"), (&mut message.unknown, "message")] {
@@ -80,7 +80,6 @@ pub(in crate::ops) fn redacted(mut message: Message, redactor: &mut Redactor) ->
         redactor.text(agent, "agent");
     }
     redactor.text(&mut message.id, "message/id");
-    message
 }
 
 /// Takes out secrets that extend across the borders of blocks of text, as programs that stream leave them.

@@ -67,18 +67,25 @@ pub(in crate::ops) fn attach(
 ) -> Result<(), Error> {
     let session = document.session.name.to_string();
     let waiting = stored::read(scene.repo, &document.session.id)?;
-    let pending = stored::pending(&waiting, &document.folded);
-    if let (Some(id), Some(last)) = (&waiting.id, waiting.last()) {
-        document.folded.insert(id.clone(), last);
-    }
+    let noted = waiting.id.clone().zip(waiting.last());
+    let pending = stored::pending(waiting, &document.folded);
+    document.folded.extend(noted);
     let messages = || pending.messages.iter();
     let previous = siblings.get("chat");
     let mut length = Length::of(document);
     let saved = document.chat.as_ref().map_or(0, |chat| chat.messages);
     let damaged = || Error::damaged(session.as_str());
     let updates = &pending.updates;
-    let added =
-        stored::append(scene.repo, writer, previous, messages(), updates, document, siblings)?.map_err(damaged())?;
+    let added = stored::append(
+        scene.repo,
+        writer,
+        previous,
+        &pending.messages,
+        updates,
+        document,
+        siblings,
+    )?
+    .map_err(damaged())?;
     length.messages += added.messages;
     length.bytes = (length.bytes + added.bytes).saturating_sub(added.replaced);
     transcripts::fold(scene.repo, writer, pending.transcripts.iter(), document, siblings)?.map_err(damaged())?;

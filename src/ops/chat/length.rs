@@ -129,7 +129,7 @@ pub(in crate::ops) fn standing(scene: &Scene<'_>, chosen: &SessionChoice) -> Res
         (out.tokens, out.exact) = (count, true);
     } else if bytes <= GLANCE || is_near(bytes, limit) {
         let waiting = stored::read(scene.repo, &document.session.id)?;
-        let chat = SessionChat::new(scene, chosen.name.clone(), document.clone(), &waiting)?;
+        let chat = SessionChat::new(scene, chosen.name.clone(), document.clone(), waiting)?;
         let counts = chat.counts(chat.live())?;
         (out.tokens, out.exact) = (counts.iter().map(|(count, _)| count).sum(), true);
     }

@@ -32,7 +32,7 @@ use crate::{
 };
 
 pub use add::{MessageReceipt, NewMessage, add, set_text};
-pub(super) use add::{append, redacted};
+pub(super) use add::{append, redact};
 pub(super) use fold::{attach, carry};
 pub(super) use import::latest_states;
 pub(super) use length::standing;
@@ -108,7 +108,7 @@ impl<'r> SessionChat<'r> {
         let waiting = stored::read(scene.repo, &chosen.tip.document.session.id)?;
         let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
         session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
-        let mut out = Self::new(scene, chosen.name, chosen.tip.document, &waiting)?;
+        let mut out = Self::new(scene, chosen.name, chosen.tip.document, waiting)?;
         let summary = out.record.summary.take();
         out.record = subject.record;
         out.record.auto_summary = out.record.summary.is_none() && out.document.record.auto_summary;
@@ -118,7 +118,7 @@ impl<'r> SessionChat<'r> {
 
     /// The chat as a checkpoint holds it.
     pub fn at(scene: &Scene<'r>, session: ShortName, document: Document) -> Result<Self, Error> {
-        Self::new(scene, session, document, &PendingChat::default())
+        Self::new(scene, session, document, PendingChat::default())
     }
 
     /// The chat of a checkpoint, with what waits for the next one where that is the latest.
@@ -128,11 +128,12 @@ impl<'r> SessionChat<'r> {
         } else {
             PendingChat::default()
         };
-        Self::new(scene, session, document, &waiting)
+        Self::new(scene, session, document, waiting)
     }
 
-    fn new(scene: &Scene<'r>, session: ShortName, document: Document, waiting: &PendingChat) -> Result<Self, Error> {
+    fn new(scene: &Scene<'r>, session: ShortName, document: Document, mut waiting: PendingChat) -> Result<Self, Error> {
         let saved = SavedMessages::of(scene.repo, &document).map_err(Error::damaged(session.as_str()))?;
+        let unreadable = std::mem::take(&mut waiting.unreadable);
         let pending = stored::pending(waiting, &document.folded);
         let mut transcripts = document.transcripts.clone();
         for part in pending.transcripts.into_iter().filter(|part| part.info.bytes > 0) {
@@ -147,7 +148,7 @@ impl<'r> SessionChat<'r> {
             transcripts,
             compaction: compaction(&document),
             record: document.record.clone(),
-            unreadable: waiting.unreadable.clone(),
+            unreadable,
             waiting: pending.messages,
             updates: pending.updates,
             session,

@@ -59,7 +59,7 @@ impl ImportedChat {
             redactor.json(&mut message, "chat");
             let message = self.stored(message, at);
             self.ids.insert(message.id.clone());
-            self.lengths.push(self.chunks.push(writer, message)?);
+            self.lengths.push(self.chunks.push(writer, &message)?);
         }
         Ok(())
     }

@@ -11,7 +11,11 @@ use std::{borrow::Cow, collections::BTreeSet, mem};
 
 use serde_json::Value;
 
-use super::{RedactionMode, Scanner, Severity, marker};
+use super::{
+    RedactionMode, Scanner, Severity,
+    clean_texts::{MemoryAnswer, ScanContext},
+    marker,
+};
 
 /// The deepest nesting that is unpacked: far more than any writer makes, and a bound for an archive that holds itself.
 const DEPTH: usize = 24;
@@ -115,8 +119,22 @@ impl<'s> Search<'s> {
     fn value(&mut self, value: &mut Value) {
         match value {
             Value::String(text) => {
+                let memory = self
+                    .scanner
+                    .clean
+                    .as_ref()
+                    .filter(|_| self.forms.is_empty() && !self.fixed);
+                let looked_up = memory.and_then(|memory| memory.look_up(ScanContext::Packed, text));
+                if looked_up == Some(MemoryAnswer::Clean) {
+                    return;
+                }
+                let before = (self.findings.len(), self.unsearched.len());
                 if let Some(clean) = self.bytes(text.as_bytes()) {
                     *text = String::from_utf8_lossy(&clean).into_owned();
+                } else if let (Some(memory), Some(MemoryAnswer::New(key))) = (memory, looked_up)
+                    && before == (self.findings.len(), self.unsearched.len())
+                {
+                    memory.add(key);
                 }
             }
             Value::Array(items) => {

@@ -20,6 +20,27 @@ const FOR_URLS: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 /// Shorter runs are too short for a secret.
 const SHORT: usize = SHORTEST * 4 / 3;
 
+/// The alphabets that each byte is in, a bit each: every byte of every text is looked up here.
+const ALPHABETS: [u8; 256] = {
+    let mut alphabets = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        let mut bits = 0;
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/') {
+            bits |= Code::Base64.bit();
+        }
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') {
+            bits |= Code::UrlBase64.bit();
+        }
+        if byte.is_ascii_hexdigit() {
+            bits |= Code::Hex.bit();
+        }
+        alphabets[byte as usize] = bits;
+        byte += 1;
+    }
+    alphabets
+};
+
 /// A way to write bytes as text.
 #[derive(Clone, Copy, PartialEq)]
 enum Code {
@@ -37,10 +58,14 @@ impl Code {
     }
 
     fn has(self, byte: u8) -> bool {
+        ALPHABETS[usize::from(byte)] & self.bit() != 0
+    }
+
+    const fn bit(self) -> u8 {
         match self {
-            Self::Base64 => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'),
-            Self::UrlBase64 => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'),
-            Self::Hex => byte.is_ascii_hexdigit(),
+            Self::Base64 => 1,
+            Self::UrlBase64 => 2,
+            Self::Hex => 4,
         }
     }
 
@@ -229,13 +254,19 @@ fn laid_out(digits: Vec<u8>, run: &[u8]) -> Vec<u8> {
 /// wrapped, is one run.
 fn next(code: Code, text: &[u8], from: usize) -> Option<Range<usize>> {
     let mut at = from;
+    let length = |at: usize| text[at..].iter().take_while(|byte| code.has(**byte)).count();
     loop {
-        at += text[at..].iter().position(|byte| code.has(*byte))?;
-        let start = at;
-        let length = |at: usize| text[at..].iter().take_while(|byte| code.has(**byte)).count();
-        let width = length(at);
-        at += width;
-        if width < SHORT && !(code == Code::Hex && width >= SHORTEST * 2) {
+        // A run that is long enough and begins at or before this byte has it in it. Most text is passed over by this step.
+        let probe = at + SHORT - 1;
+        if !code.has(*text.get(probe)?) {
+            at = probe + 1;
+            continue;
+        }
+        let before = text[at..probe].iter().rev().take_while(|byte| code.has(**byte)).count();
+        let start = probe - before;
+        let width = length(start);
+        at = start + width;
+        if width < SHORT {
             continue;
         }
         if width >= 32 {
@@ -255,5 +286,30 @@ fn next(code: Code, text: &[u8], from: usize) -> Option<Range<usize>> {
             at += text[at..].iter().take(2).take_while(|byte| **byte == b'=').count();
         }
         return Some(start..at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The first run of that length, a byte at a time.
+    fn first(code: Code, text: &[u8], from: usize) -> Option<usize> {
+        let is_start = |at: &usize| *at == from || !code.has(text[at - 1]);
+        let is_long = |at: &usize| text[*at..].iter().take_while(|byte| code.has(**byte)).count() >= SHORT;
+        (from..text.len()).filter(is_start).find(is_long)
+    }
+
+    proptest! {
+        #[test]
+        fn no_run_is_passed_over(text in "([a-f]{0,30}|[0-9]{0,25}|[-_]{0,2}|[+/]{0,3}|[ .=\n\\\\é]{1,2}|[G-Z]{0,24}){0,8}", from in 0_usize..40) {
+            let text = text.as_bytes();
+            let from = from.min(text.len());
+            for code in [Code::Base64, Code::UrlBase64, Code::Hex] {
+                prop_assert_eq!(next(code, text, from).map(|run| run.start), first(code, text, from));
+            }
+        }
     }
 }

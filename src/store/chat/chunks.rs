@@ -9,10 +9,13 @@ use super::super::{
     checkpoint::{self, Fault, Siblings},
     objects::Writer,
 };
-use crate::model::{
-    chat::Message,
-    document::{self, Document},
-    json,
+use crate::{
+    model::{
+        chat::Message,
+        document::{self, Document},
+        json,
+    },
+    os::parallel_runs,
 };
 
 /// The directory.
@@ -157,11 +160,11 @@ pub struct AppendOutcome {
 /// Writes the chat of a new checkpoint: the chunks of the one before, of which the last may be rewritten, and new ones
 /// for what is added. Later states of saved messages, by the id they are saved under, replace them in their chunks. Sets
 /// `document.chat`.
-pub fn append<'m>(
+pub fn append(
     repo: &Repository,
     writer: &Writer,
     previous: Option<ObjectId>,
-    messages: impl Iterator<Item = &'m Message>,
+    messages: &[Message],
     updates: &BTreeMap<String, Message>,
     document: &mut Document,
     siblings: &mut Siblings,
@@ -172,8 +175,7 @@ pub fn append<'m>(
         Err(fault) => return Ok(Err(fault)),
     };
     let mut out = AppendOutcome::default();
-    let mut messages = messages.peekable();
-    if messages.peek().is_none() && updates.is_empty() {
+    if messages.is_empty() && updates.is_empty() {
         return Ok(Ok(out));
     }
     let mut chunks = Chunks {
@@ -194,9 +196,13 @@ pub fn append<'m>(
         chunks.full.pop();
         chunks.lines = lines(&chunks.open);
     }
-    for message in messages {
-        out.bytes += chunks.push(writer, message.clone())?;
-        out.messages += 1;
+    // So many at a time that the lines take little memory.
+    for some in messages.chunks(ENCODED_TOGETHER) {
+        let encode = |(): &mut (), run: &[Message]| run.iter().map(EncodedMessage::of).collect();
+        for message in parallel_runs(some, RUN, || (), encode) {
+            out.bytes += chunks.push_encoded(writer, &message)?;
+            out.messages += 1;
+        }
     }
     chunks.place(writer, document, siblings)?;
     Ok(Ok(out))
@@ -250,6 +256,34 @@ fn rewrite(
     Ok(Ok(rewritten))
 }
 
+/// The messages whose lines are made at a time.
+const ENCODED_TOGETHER: usize = 4096;
+/// The messages that a thread takes at a time.
+const RUN: usize = 16;
+
+/// The line of a message, and its pictures by their digests.
+struct EncodedMessage {
+    line: Vec<u8>,
+    pictures: Vec<(String, Vec<u8>)>,
+}
+
+impl EncodedMessage {
+    fn of(message: &Message) -> Self {
+        if !message.has_pictures() {
+            return Self {
+                line: json::to_line(message),
+                pictures: Vec::new(),
+            };
+        }
+        let mut without = message.clone();
+        let pictures = without.detach();
+        Self {
+            line: json::to_line(&without),
+            pictures,
+        }
+    }
+}
+
 /// The chunks of a chat that is written from its beginning, checkpoint by checkpoint.
 #[derive(Debug, Default)]
 pub struct Chunks {
@@ -289,18 +323,22 @@ impl Chunks {
     }
 
     /// Takes a message; gives the bytes of its line.
-    pub fn push(&mut self, writer: &Writer, mut message: Message) -> Result<u64, Error> {
-        for (digest, bytes) in message.detach() {
-            self.files.insert((digest, writer.write_private(&bytes)?));
+    pub fn push(&mut self, writer: &Writer, message: &Message) -> Result<u64, Error> {
+        self.push_encoded(writer, &EncodedMessage::of(message))
+    }
+
+    fn push_encoded(&mut self, writer: &Writer, message: &EncodedMessage) -> Result<u64, Error> {
+        for (digest, bytes) in &message.pictures {
+            self.files.insert((digest.clone(), writer.write_private(bytes)?));
         }
-        let line = json::to_line(&message);
+        let line = &message.line;
         if self.lines > 0 && (self.lines >= MESSAGES || self.open.len() + line.len() > BYTES) {
             self.added.push(writer, std::mem::take(&mut self.open))?;
             self.lines = 0;
         }
         self.lines += 1;
         self.messages += 1;
-        self.open.extend(&line);
+        self.open.extend_from_slice(line);
         Ok(line.len() as u64)
     }
 

@@ -37,9 +37,13 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// The fingerprint of a message, whether its pictures are in it or next to it.
     pub fn of(message: &Message) -> Self {
-        let mut without = message.clone();
-        without.detach();
-        let content = without.content.to_string();
+        let content = if message.has_pictures() {
+            let mut without = message.clone();
+            without.detach();
+            without.content.to_string()
+        } else {
+            message.content.to_string()
+        };
         Self {
             len: content.len() as u64,
             content: short(&[message.role.word(), &content]),
@@ -65,8 +69,7 @@ impl Fingerprint {
 
 /// The entries of a message: under its id, and under the one by which it was known before. What comes again under that
 /// one is an earlier state, so its entry is later than any.
-fn entries_of(message: &Message) -> impl Iterator<Item = (IdKey, Fingerprint)> + use<> {
-    let print = Fingerprint::of(message);
+fn entries_of(message: &Message, print: Fingerprint) -> impl Iterator<Item = (IdKey, Fingerprint)> + use<> {
     let before = message.meta.get(KNOWN_AS).and_then(|id| id.as_str());
     let before = before.filter(|id| *id != message.id).map(|id| {
         let latest = Fingerprint {
@@ -121,7 +124,8 @@ impl Known {
             } else {
                 let messages = saved.messages_of(at)?;
                 fresh |= at + 1 < ids.len();
-                messages.iter().flat_map(entries_of).collect()
+                let of = |message: &Message| entries_of(message, Fingerprint::of(message));
+                messages.iter().flat_map(of).collect()
             };
             out.0.extend(entries.iter().copied());
             if at + 1 < ids.len() {
@@ -133,7 +137,7 @@ impl Known {
             let _ = os::replace(&path, &encode(&kept), sharing(repo), false);
         }
         for message in waiting {
-            out.insert(message);
+            out.insert(message, Fingerprint::of(message));
         }
         Ok(out)
     }
@@ -143,9 +147,9 @@ impl Known {
         self.0.get(&IdKey(short(&[id]))).copied()
     }
 
-    /// Notes a message.
-    pub fn insert(&mut self, message: &Message) {
-        self.0.extend(entries_of(message));
+    /// Notes a message with its fingerprint.
+    pub fn insert(&mut self, message: &Message, print: Fingerprint) {
+        self.0.extend(entries_of(message, print));
     }
 }
 
@@ -212,21 +216,21 @@ pub(super) fn forget_known(repo: &Repository, session: &str) {
 }
 
 /// Makes the messages that wait and the later states of saved ones out of entries.
-pub fn pending(waiting: &PendingChat, folded: &std::collections::BTreeMap<String, u64>) -> Pending {
+pub fn pending(waiting: PendingChat, folded: &std::collections::BTreeMap<String, u64>) -> Pending {
     let mut out = Pending::default();
     for entry in waiting.after(folded) {
         match entry {
-            super::PendingMessage::Message(message) => out.messages.push(message.clone()),
+            super::PendingMessage::Message(message) => out.messages.push(message),
             super::PendingMessage::Update { id, message } => {
-                match out.messages.iter_mut().rev().find(|waits| waits.id == *id) {
-                    Some(waits) => *waits = waits.superseded_by(message.clone()),
+                match out.messages.iter_mut().rev().find(|waits| waits.id == id) {
+                    Some(waits) => *waits = waits.superseded_by(message),
                     None => {
-                        out.updates.insert(id.clone(), message.clone());
+                        out.updates.insert(id, message);
                     }
                 }
             }
-            super::PendingMessage::Text { name, text } => out.texts.push((name.clone(), text.clone())),
-            super::PendingMessage::Transcript(part) => out.transcripts.push(part.clone()),
+            super::PendingMessage::Text { name, text } => out.texts.push((name, text)),
+            super::PendingMessage::Transcript(part) => out.transcripts.push(part),
         }
     }
     out

@@ -97,7 +97,7 @@ pub fn merge(
     chunks.take_files(&all[1]);
     chunks.take_files(&all[2]);
     for message in merged.messages {
-        chunks.push(writer, message)?;
+        chunks.push(writer, &message)?;
     }
     if chunks.is_empty() {
         document.chat = None;

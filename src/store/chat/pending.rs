@@ -4,6 +4,7 @@
 //! line names the file. A last line without its end was never acknowledged and is cut off by the next one.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fs::File,
     io::{Read, Seek, SeekFrom, Write},
@@ -11,16 +12,19 @@ use std::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error as _, IgnoredAny, MapAccess, Visitor},
+};
 
 use super::super::{Error, Repository, encryption, lock, paths::own_directory, private_dir, private_path, sharing};
 use crate::{
     model::{chat::Message, json, transcript::TranscriptPart},
-    os,
+    os::{self, parallel_runs},
 };
 
 /// Something that waits for the next save.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(clippy::large_enum_variant, reason = "nearly all are messages")]
 pub enum PendingMessage {
@@ -57,10 +61,10 @@ pub struct PendingChat {
 
 impl PendingChat {
     /// The entries that no document with this `folded` holds.
-    pub fn after(&self, folded: &BTreeMap<String, u64>) -> impl Iterator<Item = &PendingMessage> {
+    pub fn after(self, folded: &BTreeMap<String, u64>) -> impl Iterator<Item = PendingMessage> {
         let done = self.id.as_ref().and_then(|id| folded.get(id)).copied().unwrap_or(0);
         self.entries
-            .iter()
+            .into_iter()
             .filter(move |(n, _)| *n > done)
             .map(|(_, entry)| entry)
     }
@@ -78,13 +82,76 @@ struct ChatHeader {
     n: u64,
 }
 
-#[derive(Serialize, Deserialize)]
-struct ChatLine {
+/// A line as it is written.
+#[derive(Serialize)]
+struct WrittenLine<'e> {
     #[serde(flatten)]
-    entry: PendingMessage,
+    entry: &'e PendingMessage,
     /// The last member, because it is looked for at the line's end.
     n: u64,
 }
+
+/// A line that was read. Not derived: a flattened member would be read into a form between, which takes three times as long
+/// for a large chat.
+struct ChatLine {
+    entry: PendingMessage,
+    n: u64,
+}
+
+#[derive(Deserialize)]
+struct UpdateMember {
+    id: String,
+    message: Message,
+}
+
+#[derive(Deserialize)]
+struct TextMember {
+    name: String,
+    text: String,
+}
+
+impl<'de> Deserialize<'de> for ChatLine {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct LineVisitor;
+        impl<'de> Visitor<'de> for LineVisitor {
+            type Value = ChatLine;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an entry with its number")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<ChatLine, A::Error> {
+                let (mut entry, mut n) = (None, None);
+                while let Some(name) = members.next_key::<String>()? {
+                    match name.as_str() {
+                        "message" => entry = Some(PendingMessage::Message(members.next_value()?)),
+                        "update" => {
+                            let UpdateMember { id, message } = members.next_value()?;
+                            entry = Some(PendingMessage::Update { id, message });
+                        }
+                        "text" => {
+                            let TextMember { name, text } = members.next_value()?;
+                            entry = Some(PendingMessage::Text { name, text });
+                        }
+                        "transcript" => entry = Some(PendingMessage::Transcript(members.next_value()?)),
+                        "n" => n = Some(members.next_value()?),
+                        _ => {
+                            members.next_value::<IgnoredAny>()?;
+                        }
+                    }
+                }
+                match (entry, n) {
+                    (Some(entry), Some(n)) => Ok(ChatLine { entry, n }),
+                    _ => Err(A::Error::custom("no entry or no number")),
+                }
+            }
+        }
+        deserializer.deserialize_map(LineVisitor)
+    }
+}
+
+/// The lines that a thread takes at a time.
+const RUN: usize = 16;
 
 fn name(session: &str) -> String {
     format!("{session}.chat.jsonl")
@@ -125,13 +192,14 @@ pub fn add(
         bytes = json::to_line(&ChatHeader { chat: fresh_id(), n: 0 });
         n = 0;
     }
-    for entry in entries {
+    let numbered: Vec<(u64, &PendingMessage)> = (n + 1..).zip(entries).collect();
+    let written = |(n, entry): &(u64, &PendingMessage)| {
+        let line = WrittenLine { entry, n: *n };
+        encryption::encrypted_line(encryptor.as_deref(), &line, *n)
+    };
+    for line in parallel_runs(&numbered, RUN, || (), |(), run| run.iter().map(written).collect()) {
+        bytes.extend_from_slice(&line?);
         n += 1;
-        let line = ChatLine {
-            entry: entry.clone(),
-            n,
-        };
-        bytes.extend(encryption::encrypted_line(encryptor.as_deref(), &line, n)?);
     }
     file.set_len(keep).map_err(io("write"))?;
     file.seek(SeekFrom::Start(keep)).map_err(io("write"))?;
@@ -202,15 +270,23 @@ pub fn read(repo: &Repository, session: &str) -> Result<PendingChat, Error> {
     let Some(bytes) = bytes(repo, session)? else {
         return Ok(waiting);
     };
-    for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        if at == 0
-            && let Ok(header) = serde_json::from_slice::<ChatHeader>(line)
-        {
-            waiting.id = Some(header.chat);
-        } else if let Some(line) = parsed(repo, line) {
-            waiting.entries.push((line.n, line.entry));
-        } else {
-            waiting.unreadable.push(at + 1);
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let header = lines
+        .first()
+        .and_then(|line| serde_json::from_slice::<ChatHeader>(line).ok());
+    let skipped = usize::from(header.is_some());
+    waiting.id = header.map(|header| header.chat);
+    // Encrypted lines are decrypted in one thread, since that reads the repository.
+    let plain: Vec<Option<Cow<'_, [u8]>>> = lines[skipped..]
+        .iter()
+        .map(|line| encryption::decrypted_line(repo, line).ok())
+        .collect();
+    let parse = |line: &Option<Cow<'_, [u8]>>| serde_json::from_slice::<ChatLine>(line.as_ref()?).ok();
+    let parse_run = |(): &mut (), run: &[Option<Cow<'_, [u8]>>]| run.iter().map(parse).collect();
+    for (at, line) in parallel_runs(&plain, RUN, || (), parse_run).into_iter().enumerate() {
+        match line {
+            Some(line) => waiting.entries.push((line.n, line.entry)),
+            None => waiting.unreadable.push(at + skipped + 1),
         }
     }
     Ok(waiting)

@@ -1,6 +1,8 @@
 //! Lines of files next to the repository, such as drafts: one that holds text of somebody's is encrypted as a whole, in
 //! base64, but for its number.
 
+use std::borrow::Cow;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
@@ -20,14 +22,14 @@ pub fn encrypted_line<T: serde::Serialize>(encryptor: Option<&Encryptor>, line: 
 }
 
 /// The line as it was before; the same one where it was not encrypted.
-pub fn decrypted_line(repo: &Repository, line: &[u8]) -> Result<Vec<u8>, DecryptionFailure> {
+pub fn decrypted_line<'l>(repo: &Repository, line: &'l [u8]) -> Result<Cow<'l, [u8]>, DecryptionFailure> {
     // Most lines are not, and are parsed once.
     if !line.starts_with(b"{\"encrypted\":") {
-        return Ok(line.to_vec());
+        return Ok(line.into());
     }
     let damaged = |why: &str| DecryptionFailure::Damaged(why.to_owned());
     let value: Value = serde_json::from_slice(line).map_err(|error| DecryptionFailure::Damaged(error.to_string()))?;
     let text = value[MEMBER].as_str().ok_or_else(|| damaged("it has no text"))?;
     let bytes = STANDARD.decode(text).map_err(|_| damaged("it is no base64"))?;
-    keys::decrypt(&KeyFiles::of(repo), &bytes)
+    keys::decrypt(&KeyFiles::of(repo), &bytes).map(Cow::Owned)
 }

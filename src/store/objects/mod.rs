@@ -50,6 +50,11 @@ pub use strict::{ObjectProblem, StrictReader};
 
 /// Blobs that the memory form keeps, all together; what goes beyond is hashed only.
 const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
+/// The level for large private blobs, chunks of a chat, where the user set none: half the time of git's own level for a
+/// tenth more bytes.
+const PRIVATE_LEVEL: Compression = Compression::new(5);
+/// Private blobs from this size on are compressed at a level of their own.
+const LARGE: usize = 64 * 1024;
 /// Streamed blobs up to this size are kept by it.
 const KEPT_PIECE: u64 = 16 * 1024 * 1024;
 
@@ -59,6 +64,8 @@ const KEPT_PIECE: u64 = 16 * 1024 * 1024;
 pub struct Writer {
     hash: gix::hash::Kind,
     level: Compression,
+    /// The level for large private blobs.
+    private_level: Compression,
     target: WriteTarget,
     kept: Mutex<ObjectCache>,
     subjects: Option<String>,
@@ -146,9 +153,15 @@ impl Writer {
         };
         let level = repo.pack_compression().map_or(6, |level| level.level().unsigned_abs());
         let level = Compression::new(level);
+        let given = repo.config_snapshot();
+        let is_given = ["pack.compression", "core.compression"]
+            .iter()
+            .any(|key| given.integer(*key).is_some());
+        let private_level = if is_given { level } else { PRIVATE_LEVEL };
         Ok(Self {
             hash: repo.object_hash(),
             level,
+            private_level,
             target: WriteTarget::Pack(Box::new(pack)),
             kept: Mutex::default(),
             subjects: config::subject_template(repo),
@@ -165,6 +178,7 @@ impl Writer {
         Self {
             hash: repo.object_hash(),
             level,
+            private_level: level,
             target: WriteTarget::Memory,
             kept: Mutex::default(),
             subjects: config::subject_template(repo),
@@ -234,6 +248,8 @@ impl Writer {
         let encryptor = lock(&self.encryption).encryptor()?;
         match encryptor {
             Some(encryptor) => self.write(Kind::Blob, &encryptor.encrypt(bytes)?),
+            // Another level takes another compressor, which is worth it for much.
+            None if bytes.len() >= LARGE => self.write_at(self.private_level, Kind::Blob, bytes),
             None => self.write(Kind::Blob, bytes),
         }
     }
@@ -274,14 +290,22 @@ impl Writer {
 
     /// Stores an object and gives its id.
     pub fn write(&self, kind: Kind, data: &[u8]) -> Result<ObjectId, Error> {
+        self.write_at(self.level, kind, data)
+    }
+
+    fn write_at(&self, level: Compression, kind: Kind, data: &[u8]) -> Result<ObjectId, Error> {
         trace::count();
         let id = self.hash_only(kind, data)?;
-        self.write_as(id, kind, data)?;
+        self.compressed(level, id, kind, data)?;
         Ok(id)
     }
 
     /// Stores an object whose id the caller knows from [`hash_only`](Self::hash_only).
     pub fn write_as(&self, id: ObjectId, kind: Kind, data: &[u8]) -> Result<(), Error> {
+        self.compressed(self.level, id, kind, data)
+    }
+
+    fn compressed(&self, level: Compression, id: ObjectId, kind: Kind, data: &[u8]) -> Result<(), Error> {
         match &self.target {
             WriteTarget::Memory => self.keep(id, kind, data),
             WriteTarget::Pack(pack) => {
@@ -293,7 +317,7 @@ impl Writer {
                 }
                 let mut entry = Vec::new();
                 pack::entry_header(kind, data.len() as u64, &mut entry);
-                deflate::compress(self.level, data, &mut entry).map_err(Error::io("compress", &pack.directory))?;
+                deflate::compress(level, data, &mut entry).map_err(Error::io("compress", &pack.directory))?;
                 lock(&pack.body).append(id, &entry)?;
             }
         }

@@ -3,10 +3,9 @@
 //! A line that is JSON keeps every byte but those of the strings that had secrets in them: ids, signatures and numbers
 //! stay as the agent wrote them, so that the agent itself can read the copy.
 
-use std::collections::VecDeque;
+use std::{borrow::Cow, collections::VecDeque};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{
     Digest as _, Sha256,
     digest::common::hazmat::{SerializableState as _, SerializedState},
@@ -16,12 +15,13 @@ use crate::{
     agents::{SessionFacts, lines},
     model::{
         chat::hex,
-        splice,
         transcript::{TranscriptInfo, TranscriptPart},
     },
     ops::{Error, Scene, chat::SessionChat, redact::Redactor},
     store::{chat::PendingMessage, transcripts},
 };
+
+use super::ahead::CleanLine;
 
 /// The most bytes of a part that waits to be saved.
 const PART: usize = 4 << 20;
@@ -63,13 +63,15 @@ pub(super) struct TranscriptCopy {
 struct Line {
     bytes: Vec<u8>,
     skipped: u64,
+    /// The line without its secrets, where that was done ahead.
+    clean: Option<CleanLine>,
 }
 
 impl TranscriptCopy {
     /// A copy that begins at the beginning of a file. `known` is what the chain has of it.
-    pub(super) fn new(scene: &Scene<'_>, known: Option<&TranscriptInfo>) -> Result<Self, Error> {
-        Ok(Self {
-            redactor: Redactor::new(scene)?,
+    pub(super) fn new(redactor: Redactor, known: Option<&TranscriptInfo>) -> Self {
+        Self {
+            redactor,
             hash: Sha256::new(),
             info: TranscriptInfo::default(),
             after: None,
@@ -80,23 +82,19 @@ impl TranscriptCopy {
             text: String::new(),
             is_open: false,
             parts: Vec::new(),
-        })
+        }
     }
 
     /// A copy that goes on; `None` where the state cannot be read.
-    pub(super) fn resume(scene: &Scene<'_>, mark: &CopyMark) -> Result<Option<Self>, Error> {
-        let Ok(state) = SerializedState::<Sha256>::try_from(mark.hash.as_slice()) else {
-            return Ok(None);
-        };
-        let Ok(hash) = Sha256::deserialize(&state) else {
-            return Ok(None);
-        };
-        let mut copy = Self::new(scene, None)?;
+    pub(super) fn resume(redactor: Redactor, mark: &CopyMark) -> Option<Self> {
+        let state = SerializedState::<Sha256>::try_from(mark.hash.as_slice()).ok()?;
+        let hash = Sha256::deserialize(&state).ok()?;
+        let mut copy = Self::new(redactor, None);
         copy.hash = hash;
         copy.is_open = mark.is_open;
         copy.after = Some(mark.info.source.clone());
         copy.info = mark.info.clone();
-        Ok(Some(copy))
+        Some(copy)
     }
 
     /// Takes the next bytes of the file.
@@ -110,14 +108,34 @@ impl TranscriptCopy {
             if piece.ends_with(b"\n") {
                 let bytes = std::mem::take(&mut self.open);
                 let skipped = std::mem::take(&mut self.skipped);
-                self.last.push_back(Line { bytes, skipped });
-                // A record that was torn by a line break can be given back by the reader: it and the line before.
-                if self.last.len() > 2
-                    && let Some(line) = self.last.pop_front()
-                {
-                    self.line(&line);
-                }
+                self.ended(Line {
+                    bytes,
+                    skipped,
+                    clean: None,
+                });
             }
+        }
+    }
+
+    /// Takes a whole line whose secrets were replaced ahead. Nothing may be open.
+    pub(super) fn feed_line(&mut self, line: &[u8], clean: Option<CleanLine>) {
+        if clean.is_none() || self.skipped > 0 || !self.open.is_empty() {
+            return self.feed(line);
+        }
+        self.ended(Line {
+            bytes: line.to_vec(),
+            skipped: 0,
+            clean,
+        });
+    }
+
+    fn ended(&mut self, line: Line) {
+        self.last.push_back(line);
+        // A record that was torn by a line break can be given back by the reader: it and the line before.
+        if self.last.len() > 2
+            && let Some(line) = self.last.pop_front()
+        {
+            self.line(line);
         }
     }
 
@@ -125,7 +143,7 @@ impl TranscriptCopy {
     fn skip(&mut self, piece: &[u8]) {
         // The lines before it are settled, since hashing goes on in order.
         for line in std::mem::take(&mut self.last) {
-            self.line(&line);
+            self.line(line);
         }
         let held = std::mem::take(&mut self.open);
         self.hashed(&held);
@@ -138,10 +156,11 @@ impl TranscriptCopy {
         let open = Line {
             bytes: std::mem::take(&mut self.open),
             skipped: 0,
+            clean: None,
         };
         for line in std::mem::take(&mut self.last).into_iter().chain([open]) {
             if self.info.bytes + line.bytes.len() as u64 <= taken {
-                self.line(&line);
+                self.line(line);
             }
         }
         self.part();
@@ -171,7 +190,7 @@ impl TranscriptCopy {
         name.clone_into(&mut self.info.file);
     }
 
-    fn line(&mut self, line: &Line) {
+    fn line(&mut self, line: Line) {
         if line.skipped > 0 {
             self.info.omitted += 1;
             return;
@@ -183,7 +202,10 @@ impl TranscriptCopy {
             self.part();
         }
         self.hashed(&line.bytes);
-        self.push(&line.bytes);
+        let clean = line
+            .clean
+            .unwrap_or_else(|| CleanLine::of(&line.bytes, &mut self.redactor));
+        self.push(&line.bytes, clean);
         let Some(known) = self.known.take_if(|known| known.bytes <= self.info.bytes) else {
             return;
         };
@@ -197,12 +219,13 @@ impl TranscriptCopy {
         }
     }
 
-    fn push(&mut self, bytes: &[u8]) {
+    fn push(&mut self, bytes: &[u8], clean: CleanLine) {
         // The end of a last line that had none belongs to that line.
         if !std::mem::replace(&mut self.is_open, !bytes.ends_with(b"\n")) {
             self.info.lines += 1;
         }
-        let text = self.redacted(String::from_utf8_lossy(bytes).into_owned());
+        self.info.redactions += clean.redactions;
+        let text = clean.text.map_or_else(|| String::from_utf8_lossy(bytes), Cow::Owned);
         self.text.push_str(&text);
     }
 
@@ -218,28 +241,6 @@ impl TranscriptCopy {
             text,
             info: self.info.clone(),
         });
-    }
-
-    fn redacted(&mut self, text: String) -> String {
-        let before = self.redactor.found.len();
-        let clean = if let Ok(value) = serde_json::from_str::<Value>(&text) {
-            let mut after = value.clone();
-            self.redactor.json(&mut after, "transcript");
-            if after == value {
-                text
-            } else {
-                splice::splice(&text, &value, &after)
-                    .unwrap_or_else(|| after.to_string() + if text.ends_with('\n') { "\n" } else { "" })
-            }
-        } else {
-            // A torn or damaged line, or text.
-            let mut text = text;
-            self.redactor.text(&mut text, "transcript");
-            text
-        };
-        let found = &self.redactor.found[before..];
-        self.info.redactions += found.iter().filter(|found| found.replaced).count() as u64;
-        clean
     }
 
     fn hashed(&mut self, bytes: &[u8]) {
@@ -284,15 +285,18 @@ impl CopyOutcome {
 }
 
 /// A copy of a file that is rewritten as a whole.
-pub(super) fn whole(scene: &Scene<'_>, bytes: &[u8], about: (&str, &str, &SessionFacts)) -> Result<CopyOutcome, Error> {
+pub(super) fn whole(redactor: Redactor, bytes: &[u8], about: (&str, &str, &SessionFacts)) -> CopyOutcome {
     let (file, agent, facts) = about;
-    let mut copy = TranscriptCopy::new(scene, None)?;
+    let mut copy = TranscriptCopy::new(redactor, None);
     copy.of_file(file);
     copy.hashed(bytes);
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    let text = copy.redacted(text);
+    let clean = CleanLine::of(bytes, &mut copy.redactor);
+    copy.info.redactions += clean.redactions;
+    let text = clean
+        .text
+        .unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned());
     copy.info.lines = text.split_inclusive('\n').count() as u64;
     copy.text = text;
     let name = file.split('.').next().unwrap_or(file);
-    Ok(copy.end(bytes.len() as u64, name, agent, facts))
+    copy.end(bytes.len() as u64, name, agent, facts)
 }

@@ -4,6 +4,7 @@
 //! the same id with other content is the later state of the message, or, where it comes from another session, another
 //! message. What cannot be read is reported with its line.
 
+mod ahead;
 mod copy;
 mod plain;
 mod source;
@@ -11,7 +12,7 @@ mod source;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Error, Scene, SessionChat, append, receiving, redacted};
+use super::{Error, Scene, SessionChat, append, receiving, redact};
 use crate::{
     agents::{
         self, Agent, HelperRun, Layout, MessageUpdate, Reader, Reading, SessionFacts, State, TaskItem, Turn, blocks,
@@ -23,6 +24,7 @@ use crate::{
         name::ShortName,
     },
     ops::redact::{RedactedSecret, Redactor},
+    os::parallel_edit,
     store::{
         chat::{Fingerprint, Known, PendingMessage, lock_transcripts},
         config::TranscriptExtent,
@@ -94,8 +96,22 @@ pub fn import(scene: &Scene<'_>, file: &MessageFile<'_>) -> Result<ChatImport, E
     let Some((agent, layout)) = found else {
         return plain::import(scene, file.bytes);
     };
+    let redactor = Redactor::with_memory(scene)?;
     let mut reader = Reader::new(agent, layout, State::of_file(stem(file.name)), 0, scene.now);
-    reader.feed(file.bytes);
+    let is_kept = scene.settings.transcripts == TranscriptExtent::Full;
+    let mut lines = Vec::new();
+    if layout == Layout::Lines {
+        ahead::feed(
+            file.bytes,
+            &mut reader,
+            is_kept.then_some(&redactor),
+            &mut |line, clean| {
+                lines.push((line.len(), clean));
+            },
+        );
+    } else {
+        reader.feed(file.bytes);
+    }
     let reading = reader.end();
     if reading.messages.is_empty() && (reading.records == 0 || file.agent.is_some()) {
         let (line, why) = reading
@@ -111,8 +127,12 @@ pub fn import(scene: &Scene<'_>, file: &MessageFile<'_>) -> Result<ChatImport, E
         });
     }
     let is_torn = reading.taken < file.bytes.len() as u64;
-    let copied = copied(scene, file, agent, layout, &reading)?;
-    take(scene, agent, reading, is_torn, copied)
+    let copied = if is_kept && reading.taken > 0 {
+        copied(scene, file, agent, &reading, redactor.fork(), lines)?
+    } else {
+        Vec::new()
+    };
+    take(scene, agent, reading, is_torn, copied, redactor)
 }
 
 /// Imports the sessions of OpenCode that work in this working tree, from its database and the log next to it.
@@ -148,17 +168,16 @@ pub fn import_database(scene: &Scene<'_>, bytes: &[u8], log: Option<&[u8]>) -> R
     sum.ok_or_else(|| refused("the database has no session of this working tree".to_owned()))
 }
 
-/// The part of a file in memory that is kept.
+/// The part of a file in memory that is kept. `lines` are those that it consists of, by their lengths; a file that is one
+/// document has none.
 fn copied(
     scene: &Scene<'_>,
     file: &MessageFile<'_>,
     agent: &dyn Agent,
-    layout: Layout,
     reading: &Reading,
+    redactor: Redactor,
+    lines: Vec<(usize, Option<ahead::CleanLine>)>,
 ) -> Result<Vec<PendingMessage>, Error> {
-    if scene.settings.transcripts != TranscriptExtent::Full || reading.taken == 0 {
-        return Ok(Vec::new());
-    }
     receiving(scene)?;
     let chat = SessionChat::open(scene)?;
     let facts = &reading.state.facts;
@@ -167,17 +186,26 @@ fn copied(
         .transcripts
         .iter()
         .find(|info| info.agent == agent.name() && info.agent_session == session);
-    if layout == Layout::Lines {
-        let mut copy = TranscriptCopy::new(scene, known)?;
+    if !lines.is_empty() {
+        let mut copy = TranscriptCopy::new(redactor, known);
         copy.of_file(file.name);
-        copy.feed(file.bytes);
+        let mut rest = file.bytes;
+        for (length, clean) in lines {
+            let (line, behind) = rest.split_at(length);
+            rest = behind;
+            if line.ends_with(b"\n") {
+                copy.feed_line(line, clean);
+            } else {
+                copy.feed(line);
+            }
+        }
         let outcome = copy.end(reading.taken, stem(file.name), agent.name(), facts);
         return outcome.into_entries(scene, &chat);
     }
     if known.is_some_and(|known| known.source == hex(&Sha256::digest(file.bytes))) {
         return Ok(Vec::new());
     }
-    copy::whole(scene, file.bytes, (file.name, agent.name(), facts))?.into_entries(scene, &chat)
+    copy::whole(redactor, file.bytes, (file.name, agent.name(), facts)).into_entries(scene, &chat)
 }
 
 /// The name of a file without its extension.
@@ -192,11 +220,12 @@ fn take(
     reading: Reading,
     is_torn: bool,
     copied: Vec<PendingMessage>,
+    redactor: Redactor,
 ) -> Result<ChatImport, Error> {
-    let mut adding = Adding::begin(scene)?;
+    let mut adding = Adding::begin(scene, redactor)?;
     let answer = last_answer(&reading.messages);
-    for update in latest_states(reading.messages) {
-        adding.update(update);
+    for (update, print) in redacted_updates(latest_states(reading.messages), &mut adding.redactor) {
+        adding.update(update, print);
     }
     adding.entries.extend(copied);
     let mut out = adding.end(scene)?;
@@ -255,6 +284,36 @@ pub(in crate::ops) fn latest_states(updates: Vec<MessageUpdate>) -> Vec<MessageU
     out
 }
 
+/// The messages without their secrets, with their fingerprints.
+fn redacted_updates(updates: Vec<MessageUpdate>, redactor: &mut Redactor) -> Vec<(MessageUpdate, Fingerprint)> {
+    /// The messages that a thread takes at a time.
+    const RUN: usize = 16;
+    let mut updates: Vec<(MessageUpdate, Option<Fingerprint>)> =
+        updates.into_iter().map(|update| (update, None)).collect();
+    let parent = &*redactor;
+    let forks = parallel_edit(
+        &mut updates,
+        RUN,
+        || (),
+        |(), run| {
+            let mut fork = parent.fork();
+            for (update, print) in run {
+                redact(&mut update.message, &mut fork);
+                *print = Some(Fingerprint::of(&update.message));
+            }
+            fork
+        },
+    );
+    for fork in forks {
+        redactor.join(fork);
+    }
+    let with_print = |(update, print): (MessageUpdate, Option<Fingerprint>)| {
+        let print = print.unwrap_or_else(|| Fingerprint::of(&update.message));
+        (update, print)
+    };
+    updates.into_iter().map(with_print).collect()
+}
+
 /// Messages on their way into the chat of a session.
 struct Adding {
     session: ShortName,
@@ -270,7 +329,7 @@ struct Adding {
 
 impl Adding {
     /// Takes the lock, so that two imports at once do not both add what neither has seen.
-    fn begin(scene: &Scene<'_>) -> Result<Self, Error> {
+    fn begin(scene: &Scene<'_>, redactor: Redactor) -> Result<Self, Error> {
         let chosen = receiving(scene)?;
         let id = chosen.tip.document.session.id.clone();
         let lock = lock_transcripts(scene.repo, &id, scene.wait)?;
@@ -283,7 +342,7 @@ impl Adding {
             session: chosen.name,
             id,
             known,
-            redactor: Redactor::new(scene)?,
+            redactor,
             entries: Vec::new(),
             added: 0,
             updated: 0,
@@ -293,19 +352,18 @@ impl Adding {
     }
 
     /// Takes a message of an agent's session file.
-    fn update(&mut self, update: MessageUpdate) {
-        let mut message = redacted(update.message, &mut self.redactor);
+    fn update(&mut self, update: MessageUpdate, print: Fingerprint) {
+        let mut message = update.message;
         if let Some(before) = update.replaces
             && self.known.get(&before).is_some()
             && self.known.get(&message.id).is_none()
         {
-            self.known.insert(&message);
+            self.known.insert(&message, print);
             self.updated += 1;
             return self.entries.push(PendingMessage::Update { id: before, message });
         }
-        let print = Fingerprint::of(&message);
         let Some(before) = self.known.get(&message.id) else {
-            return self.add(message);
+            return self.add(message, print);
         };
         if before.is_same(print) || update.is_copy {
             self.again += 1;
@@ -315,7 +373,7 @@ impl Adding {
             // Another session of the agent, in which the same id represents another message.
             message.id = format!("{}~{:08x}", message.id, print.session >> 32);
             match self.known.get(&message.id) {
-                None => self.add(message),
+                None => self.add(message, print),
                 Some(before) if before.is_same(print) => self.again += 1,
                 Some(before) => self.later(message, before, print),
             }
@@ -324,7 +382,7 @@ impl Adding {
 
     fn later(&mut self, message: Message, before: Fingerprint, print: Fingerprint) {
         if print.is_later(before) {
-            self.known.insert(&message);
+            self.known.insert(&message, print);
             self.updated += 1;
             let id = message.id.clone();
             self.entries.push(PendingMessage::Update { id, message });
@@ -333,8 +391,8 @@ impl Adding {
         }
     }
 
-    fn add(&mut self, message: Message) {
-        self.known.insert(&message);
+    fn add(&mut self, message: Message, print: Fingerprint) {
+        self.known.insert(&message, print);
         self.added += 1;
         self.entries.push(PendingMessage::Message(message));
     }

@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::{Adding, ChatImport, Error, Scene, SessionChat, is_document, redacted};
+use super::{Adding, ChatImport, Error, Scene, SessionChat, is_document, redact};
 use crate::{
     agents::lines,
     model::{
         chat::{Message, Role, hex},
         time::Timestamp,
     },
+    ops::redact::Redactor,
     store::chat::{Fingerprint, PendingMessage},
 };
 
@@ -32,11 +33,11 @@ pub(super) fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<ChatImport, Erro
             is_document: is_document(bytes),
         });
     }
-    let mut adding = Adding::begin(scene)?;
+    let mut adding = Adding::begin(scene, Redactor::new(scene)?)?;
     let mut seen = HashMap::<String, u64>::new();
     let mut disputed = Vec::new();
-    for message in messages {
-        let mut message = redacted(message, &mut adding.redactor);
+    for mut message in messages {
+        redact(&mut message, &mut adding.redactor);
         if message.id.is_empty() {
             // The same words at the same time are distinguished by how often they were said, in every import alike.
             let digest = digest(&message);
@@ -50,7 +51,8 @@ pub(super) fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<ChatImport, Erro
                 if untimed {
                     message.at = scene.now;
                 }
-                adding.add(message);
+                let print = Fingerprint::of(&message);
+                adding.add(message, print);
             }
             Some(before) if before.is_same(Fingerprint::of(&message)) => adding.again += 1,
             Some(_) => disputed.push(message),
@@ -100,9 +102,11 @@ fn settle(scene: &Scene<'_>, adding: &mut Adding, disputed: Vec<Message>) -> Res
         } else {
             // Not by its time: one that has none is given that of the import.
             message.id = format!("{}~{:08x}", message.id, Fingerprint::of(&message).content >> 32);
-            match adding.known.get(&message.id) {
-                Some(_) => adding.again += 1,
-                None => adding.add(message),
+            if adding.known.get(&message.id).is_some() {
+                adding.again += 1;
+            } else {
+                let print = Fingerprint::of(&message);
+                adding.add(message, print);
             }
         }
     }

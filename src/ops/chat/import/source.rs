@@ -13,14 +13,17 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    ChatImport, Error, MessageFile, Scene,
+    ChatImport, Error, MessageFile, Scene, ahead,
     copy::{CopyMark, TranscriptCopy},
     take,
 };
 use crate::{
     agents::{self, Agent, Layout, Reader, State},
     model::chat::hex,
-    ops::chat::{SessionChat, receiving},
+    ops::{
+        chat::{SessionChat, receiving},
+        redact::Redactor,
+    },
     os,
     store::{
         chat::{lock_reading, read_marks, write_marks},
@@ -30,8 +33,8 @@ use crate::{
 
 /// The bytes at either end of what was read that identify a file.
 const ENDS: u64 = 4096;
-/// The bytes that are read at once.
-const PIECE: usize = 1 << 20;
+/// The bytes that are read at once. A line that is longer is passed on in parts.
+const PIECE: usize = 4 << 20;
 /// The most files whose places are kept for a session.
 const FILES: usize = 64;
 
@@ -106,9 +109,10 @@ pub fn import_file(scene: &Scene<'_>, path: &Path, agent: &'static dyn Agent) ->
         }
         None => (State::of_file(&stem(path)), 0, 0, None),
     };
+    let redactor = Redactor::with_memory(scene)?;
     let mut copy = match &copied {
         _ if !is_copied => None,
-        Some(mark) => TranscriptCopy::resume(scene, mark)?,
+        Some(mark) => TranscriptCopy::resume(redactor.fork(), mark),
         None => {
             let name = name(path);
             // Its session is not known before it is read, its name is.
@@ -116,27 +120,44 @@ pub fn import_file(scene: &Scene<'_>, path: &Path, agent: &'static dyn Agent) ->
                 .transcripts
                 .iter()
                 .rfind(|info| info.agent == agent.name() && info.file == name);
-            let mut copy = TranscriptCopy::new(scene, known)?;
+            let mut copy = TranscriptCopy::new(redactor.fork(), known);
             copy.of_file(&name);
             Some(copy)
         }
     };
     let mut reader = Reader::new(agent, Layout::Lines, state, lines, scene.now);
     file.seek(SeekFrom::Start(from)).map_err(io("read"))?;
-    let mut piece = vec![0; PIECE];
+    let ahead_redactor = copy.is_some().then_some(&redactor);
+    let mut take_piece = |bytes: &[u8]| {
+        ahead::feed(bytes, &mut reader, ahead_redactor, &mut |line, clean| {
+            if let Some(copy) = &mut copy {
+                copy.feed_line(line, clean);
+            }
+        });
+    };
+    // The beginning of a line whose end was not read yet.
+    let mut open = Vec::new();
     let mut rest = len - from;
     while rest > 0 {
         let want = usize::try_from(rest).unwrap_or(PIECE).min(PIECE);
-        let read = file.read(&mut piece[..want]).map_err(io("read"))?;
+        let start = open.len();
+        open.resize(start + want, 0);
+        let read = file.read(&mut open[start..]).map_err(io("read"))?;
+        open.truncate(start + read);
         if read == 0 {
             break;
         }
-        reader.feed(&piece[..read]);
-        if let Some(copy) = &mut copy {
-            copy.feed(&piece[..read]);
-        }
         rest -= read as u64;
+        let end = open[start..].iter().rposition(|byte| *byte == b'\n');
+        if let Some(end) = end.map(|end| start + end + 1) {
+            take_piece(&open[..end]);
+            open.drain(..end);
+        } else if open.len() > PIECE {
+            take_piece(&open);
+            open.clear();
+        }
     }
+    take_piece(&open);
     let reading = reader.end();
     let taken = from + reading.taken;
     let mut mark = ReadingMark {
@@ -155,7 +176,7 @@ pub fn import_file(scene: &Scene<'_>, path: &Path, agent: &'static dyn Agent) ->
         Some(outcome) => outcome.into_entries(scene, &chat)?,
         None => Vec::new(),
     };
-    let done = take(scene, agent, reading, taken < len, copied)?;
+    let done = take(scene, agent, reading, taken < len, copied, redactor)?;
     mark.messages = messages + done.added;
     marks.push(mark);
     let excess = marks.len().saturating_sub(FILES);
