@@ -20,9 +20,10 @@ import time
 import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-ORDER = re.compile(r'^"?(write|shell|slow|helper|full|say) ([\w./-]+)"?\s*$', re.MULTILINE)
-WRITERS = ("write", "write_file", "create", "create_file", "apply_patch")
-SHELLS = ("bash", "run_shell_command", "exec_command", "shell_command", "shell", "local_shell")
+# Cline puts the words of a person into tags.
+ORDER = re.compile(r'^(?:<user_input[^>]*>)?"?(write|shell|slow|helper|full|say) ([\w./-]+)"?\s*(?:</user_input>)?\s*$', re.MULTILINE)
+WRITERS = ("write", "write_file", "create", "create_file", "apply_patch", "editor")
+SHELLS = ("bash", "run_shell_command", "exec_command", "shell_command", "shell", "local_shell", "run_commands")
 HELPERS = ("agent", "task", "spawn_agent", "invoke_agent", "codebase_investigator", "generalist", "subagent")
 RESULTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
 COUNT = itertools.count(1)
@@ -108,11 +109,11 @@ class Conversation:
             return tool, {"input": patch} if self.tools[tool][0] else patch
         path, text = f"{root}/{name}", f"{name}\n"
         values = dict.fromkeys(("file_path", "filePath", "path", "absolute_path"), path)
-        return tool, self.filled(tool, values | dict.fromkeys(("content", "file_text", "contents"), text))
+        return tool, self.filled(tool, values | dict.fromkeys(("content", "file_text", "contents", "new_text"), text))
 
     def shell(self, line):
         tool = self.find(SHELLS)
-        return tool and (tool, self.filled(tool, {"command": line, "cmd": line, "description": "make a file"}))
+        return tool and (tool, self.filled(tool, {"command": line, "cmd": line, "commands": [line], "description": "make a file"}))
 
     def helper(self, name, step):
         if step == 1 and "wait_agent" in self.tools:

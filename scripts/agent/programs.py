@@ -15,11 +15,22 @@ PACKAGES = {
     "qwen": "@qwen-code/qwen-code@0.24.4",
     "opencode": "opencode-ai@1.18.33",
     "pi": "@earendil-works/pi-coding-agent@1.6.0",
+    "cline": "cline@3.0.65",
     "node22": "node@22",
 }
 BINARIES = {"claude-code": "claude"}
+# Agents whose command line resumes no session without a terminal: each question is a session of its own.
+WITHOUT_RESUME = {"cline": "resumes no session without a terminal"}
 # Rows of the table that an agent does not have, and why.
 LACKS = {
+    ("cline", "interrupted in a turn"): WITHOUT_RESUME["cline"] + ", and does not report a signal",
+    ("cline", "killed in a turn"): WITHOUT_RESUME["cline"],
+    ("cline", "sub-agent"): "its hooks do not say what a sub-agent did",
+    ("cline", "compaction is reported"): "reports none",
+    ("cline", "rewind: a session to resume"): "takes no session file",
+    ("cline", "another clone: the agent continues"): "takes no session file",
+    ("cline", "a fork has a session of its own"): "takes no session file",
+    ("cline", "doctor: the hooks fire"): "takes its model server from its settings alone",
     ("gemini", "compaction is reported"): "reports one before every call of the model, so that it is not registered; each turn's end saves the whole chat",
     ("pi", "sub-agent"): "has none",
     ("pi", "doctor: the hooks fire"): "takes its model server from its settings alone",
@@ -115,8 +126,17 @@ def pi(home, url):
     return {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}
 
 
+def cline(home, url):
+    if not (home / ".cline").exists():
+        place = os.pathsep.join([*path("cline"), os.environ["PATH"]])
+        line = [binary("cline"), "auth", "-p", "openai-compatible", "-k", "none", "-m", "m", "-b", f"{url}/v1"]
+        subprocess.run(line, env={"HOME": str(home), "PATH": place} | QUIET, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    return QUIET
+
+
+QUIET = {"CLINE_TELEMETRY_DISABLED": "1", "DO_NOT_TRACK": "1"}
 PREPARE = {"claude-code": claude_code, "codex": codex, "copilot": copilot, "gemini": gemini, "qwen": qwen,
-           "opencode": opencode, "pi": pi}
+           "opencode": opencode, "pi": pi, "cline": cline}
 
 
 def command(agent, prompt, session=None, trusted=True, model=None):
@@ -138,13 +158,16 @@ def command(agent, prompt, session=None, trusted=True, model=None):
         return [*base, "--approval-mode", "yolo", *(["--resume", session] if session else []), "-p", prompt]
     if agent == "opencode":
         return [*base, "run", *(["--session", session] if session else []), prompt]
+    if agent == "cline":
+        return [*base, prompt]
     return [*base, "--provider", "local", "--model", "m", *(["--session", session] if session else []), "-p", prompt]
 
 
 # Files of the agent in which hooks are configured, below its home.
 SETTINGS = {"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "copilot": ".copilot/hooks/git-checkpoint.json",
             "gemini": ".gemini/settings.json", "qwen": ".qwen/settings.json",
-            "opencode": ".config/opencode/plugins/git-checkpoint.js", "pi": ".pi/agent/extensions/git-checkpoint.js"}
+            "opencode": ".config/opencode/plugins/git-checkpoint.js", "pi": ".pi/agent/extensions/git-checkpoint.js",
+            "cline": "Documents/Cline/Hooks/TaskStart"}
 
 
 def trust_codex(story):

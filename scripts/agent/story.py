@@ -151,6 +151,8 @@ class Story:
             record.wrap(self)
         self.two_turns()
         session = self.turns()[-1]["agent_session"]
+        if self.agent in programs.WITHOUT_RESUME:
+            return self.short_day()
         self.helper(session)
         self.ended(session)
         self.helpers()
@@ -163,6 +165,20 @@ class Story:
         self.gate()
         self.checkpoint("disable", "--all")
         self.row("nothing of ours stays", b"git-checkpoint" not in (self.settings() or b""))
+        ok = subprocess.run([str(self.program), "verify", "--all"], cwd=self.repo, env=self.env, capture_output=True)
+        self.row("sessions are intact", ok.returncode == 0)
+
+    def short_day(self):
+        """What is left of the day for an agent that resumes no session."""
+        for name in ("sub-agent", "interrupted in a turn", "killed in a turn", "compaction is reported", "rewind: a session to resume",
+                     "another clone: the agent continues", "a fork has a session of its own"):
+            self.row(name, False)
+        done = self.checkpoint("rewind", "1", "--json")
+        files = {name for name in ("one.txt", "two.txt", "mine.txt") if (self.repo / name).exists()}
+        self.row("rewind: files", files == {"one.txt"} and not done.get("agent"), str(files))
+        self.gate()
+        self.checkpoint("disable", "--all")
+        self.row("nothing of ours stays", self.settings() is None)
         ok = subprocess.run([str(self.program), "verify", "--all"], cwd=self.repo, env=self.env, capture_output=True)
         self.row("sessions are intact", ok.returncode == 0)
 
@@ -202,7 +218,7 @@ class Story:
         self.row("a turn is saved", self.turns_are(1) and (self.repo / "one.txt").exists())
         session = self.turns()[-1]["agent_session"]
         (self.repo / "mine.txt").write_text("by hand\n")
-        self.ask("shell two.txt", session)
+        self.ask("shell two.txt", None if self.agent in programs.WITHOUT_RESUME else session)
         self.turns_are(2)
         turns = self.turns()
         wanted = [("write one.txt", ["one.txt"], "done"), ("shell two.txt", ["two.txt"], "done")]

@@ -48,7 +48,7 @@ Examples:
   One of them:
     git checkpoint agents doctor codex")]
 pub(super) struct DoctorArgs {
-    /// The agents: claude-code, codex, copilot, gemini, qwen, opencode, pi
+    /// The agents: claude-code, codex, copilot, gemini, qwen, opencode, pi, cline, cursor
     #[arg(value_name = "AGENT", value_parser = super::agents::adapter)]
     pub(super) agents: Vec<&'static Adapter>,
 }
@@ -161,7 +161,7 @@ fn bindings(context: &Context, directory: &Path) -> Vec<Binding> {
 fn advice(adapter: &Adapter, row: &AgentDoctorRow) -> Option<String> {
     match row.outcome {
         "absent" => Some(format!("{} is not in PATH", adapter.program)),
-        "untried" => Some("the model server of this agent can only be set in its settings".to_owned()),
+        "untried" => Some("its model server cannot be replaced for one run".to_owned()),
         _ if row.saved => None,
         _ if row.requests == 0 => Some(format!(
             "it did not call the test server: run '{}' and check its output",

@@ -47,7 +47,7 @@ Examples:
   Show the changes of the settings first:
     git checkpoint enable codex --dry-run")]
 pub(super) struct EnableArgs {
-    /// The agents: claude-code, codex, copilot, gemini, qwen, opencode, pi
+    /// The agents: claude-code, codex, copilot, gemini, qwen, opencode, pi, cline, cursor
     #[arg(value_name = "AGENT", value_parser = adapter)]
     agents: Vec<&'static Adapter>,
     /// Enable all your repositories, not only this one
@@ -165,7 +165,8 @@ pub(super) fn enable(args: EnableArgs, context: &mut Context) -> Result<(), Comm
         } else {
             (path(context, adapter)?, program.as_str())
         };
-        edits.push((*adapter, setup::enable(adapter, &path, program, args.dry_run)?));
+        let files = setup::enable(adapter, &path, program, args.dry_run)?;
+        edits.push(AgentEdits { adapter, path, files });
     }
     if args.skill {
         texts.extend(agent_texts::skills(context, &chosen, args.dry_run)?);
@@ -226,7 +227,8 @@ pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), Co
         } else {
             path(context, adapter)?
         };
-        edits.push((*adapter, setup::disable(adapter, &path, args.dry_run)?));
+        let files = setup::disable(adapter, &path, args.dry_run)?;
+        edits.push(AgentEdits { adapter, path, files });
     }
     let extent = match (args.all_repos, chosen.is_empty()) {
         (true, _) => Some(Extent::User),
@@ -259,9 +261,17 @@ pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), Co
     Ok(())
 }
 
+/// The edits of the hooks of an agent.
+struct AgentEdits<'a> {
+    adapter: &'a Adapter,
+    /// The file, or the directory of its files.
+    path: PathBuf,
+    files: Vec<HooksEdit>,
+}
+
 /// The changes that `enable` and `disable` made.
 struct Report<'a> {
-    edits: &'a [(&'a Adapter, HooksEdit)],
+    edits: &'a [AgentEdits<'a>],
     /// Skills and paragraphs.
     texts: Vec<HooksEdit>,
     /// Hooks of git that call this program now.
@@ -278,16 +288,20 @@ fn report(context: &Context, action: &'static str, parts: Report<'_>) -> Result<
         extent,
         dry_run,
     } = parts;
-    let row = |(adapter, edit): &(&Adapter, HooksEdit)| {
-        let file = edit.path.display().to_string();
-        let shown = dry_run && edit.changes();
+    let row = |edits: &AgentEdits<'_>| {
+        let changed = edits.files.iter().filter(|edit| edit.changes());
+        let shown = |edit: &HooksEdit| {
+            let file = edit.path.display().to_string();
+            diff(&file, edit.before.as_deref(), edit.after.as_deref())
+        };
+        let diffs: Vec<String> = changed.map(shown).collect();
         AgentHooksRow {
-            agent: adapter.name,
-            title: adapter.title,
-            changed: edit.changes(),
-            diff: shown.then(|| diff(&file, edit.before.as_deref(), edit.after.as_deref())),
-            trust: (action == "enable").then(|| adapter.trust.step()).flatten(),
-            file,
+            agent: edits.adapter.name,
+            title: edits.adapter.title,
+            changed: !diffs.is_empty(),
+            trust: (action == "enable").then(|| edits.adapter.trust.step()).flatten(),
+            diff: (dry_run && !diffs.is_empty()).then(|| diffs.concat()),
+            file: edits.path.display().to_string(),
         }
     };
     let view = AgentHooksView {

@@ -382,7 +382,7 @@ fn agent_session(
     forked: &ForkOutcome,
     agent: Option<&str>,
 ) -> Result<AgentSessionView, CommandError> {
-    let Some(kept) = resumption::kept(&forked.document, agent) else {
+    let Some(kept) = resumption::resumable(&forked.document, agent) else {
         let message = format!("'{}' was forked, but it has no such agent session", forked.name);
         return Err(CommandError::new(FailureKind::NotFound, message).hint("see the turns: git checkpoint turns"));
     };

@@ -79,9 +79,15 @@ fn handle(args: &Args, context: &mut Context) -> Result<(), CommandError> {
     let Ok(payload) = serde_json::from_slice::<Value>(&input) else {
         return Ok(());
     };
-    let Some(event) = event::read(occasion, &payload) else {
+    let Some(mut event) = event::read(occasion, &payload) else {
         return Ok(());
     };
+    let adapter = event::sender(&payload).and_then(adapter::named).unwrap_or(adapter);
+    if let (None, None, Some(home)) = (&event.transcript, &event.conversation, context.env.home()) {
+        let files = event::session_files(adapter.name, &event, home);
+        let found = files.into_iter().find(|file| file.is_file());
+        event.transcript = found.and_then(|file| file.into_os_string().into_string().ok());
+    }
     let env = surroundings(&context.env, &event);
     let opened = opening::at(&env, &IdentityArgs::default(), env.now)?;
     context.visited = Some(VisitedRepository::of(&opened));

@@ -34,8 +34,9 @@ pub(super) fn resume(
     is_tip: bool,
     agent: Option<&str>,
 ) -> Result<(), CommandError> {
-    let Some(kept) = resumption::kept(document, agent) else {
-        return with_context(context, session, document, agent);
+    let Some(kept) = resumption::resumable(document, agent) else {
+        let last = resumption::kept(document, agent).map(|kept| kept.agent.name());
+        return with_context(context, session, document, agent.or(last));
     };
     let root = store::work_tree(opened.scene().repo)?.to_owned();
     let place = AgentPlace {

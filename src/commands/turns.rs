@@ -190,7 +190,7 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
     let is_refused = !restored.refusals().is_empty();
     let kept = resumption::kept(&target.document, Some(&target.turn.turn.agent));
     let resumed = match &kept {
-        Some(kept) if !is_refused => {
+        Some(kept) if !is_refused && kept.resumes() => {
             let session = session_ref(&target.document, &target.session);
             let root = store::work_tree(opened.scene().repo)?.to_owned();
             Some(in_place(
@@ -230,6 +230,16 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
     if !context.ui.options().json && context.ui.options().quiet == 0 {
         if let Some(agent) = &agent {
             context.ui.data(agent.text(args.dry_run));
+        } else if let Some(kept) = kept.as_ref().filter(|kept| !kept.resumes()) {
+            let title = kept.agent.title();
+            context.ui.hint(
+                "Rewind",
+                &format!(
+                    "{title} takes no session file, so its conversation stays; to start with the saved context: git \
+                     checkpoint resume --agent {}",
+                    kept.agent.name()
+                ),
+            );
         } else if kept.is_none() {
             context.ui.hint(
                 "Rewind",

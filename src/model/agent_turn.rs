@@ -73,6 +73,9 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// Subject of a turn whose prompt is not known.
+pub const NO_PROMPT: &str = "(no prompt)";
+
 /// The first line of a prompt that has something on it, cut to what a commit's subject line takes. Reminders that an agent
 /// puts in front of a person's words do not count, and its own report of a background task is represented by its summary.
 pub fn subject_of(prompt: &str) -> String {
@@ -90,7 +93,7 @@ pub fn subject_of(prompt: &str) -> String {
         prompt = summary;
     }
     let line = prompt.lines().map(str::trim).find(|line| !line.is_empty());
-    let mut line: String = line.unwrap_or("(no prompt)").chars().take(120).collect();
+    let mut line: String = line.unwrap_or(NO_PROMPT).chars().take(120).collect();
     if prompt.trim().chars().count() > line.chars().count() && line.chars().count() == 120 {
         line.push('…');
     }

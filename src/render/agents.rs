@@ -32,7 +32,7 @@ pub struct AgentRow {
     /// The program's version, if it can be found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The file in which its hooks are configured.
+    /// The file in which its hooks are configured, or the directory of its hooks.
     pub file: String,
     /// `installed`, `incomplete`, `absent` or `broken`.
     pub hooks: &'static str,
@@ -173,16 +173,16 @@ pub struct AgentTextRow {
     pub diff: Option<String>,
 }
 
-/// One agent's file.
+/// The hooks of one agent.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct AgentHooksRow {
     /// Its name on the command line.
     pub agent: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// The file.
+    /// The file, or the directory of its files.
     pub file: String,
-    /// Whether the file changes.
+    /// Whether anything in it changes.
     pub changed: bool,
     /// The change as a unified diff, in a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]

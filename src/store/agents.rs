@@ -13,7 +13,7 @@ use super::{
     sharing,
 };
 use crate::{
-    model::{chat::hex, id::Oid, json, time::Timestamp},
+    model::{agent_turn::NO_PROMPT, chat::hex, id::Oid, json, time::Timestamp},
     os,
 };
 
@@ -82,6 +82,13 @@ pub struct OpenTurn {
     /// Whether the prompt was handled so late that the files of its time were not saved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inexact: bool,
+}
+
+impl OpenTurn {
+    /// Whether its prompt is not known yet.
+    pub fn has_no_subject(&self) -> bool {
+        self.subject == NO_PROMPT
+    }
 }
 
 /// The last event of an agent's session, for `agents` and `status`.

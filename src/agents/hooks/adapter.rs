@@ -83,16 +83,33 @@ pub enum Place {
         rules: JsonRules,
         /// Units of a timeout in a second.
         timeout_unit: u64,
+        /// Form of a hook in the list of its event.
+        form: HookForm,
     },
+    /// A directory with an executable script for each event, under the event's name: the agent runs one file for each.
+    Scripts,
     /// A file of our own in a directory that the agent reads.
     OwnJson,
     /// A plug-in of our own: its text, in which `@PROGRAM@` stands for the program's path as a JSON string.
     Plugin(&'static str),
 }
 
+/// Form of a hook in the list of its event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookForm {
+    /// In a group: `{"hooks": [{"type": "command", "command": "..."}]}`.
+    Group,
+    /// By itself: `{"command": "..."}`.
+    Entry,
+}
+
 /// The form in which an agent takes context from a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Injection {
+    /// It takes none before the model is asked.
+    None,
+    /// A top-level `additional_context` at this occasion.
+    Underscored(Occasion),
     /// `hookSpecificOutput.additionalContext` at this occasion.
     Nested(Occasion),
     /// A top-level `additionalContext` at this occasion.
@@ -111,14 +128,19 @@ const TIMEOUT: u64 = 20;
 const STRICT: JsonRules = JsonRules {
     comments: false,
     byte_order_mark: false,
+    version: None,
 };
 const STRICT_WITH_MARK: JsonRules = JsonRules {
-    comments: false,
     byte_order_mark: true,
+    ..STRICT
 };
 const WITH_COMMENTS: JsonRules = JsonRules {
     comments: true,
-    byte_order_mark: false,
+    ..STRICT
+};
+const STRICT_WITH_VERSION: JsonRules = JsonRules {
+    version: Some(1),
+    ..STRICT
 };
 
 /// Every agent, in the order in which they are listed.
@@ -135,6 +157,7 @@ pub const ADAPTERS: &[Adapter] = &[
         place: Place::Settings {
             rules: STRICT_WITH_MARK,
             timeout_unit: 1,
+            form: HookForm::Group,
         },
         events: &[
             ("SessionStart", Occasion::SessionStart),
@@ -158,6 +181,7 @@ pub const ADAPTERS: &[Adapter] = &[
         place: Place::Settings {
             rules: STRICT,
             timeout_unit: 1,
+            form: HookForm::Group,
         },
         events: &[
             ("SessionStart", Occasion::SessionStart),
@@ -205,6 +229,7 @@ pub const ADAPTERS: &[Adapter] = &[
         place: Place::Settings {
             rules: WITH_COMMENTS,
             timeout_unit: 1000,
+            form: HookForm::Group,
         },
         // PreCompress fires before every call of the model, and SessionStart names a wrong session file on a resume.
         events: &[
@@ -229,10 +254,11 @@ pub const ADAPTERS: &[Adapter] = &[
         commands: Some(("commands", CommandForm::Toml)),
         place: Place::Settings {
             rules: JsonRules {
-                comments: true,
                 byte_order_mark: true,
+                ..WITH_COMMENTS
             },
             timeout_unit: 1,
+            form: HookForm::Group,
         },
         events: &[
             ("SessionStart", Occasion::SessionStart),
@@ -279,6 +305,54 @@ pub const ADAPTERS: &[Adapter] = &[
         injection: Injection::Flat(Occasion::Prompt),
         trust: TrustGate::None,
     },
+    Adapter {
+        name: "cline",
+        title: "Cline",
+        program: "cline",
+        variable: None,
+        // The command line and the editor's extension both read this one.
+        directory: "Documents/Cline",
+        file: "Hooks",
+        project: ".clinerules/hooks",
+        commands: None,
+        place: Place::Scripts,
+        // The command line reports a prompt by the start of a task alone, the extension in both ways.
+        events: &[
+            ("TaskStart", Occasion::Prompt),
+            ("TaskResume", Occasion::Prompt),
+            ("UserPromptSubmit", Occasion::Prompt),
+            ("TaskComplete", Occasion::TurnEnd),
+            ("TaskCancel", Occasion::Interruption),
+            ("TaskError", Occasion::Failure),
+        ],
+        // It takes context after a call of a tool alone.
+        injection: Injection::None,
+        trust: TrustGate::None,
+    },
+    Adapter {
+        name: "cursor",
+        title: "Cursor",
+        program: "cursor-agent",
+        variable: None,
+        directory: ".cursor",
+        file: "hooks.json",
+        project: ".cursor/hooks.json",
+        commands: None,
+        place: Place::Settings {
+            rules: STRICT_WITH_VERSION,
+            timeout_unit: 1,
+            form: HookForm::Entry,
+        },
+        events: &[
+            ("sessionStart", Occasion::SessionStart),
+            ("beforeSubmitPrompt", Occasion::Prompt),
+            ("stop", Occasion::TurnEnd),
+            ("preCompact", Occasion::Compaction),
+            ("sessionEnd", Occasion::SessionEnd),
+        ],
+        injection: Injection::Underscored(Occasion::SessionStart),
+        trust: TrustGate::None,
+    },
 ];
 
 /// The agent of this name.
@@ -309,19 +383,21 @@ impl Adapter {
 
     /// The groups of hooks that call `program`.
     pub fn groups(&self, program: &str) -> Vec<HookGroup> {
-        let unit = match self.place {
-            Place::Settings { timeout_unit, .. } => timeout_unit,
-            Place::OwnJson | Place::Plugin(_) => 1,
+        let (unit, form) = match self.place {
+            Place::Settings { timeout_unit, form, .. } => (timeout_unit, form),
+            Place::Scripts | Place::OwnJson | Place::Plugin(_) => (1, HookForm::Group),
         };
-        let group = |event: &'static str| HookGroup {
-            event,
-            value: json!({
-                "hooks": [{
-                    "type": "command",
-                    "command": self.command(program, event),
-                    "timeout": TIMEOUT * unit,
-                }],
-            }),
+        let group = |event: &'static str| {
+            let hook = json!({
+                "type": "command",
+                "command": self.command(program, event),
+                "timeout": TIMEOUT * unit,
+            });
+            let value = match form {
+                HookForm::Group => json!({ "hooks": [hook] }),
+                HookForm::Entry => hook,
+            };
+            HookGroup { event, value }
         };
         self.events.iter().map(|(event, _)| group(event)).collect()
     }
@@ -329,7 +405,7 @@ impl Adapter {
     /// The whole text of a file of our own.
     pub fn own_file(&self, program: &str) -> Option<String> {
         match self.place {
-            Place::Settings { .. } => None,
+            Place::Settings { .. } | Place::Scripts => None,
             Place::OwnJson => {
                 let hooks: serde_json::Map<String, Value> = self
                     .events
@@ -348,6 +424,29 @@ impl Adapter {
         }
     }
 
+    /// The script of each event, where hooks are scripts.
+    pub fn scripts(&self, program: &str) -> Vec<(&'static str, String)> {
+        if self.place != Place::Scripts {
+            return Vec::new();
+        }
+        let script = |event: &'static str| {
+            let command = self.command(program, event);
+            (event, format!("{}{command}\n", self.script_head()))
+        };
+        self.events.iter().map(|(event, _)| script(event)).collect()
+    }
+
+    /// The first lines of each script, by which it is recognized.
+    fn script_head(&self) -> String {
+        let name = self.name;
+        format!("#!/bin/sh\n# Added by 'git checkpoint enable {name}', removed by 'git checkpoint disable {name}'.\n")
+    }
+
+    /// Whether a script is one of ours, wherever the program is.
+    pub fn is_own_script(&self, text: &str) -> bool {
+        text.starts_with(&self.script_head())
+    }
+
     /// The shell command of an event. It never changes between versions: Codex would ask for trust again.
     fn command(&self, program: &str, event: &str) -> String {
         let line = format!("{} hook {} {event}", quoted(program), self.name);
@@ -361,8 +460,14 @@ impl Adapter {
 
     /// Whether a group of hooks calls this program for this agent, wherever the program is.
     pub fn is_ours(&self, group: &Value) -> bool {
-        let Some(hooks) = group.get("hooks").and_then(Value::as_array) else {
-            return false;
+        let hooks = match self.place {
+            Place::Settings {
+                form: HookForm::Entry, ..
+            } => std::slice::from_ref(group),
+            _ => group
+                .get("hooks")
+                .and_then(Value::as_array)
+                .map_or(&[][..], Vec::as_slice),
         };
         let is_ours = |hook: &Value| {
             let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
@@ -388,14 +493,19 @@ impl Adapter {
                 "hookSpecificOutput": { "hookEventName": event, "additionalContext": context },
             })),
             Injection::Flat(at) if at == occasion => Some(json!({ "additionalContext": context })),
+            Injection::Underscored(at) if at == occasion => Some(json!({ "additional_context": context })),
             _ => None,
         }
     }
 
     /// Whether context is injected at this event.
     pub fn injects_at(&self, event: &str) -> bool {
-        let (Injection::Nested(at) | Injection::Flat(at)) = self.injection;
-        self.occasion(event) == Some(at)
+        match self.injection {
+            Injection::None => false,
+            Injection::Nested(at) | Injection::Flat(at) | Injection::Underscored(at) => {
+                self.occasion(event) == Some(at)
+            }
+        }
     }
 }
 
@@ -453,11 +563,33 @@ mod tests {
     }
 
     #[test]
+    fn scripts_are_recognized_and_call_the_program() {
+        let adapter = named("cline").expect("listed");
+        for program in ["/opt/it's/git-checkpoint", PROJECT_PROGRAM] {
+            let scripts = adapter.scripts(program);
+            assert_eq!(scripts.len(), adapter.events.len());
+            for (event, text) in scripts {
+                assert!(
+                    adapter.is_own_script(&text) && text.contains(&format!(" hook cline {event}")),
+                    "{text}"
+                );
+                assert_eq!(
+                    text.ends_with(" 2>/dev/null || :\n"),
+                    program == PROJECT_PROGRAM,
+                    "{text}"
+                );
+            }
+        }
+        assert!(!adapter.is_own_script("#!/bin/sh\ngit-checkpoint hook cline TaskStart\n"));
+        assert!(named("claude-code").is_some_and(|claude| claude.scripts("x").is_empty()));
+    }
+
+    #[test]
     fn files_of_our_own_hold_the_program() {
         for adapter in ADAPTERS {
             let text = adapter.own_file("/opt/a \"b\"/git-checkpoint");
             match adapter.place {
-                Place::Settings { .. } => assert_eq!(text, None),
+                Place::Settings { .. } | Place::Scripts => assert_eq!(text, None),
                 Place::OwnJson => {
                     let value: Value = serde_json::from_str(&text.expect("a file")).expect("JSON");
                     assert_eq!(

@@ -1,6 +1,9 @@
 //! An agent's hook event, whatever the agent calls it and its members.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
 
@@ -75,11 +78,19 @@ pub fn read(occasion: Occasion, payload: &Value) -> Option<HookEvent> {
             .map(str::to_owned)
     };
     let transcript = text(&["transcript_path", "transcriptPath", "session_file"]);
-    let session = text(&["session_id", "sessionId", "sessionID", "taskId", "conversation_id"])?;
-    let helper = text(&["agent_id", "agentId"]).filter(|_| payload.get("taskId").is_none());
+    let deep = |places: &[&str]| {
+        let found = places.iter().find_map(|place| payload.pointer(place)?.as_str());
+        found.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    // Cline's task is a run in a session.
+    let session = deep(&["/sessionContext/rootSessionId"])
+        .or_else(|| text(&["session_id", "sessionId", "sessionID", "taskId", "conversation_id"]))?;
+    // Cline names the agent of every run, and its parent where that is a helper.
+    let is_helper = payload.get("taskId").is_none() || payload.get("parent_agent_id").is_some_and(Value::is_string);
+    let helper = text(&["agent_id", "agentId"]).filter(|_| is_helper);
     Some(HookEvent {
         helper: helper.or_else(|| helper_of_copilot(payload, &session, transcript.as_deref())),
-        occasion,
+        occasion: ended_as(occasion, payload),
         session,
         source: text(&["source"]),
         // Pi's leaf before the answer is that of the turn before.
@@ -88,10 +99,51 @@ pub fn read(occasion: Occasion, payload: &Value) -> Option<HookEvent> {
         cwd: text(&["cwd", "directory"]).or_else(|| first_root(payload)),
         transcript,
         conversation: payload.get("export").map(by_lines),
-        prompt: text(&["prompt", "initialPrompt"]),
-        answer: text(&["last_assistant_message", "prompt_response", "response"]),
-        model: text(&["model"]),
+        prompt: text(&["prompt", "initialPrompt"])
+            .or_else(|| deep(&["/userPromptSubmit/prompt", "/taskStart/taskMetadata/initialTask"])),
+        answer: text(&["last_assistant_message", "prompt_response", "response"])
+            .or_else(|| deep(&["/turn/outputText", "/taskComplete/taskMetadata/result"])),
+        model: text(&["model"]).or_else(|| deep(&["/model/slug"])),
     })
+}
+
+/// The occasion of an end of a turn, of which Cursor's payload says how it came.
+fn ended_as(occasion: Occasion, payload: &Value) -> Occasion {
+    let status = payload.get("status").and_then(Value::as_str);
+    match status.filter(|_| occasion == Occasion::TurnEnd && payload.get("conversation_id").is_some()) {
+        Some("aborted") => Occasion::Interruption,
+        Some("error") => Occasion::Failure,
+        _ => occasion,
+    }
+}
+
+/// The program that sent the payload, where that is another one than the hook is for: Cursor runs the hooks that are
+/// configured for Claude Code as well.
+pub fn sender(payload: &Value) -> Option<&'static str> {
+    payload.get("cursor_version").map(|_| "cursor")
+}
+
+/// The files that may be the session file of an event that names none, for a home directory.
+pub fn session_files(agent: &str, event: &HookEvent, home: &Path) -> Vec<PathBuf> {
+    let id = event.session.as_str();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !id.chars().all(is_plain) {
+        return Vec::new();
+    }
+    match agent {
+        "cline" => vec![home.join(format!(".cline/data/sessions/{id}/{id}.messages.json"))],
+        "cursor" => {
+            let Some(root) = &event.cwd else { return Vec::new() };
+            let slug = root.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+            let slug = slug.trim_matches('-');
+            let directory = home.join(format!(".cursor/projects/{slug}/agent-transcripts"));
+            vec![
+                directory.join(format!("{id}/{id}.jsonl")),
+                directory.join(format!("{id}.jsonl")),
+            ]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// A conversation with a line for each of its messages, so that one that grows is stored again only at its end.
@@ -123,7 +175,7 @@ fn by_lines(export: &Value) -> String {
 /// named after the session.
 fn helper_of_copilot(payload: &Value, session: &str, transcript: Option<&str>) -> Option<String> {
     payload.get("sessionId")?;
-    let directory = std::path::Path::new(transcript?).parent()?.file_name()?.to_str()?;
+    let directory = Path::new(transcript?).parent()?.file_name()?.to_str()?;
     (directory != session).then(|| session.to_owned())
 }
 
@@ -131,7 +183,10 @@ fn first_root(payload: &Value) -> Option<String> {
     let roots = payload
         .get("workspaceRoots")
         .or_else(|| payload.get("workspace_roots"))?;
-    roots.get(0)?.as_str().map(str::to_owned)
+    let root = roots.get(0)?.as_str()?;
+    // Cursor writes drives of Windows as `/C:/...`.
+    let is_drive = root.starts_with('/') && root.get(2..3) == Some(":");
+    Some(root.get(usize::from(is_drive)..)?.to_owned())
 }
 
 #[cfg(test)]
@@ -159,6 +214,73 @@ mod tests {
         let cline = json!({ "taskId": "t", "workspaceRoots": ["/p"], "agent_id": "agent_1" });
         let event = read(Occasion::TurnEnd, &cline).expect("a session");
         assert_eq!((event.cwd.as_deref(), event.helper), (Some("/p"), None));
+    }
+
+    #[test]
+    fn payloads_of_cline_and_cursor_are_read_by_their_documents() {
+        let base = json!({
+            "clineVersion": "", "taskId": "conv_1", "sessionContext": { "rootSessionId": "1795_a" }, "workspaceRoots": ["/p"],
+            "agent_id": "agent_1", "parent_agent_id": null,
+        });
+        let of = |occasion, more: Value| {
+            let mut payload = base.clone();
+            if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
+                payload.extend(more);
+            }
+            read(occasion, &payload).expect("a session")
+        };
+        let end = of(
+            Occasion::TurnEnd,
+            json!({ "turn": { "outputText": "done", "status": "completed" } }),
+        );
+        assert_eq!(
+            (end.session.as_str(), end.answer.as_deref(), end.helper.as_deref()),
+            ("1795_a", Some("done"), None)
+        );
+        let helper = of(Occasion::TurnEnd, json!({ "parent_agent_id": "agent_0" }));
+        assert_eq!(helper.helper.as_deref(), Some("agent_1"));
+        let prompt = of(
+            Occasion::Prompt,
+            json!({ "userPromptSubmit": { "prompt": "go", "attachments": [] } }),
+        );
+        assert_eq!(prompt.prompt.as_deref(), Some("go"));
+        let files = session_files("cline", &end, Path::new("/h"));
+        assert_eq!(
+            files,
+            [Path::new("/h/.cline/data/sessions/1795_a/1795_a.messages.json")]
+        );
+
+        let cursor = json!({
+            "conversation_id": "c-1", "generation_id": "g-1", "hook_event_name": "stop", "cursor_version": "2.0.77",
+            "workspace_roots": ["/home/ana/my.app"], "status": "aborted", "loop_count": 0,
+        });
+        assert_eq!(sender(&cursor), Some("cursor"));
+        let event = read(Occasion::TurnEnd, &cursor).expect("a session");
+        assert_eq!(
+            (event.occasion, event.turn.as_deref()),
+            (Occasion::Interruption, Some("g-1"))
+        );
+        let files = session_files("cursor", &event, Path::new("/h"));
+        assert_eq!(
+            files[0],
+            Path::new("/h/.cursor/projects/home-ana-my-app/agent-transcripts/c-1/c-1.jsonl")
+        );
+        for (status, occasion) in [("completed", Occasion::TurnEnd), ("error", Occasion::Failure)] {
+            let mut payload = cursor.clone();
+            payload["status"] = status.into();
+            assert_eq!(
+                read(Occasion::TurnEnd, &payload).map(|event| event.occasion),
+                Some(occasion)
+            );
+        }
+        let windows = json!({ "conversation_id": "c", "workspace_roots": ["/C:/work"] });
+        assert_eq!(
+            read(Occasion::Prompt, &windows).and_then(|event| event.cwd).as_deref(),
+            Some("C:/work")
+        );
+        let hostile = json!({ "conversation_id": "../../x", "workspace_roots": ["/p"] });
+        let event = read(Occasion::Prompt, &hostile).expect("a session");
+        assert!(session_files("cursor", &event, Path::new("/h")).is_empty());
     }
 
     #[test]

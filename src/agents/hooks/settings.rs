@@ -28,7 +28,13 @@ pub struct JsonRules {
     pub comments: bool,
     /// A byte order mark at the start of the file.
     pub byte_order_mark: bool,
+    /// The member `version` that the agent expects next to the hooks. An edit that creates the hooks adds it behind them
+    /// where it is missing.
+    pub version: Option<u64>,
 }
+
+/// The member of the settings with their version.
+const VERSION: &str = "version";
 
 /// A group of hooks to add to the list of an event.
 #[derive(Clone, Debug)]
@@ -67,13 +73,39 @@ pub fn with_groups(
     is_ours: &dyn Fn(&Value) -> bool,
 ) -> Result<String, SettingsError> {
     let mut text = match text {
-        None => return Ok(fresh(groups)),
+        None => return Ok(fresh(groups, rules)),
         Some(text) => text.to_owned(),
     };
+    let has_hooks = has_member(&text, rules, HOOKS)?;
     for group in groups {
         text = with_group(&text, rules, group, is_ours)?;
     }
-    Ok(text)
+    match rules.version {
+        Some(version) if !has_hooks && !groups.is_empty() && !has_member(&text, rules, VERSION)? => {
+            with_version(&text, rules, version)
+        }
+        _ => Ok(text),
+    }
+}
+
+fn has_member(text: &str, rules: JsonRules, name: &str) -> Result<bool, SettingsError> {
+    let (_, body) = split_mark(text, rules)?;
+    Ok(member(&parse(body, rules)?, name)?.is_some())
+}
+
+fn with_version(text: &str, rules: JsonRules, version: u64) -> Result<String, SettingsError> {
+    let (mark, body) = split_mark(text, rules)?;
+    let root = parse(body, rules)?;
+    let style = Style::of(body, &root);
+    let edited = inserted(
+        body,
+        &style,
+        &Container::object(&root),
+        1,
+        Some(VERSION),
+        &version.into(),
+    );
+    Ok(format!("{mark}{edited}"))
 }
 
 /// The settings without our groups, and without the containers that only they needed. `None` means that an edit created
@@ -90,6 +122,10 @@ pub fn without_groups(
         let Some(path) = last_of_ours(&root, is_ours)? else {
             return Ok(Some(text));
         };
+        if let Some(rest) = without_version(body, &root, &path, rules) {
+            text = format!("{mark}{rest}");
+            continue;
+        }
         match removed(body, &root, &path) {
             None => return Ok(None),
             Some(rest) => text = format!("{mark}{rest}"),
@@ -153,6 +189,7 @@ pub fn value(text: &str) -> Option<Value> {
     let rules = JsonRules {
         comments: true,
         byte_order_mark: true,
+        version: None,
     };
     let (_, body) = split_mark(text, rules).ok()?;
     let root = parse(body, rules).ok()?;
@@ -166,7 +203,7 @@ pub fn boolean(text: &str, path: &[&str]) -> Option<bool> {
 }
 
 /// A file that holds our groups alone.
-fn fresh(groups: &[HookGroup]) -> String {
+fn fresh(groups: &[HookGroup], rules: JsonRules) -> String {
     let mut hooks = serde_json::Map::new();
     for group in groups {
         let list = hooks.entry(group.event).or_insert_with(|| Value::Array(Vec::new()));
@@ -174,7 +211,9 @@ fn fresh(groups: &[HookGroup]) -> String {
             list.push(group.value.clone());
         }
     }
-    let root = Value::Object([(HOOKS.to_owned(), Value::Object(hooks))].into_iter().collect());
+    let mut root = serde_json::Map::from_iter([(HOOKS.to_owned(), Value::Object(hooks))]);
+    root.extend(rules.version.map(|version| (VERSION.to_owned(), version.into())));
+    let root = Value::Object(root);
     let style = Style {
         unit: "  ".to_owned(),
         eol: "\n",
@@ -301,6 +340,25 @@ fn last_of_ours(root: &ast::Object<'_>, is_ours: &dyn Fn(&Value) -> bool) -> Res
         }
     }
     Ok(None)
+}
+
+/// The text without the version that an edit added behind the hooks, once the last group that the edit made them for goes.
+fn without_version(text: &str, root: &ast::Object<'_>, path: &Path, rules: JsonRules) -> Option<String> {
+    let version = rules.version?;
+    let Node::Object(hooks) = &root.properties[path[0]].value else {
+        return None;
+    };
+    let Node::Array(list) = &hooks.properties[path[1]].value else {
+        return None;
+    };
+    // A version of the user's is not behind hooks that an edit made, since those go last.
+    let behind = root.properties.get(path[0] + 1)?;
+    let is_added = behind.name.as_str() == VERSION && plain(&behind.value) == version;
+    let is_made = |container: &Container, at: usize| {
+        container.children.len() == 1 && container.children[at].start != container.range.start + 1
+    };
+    let goes = is_made(&Container::array(list), path[2]) && is_made(&Container::object(hooks), path[1]);
+    (is_added && goes).then(|| without_child(text, &Container::object(root), path[0] + 1))
 }
 
 /// The text without one group, and without the containers that an edit created for it; `None` if one created the file.

@@ -16,6 +16,7 @@ pub mod version;
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -54,6 +55,8 @@ const COMPACTION: &str = "pre-compact";
 const KEPT_DAYS: i64 = 90;
 /// An event that waited so long for earlier ones is late: the files of its time may be others by now.
 const LATE: Duration = Duration::from_millis(300);
+/// How far apart two reports of one prompt may be.
+const HALVES: TimeDelta = TimeDelta::seconds(10);
 
 /// The result of an event.
 #[derive(Debug)]
@@ -138,7 +141,7 @@ pub fn handle(
     binding.last = Some(last);
     bindings::write(scene.repo, &binding)?;
     if event.occasion == Occasion::SessionStart {
-        let before = scene.now.to_chrono() - chrono::TimeDelta::days(KEPT_DAYS);
+        let before = scene.now.to_chrono() - TimeDelta::days(KEPT_DAYS);
         if let Some(before) = Timestamp::from_unix_millis(before.timestamp_millis()) {
             bindings::clean(scene.repo, before)?;
         }
@@ -207,8 +210,14 @@ fn saved(name: ShortName, outcome: CheckpointOutcome) -> EventOutcome {
 /// Saves what changed since the last turn, and notes that a turn begins.
 fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, is_late: bool) -> Result<EventOutcome, Error> {
     let name = bound(scene, binding)?;
-    let is_same = |open: &OpenTurn| open.key.is_some() && open.key == event.turn;
-    if binding.turn.as_ref().is_some_and(is_same) {
+    let is_same = |open: &OpenTurn| {
+        let is_keyed = open.key.is_some() && open.key == event.turn;
+        is_keyed || open.key.is_none() && event.turn.is_none() && is_other_half(scene, open, event)
+    };
+    if let Some(open) = binding.turn.as_mut().filter(|open| is_same(open)) {
+        if let Some(prompt) = event.prompt.as_deref().filter(|_| open.has_no_subject()) {
+            open.subject = redacted_subject(scene, prompt)?;
+        }
         return Ok(EventOutcome::Ignored("the prompt was reported before"));
     }
     let scene = &in_session(scene, &name);
@@ -229,8 +238,7 @@ fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, is_late: 
         Some(CheckpointOutcome::Saved(receipt)) => receipt.id,
         _ => None,
     };
-    let mut subject = agent_turn::subject_of(event.prompt.as_deref().unwrap_or_default());
-    Redactor::new(scene)?.text(&mut subject, "prompt");
+    let subject = redacted_subject(scene, event.prompt.as_deref().unwrap_or_default())?;
     binding.prompts += 1;
     binding.turn = Some(OpenTurn {
         key: event.turn.clone(),
@@ -247,6 +255,18 @@ fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, is_late: 
         Some(outcome) => saved(name.clone(), outcome),
         None => EventOutcome::Unchanged(name.clone()),
     })
+}
+
+/// Whether this is another report of the prompt of an open turn: some agents report the start of the work and the prompt
+/// apart, in either order, one of them without words.
+fn is_other_half(scene: &Scene<'_>, open: &OpenTurn, event: &HookEvent) -> bool {
+    open.has_no_subject() != event.prompt.is_none() && scene.now.since(open.started_at) <= HALVES
+}
+
+fn redacted_subject(scene: &Scene<'_>, prompt: &str) -> Result<String, Error> {
+    let mut subject = agent_turn::subject_of(prompt);
+    Redactor::new(scene)?.text(&mut subject, "prompt");
+    Ok(subject)
 }
 
 /// The latest checkpoint of the bound session.
@@ -280,17 +300,19 @@ fn turn_end(
     } else {
         transcript::import(scene, event, &binding.agent)?
     };
+    let in_file = facts.prompt.as_deref();
+    let in_file = in_file.map(|prompt| redacted_subject(scene, prompt)).transpose()?;
     let mut open = open.unwrap_or_else(|| OpenTurn {
         key: event.turn.clone(),
         number: binding.prompts,
-        subject: facts
-            .prompt
-            .as_deref()
-            .map_or_else(|| "turn".to_owned(), agent_turn::subject_of),
+        subject: in_file.clone().unwrap_or_else(|| "turn".to_owned()),
         started_at: scene.now,
         began: None,
         inexact: false,
     });
+    if let Some(subject) = in_file.filter(|_| open.has_no_subject()) {
+        open.subject = subject;
+    }
     open.inexact |= is_late;
     let made = save_turn(scene, binding, &open, &key, outcome, Some((event, facts)))?;
     binding.remember(&key);

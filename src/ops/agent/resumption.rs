@@ -58,6 +58,18 @@ pub fn kept(document: &Document, agent: Option<&str>) -> Option<KeptSession> {
     })
 }
 
+/// The same, of an agent that resumes a session from a file.
+pub fn resumable(document: &Document, agent: Option<&str>) -> Option<KeptSession> {
+    kept(document, agent).filter(KeptSession::resumes)
+}
+
+impl KeptSession {
+    /// Whether its agent resumes a session from a file.
+    pub fn resumes(&self) -> bool {
+        !self.agent.resume_command("").is_empty()
+    }
+}
+
 /// The place in which a session is to be resumed.
 #[derive(Clone, Debug)]
 pub struct ResumePlace<'a> {
@@ -247,6 +259,8 @@ pub fn prompt_command(agent: &str) -> Option<&'static [&'static str]> {
         "copilot" => Some(&["copilot", "--interactive"]),
         "opencode" => Some(&["opencode", "--prompt"]),
         "pi" => Some(&["pi"]),
+        "cline" => Some(&["cline", "--tui"]),
+        "cursor" => Some(&["cursor-agent"]),
         _ => None,
     }
 }

@@ -52,8 +52,11 @@ pub enum HooksState {
     Broken(String),
 }
 
-/// Adds the hooks.
-pub fn enable(adapter: &Adapter, path: &Path, program: &str, dry_run: bool) -> Result<HooksEdit, Error> {
+/// Adds the hooks; gives the edits, one for each file.
+pub fn enable(adapter: &Adapter, path: &Path, program: &str, dry_run: bool) -> Result<Vec<HooksEdit>, Error> {
+    if adapter.place == Place::Scripts {
+        return enable_scripts(adapter, path, program, dry_run);
+    }
     let before = read(path)?;
     let after = match adapter.place {
         Place::Settings { rules, .. } => {
@@ -61,26 +64,111 @@ pub fn enable(adapter: &Adapter, path: &Path, program: &str, dry_run: bool) -> R
             settings::with_groups(before.as_deref(), rules, &adapter.groups(program), &ours)
                 .map_err(|error| refused(path, &error))?
         }
-        Place::OwnJson | Place::Plugin(_) => adapter.own_file(program).unwrap_or_default(),
+        Place::OwnJson | Place::Plugin(_) | Place::Scripts => adapter.own_file(program).unwrap_or_default(),
     };
-    write(path, before, Some(after), dry_run)
+    Ok(vec![write(path, before, Some(after), dry_run)?])
+}
+
+/// A script for each event. One of the user's stays; it may call this program itself, and where it does not, nothing is
+/// written.
+fn enable_scripts(adapter: &Adapter, directory: &Path, program: &str, dry_run: bool) -> Result<Vec<HooksEdit>, Error> {
+    let mut planned = Vec::new();
+    for (event, text) in adapter.scripts(program) {
+        let path = directory.join(event);
+        let before = read(&path)?;
+        let after = match &before {
+            Some(there) if adapter.is_own_script(there) => text,
+            Some(there) if calls(adapter, event, there) => there.clone(),
+            Some(_) => {
+                let line = format!("git-checkpoint hook {} {event}", adapter.name);
+                let reason = format!(
+                    "it is a hook of yours, and {} runs one for each event; let it call '{line}' with its input",
+                    adapter.title
+                );
+                return Err(Error::AgentSettings {
+                    path: path.display().to_string(),
+                    reason,
+                });
+            }
+            None => text,
+        };
+        planned.push((path, before, after));
+    }
+    let mut edits = Vec::new();
+    for (path, before, after) in planned {
+        let edit = write(&path, before, Some(after), dry_run)?;
+        if !dry_run && edit.changes() {
+            os::make_executable(&path).map_err(|source| Error::AgentFile {
+                action: "write",
+                path: path.display().to_string(),
+                source,
+            })?;
+        }
+        edits.push(edit);
+    }
+    Ok(edits)
+}
+
+/// Whether a script of the user's calls this program for an event.
+fn calls(adapter: &Adapter, event: &str, text: &str) -> bool {
+    let call = format!("hook {} {event}", adapter.name);
+    text.lines()
+        .any(|line| !line.trim_start().starts_with('#') && line.contains("git-checkpoint") && line.contains(&call))
 }
 
 /// Removes the hooks, and exactly them.
-pub fn disable(adapter: &Adapter, path: &Path, dry_run: bool) -> Result<HooksEdit, Error> {
+pub fn disable(adapter: &Adapter, path: &Path, dry_run: bool) -> Result<Vec<HooksEdit>, Error> {
+    if adapter.place == Place::Scripts {
+        let mut edits = Vec::new();
+        for (event, _) in adapter.events {
+            let script = path.join(event);
+            let before = read(&script)?;
+            let after = before.clone().filter(|text| !adapter.is_own_script(text));
+            edits.push(write(&script, before, after, dry_run)?);
+        }
+        return Ok(edits);
+    }
     let before = read(path)?;
     let after = match (&before, adapter.place) {
-        (None, _) | (Some(_), Place::OwnJson | Place::Plugin(_)) => None,
+        (None, _) | (Some(_), Place::OwnJson | Place::Plugin(_) | Place::Scripts) => None,
         (Some(text), Place::Settings { rules, .. }) => {
             let ours = |group: &serde_json::Value| adapter.is_ours(group);
             settings::without_groups(text, rules, &ours).map_err(|error| refused(path, &error))?
         }
     };
-    write(path, before, after, dry_run)
+    Ok(vec![write(path, before, after, dry_run)?])
+}
+
+/// Looks at the scripts of an agent.
+fn script_state(adapter: &Adapter, directory: &Path, program: &str) -> HooksState {
+    let (mut missing, mut others, mut count) = (Vec::new(), 0, 0);
+    for (event, text) in adapter.scripts(program) {
+        let path = directory.join(event);
+        match read(&path) {
+            Err(error) => return HooksState::Broken(error.to_string()),
+            Ok(Some(there)) if there == text || calls(adapter, event, &there) && !adapter.is_own_script(&there) => {
+                count += 1;
+                if !os::is_executable(&path) {
+                    return HooksState::Incomplete(format!("'{event}' is not executable"));
+                }
+            }
+            Ok(Some(there)) if adapter.is_own_script(&there) => others += 1,
+            Ok(_) => missing.push(event),
+        }
+    }
+    match (count, others) {
+        (0, 0) => HooksState::Absent,
+        (_, 0) if missing.is_empty() => HooksState::Installed,
+        (_, 0) => HooksState::Incomplete(format!("missing: {}", missing.join(", "))),
+        _ => HooksState::Incomplete("they are of another version or program".to_owned()),
+    }
 }
 
 /// Looks at the hooks.
 pub fn state(adapter: &Adapter, path: &Path, program: &str) -> HooksState {
+    if adapter.place == Place::Scripts {
+        return script_state(adapter, path, program);
+    }
     let text = match read(path) {
         Ok(Some(text)) => text,
         Ok(None) => return HooksState::Absent,

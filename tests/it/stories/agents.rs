@@ -31,7 +31,9 @@ fn hook(world: &World, agent: &str, event: &str, payload: &Value) -> Output {
 
 /// The last event that was noted of the agent's session that the payload names.
 fn last(world: &World, payload: &Value) -> Value {
-    let session = payload["session_id"].as_str().or(payload["sessionId"].as_str());
+    let named = ["session_id", "sessionId", "conversation_id"];
+    let session = payload.pointer("/sessionContext/rootSessionId").and_then(Value::as_str);
+    let session = session.or_else(|| named.iter().find_map(|name| payload[*name].as_str()));
     let binding = bindings(world)
         .into_iter()
         .find(|binding| binding["agent_session"].as_str() == session);
@@ -424,6 +426,8 @@ fn a_file_of_our_own_comes_and_goes() {
         ("opencode", ".config/opencode/plugins/git-checkpoint.js"),
         ("pi", ".pi/agent/extensions/git-checkpoint.js"),
         ("codex", ".codex/hooks.json"),
+        ("cursor", ".cursor/hooks.json"),
+        ("cline", "Documents/Cline/Hooks/TaskStart"),
     ] {
         let path = world.home().join(file);
         world.checkpoint(["enable", agent]).success();
@@ -431,6 +435,210 @@ fn a_file_of_our_own_comes_and_goes() {
         world.checkpoint(["disable", agent]).success();
         assert!(!path.exists(), "{agent}");
     }
+}
+
+#[test]
+fn cline_runs_a_script_for_each_event() {
+    let world = World::with_commit();
+    let scripts = world.home().join("Documents/Cline/Hooks");
+    fs::create_dir_all(&scripts).unwrap();
+    let mine = scripts.join("TaskComplete");
+    fs::write(&mine, "#!/bin/sh\necho mine\n").unwrap();
+    world
+        .checkpoint(["enable", "cline"])
+        .code(128)
+        .stderr_has("TaskComplete")
+        .stderr_has("git-checkpoint hook cline TaskComplete");
+    assert_eq!(fs::read_dir(&scripts).unwrap().count(), 1);
+    fs::remove_file(&mine).unwrap();
+    // One that calls the program by itself stays.
+    let own = scripts.join("TaskError");
+    fs::write(&own, "#!/bin/sh\nexec git-checkpoint hook cline TaskError\n").unwrap();
+    world.command("chmod", ["+x", own.to_str().unwrap()]).run().success();
+    let plan = world.checkpoint(["enable", "cline", "--dry-run"]);
+    plan.success()
+        .stdout_has("would be installed")
+        .stdout_has("+++ ")
+        .stdout_has("hook cline TaskStart");
+    assert_eq!(fs::read_dir(&scripts).unwrap().count(), 1);
+    world.checkpoint(["enable", "cline"]).success();
+    world.checkpoint(["enable", "cline"]).success();
+    let row = || {
+        let agents = world.checkpoint(["agents", "--json"]).stdout_json();
+        let rows = agents["agents"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["agent"] == "cline").unwrap()
+    };
+    assert_eq!(row()["hooks"], "installed", "{}", row());
+
+    let id = "1795867565710_9iotu";
+    let transcript = world
+        .home()
+        .join(format!(".cline/data/sessions/{id}/{id}.messages.json"));
+    fs::create_dir_all(transcript.parent().unwrap()).unwrap();
+    let payload = |more: Value| {
+        let mut payload = json!({
+            "clineVersion": "", "taskId": "conv_1", "sessionContext": { "rootSessionId": id }, "userId": "unknown",
+            "workspaceRoots": [world.repo().to_str().unwrap()], "agent_id": "agent_1", "parent_agent_id": null,
+        });
+        payload
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        payload
+    };
+    let run = |event: &str, payload: &Value| {
+        let before = last(&world, payload);
+        let script = world.command("/bin/sh", [scripts.join(event).to_str().unwrap()]);
+        script
+            .input(payload.to_string())
+            .run()
+            .success()
+            .no_stdout()
+            .no_stderr();
+        wait_until(|| last(&world, payload) != before);
+    };
+    run(
+        "TaskStart",
+        &payload(json!({ "hookName": "agent_start", "taskStart": { "taskMetadata": {} } })),
+    );
+    // The extension of the editor reports the prompt as well.
+    run(
+        "UserPromptSubmit",
+        &payload(json!({ "userPromptSubmit": { "prompt": "Create hello.txt", "attachments": [] } })),
+    );
+    world.file("hello.txt", "hello\n");
+    let message = |id: &str, role: &str, text: &str| json!({ "id": id, "role": role, "ts": 1_795_867_567_234_u64, "content": [{ "type": "text", "text": text }] });
+    let conversation = json!({
+        "sessionId": id, "origin": { "source": "cli", "version": "3.0.65" },
+        "messages": [
+            message("m1", "user", "<user_input mode=\"act\">Create hello.txt</user_input>"),
+            message("m2", "assistant", "Wrote hello.txt."),
+        ],
+    });
+    fs::write(&transcript, conversation.to_string()).unwrap();
+    let end = json!({ "turn": { "outputText": "Wrote hello.txt.", "status": "completed" }, "taskComplete": { "taskMetadata": {} } });
+    run("TaskComplete", &payload(end.clone()));
+    // A helper's end is none of the session's.
+    let helper = payload(json!({ "parent_agent_id": "agent_1", "agent_id": "agent_2" }));
+    let script = world.command("/bin/sh", [scripts.join("TaskComplete").to_str().unwrap()]);
+    script.input(helper.to_string()).run().success().no_stdout().no_stderr();
+    let session = only_session(&world);
+    assert_eq!(log(&world, &session)[0], "turn Create hello.txt");
+    assert_eq!(document(&world, &session)["turn"]["files"], json!(["hello.txt"]));
+    let messages = world.checkpoint(["message", "list", "--json"]).stdout_json();
+    assert_eq!(messages["messages"].as_array().unwrap().len(), 2, "{messages}");
+    // Its conversation cannot be written back; the files can.
+    world.file("hello.txt", "other\n");
+    let rewound = world.checkpoint(["rewind", "1"]);
+    rewound.success().stderr_has("Cline takes no session file");
+    assert_eq!(world.read("hello.txt"), b"hello\n");
+    let context = world.checkpoint(["resume", "--agent", "--json"]).stdout_json();
+    let command = context["agent"]["command"].as_str().unwrap().to_owned();
+    assert!(
+        command.starts_with("cline --tui \"$(git checkpoint resume "),
+        "{context}"
+    );
+
+    world.checkpoint(["disable", "cline"]).success();
+    assert_eq!(fs::read_dir(&scripts).unwrap().count(), 1, "only the user's stays");
+    assert_eq!(row()["hooks"], "incomplete", "{}", row());
+}
+
+#[test]
+fn cursor_reports_in_its_own_words_and_in_those_of_claude_code() {
+    let world = World::with_commit();
+    let settings = world.home().join(".cursor/hooks.json");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let text = "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [{ \"command\": \"./mine.sh\" }]\n  }\n}\n";
+    fs::write(&settings, text).unwrap();
+    world.checkpoint(["enable", "cursor"]).success();
+    let value: Value = serde_json::from_slice(&fs::read(&settings).unwrap()).unwrap();
+    let command = value["hooks"]["stop"][1]["command"].as_str().unwrap();
+    assert!(command.ends_with(" hook cursor stop"), "{value}");
+
+    world.checkpoint(["start", "auth"]).success();
+    world
+        .checkpoint(["save", "-m", "parser done", "--next", "make tests green"])
+        .success();
+    let payload = |event: &str, more: Value| {
+        let mut payload = json!({
+            "conversation_id": "c-1", "generation_id": "g-1", "hook_event_name": event, "cursor_version": "2.0.77",
+            "workspace_roots": [world.repo().to_str().unwrap()], "model": "m",
+        });
+        payload
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        payload
+    };
+    let start = payload("sessionStart", json!({}));
+    let answer = hook(&world, "cursor", "sessionStart", &start).stdout_json();
+    assert!(
+        answer["additional_context"]
+            .as_str()
+            .unwrap()
+            .contains("make tests green"),
+        "{answer}"
+    );
+    let prompt = payload("beforeSubmitPrompt", json!({ "prompt": "fix it" }));
+    hook(&world, "cursor", "beforeSubmitPrompt", &prompt).no_stdout();
+    world.file("a", "1\n");
+    let slug = world
+        .repo()
+        .to_str()
+        .unwrap()
+        .replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let transcript = world.home().join(format!(
+        ".cursor/projects/{}/agent-transcripts/c-1/c-1.jsonl",
+        slug.trim_matches('-')
+    ));
+    fs::create_dir_all(transcript.parent().unwrap()).unwrap();
+    let line =
+        |role: &str, text: &str| json!({ "role": role, "message": { "content": [{ "type": "text", "text": text }] } });
+    let said = format!(
+        "{}\n{}\n",
+        line("user", "<user_query>\nfix it\n</user_query>"),
+        line("assistant", "Fixed.")
+    );
+    fs::write(&transcript, said).unwrap();
+    let stop = payload("stop", json!({ "status": "completed", "loop_count": 0 }));
+    hook(&world, "cursor", "stop", &stop).no_stdout();
+    // It runs the hooks for Claude Code as well, with its own payload.
+    let second = payload("Stop", json!({ "status": "completed" }));
+    hook(&world, "claude-code", "Stop", &second).no_stdout();
+    let log = log(&world, "auth");
+    assert_eq!(
+        (
+            log[0].as_str(),
+            log.iter().filter(|line| line.starts_with("turn ")).count()
+        ),
+        ("turn fix it", 1)
+    );
+    assert_eq!(document(&world, "auth")["turn"]["agent"], "cursor");
+    assert_eq!(
+        world.checkpoint(["message", "list", "--json"]).stdout_json()["messages"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    world.advance(60);
+    let next = |event: &str, more: Value| {
+        let mut next = payload(event, more);
+        next["generation_id"] = "g-2".into();
+        next
+    };
+    hook(
+        &world,
+        "cursor",
+        "beforeSubmitPrompt",
+        &next("beforeSubmitPrompt", json!({ "prompt": "more" })),
+    );
+    world.file("a", "2\n");
+    hook(&world, "cursor", "stop", &next("stop", json!({ "status": "aborted" })));
+    assert_eq!(document(&world, "auth")["turn"]["outcome"], "interrupted");
+    world.checkpoint(["disable", "cursor"]).success();
+    assert_eq!(fs::read_to_string(&settings).unwrap(), text);
 }
 
 #[test]

@@ -8,10 +8,16 @@ use super::*;
 const PLAIN: JsonRules = JsonRules {
     comments: false,
     byte_order_mark: true,
+    version: None,
+};
+const VERSIONED: JsonRules = JsonRules {
+    version: Some(1),
+    ..PLAIN
 };
 const COMMENTED: JsonRules = JsonRules {
     comments: true,
     byte_order_mark: false,
+    version: None,
 };
 
 fn groups() -> Vec<HookGroup> {
@@ -56,7 +62,37 @@ fn an_edit_and_its_removal_leave_the_bytes() {
         "{\n\n  \"a\": 1,\n\n  \"b\": {\"hooks\": 3}\n\n}\n\n",
     ] {
         round_trip(text, PLAIN);
+        let once = round_trip(text, VERSIONED);
+        let has_hooks = value(text).is_some_and(|value| value.get("hooks").is_some());
+        assert_eq!(
+            value(&once).and_then(|value| value["version"].as_u64()) == Some(1),
+            !has_hooks,
+            "{once}"
+        );
     }
+}
+
+#[test]
+fn a_version_of_the_users_stays() {
+    for text in [
+        "{\"version\": 1}",
+        "{\n  \"version\": 1\n}\n",
+        "{\"hooks\": {}, \"version\": 1}",
+        "{\"hooks\": {\"Stop\": []}, \"version\": 1}",
+        "{\"version\": 2, \"hooks\": {\"Stop\": [{\"command\": \"x\"}]}}",
+        "{\"hooks\": {\"Stop\": [{\"command\": \"x\"}]}}",
+    ] {
+        let once = round_trip(text, VERSIONED);
+        assert_eq!(
+            once.matches("version").count(),
+            text.matches("version").count(),
+            "{once}"
+        );
+    }
+    let fresh = with_groups(None, VERSIONED, &groups(), &is_ours).expect("fresh");
+    let value: Value = serde_json::from_str(&fresh).expect("JSON");
+    assert_eq!(value["version"], 1);
+    assert_eq!(without_groups(&fresh, VERSIONED, &is_ours).expect("own"), None);
 }
 
 #[test]
