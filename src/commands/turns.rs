@@ -227,19 +227,17 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
         ..RestoreView::default()
     };
     restore::report(context, &opened, &report)?;
+    if let Some(kept) = kept.as_ref().filter(|kept| !is_refused && !kept.resumes()) {
+        let (title, name) = (kept.agent.title(), kept.agent.name());
+        context.ui.warning(&format!(
+            "{title} takes no session file, so its conversation stays as it is"
+        ));
+        let line = format!("start it with the saved context: git checkpoint resume --agent {name}");
+        context.ui.hint("Rewind", &line);
+    }
     if !context.ui.options().json && context.ui.options().quiet == 0 {
         if let Some(agent) = &agent {
             context.ui.data(agent.text(args.dry_run));
-        } else if let Some(kept) = kept.as_ref().filter(|kept| !kept.resumes()) {
-            let title = kept.agent.title();
-            context.ui.hint(
-                "Rewind",
-                &format!(
-                    "{title} takes no session file, so its conversation stays; to start with the saved context: git \
-                     checkpoint resume --agent {}",
-                    kept.agent.name()
-                ),
-            );
         } else if kept.is_none() {
             context.ui.hint(
                 "Rewind",
