@@ -315,3 +315,47 @@ fn files_of_agents_that_are_not_driven_give_what_a_person_saw() {
     }
     assert_eq!(count, 4);
 }
+
+#[test]
+fn a_message_that_gets_another_id_later_is_one_message_in_whatever_way_the_file_is_read() {
+    let world = started();
+    let line = |kind: &str, payload: &Value| {
+        format!(
+            "{}\n",
+            json!({ "timestamp": "2026-11-28T12:31:06.084Z", "type": kind, "payload": payload })
+        )
+    };
+    let item = |kind: &str, id: &str, content: &Value| {
+        let item = json!({ "type": kind, "id": id, "content": content });
+        let payload = json!({ "type": "item_completed", "thread_id": "s-1", "turn_id": "t1", "item": item });
+        line("event_msg", &payload)
+    };
+    let begun = line("session_meta", &json!({ "id": "s-1", "cwd": "/p" }));
+    let content = json!([{ "type": "input_text", "text": "go on" }]);
+    let first = line(
+        "response_item",
+        &json!({ "type": "message", "id": "msg_1", "role": "user", "content": content }),
+    );
+    let later = item("UserMessage", "u-1", &json!([{ "type": "text", "text": "go on" }]));
+    let answer = item("AgentMessage", "a-1", &json!([{ "type": "Text", "text": "Done." }]));
+    let is_one = |world: &World| {
+        let said: Vec<Value> = messages(world)
+            .into_iter()
+            .filter(|message| message["role"] == "user")
+            .collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert_eq!(said[0]["id"], "u-1");
+    };
+    world.file("rollout.jsonl", format!("{begun}{first}"));
+    import(&world, "rollout.jsonl");
+    world
+        .checkpoint(["save", "-q", "--no-files", "-m", "between"])
+        .success();
+    // The command reads the file from its beginning, where both ids follow each other.
+    world.file("rollout.jsonl", format!("{begun}{first}{later}{answer}"));
+    import(&world, "rollout.jsonl");
+    is_one(&world);
+    world.checkpoint(["save", "-q", "--no-files", "-m", "after"]).success();
+    import(&world, "rollout.jsonl");
+    is_one(&world);
+}

@@ -20,7 +20,7 @@ use crate::{
     },
     formats::opencode_database,
     model::{
-        chat::{Message, Role, hex},
+        chat::{KNOWN_AS, Message, Role, hex},
         name::ShortName,
     },
     ops::redact::{RedactedSecret, Redactor},
@@ -354,7 +354,9 @@ impl Adding {
     /// Takes a message of an agent's session file.
     fn update(&mut self, update: MessageUpdate, print: Fingerprint) {
         let mut message = update.message;
-        if let Some(before) = update.replaces
+        // A file that is read again from its beginning gives the message under its later id alone.
+        let known_as = || Some(message.meta.get(KNOWN_AS)?.as_str()?.to_owned());
+        if let Some(before) = update.replaces.or_else(known_as)
             && self.known.get(&before).is_some()
             && self.known.get(&message.id).is_none()
         {
