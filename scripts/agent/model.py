@@ -36,7 +36,7 @@ class Conversation:
     """What an answer depends on: the tools by name, the order, and how many results have followed it."""
 
     def __init__(self, body):
-        self.tools, self.order, self.results = {}, None, []
+        self.tools, self.order, self.results, self.is_gemini = {}, None, [], "contents" in body
         for tool in body.get("tools") or []:
             declared = tool.get("functionDeclarations") or tool.get("tools") or [tool.get("function", tool)]
             for one in declared:
@@ -85,7 +85,9 @@ class Conversation:
                 return {key: value(one) for key, one in inner.items()} if schema.get("type") == "object" else f"{name}."
 
             return ("complete_task", {key: value(schema) for key, schema in about.items() if key != "wait_for_previous"}), "", False
-        return None, "It is full." if verb == "full" else f"{name}.", verb == "full"
+        # Gemini counts the context of a resumed session anew; within a turn it looks at what the model said.
+        call = self.shell("true") if verb == "full" and self.is_gemini and not step else None
+        return call, "It is full." if verb == "full" else f"{name}.", verb == "full"
 
     def filled(self, tool, values):
         """Arguments by the names in the tool's schema; a required one that is not known gets a value of its type."""
