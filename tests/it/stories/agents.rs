@@ -533,7 +533,7 @@ fn cline_runs_a_script_for_each_event() {
     rewound.success().stderr_has("Cline takes no session file");
     assert_eq!(world.read("hello.txt"), b"hello\n");
     let context = world.checkpoint(["resume", "--agent", "--json"]).stdout_json();
-    let command = context["agent"]["command"].as_str().unwrap().to_owned();
+    let command = context["command"].as_str().unwrap().to_owned();
     assert!(
         command.starts_with("cline --tui \"$(git checkpoint resume "),
         "{context}"
