@@ -273,10 +273,10 @@ mod tests {
                 Some(occasion)
             );
         }
-        let windows = json!({ "conversation_id": "c", "workspace_roots": ["/C:/work"] });
+        let windows = json!({ "conversation_id": "c", "workspace_roots": ["/C:/project"] });
         assert_eq!(
             read(Occasion::Prompt, &windows).and_then(|event| event.cwd).as_deref(),
-            Some("C:/work")
+            Some("C:/project")
         );
         let hostile = json!({ "conversation_id": "../../x", "workspace_roots": ["/p"] });
         let event = read(Occasion::Prompt, &hostile).expect("a session");
