@@ -8,6 +8,7 @@ a run comes to its end. After each kill:
   - after every other kill `undo` takes back what was done, also where the kill came before anybody could say so, and
     knows nothing of what was not;
   - git fsck and git status work, the same command and a save end with 0, and nothing of ours is left over;
+  - a checkpoint that waits to be pushed by itself is pushed by the next run of the queue;
   - the user's own branch -d, fetch and gc --prune=now end with 0, and everything still verifies.
 restore, apply and undo, which change files, are killed by kill-files; purge, which is to remove, by kill-purge.
 """
@@ -16,6 +17,7 @@ import json
 import pathlib
 import shutil
 import tempfile
+import time
 
 import world as w
 
@@ -51,6 +53,23 @@ def ahead(world):
     world.checkpoint("save", "--allow-empty", "-m", "elsewhere")
     world.checkpoint("push", "origin", "work")
     world.git("update-ref", "refs/checkpoints/work", tip)
+
+
+def queued(world):
+    """A checkpoint waits to be pushed by itself: the remote could not be reached."""
+    url = world.git("config", "remote.origin.url").decode().strip()
+    world.git("config", "checkpoint.autoPush", "origin")
+    world.git("config", "remote.origin.url", str(world.root / "nowhere"))
+    world.checkpoint("save", "--allow-empty", "-m", "queued")
+    state = world.repo / ".git/checkpoint/push-queue.json"
+    for _ in range(200):
+        if state.exists() and json.loads(state.read_text()).get("failures"):
+            break
+        time.sleep(0.05)
+    else:
+        raise SystemExit("faults: the push of the queue was never tried")
+    time.sleep(0.5)
+    world.git("config", "remote.origin.url", url)
 
 
 def forked(world):
@@ -141,6 +160,7 @@ COMMANDS = {
     "repair": (["repair"], damaged, (0,)),
     "watch": (["watch", "--once"], plain, (0,)),
     "push": (["push", "origin", "work"], plain, (0,)),
+    "push-queued": (["push", "--queued"], queued, (0,)),
     "fetch": (["fetch", "origin"], received, (0,)),
     "pull": (["pull", "origin", "work"], ahead, (0,)),
 }
@@ -238,6 +258,11 @@ def look(world, before, known, arguments, codes, noted):
         lock.unlink()
     again = world.checkpoint(*arguments, check=False)
     assert again.returncode in codes, f"again: {again.returncode} {again.stderr.decode()}"
+    if arguments == ["push", "--queued"]:
+        tips = [line.split()[0] for line in world.git("ls-remote", "origin", "refs/checkpoints/work").decode().splitlines()]
+        assert tips == [sessions(world)["refs/checkpoints/work"]], f"the queue was not pushed: {tips}"
+        # What is saved from here on is pushed by nobody.
+        world.git("config", "--unset", "checkpoint.autoPush")
     if noted is not None:
         present = todos(world)
         world.checkpoint("save", "-m", "after")
