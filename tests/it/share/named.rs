@@ -44,7 +44,7 @@ fn only_the_named_sessions_come() {
         no_quarantine(&world);
         for name in come {
             let (there, here) = (
-                at(&world, "repo", name),
+                at(&world, "repo", &format!("checkpoints/{name}")),
                 format!("refs/checkpoints-remote/origin/{name}"),
             );
             assert_eq!(world.git_line(["rev-parse", &here]), there, "{args:?}");
