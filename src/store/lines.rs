@@ -3,6 +3,7 @@
 //! In this process, because the newer blob may exist in memory only. Counted on what is stored: no conversion, no
 //! `textconv`, no attribute is looked at, so a file that attributes call binary is counted as text here.
 
+use gix::bstr::ByteSlice as _;
 use gix::diff::blob::{Algorithm, Diff, InternedInput, sources::byte_lines};
 
 use super::checkpoint::object_id;
@@ -134,42 +135,48 @@ fn push_run(runs: &mut Vec<LineRun>, old: u32, new: u32, count: u32) {
 
 /// How many bytes two texts have in common at their beginning and at their end, in whole lines.
 fn common_ends(old: &[u8], new: &[u8]) -> (usize, usize) {
-    let most = old.len().min(new.len());
-    let mut start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let mut start = common_start(old, new);
     if start < old.len() || start < new.len() {
-        start = old[..start]
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |at| at + 1);
+        start = after_line_end(&old[..start]);
     }
-    let rest = most - start;
-    let same = old
-        .iter()
-        .rev()
-        .zip(new.iter().rev())
-        .take(rest)
-        .take_while(|(a, b)| a == b)
-        .count();
-    let end = if same == rest && old[start..].len() == new[start..].len() {
+    let (old_rest, new_rest) = (&old[start..], &new[start..]);
+    let same = common_end(old_rest, new_rest);
+    let begins = |rest: &[u8]| rest.len() == same || rest[..rest.len() - same].ends_with(b"\n");
+    let end = if begins(old_rest) && begins(new_rest) {
         same
     } else {
-        // The first line of the common end may begin before it in one of the texts.
+        // The first line of the common end begins before it in one of the texts.
         let tail = &old[old.len() - same..];
-        let begins = |text: &[u8]| text.len() == same + start || text[..text.len() - same].ends_with(b"\n");
-        if begins(old) && begins(new) {
-            same
-        } else {
-            tail.iter()
-                .position(|byte| *byte == b'\n')
-                .map_or(0, |at| same - at - 1)
-        }
+        tail.find_byte(b'\n').map_or(0, |at| same - at - 1)
     };
     (start, end)
 }
 
+/// Bytes that are compared at once.
+const PIECE: usize = 256;
+
+fn common_start(a: &[u8], b: &[u8]) -> usize {
+    let pieces = a.chunks(PIECE).zip(b.chunks(PIECE));
+    let at: usize = pieces.take_while(|(a, b)| a == b).map(|(a, _)| a.len()).sum();
+    at + a[at..].iter().zip(&b[at..]).take_while(|(a, b)| a == b).count()
+}
+
+fn common_end(a: &[u8], b: &[u8]) -> usize {
+    let pieces = a.rchunks(PIECE).zip(b.rchunks(PIECE));
+    let at: usize = pieces.take_while(|(a, b)| a == b).map(|(a, _)| a.len()).sum();
+    let (a, b) = (&a[..a.len() - at], &b[..b.len() - at]);
+    let rest = a.iter().rev().zip(b.iter().rev());
+    at + rest.take_while(|(a, b)| a == b).count()
+}
+
+/// Where the last line of a text begins; its end, where that is a line end.
+fn after_line_end(text: &[u8]) -> usize {
+    text.rfind_byte(b'\n').map_or(0, |at| at + 1)
+}
+
 /// How many lines a text has; one without a line end at the end of the text counts.
 pub fn count_lines(text: &[u8]) -> u32 {
-    let ends = text.split(|byte| *byte == b'\n').count() - 1;
+    let ends = text.find_iter(b"\n").count();
     let open = usize::from(!text.is_empty() && !text.ends_with(b"\n"));
     u32::try_from(ends + open).unwrap_or(u32::MAX)
 }

@@ -8,12 +8,12 @@ use std::io::Read as _;
 use std::rc::Rc;
 
 use gix::ThreadSafeRepository;
-use gix::bstr::BString;
+use gix::bstr::{BString, ByteSlice as _};
 
 use super::checkpoint::{self, CheckpointCommit, DOCUMENT, Fault};
 use super::objects::PackReader;
 use super::{Error, Kind, ObjectId, Repository, tree};
-use crate::model::document::CheckpointKind;
+use crate::model::{document::CheckpointKind, id::Digest};
 use crate::os;
 
 /// Larger blobs are not read whole.
@@ -248,11 +248,53 @@ impl ObjectReader {
         Ok((commit.tree(), commit.parents().collect()))
     }
 
-    fn entries(&mut self, id: ObjectId) -> Result<TreeEntries, Fault> {
-        let data = match self.packed.object(&id) {
-            Some((Kind::Tree, data)) => data,
-            _ => checkpoint::read(&self.repo, id, Kind::Tree, "tree")?.into(),
+    fn tree(&mut self, id: ObjectId) -> Result<Rc<Vec<u8>>, Fault> {
+        match self.packed.object(&id) {
+            Some((Kind::Tree, data)) => Ok(data),
+            _ => Ok(checkpoint::read(&self.repo, id, Kind::Tree, "tree")?.into()),
+        }
+    }
+
+    /// The entry of a tree with this name, and whether it is a directory. A gitlink does not count.
+    pub fn entry(&mut self, id: ObjectId, wanted: &[u8]) -> Result<Option<(bool, ObjectId)>, Fault> {
+        if id == ObjectId::empty_tree(self.repo.object_hash()) {
+            return Ok(None);
+        }
+        let data = self.tree(id)?;
+        for entry in gix::objs::TreeRefIter::from_bytes(&data, self.repo.object_hash()) {
+            let entry = entry.map_err(|error| Fault::Corrupt {
+                what: "tree".into(),
+                id,
+                why: error.to_string(),
+            })?;
+            if entry.filename == wanted {
+                return Ok((!entry.mode.is_commit()).then(|| (entry.mode.is_tree(), entry.oid.to_owned())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The checkpoint that was restored before this one was saved, where its document names one. Documents without that
+    /// member, nearly all, are not parsed.
+    pub fn restored_from(&mut self, entry: &CheckpointCommit) -> Result<Option<Digest>, Fault> {
+        let Some((false, id)) = self.entry(entry.tree, DOCUMENT.as_bytes())? else {
+            return Err(Fault::NotACheckpoint { id: entry.id });
         };
+        let data = match self.blob(id) {
+            Some(data) => data,
+            None => checkpoint::read(&self.repo, id, Kind::Blob, "document")?.into(),
+        };
+        let is_intact = entry.trailers.digest.as_ref() == Some(&Digest::of(&data));
+        // A quote within a text is escaped, and so the names are those of members. An encrypted document has it elsewhere.
+        let has = |member: &str| data.contains_str(format!("\"{member}\""));
+        if is_intact && !has("restored_from") && !has("encrypted") {
+            return Ok(None);
+        }
+        Ok(checkpoint::load(&self.repo, entry.id)?.document.restored_from)
+    }
+
+    fn entries(&mut self, id: ObjectId) -> Result<TreeEntries, Fault> {
+        let data = self.tree(id)?;
         let mut out = Vec::new();
         for entry in gix::objs::TreeRefIter::from_bytes(&data, self.repo.object_hash()) {
             let entry = entry.map_err(|error| Fault::Corrupt {

@@ -37,19 +37,22 @@ pub fn is_since(entry: &CheckpointCommit, time: Timestamp) -> bool {
 
 /// The turn that an agent is at in a session, by the session's identity; the latest of several.
 pub fn running_turn(scene: &Scene<'_>, id: &str) -> Result<Option<RunningTurn>, Error> {
-    let is_here = |binding: &Binding| binding.session.as_ref().is_some_and(|session| session.id == id);
-    Ok(bindings::all(scene.repo)?.into_iter().find_map(|binding| {
-        let last = binding
-            .last
-            .as_ref()
-            .filter(|_| is_here(&binding) && !binding.ended)?
-            .at;
+    let mut running = running_turns(scene)?.into_iter();
+    Ok(running.find(|(session, _)| session == id).map(|(_, turn)| turn))
+}
+
+/// The turns that agents are at, with the identity of the session; of one session the latest first.
+pub fn running_turns(scene: &Scene<'_>) -> Result<Vec<(String, RunningTurn)>, Error> {
+    let running = |binding: Binding| {
+        let last = binding.last.as_ref().filter(|_| !binding.ended)?.at;
         let patience = chrono::TimeDelta::from_std(scene.settings.interrupted_after).ok()?;
         let until = last.to_chrono().checked_add_signed(patience)?;
-        Some(RunningTurn {
-            turn: binding.turn.clone()?,
+        let turn = RunningTurn {
+            turn: binding.turn?,
             agent: binding.agent,
             until: Timestamp::from_unix_millis(until.timestamp_millis())?,
-        })
-    }))
+        };
+        Some((binding.session?.id, turn))
+    };
+    Ok(bindings::all(scene.repo)?.into_iter().filter_map(running).collect())
 }

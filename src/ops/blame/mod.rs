@@ -5,6 +5,7 @@
 //! that was restored meanwhile, the latest of a session that was merged, and HEAD, from which a merge, a pull or a checkout
 //! of git brings lines. What was in HEAD before the session is `git blame`'s.
 
+mod files;
 mod origin;
 mod segments;
 mod why;
@@ -15,13 +16,14 @@ use std::{
     rc::Rc,
 };
 
+use files::{FileReader, Text};
 pub use origin::{LineAuthor, LineOrigin, OriginKind};
 use segments::Segments;
 pub use why::{LineReason, NamedDecision, why};
 
 use super::{
     Error, Scene,
-    agent::running::RunningTurn,
+    agent::running::{self, RunningTurn},
     compose,
     file_history::{changes_with_renames, session_of},
     made_here::LocalCommits,
@@ -30,7 +32,7 @@ use super::{
 use crate::{
     model::{id::Digest, path::RepoPath, selector::Selector},
     store::{
-        self, Kind, ObjectId, Repository,
+        self, ObjectId, Repository,
         blame::{self, BlamedCommit},
         checkpoint::{self, Checkpoint},
         lines::{self, LineRun},
@@ -99,8 +101,6 @@ struct LinePlace {
     here: u32,
 }
 
-type Text = Rc<Vec<u8>>;
-
 struct BlameRun<'a> {
     repo: &'a Repository,
     scene: &'a Scene<'a>,
@@ -115,12 +115,15 @@ struct BlameRun<'a> {
     commits: HashMap<ObjectId, BlamedCommit>,
     /// The commit that a line is in now, of a line that a state brought in.
     later: HashMap<u32, ObjectId>,
-    /// The files that were read last.
-    texts: Vec<(ObjectId, Text)>,
+    files: FileReader,
+    /// By the place of a state the checkpoint that was restored before it was saved.
+    restored: HashMap<usize, Option<Digest>>,
     documents: HashMap<usize, Rc<Checkpoint>>,
     local: LocalCommits,
-    /// By the identity of a session the turn that an agent is at.
-    running: HashMap<String, Option<RunningTurn>>,
+    /// The turns that agents are at, by the identity of the session.
+    running: Vec<(String, RunningTurn)>,
+    /// The identities of the sessions of states, by the beginning of a part of a chain.
+    identities: HashMap<usize, String>,
     paths: BTreeSet<RepoPath>,
 }
 
@@ -147,10 +150,12 @@ pub fn blame(scene: &Scene<'_>, request: &BlameRequest) -> Result<BlamedFile, Er
         sources: HashMap::new(),
         commits: HashMap::new(),
         later: HashMap::new(),
-        texts: Vec::new(),
+        files: FileReader::new(&overlay),
+        restored: HashMap::new(),
         documents: HashMap::new(),
         local: LocalCommits::default(),
-        running: HashMap::new(),
+        running: running::running_turns(scene)?,
+        identities: HashMap::new(),
         paths: BTreeSet::from([request.path.clone()]),
     };
     let absent = || Error::NoMatch {
@@ -160,7 +165,7 @@ pub fn blame(scene: &Scene<'_>, request: &BlameRequest) -> Result<BlamedFile, Er
     let top = present
         .or_else(|| run.states.first().map(|state| state.tree))
         .ok_or_else(absent)?;
-    let text = run.text_at(top, &request.path)?.ok_or_else(absent)?;
+    let text = run.files.text_at(top, &request.path)?.ok_or_else(absent)?;
     let wanted = origin::ranges(&text, &request.ranges)?;
     let asked: Vec<LinePlace> = wanted
         .iter()
@@ -200,36 +205,9 @@ impl BlameRun<'_> {
         }
     }
 
-    /// The file at a path of a tree; `None` where there is none, or something else.
-    fn text_at(&mut self, tree: ObjectId, path: &RepoPath) -> Result<Option<Text>, Error> {
-        match self.blob_at(tree, path)? {
-            Some(id) => self.text(id).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn blob_at(&self, tree: ObjectId, path: &RepoPath) -> Result<Option<ObjectId>, Error> {
-        let entry = tree::entry(self.repo, tree, path)?;
-        let file = entry.filter(|entry| entry.mode != 0o160_000);
-        Ok(file.map(|entry| checkpoint::object_id(&entry.id)))
-    }
-
-    fn text(&mut self, id: ObjectId) -> Result<Text, Error> {
-        if let Some((_, text)) = self.texts.iter().find(|(known, _)| *known == id) {
-            return Ok(Rc::clone(text));
-        }
-        let data = checkpoint::read(self.repo, id, Kind::Blob, "file").map_err(Error::damaged(id.to_string()))?;
-        let text = Rc::new(data);
-        if self.texts.len() == 4 {
-            self.texts.remove(0);
-        }
-        self.texts.push((id, Rc::clone(&text)));
-        Ok(text)
-    }
-
     /// The path that a file had in an older tree.
-    fn path_before(&self, old: ObjectId, new: ObjectId, path: &RepoPath) -> Result<Option<RepoPath>, Error> {
-        if self.blob_at(old, path)?.is_some() {
+    fn path_before(&mut self, old: ObjectId, new: ObjectId, path: &RepoPath) -> Result<Option<RepoPath>, Error> {
+        if self.files.blob_at(old, path)?.is_some() {
             return Ok(Some(path.clone()));
         }
         let changes = changes_with_renames(self.repo, &self.reader, old, new, |other| other == path)?;
@@ -245,7 +223,7 @@ impl BlameRun<'_> {
         path: &RepoPath,
         places: Vec<LinePlace>,
     ) -> Result<(Vec<LinePlace>, Vec<LinePlace>), Error> {
-        let Some(before) = self.text_at(old, path)? else {
+        let Some(before) = self.files.text_at(old, path)? else {
             return Ok((Vec::new(), places));
         };
         Ok(passed(&lines::common_runs(&before, text), places))
@@ -253,7 +231,7 @@ impl BlameRun<'_> {
 
     /// Passes on the lines of the current files.
     fn unsaved(&mut self, present: ObjectId, path: &RepoPath, mut places: Vec<LinePlace>) -> Result<(), Error> {
-        if let (Some(text), Some(state)) = (self.text_at(present, path)?, self.states.first().cloned())
+        if let (Some(text), Some(state)) = (self.files.text_at(present, path)?, self.states.first().cloned())
             && let Some(before) = self.path_before(state.tree, present, path)?
         {
             let (passed, rest) = self.split(&text, state.tree, &before, places)?;
@@ -261,7 +239,7 @@ impl BlameRun<'_> {
             places = rest;
         }
         // A commit, pull or checkout since the latest checkpoint.
-        if let (Some(text), Some(head)) = (self.text_at(present, path)?, refs::head(self.scene.repo)?.id)
+        if let (Some(text), Some(head)) = (self.files.text_at(present, path)?, refs::head(self.scene.repo)?.id)
             && !places.is_empty()
             && self.states.first().is_none_or(|state| state.head != head)
         {
@@ -301,15 +279,15 @@ impl BlameRun<'_> {
         let (tree, head) = (self.states[at].tree, self.states[at].head);
         let older = self.segments.older(at);
         let previous = older.map(|older| (self.states[older].tree, self.states[older].head));
-        let blob = self.blob_at(tree, &path)?;
+        let blob = self.files.blob_at(tree, &path)?;
         if let (Some((old, _)), Some(blob)) = (previous, blob)
-            && (old == tree || self.blob_at(old, &path)? == Some(blob))
+            && (old == tree || self.files.blob_at(old, &path)? == Some(blob))
         {
             self.wait(older.unwrap_or(at + 1), path, places);
             return Ok(());
         }
         let Some(blob) = blob else { return Ok(()) };
-        let text = self.text(blob)?;
+        let text = self.files.text(blob)?;
         let mut rest = places;
         if let Some((old, _)) = previous
             && let Some(before) = self.path_before(old, tree, &path)?
@@ -351,11 +329,11 @@ impl BlameRun<'_> {
 
     /// The state that was restored between a state and the one before it.
     fn restored(&mut self, at: usize) -> Result<Option<usize>, Error> {
-        let Some(digest) = self.document(at)?.document.restored_from.clone() else {
+        let Some(digest) = self.restored_from(at)? else {
             return Ok(None);
         };
         let before = match self.segments.older(at) {
-            Some(older) => self.document(older)?.document.restored_from.clone(),
+            Some(older) => self.restored_from(older)?,
             None => None,
         };
         if before.as_ref() == Some(&digest) {
@@ -363,6 +341,15 @@ impl BlameRun<'_> {
         }
         let has = |state: &FileState| -> bool { state.entry.trailers.digest.as_ref() == Some::<&Digest>(&digest) };
         Ok((at + 1..self.states.len()).find(|place| has(&self.states[*place])))
+    }
+
+    fn restored_from(&mut self, at: usize) -> Result<Option<Digest>, Error> {
+        if let Some(known) = self.restored.get(&at) {
+            return Ok(known.clone());
+        }
+        let digest = self.files.restored_from(&self.states[at].entry)?;
+        self.restored.insert(at, digest.clone());
+        Ok(digest)
     }
 
     fn document(&mut self, at: usize) -> Result<Rc<Checkpoint>, Error> {
@@ -464,7 +451,7 @@ impl BlameRun<'_> {
             let Some(before) = self.path_before(committed, top, path)? else {
                 continue;
             };
-            let Some(there) = self.text_at(committed, &before)? else {
+            let Some(there) = self.files.text_at(committed, &before)? else {
                 continue;
             };
             let places = open

@@ -7,7 +7,7 @@ use crate::{
     model::{agent_turn::AgentTurn, document::CheckpointKind, time::Timestamp},
     ops::{
         Error,
-        agent::running::{self, RunningTurn, is_since},
+        agent::running::{RunningTurn, is_since},
     },
     store::{ObjectId, blame::BlamedCommit, checkpoint::CheckpointCommit, lines},
 };
@@ -203,13 +203,25 @@ impl BlameRun<'_> {
 impl BlameRun<'_> {
     /// The turn that an agent is at in the session of a state.
     fn running_turn(&mut self, at: usize) -> Result<Option<RunningTurn>, Error> {
-        let id = self.document(at)?.document.session.id.clone();
-        if let Some(known) = self.running.get(&id) {
-            return Ok(known.clone());
+        if self.running.is_empty() {
+            return Ok(None);
         }
-        let running = running::running_turn(self.scene, &id)?;
-        self.running.insert(id, running.clone());
-        Ok(running)
+        // A session keeps its identity from its first checkpoint on, or from the fork.
+        let beginning = self.beginning(at);
+        if !self.identities.contains_key(&beginning) {
+            let id = self.document(at)?.document.session.id.clone();
+            self.identities.insert(beginning, id);
+        }
+        let id = &self.identities[&beginning];
+        let mut running = self.running.iter();
+        Ok(running.find(|(session, _)| session == id).map(|(_, turn)| turn.clone()))
+    }
+
+    /// The oldest state of the session of a state: a fork, or the last one of its chain.
+    fn beginning(&self, at: usize) -> usize {
+        let segment = self.segments.of(at);
+        let is_fork = |place: &usize| self.states[*place].entry.trailers.kind == Some(CheckpointKind::Fork);
+        (at..segment.end).find(is_fork).unwrap_or(segment.end)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     ops::{Error, Scene, made_here::LocalCommits},
     store::{
         ObjectId,
-        checkpoint::{self, CheckpointCommit, commit_parts, people},
+        checkpoint::{CheckpointCommit, commit_parts, people},
         lines,
         scan::ObjectReader,
         tree::{self, Renames, TreeReader},
@@ -164,11 +164,11 @@ impl<'a> LineCounter<'a> {
         entry: &CheckpointCommit,
         older: &'e [CheckpointCommit],
     ) -> Result<Option<&'e CheckpointCommit>, Error> {
-        let Some(digest) = self.restored_from(entry.id)? else {
+        let Some(digest) = self.restored_from(entry)? else {
             return Ok(None);
         };
         let before = match older.first() {
-            Some(before) => self.restored_from(before.id)?,
+            Some(before) => self.restored_from(before)?,
             None => None,
         };
         if before.as_ref() == Some(&digest) {
@@ -179,14 +179,13 @@ impl<'a> LineCounter<'a> {
             .find(|entry| entry.trailers.digest.as_ref() == Some(&digest)))
     }
 
-    fn restored_from(&mut self, id: ObjectId) -> Result<Option<Digest>, Error> {
-        if let Some(known) = self.restored.remove(&id) {
+    fn restored_from(&mut self, entry: &CheckpointCommit) -> Result<Option<Digest>, Error> {
+        if let Some(known) = self.restored.remove(&entry.id) {
             return Ok(known);
         }
-        let loaded = checkpoint::load(self.scene.repo, id).map_err(Error::damaged(self.name))?;
-        let digest = loaded.document.restored_from;
+        let digest = self.reader.restored_from(entry).map_err(Error::damaged(self.name))?;
         // It is asked for once more, with the checkpoint itself.
-        self.restored.insert(id, digest.clone());
+        self.restored.insert(entry.id, digest.clone());
         Ok(digest)
     }
 }
