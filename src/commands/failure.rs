@@ -184,8 +184,9 @@ impl From<Error> for CommandError {
             Error::ClaimedTask { ref id, .. } => {
                 of(FailureKind::Refused).hint(format!("take it over: git checkpoint claim --task {id} --force"))
             }
-            Error::Summarizer { .. } | Error::SummarizerInterrupted => of(FailureKind::Fatal)
-                .hint("nothing was changed; if checkpoint.compactCommand is set, try that program by hand"),
+            Error::Summarizer { .. } | Error::SummarizerInterrupted => {
+                of(FailureKind::Fatal).hint("nothing was changed: the chat keeps its messages")
+            }
             Error::RequestTooLong { .. } => of(FailureKind::Invalid)
                 .hint("shorten the message, the context or the agent description, or allow more with --max-tokens"),
             Error::Source { ref source, .. } => of(match source.kind() {

@@ -13,6 +13,7 @@ use crate::{
         change::TreeChange,
         comparison::{self, RecordDifference},
         id::Oid,
+        path::RepoPath,
         record::Record,
         selector::Selector,
         step::Step,
@@ -59,10 +60,23 @@ pub struct DiffOutcome {
     pub without_files: bool,
     /// The files as git writes them in the wanted format.
     pub text: Vec<u8>,
+    /// The first pathspec that matches no file of either side.
+    unmatched: Option<RepoPath>,
 }
 
-/// Compares.
+/// Compares. A pathspec that matches nothing is refused: most often it is misspelled, and "no difference" would hide that.
 pub fn diff(scene: &Scene<'_>, request: &DiffRequest) -> Result<DiffOutcome, Error> {
+    let outcome = compared(scene, request)?;
+    match outcome.unmatched {
+        Some(spec) => Err(Error::NoMatch {
+            spec,
+            what: "file of either side",
+        }),
+        None => Ok(outcome),
+    }
+}
+
+fn compared(scene: &Scene<'_>, request: &DiffRequest) -> Result<DiffOutcome, Error> {
     let current = Selector::current();
     let old = side(scene, request.old.as_ref().unwrap_or(&current))?;
     let index = request.index;
@@ -308,6 +322,7 @@ fn between(
         files: Vec::new(),
         without_files: false,
         text: Vec::new(),
+        unmatched: None,
     };
     let (Some(old_files), Some(new_files)) = (old_files, new_files) else {
         diff.without_files = true;
@@ -329,6 +344,10 @@ fn between(
             .collect();
         let filter = pathspec::PathFilter::new(repo, &specs, below)?;
         diff.files.retain(|change| filter.keeps(&change.path));
+        let mut unmatched = filter.unmatched();
+        unmatched.tree(repo, old_files)?;
+        unmatched.tree(repo, new_files)?;
+        diff.unmatched = unmatched.first().cloned();
     }
     if !diff.files.is_empty() {
         let spilled = SpillDirectory::new(repo)?;

@@ -21,7 +21,7 @@ pub enum GuideBlock {
     Item(String),
     /// Lines that are shown as they are.
     Code(Vec<String>),
-    /// A row of a table, without the heading row.
+    /// A row of a table. In a table with more than two columns, each cell but the first has the heading of its column.
     Row(Vec<String>),
 }
 
@@ -31,6 +31,7 @@ pub fn blocks(source: &str) -> Vec<GuideBlock> {
     let mut lines = source.lines().peekable();
     // Whether the next line of text begins something new.
     let mut fresh = true;
+    let mut headings: Vec<String> = Vec::new();
     while let Some(line) = lines.next() {
         let text = line.trim();
         if text.starts_with("```") {
@@ -57,8 +58,9 @@ pub fn blocks(source: &str) -> Vec<GuideBlock> {
             let is_rule = |line: &str| line.trim_start_matches('|').trim_start().starts_with('-');
             if lines.peek().is_some_and(|next| is_rule(next.trim())) {
                 lines.next();
+                headings = cells(text);
             } else {
-                out.push(GuideBlock::Row(cells(text)));
+                out.push(GuideBlock::Row(with_headings(cells(text), &headings)));
             }
             fresh = true;
         } else if let Some(item) = text.strip_prefix("- ").or_else(|| numbered(text)) {
@@ -76,6 +78,17 @@ pub fn blocks(source: &str) -> Vec<GuideBlock> {
         }
     }
     out
+}
+
+/// The cells of a row; where one could not tell what they are, with the headings of their columns.
+fn with_headings(mut cells: Vec<String>, headings: &[String]) -> Vec<String> {
+    if headings.len() > 2 {
+        let rest = cells.iter_mut().zip(headings).skip(1);
+        for (cell, heading) in rest.filter(|(cell, _)| !cell.is_empty()) {
+            *cell = format!("{heading}: {cell}");
+        }
+    }
+    cells
 }
 
 /// `text` without the number in front of it.
@@ -173,12 +186,9 @@ pub fn text(source: &str, columns: usize) -> Text {
             GuideBlock::Row(cells) => {
                 let (first, rest) = cells.split_first().map_or(("", &[][..]), |(f, r)| (f.as_str(), r));
                 out.push(TextLine::plain("  ").with(Slot::Id, plain(first)));
-                let rest: Vec<_> = rest
-                    .iter()
-                    .map(|cell| cell_text(cell))
-                    .filter(|c| !c.is_empty())
-                    .collect();
-                out.append(wrapped(&rest.join("; "), 6, columns));
+                for cell in rest.iter().filter(|cell| !cell.is_empty()) {
+                    out.append(wrapped(&cell_text(cell), 6, columns));
+                }
             }
         }
         last = Some(block);
@@ -271,6 +281,15 @@ mod tests {
         assert_eq!(
             text(source, 60).to_string(),
             "  you stop\n      git a b, git c '<x>'\n  else\n      use 'git d'\n"
+        );
+    }
+
+    #[test]
+    fn cells_of_wide_tables_have_their_headings() {
+        let source = "| agent | turns | tools |\n|---|---|---|\n| one | yes | no: `x` |\n| two | | yes |\n";
+        assert_eq!(
+            text(source, 60).to_string(),
+            "  one\n      turns: yes\n      tools: no: 'x'\n  two\n      tools: yes\n"
         );
     }
 

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner};
-use crate::render::schemas;
+use crate::{model::json, render::schemas};
 
 /// Arguments of a call, by name.
 pub type Arguments = Map<String, Value>;
@@ -102,7 +102,7 @@ impl ToolCall<'_> {
         match (serde_json::from_str(&output), failure) {
             (Ok(view), None) => Ok((view, warnings)),
             (Ok(view), Some(_)) if WITH_RESULT.contains(&exit_code) => Ok((view, warnings)),
-            (_, Some(failure)) => Err(failure),
+            (_, Some(failure)) => Err(in_terms_of_tools(failure)),
             (Err(_), None) => Err(internal("the command printed no JSON")),
         }
     }
@@ -127,13 +127,22 @@ impl ToolCall<'_> {
 fn arguments<T: DeserializeOwned>(given: Arguments) -> Result<T, CommandFailure> {
     serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
         let path = error.path().to_string();
-        let message = error.into_inner().to_string();
+        let message = json::words(error.inner());
         wrong(&if path == "." {
             message
         } else {
             format!("'{path}': {message}")
         })
     })
+}
+
+/// The start of a pathspec from the root of the repository.
+const FROM_ROOT: &str = ":(top)";
+
+/// A failure with paths as the caller gave them.
+fn in_terms_of_tools(mut failure: CommandFailure) -> CommandFailure {
+    failure.message = failure.message.replace(FROM_ROOT, "");
+    failure
 }
 
 /// Pathspecs of paths as results have them: from the root of the repository, wherever the server was started. Patterns with
@@ -150,7 +159,7 @@ fn from_root(paths: &[String]) -> Result<Vec<String>, CommandFailure> {
                 path.escape_debug()
             )));
         }
-        Ok(format!(":(top){path}"))
+        Ok(format!("{FROM_ROOT}{path}"))
     };
     paths.iter().map(one).collect()
 }

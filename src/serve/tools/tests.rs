@@ -226,6 +226,9 @@ fn the_member_of_a_wrong_value_is_named() {
     ] {
         let message = lines(tool, arguments).expect_err(member);
         assert!(message.contains(member), "{message}");
+        for sign in ["struct", "invalid", "u32", "usize", "sequence"] {
+            assert!(!message.contains(sign), "{message}");
+        }
     }
 }
 

@@ -53,6 +53,11 @@ fn what_leads_to_the_root_is_everything() {
         world.file("src/deep/x", "two\n");
         world.file("a[b]/y", "two\n");
     }
+    for specs in [&["nothing"][..], &["src", "a[c]/y"]] {
+        let refused = run("", &["diff"], specs);
+        let wanted = format!("pathspec '{}' did not match any file", specs[specs.len() - 1]);
+        assert!(refused.code(3).stderr().contains(&wanted), "{refused}");
+    }
     run("", &["restore", "@", "--force"], &["a[b]/"]).success();
     assert_eq!(
         (world.read("a[b]/y"), world.read("src/deep/x")),

@@ -532,6 +532,35 @@ fn the_record_goes_back_with_its_session() {
 }
 
 #[test]
+fn a_file_that_another_program_writes_meanwhile_is_named_and_kept() {
+    let world = World::with_commit();
+    world.git(["config", "filter.writer.clean", "cat"]).success();
+    // The filter of one file writes another one whenever it runs: at last while the plan is carried out.
+    let writer = "if test -e ../armed; then echo run >>../armed; wc -l <../armed >zz; fi; cat";
+    world.git(["config", "filter.writer.smudge", writer]).success();
+    world.file(".gitattributes", "a filter=writer\n");
+    for text in ["old\n", "new\n"] {
+        world.file("a", text);
+        world.file("zz", text);
+        save(&world, text.trim());
+    }
+    fs::write(world.path("../armed"), "").unwrap();
+    let restored = world.checkpoint(["restore", "@~1", "--json"]);
+    fs::remove_file(world.path("../armed")).unwrap();
+    let view = restored.success().stdout_json();
+    assert_eq!(world.read("zz"), b"old\n");
+    assert_eq!(view["replaced"][0]["paths"], serde_json::json!(["zz"]), "{view}");
+    let id = view["replaced"][0]["saved"].as_str().unwrap();
+    restored.stderr_has("'zz' was written meanwhile").stderr_has(&id[..8]);
+    let kept = world
+        .checkpoint(["show", &format!("{id}:zz")])
+        .success()
+        .stdout()
+        .to_owned();
+    assert!(kept.trim().parse::<u32>().is_ok_and(|runs| runs > 0), "{kept}");
+}
+
+#[test]
 fn apply_merges_and_marks_conflicts() {
     let world = World::with_commit();
     world.file("both", "1\n2\n3\n4\n5\n6\n7\n");
