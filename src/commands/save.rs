@@ -244,11 +244,12 @@ fn save(
         if request.session.is_some() && mode == SaveMode::Amend {
             return Err(record_session::not_amended());
         }
+        record_fields::warn_unknown(context, &record);
+        request.given = record_fields::changes(record.clone());
         if let Ok(now) = items::now(&opened.scene()) {
             record = patch::with_known_ids(record, &now.record);
         }
-        record_fields::warn_unknown(context, &record);
-        request.changes.extend(record_fields::changes(record));
+        request.recognized = record_fields::changes(record);
     }
     if let Some(path) = &args.state {
         let state = read_json(context, path, "the state")?;
@@ -283,13 +284,13 @@ fn save(
             context,
             &opened,
             given,
-            request.changes.is_empty() && args.name.is_none(),
+            request.recognized.is_empty() && request.changes.is_empty() && args.name.is_none(),
         )?;
         let request = AmendRequest {
             summary,
             name: args.name,
             trigger: args.trigger,
-            changes: request.changes,
+            changes: [request.recognized, request.changes].concat(),
             dry_run: args.dry_run,
         };
         return amend::amend(context, &opened, request);

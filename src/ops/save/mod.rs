@@ -60,7 +60,11 @@ pub struct SaveRequest {
     pub turn: Option<AgentTurn>,
     /// The summary; without one it is made from git's facts.
     pub summary: Option<String>,
-    /// Patches of the record, in order, as given.
+    /// Patches of the record by the items of a record that was given, with the ids of those that are there already.
+    pub recognized: Vec<Value>,
+    /// The same patches as they were given. The key is that of these: with the ids, a repeated request would be another one.
+    pub given: Vec<Value>,
+    /// Further patches of the record, in order, as given.
     pub changes: Vec<Value>,
     /// A merge patch of the session's members.
     pub session: Option<Value>,
@@ -124,6 +128,8 @@ impl SaveRequest {
             key: None,
             turn: None,
             summary: None,
+            recognized: Vec::new(),
+            given: Vec::new(),
             changes: Vec::new(),
             session: None,
             error: None,
@@ -237,9 +243,15 @@ pub fn author(scene: &Scene<'_>) -> String {
 
 /// Takes secrets out of everything the request would store.
 fn redact(request: &mut SaveRequest, redactor: &mut Redactor) {
-    for change in &mut request.changes {
+    for change in request.recognized.iter_mut().chain(&mut request.changes) {
         redactor.json(change, "record");
     }
+    // Reported with what is stored.
+    let found = redactor.found.len();
+    for change in &mut request.given {
+        redactor.json(change, "record");
+    }
+    redactor.found.truncate(found);
     if let Some(session) = &mut request.session {
         redactor.json(session, "session");
     }
@@ -282,7 +294,8 @@ fn operations(scene: &Scene<'_>, request: &mut SaveRequest, by: &str) -> Result<
         })
     };
     let mut operations = Vec::new();
-    for change in std::mem::take(&mut request.changes) {
+    let recognized = std::mem::take(&mut request.recognized);
+    for change in recognized.into_iter().chain(std::mem::take(&mut request.changes)) {
         let record = patch::prepare(
             change,
             &mut PatchStamp {

@@ -39,7 +39,7 @@ pub(super) fn key_of(request: &mut SaveRequest) -> Result<Option<SaveKey>, Error
         "name": request.name,
         "trigger": request.trigger,
         "summary": request.summary,
-        "changes": request.changes,
+        "changes": request.given.iter().chain(&request.changes).collect::<Vec<_>>(),
         "session": request.session,
         "attachments": attachments.collect::<Vec<_>>(),
         "files": request.files,

@@ -346,6 +346,18 @@ fn a_repeated_save_makes_no_second_checkpoint() {
     let out = world.checkpoint(line).success().stdout_json();
     assert_eq!(out["id"], first["id"]);
     world.checkpoint(["save", "--key="]).code(129);
+    // Items that are there already when it is sent again.
+    let record = json!({
+        "summary": "four",
+        "accomplishments": ["a"],
+        "decisions": ["d", {"text": "e", "reason": "r"}],
+        "next_steps": ["n"],
+        "tasks": [{"title": "t"}],
+    });
+    let save = json!({"record": record, "idempotency_key": "k4"});
+    let first = client.result("checkpoint_save", save.clone());
+    let again = client.result("checkpoint_save", save);
+    assert_eq!((&again["id"], &again["outcome"]), (&first["id"], &json!("repeated")));
 }
 
 #[test]
