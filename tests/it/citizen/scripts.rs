@@ -96,7 +96,7 @@ fn row_05_pathspecs_from_a_file() {
     let literal = world.git(["--literal-pathspecs", "checkpoint", "diff", "--name-only", "--", "*"]);
     literal.success().stdout_is("*\n");
     let glob = world.git(["--glob-pathspecs", "checkpoint", "diff", "--name-only", "--", "s*.txt"]);
-    glob.code(3).stderr_has("pathspec 's*.txt' did not match any file");
+    glob.code(3).stderr_has("s*.txt' did not match any file");
     let icase = world.git(["--icase-pathspecs", "checkpoint", "diff", "--name-only", "--", "SRC/*"]);
     icase.success().stdout_is("src/main.txt\n");
     // The same in the other commands that take pathspecs.
