@@ -51,6 +51,9 @@ pub(super) struct Args {
     /// Take over the claim of somebody else
     #[arg(short, long)]
     force: bool,
+    /// Show what would be done
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     #[command(flatten)]
     whom: IdentityArgs,
 }
@@ -83,6 +86,9 @@ pub(super) struct ReleaseArgs {
     /// Release the claim of somebody else
     #[arg(short, long)]
     force: bool,
+    /// Show what would be done
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     #[command(flatten)]
     whom: IdentityArgs,
 }
@@ -99,7 +105,7 @@ pub(super) fn claim(args: Args, context: &mut Context) -> Result<(), CommandErro
         &opened,
         args.task.as_deref(),
         claim,
-        args.force,
+        (args.force, args.dry_run),
         ("claimed", &by),
     )
 }
@@ -113,7 +119,7 @@ pub(super) fn release(args: ReleaseArgs, context: &mut Context) -> Result<(), Co
         &opened,
         args.task.as_deref(),
         none,
-        args.force,
+        (args.force, args.dry_run),
         ("released", &by),
     )
 }
@@ -138,11 +144,12 @@ fn change(
     opened: &OpenedRepository,
     task: Option<&str>,
     claim: Value,
-    force: bool,
+    (force, dry_run): (bool, bool),
     (action, by): (&str, &str),
 ) -> Result<(), CommandError> {
     let mut request = SaveRequest::new(CheckpointKind::Event);
     request.start = false;
+    request.dry_run = dry_run;
     request.trigger = Some("claim".to_owned());
     request.claim = if force { OverClaim::Forced } else { OverClaim::Refused };
     match task {

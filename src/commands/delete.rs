@@ -8,7 +8,7 @@ use super::{
     share,
 };
 use crate::{
-    ops::{delete, pin},
+    ops::{delete, pin, put_aside},
     render::session_change::{DeletedRow, DeletionReceipt, PinReceipt},
     store::checkpoint::oid,
 };
@@ -94,6 +94,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             })
             .collect(),
     })?;
+    for session in &deletion.sessions {
+        let aside = put_aside::remaining(&opened.scene(), session.tip, session.name.as_str()).unwrap_or_default();
+        if let Some(latest) = aside.first() {
+            let (id, name) = (latest.id.short(), &session.name);
+            context.ui.warning(&format!(
+                "session '{name}' has work that is put aside ({id}); it goes when the trash is emptied"
+            ));
+        }
+    }
     if args.dry_run {
         return Ok(());
     }

@@ -7,6 +7,7 @@ use super::{
     error::CommandError,
     input,
     opening::{self, IdentityArgs},
+    resume_prompt::put_aside_words,
     save, summary,
 };
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
         document::{CheckpointKind, SessionStatus},
         record::SessionFailure,
     },
-    ops::save::SaveRequest,
+    ops::{put_aside, save::SaveRequest},
 };
 
 /// Finish a session: save it and mark it as completed or failed
@@ -63,6 +64,8 @@ const ERROR_LIMIT: u64 = 1 << 20;
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
+    // What cannot be read is no reason not to save.
+    let aside = put_aside::remaining_of_current(&opened.scene()).unwrap_or_default();
     let mut request = SaveRequest::new(CheckpointKind::Finish);
     request.status = if args.status == "failed" {
         SessionStatus::Failed
@@ -85,5 +88,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             stack,
         });
     }
-    save::report(context, &opened, request)
+    save::report(context, &opened, request)?;
+    if let Some(latest) = aside.first() {
+        context.ui.warning(&put_aside_words(latest));
+    }
+    Ok(())
 }

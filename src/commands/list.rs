@@ -91,7 +91,7 @@ pub(super) struct Args {
     /// List the sessions of all repositories in which you saved some
     #[arg(long, conflicts_with_all = ["trash"])]
     all_repos: bool,
-    /// List autosaves; 'resume' and 'restore' take their ids
+    /// List autosaves, those that a later checkpoint covers marked; 'resume' and 'restore' take their ids
     #[arg(long, conflicts_with_all = ["remotes", "all", "format", "trash", "size", "trust", "all_repos"])]
     autosaves: bool,
     #[command(flatten)]
@@ -197,6 +197,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let mut view = SessionTable {
         sessions: rows.into_iter().map(|found| row(found, scene.now)).collect(),
     };
+    if context.ui.options().json {
+        identify(&scene, &mut view.sessions);
+    }
     if args.size {
         weigh(context, &scene, &mut view.sessions)?;
     }
@@ -261,6 +264,17 @@ impl Args {
     }
 }
 
+/// Reads the identities of sessions, which only their documents have.
+pub(super) fn identify(scene: &Scene<'_>, rows: &mut [SessionRow]) {
+    for row in rows {
+        let tip = row
+            .id
+            .as_ref()
+            .map(|id| store::checkpoint::load(scene.repo, object_id(id)));
+        row.session_id = tip.and_then(|tip| Some(tip.ok()?.document.session.id));
+    }
+}
+
 /// Asks git how much each session takes.
 fn weigh(context: &Context, scene: &Scene<'_>, rows: &mut [SessionRow]) -> Result<(), CommandError> {
     let progress = context.ui.progress("Measuring sessions", Some(rows.len() as u64));
@@ -295,6 +309,9 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
         let scene = opened.scene();
         let found = list::sessions(&scene, &filter)?.into_iter();
         let mut rows: Vec<SessionRow> = found.map(|found| row(found, scene.now)).collect();
+        if context.ui.options().json {
+            identify(&scene, &mut rows);
+        }
         if args.size {
             weigh(context, &scene, &mut rows)?;
         }
@@ -372,6 +389,7 @@ fn autosaves(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle
             worktree: autosave.worktree,
             after: autosave.entry.parents.first().copied().map(oid),
             latest: autosave.is_latest,
+            covered: autosave.is_covered,
         });
     let view = AutosaveTable {
         autosaves: rows.collect(),
@@ -482,6 +500,7 @@ pub(super) fn row(row: SessionSummaryRow, now: Timestamp) -> SessionRow {
     let mut view = SessionRow {
         number: None,
         session: row.name,
+        session_id: None,
         current: row.current,
         status: "damaged",
         damage: None,

@@ -8,7 +8,7 @@ use super::{
     list::{self, DateArg},
     opening::{self, IdentityArgs, OpenedRepository},
     picker, put_aside, resume_agent,
-    resume_prompt::{prompt, prompt_view, put_aside_words},
+    resume_prompt::{prompt, prompt_view},
     share,
 };
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
         count::CountedNoun,
         prompt::LEAST,
         receipt,
-        resume::{Autosave, LastMessage, LostCheckpoints, PutAside, Resume},
+        resume::{Autosave, LastMessage, LostCheckpoints, Resume},
         sessions::{SessionRow, SessionTable},
         text::TextLine,
     },
@@ -167,7 +167,7 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
         let _counting = context.ui.counting("Looking at files");
         resume::resume(&opened.scene(), selector.as_ref(), args.max_age)?
     };
-    let resumed = recover(context, &opened, &args, resumed)?;
+    let mut resumed = recover(context, &opened, &args, resumed)?;
     if let Some(agent) = &args.agent {
         let document = &resumed.checkpoint.document;
         let (name, is_tip) = (&resumed.session, resumed.is_tip);
@@ -183,6 +183,10 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
             args.way,
             Some(within),
         );
+    }
+    if args.way.is_any() {
+        // It is on its way.
+        resumed.contents.put_aside.clear();
     }
     print(context, &opened, &args, &resumed)?;
     let way = if args.way.is_any() {
@@ -261,7 +265,12 @@ pub(super) fn missing(resumed: &ResumeOutcome) -> usize {
     let missing = if latest > 0 {
         latest
     } else {
-        resumed.put_aside.as_ref().map_or(0, |aside| aside.missing)
+        resumed
+            .contents
+            .put_aside
+            .first()
+            .and_then(|aside| aside.missing_changes)
+            .unwrap_or_default()
     };
     usize::try_from(missing).unwrap_or(usize::MAX)
 }
@@ -423,9 +432,9 @@ fn print(
     if let Some(words) = lists.ok().and_then(|lists| receipt::left_out(&lists.skipped)) {
         context.ui.warning(&format!("the checkpoint was saved without {words}"));
     }
-    if let Some(aside) = resumed.put_aside.as_ref().filter(|_| !args.way.is_any()) {
-        context.ui.status(TextLine::plain(put_aside_words(aside)));
-    } else if missing(resumed) > 0 && !args.way.is_any() && !context.ui.can_ask() {
+    // What was put aside is in the text, with its command.
+    let is_named = !resumed.contents.put_aside.is_empty() || args.way.is_any();
+    if missing(resumed) > 0 && !is_named && !context.ui.can_ask() {
         let name = if resumed.is_tip {
             resumed.session.to_string()
         } else {
@@ -467,7 +476,7 @@ fn candidates(context: &mut Context, opened: &OpenedRepository, args: &Args) -> 
     let dates = &args.date.style()?;
     let scene = opened.scene();
     let rows = resume::resumable(&scene)?.into_iter().zip(1..);
-    let view = SessionTable {
+    let mut view = SessionTable {
         sessions: rows
             .map(|(row, number)| SessionRow {
                 number: Some(number),
@@ -476,6 +485,7 @@ fn candidates(context: &mut Context, opened: &OpenedRepository, args: &Args) -> 
             .collect(),
     };
     if context.ui.options().json {
+        list::identify(&scene, &mut view.sessions);
         return context.ui.json(&view);
     }
     let ui = &context.ui;
@@ -534,10 +544,7 @@ fn view(resumed: &ResumeOutcome, now: Timestamp) -> Resume<'_> {
             summary: &said.summary,
         }),
         report: &resumed.report,
-        put_aside: resumed.put_aside.as_ref().map(|aside| PutAside {
-            id: oid(aside.id),
-            missing_changes: aside.missing,
-        }),
+        put_aside: resumed.contents.put_aside.first(),
         document: &checkpoint.document,
         contents: &resumed.contents,
         files: None,

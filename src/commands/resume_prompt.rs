@@ -2,10 +2,10 @@
 
 use super::error::{CommandError, FailureKind};
 use crate::{
-    model::{document::CheckpointKind, name::ShortName, time::Timestamp},
+    model::{document::CheckpointKind, name::ShortName, outline::PutAside, time::Timestamp},
     ops::{
         Scene,
-        resume::{self, ResumeOutcome, WorkAside},
+        resume::{self, ResumeOutcome},
     },
     os,
     render::{count::CountedNoun, prompt::ResumePrompt, resume::ResumePromptView},
@@ -50,19 +50,22 @@ fn notes(resumed: &ResumeOutcome) -> Vec<String> {
             "{changes} of the record not saved yet, see: git checkpoint status"
         ));
     }
-    out.extend(resumed.put_aside.as_ref().map(put_aside_words));
+    out.extend(resumed.contents.put_aside.first().map(put_aside_words));
     out
 }
 
-/// The line about work that was put aside.
-pub(super) fn put_aside_words(aside: &WorkAside) -> String {
-    let changes = CountedNoun::new(usize::try_from(aside.missing).unwrap_or(usize::MAX), "change");
-    let verb = if aside.missing == 1 { "is" } else { "are" };
-    let id = oid(aside.id);
-    format!(
-        "{changes} of {} {verb} put aside: git checkpoint resume --apply",
-        id.short()
-    )
+/// The line about work that was put aside: `2 changes of 9a0b1c2d are put aside: git checkpoint resume auth --apply`.
+pub(super) fn put_aside_words(aside: &PutAside) -> String {
+    let id = aside.id.short();
+    let what = match aside
+        .missing_changes
+        .map(|missing| usize::try_from(missing).unwrap_or(usize::MAX))
+    {
+        None => format!("the work of {id} is"),
+        Some(1) => format!("1 change of {id} is"),
+        Some(many) => format!("{} of {id} are", CountedNoun::new(many, "change")),
+    };
+    format!("{what} put aside: {}", aside.command)
 }
 
 /// The prompt for an agent that works in a session, and a text that is the same as long as the prompt says the same: it

@@ -143,6 +143,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         partial: shown.lists.is_partial(),
         skipped: shown.lists.skipped.iter().map(Into::into).collect(),
         changes: &shown.changes,
+        draft_operations: shown.draft,
         document: &checkpoint.document,
         contents: &contents,
         lists: &shown.lists,

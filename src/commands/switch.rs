@@ -14,6 +14,7 @@ use crate::{
         switch,
     },
     render::session_change::SwitchReceipt,
+    store::current,
 };
 
 /// Make another session current on this branch; no file changes
@@ -64,6 +65,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         status: document.session.status,
         dry_run: args.dry_run,
     })?;
+    for root in current::other_worktrees(opened.scene().repo, &document.session.id) {
+        context.ui.warning(&format!(
+            "session '{name}' is also current in the working tree '{}'; each saves its own files to it",
+            root.display()
+        ));
+    }
     if args.dry_run {
         return Ok(());
     }

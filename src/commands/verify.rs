@@ -37,6 +37,9 @@ pub(super) struct Args {
     /// Check every session
     #[arg(long)]
     all: bool,
+    /// Accepted as everywhere: this command changes nothing in any case
+    #[arg(short = 'n', long, hide = true)]
+    dry_run: bool,
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -83,6 +86,7 @@ fn view(report: &VerifyReport) -> VerifyView<'_> {
         recoverable: report.is_recoverable(),
         issues: issues.collect(),
         sessions: report.sessions,
+        other_refs: report.other_refs,
         checkpoints: report.checkpoints,
         objects: report.objects,
         promised: report.promised,

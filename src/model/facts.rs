@@ -99,6 +99,27 @@ impl GitFacts {
             .any(|head| head.id == *commit)
     }
 
+    /// Counts of what differs from HEAD: `1 staged, 3 modified`; empty where nothing does.
+    pub fn changes(&self) -> String {
+        let counts = [
+            (self.conflicted.count, "conflicted"),
+            (self.staged.count, "staged"),
+            (self.modified.count, "modified"),
+            (self.deleted.count, "deleted"),
+            (self.untracked.count, "untracked"),
+        ];
+        let words = counts
+            .iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, word)| format!("{n} {word}"));
+        let submodules = match self.submodules_changed.count {
+            0 => None,
+            1 => Some("1 changed submodule".to_owned()),
+            n => Some(format!("{n} changed submodules")),
+        };
+        words.chain(submodules).collect::<Vec<_>>().join(", ")
+    }
+
     /// The branch that is worked on: the one checked out, or the one that is being rebased on a detached HEAD.
     pub fn worked_on(&self) -> Option<&str> {
         let rebased = || {

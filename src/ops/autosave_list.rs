@@ -1,9 +1,15 @@
 //! `list --autosaves`: the autosaves that can still be read.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Error, Scene};
-use crate::store::{ObjectId, autosave, checkpoint::CheckpointCommit, refs, scan::ObjectReader};
+use crate::store::{
+    ObjectId, autosave,
+    checkpoint::{self, CheckpointCommit},
+    refs,
+    scan::ObjectReader,
+    session,
+};
 
 /// An autosave in the list.
 #[derive(Debug)]
@@ -14,22 +20,30 @@ pub struct ListedAutosave {
     pub worktree: String,
     /// Whether its ref points to it.
     pub is_latest: bool,
+    /// Whether a later checkpoint of that working tree has what it has, so that `resume` does not offer it.
+    pub is_covered: bool,
 }
 
 /// The autosaves of all sessions and working trees, latest first.
 pub fn autosaves(scene: &Scene<'_>) -> Result<Vec<ListedAutosave>, Error> {
     let mut reader = ObjectReader::of(scene.repo);
     let mut out = Vec::new();
-    for (full, target) in refs::list(scene.repo, autosave::PREFIX)? {
-        let worktree = full.rsplit('/').next().unwrap_or_default().to_owned();
+    let refs = refs::list(scene.repo, autosave::PREFIX)?;
+    let tips = if refs.is_empty() { BTreeMap::new() } else { tips(scene)? };
+    for (full, target) in refs {
+        let mut names = full.rsplit('/');
+        let worktree = names.next().unwrap_or_default().to_owned();
+        let tip = names.next().and_then(|session| tips.get(session)).copied();
         let latest = target.ok();
         let logged = refs::reflog(scene.repo, &full)?.into_iter().map(|entry| entry.new);
         let mut seen = HashSet::new();
         let ids: Vec<ObjectId> = latest.into_iter().chain(logged).filter(|id| seen.insert(*id)).collect();
+        let chain = tip.map(|tip| LaterCheckpoints::of(scene, tip, &worktree, latest));
         for id in ids {
             // git lets what only a reflog names expire.
             if let Ok(entry) = reader.checkpoint(id) {
                 out.push(ListedAutosave {
+                    is_covered: chain.as_ref().is_some_and(|chain| chain.cover(&entry)),
                     entry,
                     worktree: worktree.clone(),
                     is_latest: latest == Some(id),
@@ -39,4 +53,49 @@ pub fn autosaves(scene: &Scene<'_>) -> Result<Vec<ListedAutosave>, Error> {
     }
     out.sort_by_key(|row| std::cmp::Reverse(row.entry.time));
     Ok(out)
+}
+
+/// The latest checkpoint of each session by its identity. Damaged ones are reported where they are read.
+fn tips(scene: &Scene<'_>) -> Result<BTreeMap<String, ObjectId>, Error> {
+    let all = session::all(scene.repo)?.into_iter();
+    let tips = all.filter_map(|session| checkpoint::load(scene.repo, session.tip.ok()?.id).ok());
+    Ok(tips
+        .map(|tip| (tip.document.session.id.clone(), tip.entry.id))
+        .collect())
+}
+
+/// The chain of a session, and where in it the last checkpoint of a working tree is.
+struct LaterCheckpoints {
+    places: HashMap<ObjectId, usize>,
+    of_here: Option<(usize, CheckpointCommit)>,
+}
+
+impl LaterCheckpoints {
+    fn of(scene: &Scene<'_>, tip: ObjectId, worktree: &str, autosave: Option<ObjectId>) -> Self {
+        let host = autosave.and_then(|id| Some(checkpoint::load(scene.repo, id).ok()?.document.host));
+        let chain: Vec<_> = session::chain(scene.repo, tip).map_while(Result::ok).collect();
+        let is_here = |entry: &&CheckpointCommit| {
+            checkpoint::load(scene.repo, entry.id).is_ok_and(|one| {
+                let document = &one.document;
+                document.worktree.id == worktree && Some(&document.host) == host.as_ref()
+            })
+        };
+        Self {
+            places: chain.iter().zip(0..).map(|(entry, at)| (entry.id, at)).collect(),
+            of_here: (0..)
+                .zip(&chain)
+                .find(|(_, entry)| is_here(entry))
+                .map(|(at, entry)| (at, entry.clone())),
+        }
+    }
+
+    /// Whether one of them came after the autosave: by the chain, and where the autosave is no longer based on it (after
+    /// an undo, or a prune) by time.
+    fn cover(&self, autosave: &CheckpointCommit) -> bool {
+        let Some((at, later)) = &self.of_here else { return false };
+        match autosave.parents.first().and_then(|parent| self.places.get(parent)) {
+            Some(place) => at < place,
+            None => later.time >= autosave.time,
+        }
+    }
 }

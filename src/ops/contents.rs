@@ -1,7 +1,7 @@
 //! Everything that belongs to a checkpoint, read for showing: the document, and the steps, notes, messages and texts
 //! that is next to it.
 
-use super::{Error, Scene, chat, notes, step};
+use super::{Error, Scene, chat, notes, put_aside, step};
 use crate::{
     model::{
         chat::Compaction,
@@ -31,6 +31,7 @@ pub fn read(
     is_tip: bool,
 ) -> (Contents, Vec<String>) {
     let mut out = Contents::new(checkpoint.document.clone());
+    out.put_aside = put_aside::listed(scene, checkpoint, session.filter(|_| is_tip).map(ShortName::as_str));
     let mut trouble = Vec::new();
     let word = match session {
         Some(name) if is_tip => name.to_string(),
@@ -105,6 +106,11 @@ pub fn of_chat(scene: &Scene<'_>, chat: &chat::SessionChat<'_>) -> Contents {
         steps: Vec::new(),
     };
     // What cannot be read is reported by the commands that deal with it.
+    if let Ok(Some(tip)) = session::tip(scene.repo, &chat.session)
+        && let Ok(tip) = checkpoint::load(scene.repo, tip)
+    {
+        out.put_aside = put_aside::listed(scene, &tip, Some(chat.session.as_str()));
+    }
     if let Ok(found) = step::steps(scene, Some(&selector)) {
         out.steps = found.steps;
     }

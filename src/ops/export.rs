@@ -4,10 +4,12 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Error, Scene, select, session_choice};
+use super::{Error, Scene, put_aside, select, session_choice};
 use crate::{
     formats::Attachment,
-    model::{self, document::Document, json, list::Lists, name::ShortName, selector::Selector, step::Step},
+    model::{
+        self, document::Document, json, list::Lists, name::ShortName, outline::PutAside, selector::Selector, step::Step,
+    },
     store::{
         self, ObjectId,
         chat::SavedMessages,
@@ -47,6 +49,8 @@ pub struct ExportedCheckpoint {
     pub earlier: Vec<Document>,
     /// How many checkpoints are before it, but for the first, which says nothing.
     pub before: usize,
+    /// Work that `pause --clean` removed from the working tree and that is not back, latest first.
+    pub put_aside: Vec<PutAside>,
     /// How many changes of the session's draft are not in it, when it is the latest.
     pub unsaved: usize,
 }
@@ -140,7 +144,9 @@ pub fn export(scene: &Scene<'_>, selector: &Selector, scope: ExportScope) -> Res
         ExportScope::Chain => earlier(scene, &checkpoint, &mut attachments).map_err(damaged())?,
         _ => Vec::new(),
     };
+    let name = selected.session.as_ref().filter(|_| selected.is_tip);
     Ok(ExportedCheckpoint {
+        put_aside: put_aside::listed(scene, &checkpoint, name.map(ShortName::as_str)),
         attachments,
         earlier,
         before: before(scene, &checkpoint).map_err(damaged())?,

@@ -56,7 +56,7 @@ mod placement;
 pub mod plan_runner;
 pub mod prune;
 pub mod purge;
-mod put_aside;
+pub mod put_aside;
 pub mod range;
 pub mod reapply;
 pub mod receipt;

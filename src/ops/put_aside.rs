@@ -3,16 +3,20 @@
 //! The undo list knows both, and what of it is in force: a file that is absent because it was cleaned away is no deletion.
 //! Later checkpoints say it as well, for other working trees and machines.
 
-use super::{Error, Scene, compose, ids::short, plan_runner::PlanOperation};
+use super::{Error, Scene, changes, compose, ids::short, plan_runner::PlanOperation};
 use crate::{
-    model::{document::WorktreeInfo, id::Digest},
+    model::{document::WorktreeInfo, id::Digest, outline::PutAside},
     store::{
-        ObjectId,
+        self, ObjectId,
         ancestry::{self, MergeEdges},
-        checkpoint::{self, Checkpoint, object_id},
+        checkpoint::{self, Checkpoint, object_id, oid},
+        objects::Writer,
         restored, undo,
     },
 };
+
+/// How many checkpoints are compared with the working tree.
+const COMPARED: usize = 20;
 
 /// The digests of the checkpoints whose work is put aside, oldest first, for a session with this latest checkpoint.
 ///
@@ -60,10 +64,88 @@ pub(super) fn checkpoints(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Che
     Ok(out)
 }
 
-/// The latest work that is put aside and is not the latest checkpoint itself.
-pub(super) fn buried(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Checkpoint>, Error> {
+/// Work of a chain that is put aside, latest first, for showing: not compared with the working tree. `session` is what
+/// commands call the chain when this is its latest checkpoint; without it the work is brought back by its id.
+///
+/// Damage is reported where the chain is needed.
+pub(super) fn listed(scene: &Scene<'_>, tip: &Checkpoint, session: Option<&str>) -> Vec<PutAside> {
+    let found = checkpoints(scene, tip).unwrap_or_default();
+    let rows = found.iter().rev().zip(0..).map(|(aside, at)| {
+        let id = oid(aside.entry.id);
+        let document = &aside.document;
+        PutAside {
+            saved_at: document.created_at,
+            subject: document.subject().to_owned(),
+            changes: document.git.changes(),
+            missing_changes: None,
+            // Of several, this brings the latest.
+            command: match session.filter(|_| at == 0) {
+                Some(session) => resume_command(session),
+                None => format!("git checkpoint apply {} --index", id.short()),
+            },
+            id,
+        }
+    });
+    rows.collect()
+}
+
+/// The command that brings the latest work back that is missing.
+fn resume_command(session: &str) -> String {
+    format!("git checkpoint resume {session} --apply")
+}
+
+/// The same, without what is in the working tree again.
+pub(super) fn missing(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    tip: &Checkpoint,
+    session: &str,
+    present: &compose::CurrentSnapshot,
+) -> Vec<PutAside> {
+    let mut rows = listed(scene, tip, Some(session));
+    for row in rows.iter_mut().take(COMPARED) {
+        let Ok(aside) = checkpoint::load(scene.repo, object_id(&row.id)) else {
+            continue;
+        };
+        let report = changes::since(scene, &writer.overlay(scene.repo), &aside, present, None);
+        // Where the file was changed by others the saved change is missing in it as well.
+        let absent = report
+            .saved
+            .map(|saved| saved.missing + saved.reverted + saved.changed + saved.conflict);
+        row.missing_changes = absent;
+    }
+    rows.retain(|row| row.missing_changes != Some(0));
+    if let Some(latest) = rows.first_mut() {
+        latest.command = resume_command(session);
+    }
+    rows
+}
+
+/// Work of a session with this latest checkpoint that is put aside and missing in the working tree, latest first.
+pub fn remaining(scene: &Scene<'_>, tip: ObjectId, session: &str) -> Result<Vec<PutAside>, Error> {
+    let tip = checkpoint::load(scene.repo, tip).map_err(Error::damaged(short(tip)))?;
+    if !store::has_work_tree(scene.repo) || digests(scene, &tip)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let writer = Writer::memory(scene.repo);
+    let present = compose::present(scene, &writer, true, &[])?;
+    Ok(missing(scene, &writer, &tip, session, &present))
+}
+
+/// The same of the current session.
+pub fn remaining_of_current(scene: &Scene<'_>) -> Result<Vec<PutAside>, Error> {
+    match super::session_choice::session_for_command(scene)? {
+        Some(chosen) => remaining(scene, chosen.tip.entry.id, chosen.name.as_str()),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The work that is put aside and is not the latest checkpoint itself, latest first.
+pub(super) fn buried(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Checkpoint>, Error> {
     let mut all = checkpoints(scene, tip)?;
-    Ok(all.pop().filter(|aside| aside.digest != tip.digest))
+    all.retain(|aside| aside.digest != tip.digest);
+    all.reverse();
+    Ok(all)
 }
 
 /// Work that is not in this working tree and that no person deleted there, and the files of own checkpoints after it.

@@ -39,29 +39,45 @@ pub struct Request {
     pub is_session: bool,
 }
 
-/// Brings the files of a checkpoint back. Where nothing of them is missing, the latest work before it that was put aside.
+/// Brings the files of a checkpoint back. Where nothing of them is missing, the latest work before it that was put aside
+/// and is missing.
 pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<'_>) -> Result<ApplyOutcome, Error> {
     let checkpoint = select::checkpoint(scene, &request.selector)?.checkpoint;
-    let aside = if request.is_session && request.way == Way::Apply {
+    let asides = if request.is_session && request.way == Way::Apply {
         put_aside::buried(scene, &checkpoint)?
     } else {
-        None
+        Vec::new()
     };
-    let Some(aside) = aside else {
+    let Some(latest) = asides.first() else {
         return bring(scene, request, &checkpoint, progress);
     };
-    let planned = apply::apply(scene, &apply_request(scene, request, true), progress)?;
-    if planned.restored.brought.as_ref().is_some_and(|plan| !plan.is_nothing()) {
+    if is_missing(scene, request, progress)? {
         return bring(scene, request, &checkpoint, progress);
     }
-    let earlier = Request {
+    for aside in &asides {
+        let earlier = of(request, aside);
+        if is_missing(scene, &earlier, progress)? {
+            return bring(scene, &earlier, aside, progress);
+        }
+    }
+    bring(scene, &of(request, latest), latest, progress)
+}
+
+/// The request for another checkpoint.
+fn of(request: &Request, checkpoint: &Checkpoint) -> Request {
+    Request {
         selector: Selector {
-            base: Base::Word(oid(aside.entry.id).to_string()),
+            base: Base::Word(oid(checkpoint.entry.id).to_string()),
             steps: Vec::new(),
         },
         ..request.clone()
-    };
-    bring(scene, &earlier, &aside, progress)
+    }
+}
+
+/// Whether something of a checkpoint is to be brought back.
+fn is_missing(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<'_>) -> Result<bool, Error> {
+    let planned = apply::apply(scene, &apply_request(scene, request, true), progress)?;
+    Ok(planned.restored.brought.as_ref().is_some_and(|plan| !plan.is_nothing()))
 }
 
 fn apply_request(scene: &Scene<'_>, request: &Request, dry_run: bool) -> apply::ApplyRequest {

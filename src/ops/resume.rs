@@ -53,8 +53,6 @@ pub struct ResumeOutcome {
     pub foreign: Option<String>,
     /// Change report.
     pub report: ChangeReport,
-    /// Earlier work that `pause --clean` removed, some of which is still missing.
-    pub put_aside: Option<WorkAside>,
     /// When the latest checkpoint is damaged: what is wrong with it, and how many checkpoints were passed over.
     pub lost: Option<(String, usize)>,
     /// Why this session was taken when none was named.
@@ -67,30 +65,6 @@ pub struct ResumeOutcome {
     pub recovered: Option<Offer>,
     /// Last summary by a person, when the summary of this checkpoint was made from git's facts.
     pub said: Option<SummaryByPerson>,
-}
-
-/// Work that was put aside.
-#[derive(Debug)]
-pub struct WorkAside {
-    /// The checkpoint that holds it.
-    pub id: store::ObjectId,
-    /// How many of its changes are missing.
-    pub missing: u64,
-}
-
-/// The latest work before a session's latest checkpoint that was put aside, if any of it is missing.
-fn work_aside(
-    scene: &Scene<'_>,
-    writer: &Writer,
-    tip: &Checkpoint,
-    present: &compose::CurrentSnapshot,
-) -> Option<WorkAside> {
-    // Damage is reported where the chain is needed.
-    let aside = put_aside::buried(scene, tip).ok().flatten()?;
-    let report = changes::since(scene, &writer.overlay(scene.repo), &aside, present, None);
-    let missing = report.saved.map_or(0, |saved| saved.missing + saved.reverted);
-    let id = aside.entry.id;
-    (missing > 0).then_some(WorkAside { id, missing })
 }
 
 /// A written summary.
@@ -259,33 +233,27 @@ fn gather(
     let writer = Writer::memory(scene.repo);
     let files = store::has_work_tree(scene.repo);
     // The record comes whatever git cannot say: a damaged index, a HEAD that is gone, files that cannot be read.
-    let mut put_aside = None;
+    let mut missing = None;
     let report = match compose::present(scene, &writer, files, &[]) {
         Ok(present) => {
             if is_tip && lost.is_none() {
-                put_aside = work_aside(scene, &writer, &checkpoint, &present);
+                missing = Some(put_aside::missing(
+                    scene,
+                    &writer,
+                    &checkpoint,
+                    session.as_str(),
+                    &present,
+                ));
             }
             changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present, max_age)
         }
         Err(error) => changes::without_files(scene, &checkpoint, &error, max_age),
     };
-    let mut not_begun = None;
     if begin {
-        let begun = || {
-            if lost.is_none() {
-                activate(scene, &checkpoint)?;
-            }
-            start::make_current(scene, &checkpoint.document, &session)
-        };
-        match begun() {
-            // Of which branch it would be the session cannot be known, and it is no reason to withhold the record.
-            Err(error) if matches!(&error, Error::Store(source) if source.is_about_head()) => {
-                not_begun = Some(format!("session '{session}' was not made current: {error}"));
-            }
-            other => {
-                other?;
-            }
+        if lost.is_none() {
+            activate(scene, &checkpoint)?;
         }
+        start::make_current(scene, &checkpoint.document, &session)?;
     }
     let id = &checkpoint.document.session.id;
     let watcher = watch::here(scene.repo)?;
@@ -304,8 +272,10 @@ fn gather(
     let waiting = draft::read(scene.repo, &checkpoint.document.session.id)?;
     let draft = session_choice::waiting(&waiting, &checkpoint, &session);
     let fetched = share::status::came_from(scene, &session, &checkpoint);
-    let (contents, mut unread) = contents::read(scene, &checkpoint, Some(&session), is_tip);
-    unread.extend(not_begun);
+    let (mut contents, unread) = contents::read(scene, &checkpoint, Some(&session), is_tip);
+    if let Some(missing) = missing {
+        contents.put_aside = missing;
+    }
     Ok(ResumeOutcome {
         said: said(scene, &checkpoint),
         foreign: share::status::foreign(scene, Some(&session), &checkpoint),
@@ -317,7 +287,6 @@ fn gather(
         standing,
         draft,
         report,
-        put_aside,
         lost,
         chosen,
         fetched,

@@ -1,9 +1,9 @@
 //! `show`: one checkpoint, whole.
 
-use super::{Error, Scene, select};
+use super::{Error, Scene, select, session_choice};
 use crate::{
     model::{list::Lists, path::RepoPath, selector::Selector},
-    store::{self, Kind, checkpoint, tree},
+    store::{self, Kind, checkpoint, draft, tree},
 };
 
 /// Details of a checkpoint for `show`.
@@ -15,6 +15,8 @@ pub struct CheckpointDetails {
     pub lists: Lists,
     /// The files it changes against its HEAD, when it has files.
     pub changes: Vec<crate::model::change::TreeChange>,
+    /// How many changes of its session are not saved yet, where it is the latest.
+    pub draft: usize,
 }
 
 /// Reads a checkpoint for showing.
@@ -41,10 +43,18 @@ pub fn show(scene: &Scene<'_>, selector: &Selector) -> Result<CheckpointDetails,
             )?
         }
     };
+    let draft = match selected.session.as_ref().filter(|_| selected.is_tip) {
+        None => 0,
+        Some(name) => {
+            let draft = draft::read(scene.repo, &checkpoint.document.session.id)?;
+            session_choice::waiting(&draft, checkpoint, name)
+        }
+    };
     Ok(CheckpointDetails {
         selected,
         lists,
         changes,
+        draft,
     })
 }
 

@@ -7,7 +7,7 @@ use super::{
     compose::{self, CurrentSnapshot},
     list::{self, SessionStanding},
     plan_runner::{self, PlanOperation},
-    session_choice, share, suggestions,
+    put_aside, resume, session_choice, share, suggestions,
 };
 use crate::{
     model::{
@@ -16,6 +16,7 @@ use crate::{
         facts::GitFacts,
         list::SkippedEntry,
         name::ShortName,
+        outline::PutAside,
     },
     store::{
         self, ObjectId,
@@ -55,6 +56,9 @@ pub struct StatusReport {
     pub finished: usize,
     /// Paths on disk that would not be in a checkpoint, sorted.
     pub left_out: Vec<SkippedEntry>,
+    /// Work of the current session, or of the one that `resume` would choose, that `pause --clean` removed and that is
+    /// missing, latest first.
+    pub put_aside: Vec<PutAside>,
     /// Sessions fetched from remotes that this repository has not, as `<remote>/<session>`, latest first.
     pub fetched: Vec<String>,
     /// Whether there are no sessions here, and there is a remote that may have some.
@@ -143,6 +147,19 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
             })
         }
     };
+    // Damage is reported where the chain is needed.
+    let tip = match &session {
+        Some(current) => Some((current.tip, current.name.to_string())),
+        None => resume::candidates(scene).ok().and_then(|(rows, _)| {
+            let row = rows.into_iter().next()?;
+            Some((row.tip.ok()?.0.id, row.name))
+        }),
+    };
+    let put_aside = tip
+        .filter(|_| !bare)
+        .and_then(|(tip, name)| Some((checkpoint::load(scene.repo, tip).ok()?, name)))
+        .map(|(tip, name)| put_aside::missing(scene, &writer, &tip, &name, &present))
+        .unwrap_or_default();
     let finished = match &session {
         Some(_) => 0,
         None => finished(scene)?,
@@ -157,6 +174,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
     Ok(StatusReport {
         absent,
         in_conflict: apply::in_conflict(scene)?.map(|state| (state, unmerged)),
+        put_aside,
         is_bare: bare,
         may_fetch: sessions == 0 && fetched.is_empty() && !store::remote::all(scene.repo).is_empty(),
         fetched,

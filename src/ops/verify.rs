@@ -36,6 +36,8 @@ pub const SIGNATURE: &str = "signature";
 pub struct VerifyReport {
     /// Sessions looked at.
     pub sessions: usize,
+    /// How many other refs of ours were: autosaves, safety checkpoints, the trash.
+    pub other_refs: usize,
     /// Checkpoints looked at.
     pub checkpoints: usize,
     /// Objects read and hashed.
@@ -105,7 +107,7 @@ pub fn verify(
                 match target {
                     Ok(tip) => check.session(&shown, &full, tip),
                     Err(damage) => {
-                        check.report.sessions += 1;
+                        check.count(&full);
                         check.damaged_ref(&full, &damage);
                     }
                 }
@@ -164,8 +166,17 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
         });
     }
 
+    fn count(&mut self, full: &str) {
+        let is_session = full.starts_with(session::PREFIX) || full.starts_with(session::REMOTE_PREFIX);
+        *if is_session {
+            &mut self.report.sessions
+        } else {
+            &mut self.report.other_refs
+        } += 1;
+    }
+
     fn session(&mut self, name: &str, full: &str, tip: ObjectId) {
-        self.report.sessions += 1;
+        self.count(full);
         let from = self.report.issues.len();
         let mut good = None;
         let mut next = Some(tip);

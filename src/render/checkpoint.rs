@@ -56,6 +56,8 @@ pub struct CheckpointView<'a> {
     pub skipped: Vec<SkippedPath>,
     /// Its files against its HEAD.
     pub changes: &'a [TreeChange],
+    /// How many changes of its session are not saved yet, where it is the latest.
+    pub draft_operations: usize,
     /// The document.
     pub document: &'a Document,
     /// Counts of entries next to the document.
@@ -159,6 +161,13 @@ impl CheckpointView<'_> {
         }
         text.append(outline::text(&outline, columns, self.all));
         text.append(self.files());
+        if self.draft_operations > 0 {
+            text.push(TextLine::new());
+            let changes = CountedNoun::new(self.draft_operations, "change");
+            text.push(TextLine::plain(format!(
+                "{changes} not saved yet: git checkpoint status"
+            )));
+        }
         text.push(TextLine::new());
         text.append(outline::left_out_text(&outline, columns));
         text
@@ -189,7 +198,7 @@ impl CheckpointView<'_> {
             line.push(Slot::Path, change.path.quoted());
             text.push(line);
         }
-        more(&mut text, self.changes.len(), self.all);
+        more(&mut text, self.changes.len(), self.all, self.selector);
         if !self.lists.skipped.is_empty() {
             heading(&mut text, "Not saved", self.lists.skipped.len());
         }
@@ -205,7 +214,7 @@ impl CheckpointView<'_> {
                     .with(slot, format!("  {}", skipped.reason)),
             );
         }
-        more(&mut text, self.lists.skipped.len(), self.all);
+        more(&mut text, self.lists.skipped.len(), self.all, self.selector);
         text
     }
 }
@@ -223,9 +232,13 @@ fn limited<T>(rows: &[T], all: bool) -> &[T] {
     if all { rows } else { &rows[..rows.len().min(SHOWN)] }
 }
 
-fn more(text: &mut Text, count: usize, all: bool) {
+fn more(text: &mut Text, count: usize, all: bool, selector: &str) {
     if !all && count > SHOWN {
-        text.push(TextLine::new().with(Slot::Dim, format!("  ... {} more (--all)", count - SHOWN)));
+        let more = count - SHOWN;
+        text.push(TextLine::new().with(
+            Slot::Dim,
+            format!("  ... {more} more: git checkpoint show {selector} --all"),
+        ));
     }
 }
 
@@ -243,7 +256,7 @@ fn code(document: &Document) -> TextLine {
         Some(commit) => line.push(Slot::Plain, format!(", commit {commit} not known here")),
         None => line.push(Slot::Plain, ", the source names no commit"),
     }
-    let counts = receipt::changes(&document.git);
+    let counts = document.git.changes();
     if !counts.is_empty() {
         line.push(Slot::Plain, format!(", {counts}"));
     }

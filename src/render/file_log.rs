@@ -183,6 +183,8 @@ pub struct AutosaveRow {
     pub after: Option<Oid>,
     /// Whether it is the latest of its session and working tree; the others are kept by a reflog, which expires.
     pub latest: bool,
+    /// Whether a later checkpoint of that working tree has what it has, so that `resume` does not offer it.
+    pub covered: bool,
 }
 
 impl AutosaveTable {
@@ -194,15 +196,18 @@ impl AutosaveTable {
             TableColumn::left("SESSION").flexible(10),
             TableColumn::left("WORKTREE"),
             TableColumn::left("AFTER"),
+            TableColumn::left("STATE"),
             TableColumn::left("SUMMARY").flexible(10),
         ]);
         for row in &self.autosaves {
+            let state = if row.covered { "covered" } else { "not covered" };
             table.row([
                 TextLine::new().with(Slot::Id, row.state.id.short()),
                 TextLine::new().with(Slot::Date, dates.show(row.state.at, now)),
                 TextLine::new().with(Slot::Session, &row.state.session),
                 TextLine::plain(&row.worktree),
                 TextLine::new().with(Slot::Id, row.after.as_ref().map(Oid::short).unwrap_or_default()),
+                TextLine::new().with(if row.covered { Slot::Dim } else { Slot::Caution }, state),
                 TextLine::plain(&row.state.subject),
             ]);
         }

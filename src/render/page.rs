@@ -352,6 +352,7 @@ mod tests {
             sessions: vec![SessionRow {
                 number: None,
                 session: HOSTILE.to_owned(),
+                session_id: None,
                 current: true,
                 status: "damaged",
                 damage: Some(HOSTILE.to_owned()),

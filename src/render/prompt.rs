@@ -57,7 +57,7 @@ impl ResumePrompt<'_> {
         let limit = limit.max(LEAST);
         let document = &self.contents.document;
         let all = Outline::of(self.contents, self.selector);
-        let report = report::text(self.report, 100).to_string();
+        let report = report::text(self.report, self.selector, 100).to_string();
         let (first, rest) = self.sections(&all);
         // An import has no host.
         let host = match document.host.as_str() {

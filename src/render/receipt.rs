@@ -245,7 +245,7 @@ pub fn code(git: &GitFacts) -> TextLine {
     if let Some(operation) = &git.operation {
         line.push(Slot::Plain, format!(", {}", operation.describe()));
     }
-    let counts = changes(git);
+    let counts = git.changes();
     if counts.is_empty() && !git.reports("status") {
         return line;
     }
@@ -275,24 +275,6 @@ fn fitting(line: TextLine, room: usize) -> TextLine {
         kept = before;
     }
     TextLine::plain(format!("{kept}{MORE}"))
-}
-
-/// Differences from HEAD: `1 staged, 3 modified`; empty when nothing does.
-pub fn changes(git: &GitFacts) -> String {
-    let counts = [
-        (git.conflicted.count, "conflicted"),
-        (git.staged.count, "staged"),
-        (git.modified.count, "modified"),
-        (git.deleted.count, "deleted"),
-        (git.untracked.count, "untracked"),
-    ];
-    let words = counts
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| format!("{n} {word}"));
-    let submodules = usize::try_from(git.submodules_changed.count).unwrap_or(usize::MAX);
-    let submodules = (submodules > 0).then(|| CountedNoun::new(submodules, "changed submodule").to_string());
-    words.chain(submodules).collect::<Vec<_>>().join(", ")
 }
 
 impl View for SaveReceipt<'_> {

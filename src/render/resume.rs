@@ -15,7 +15,7 @@ use crate::model::{
     document::{CheckpointKind, Document},
     id::{Digest, Oid},
     name::ShortName,
-    outline::{Contents, Outline, Rank},
+    outline::{Contents, Outline, PutAside, Rank},
     report::ChangeReport,
     time::Timestamp,
 };
@@ -52,9 +52,9 @@ pub struct Resume<'a> {
     pub last_message: Option<LastMessage<'a>>,
     /// Change report, a member for each line.
     pub report: &'a ChangeReport,
-    /// Earlier work that `pause --clean` removed, some of which is missing; 'resume --apply' brings it back.
+    /// The latest work that `pause --clean` removed and that is missing; earlier such work is in `contents`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub put_aside: Option<PutAside>,
+    pub put_aside: Option<&'a PutAside>,
     /// The document.
     pub document: &'a Document,
     /// Counts of entries next to the document.
@@ -96,15 +96,6 @@ pub struct ResumePromptView<'a> {
     pub missing_changes: usize,
     /// The prompt. Texts that were recorded are marked as such in it.
     pub prompt: String,
-}
-
-/// Earlier work that `pause --clean` removed.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct PutAside {
-    /// The checkpoint that holds it.
-    pub id: Oid,
-    /// How many of its changes are not in the working tree.
-    pub missing_changes: u64,
 }
 
 /// An autosave.
@@ -166,8 +157,9 @@ impl Resume<'_> {
                 ..Outline::default()
             };
             text.append(outline::text(&of("session"), columns, true));
+            text.append(outline::text(&of("put_aside"), columns, true));
             text.push(TextLine::new());
-            text.append(report::text(self.report, columns));
+            text.append(report::text(self.report, self.selector(), columns));
             let outline = of("next_steps");
             text.append(outline::text(&outline, columns, true));
         } else {
@@ -175,7 +167,7 @@ impl Resume<'_> {
             let late = outline.sections.split_off(late.unwrap_or(outline.sections.len()));
             text.append(outline::text(&outline, columns, all));
             text.push(TextLine::new());
-            text.append(report::text(self.report, columns));
+            text.append(report::text(self.report, self.selector(), columns));
             outline.sections = late;
             text.append(outline::text(&outline, columns, all));
         }
@@ -281,19 +273,11 @@ impl Resume<'_> {
             let changes = CountedNoun::new(self.draft_operations, "change");
             out.push_str(&format!("{changes} not saved yet: `git checkpoint status`\n\n"));
         }
-        if let Some(aside) = &self.put_aside {
-            let count = usize::try_from(aside.missing_changes).unwrap_or(usize::MAX);
-            let changes = CountedNoun::new(count, "change");
-            let id = aside.id.short();
-            out.push_str(&format!(
-                "{changes} of {id} put aside: `git checkpoint resume --apply`\n\n"
-            ));
-        }
         let said = self.last_message.as_ref().map(|said| said.summary);
         for summary in said.into_iter().chain(outline.summary.as_deref()) {
             out.push_str(&format!("{}\n\n", markdown::block(summary)));
         }
-        out.push_str(&report::markdown(self.report));
+        out.push_str(&report::markdown(self.report, self.selector()));
         out.push_str(&outline::markdown(&outline, 2, ROWS));
         out.push_str(&format!("\n{}\n", outline::left_out_markdown(&outline)));
         out

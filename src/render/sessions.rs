@@ -30,6 +30,9 @@ pub struct SessionRow {
     pub number: Option<usize>,
     /// Its name.
     pub session: String,
+    /// The identity of the session, which never changes; it is read for JSON alone, and absent where it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
     /// Whether it is current in this working tree.
     pub current: bool,
     /// `active`, `paused`, `completed`, `failed`, `interrupted` or `damaged`.

@@ -13,8 +13,8 @@ use super::{
     text::{Text, TextLine},
 };
 use crate::model::{
-    claim::Claim, comparison::RecordDifference, facts::GitFacts, id::Oid, name::ShortName, time::Timestamp,
-    watch::WatcherState,
+    claim::Claim, comparison::RecordDifference, facts::GitFacts, id::Oid, name::ShortName, outline::PutAside,
+    time::Timestamp, watch::WatcherState,
 };
 
 /// How many changes of the record are shown.
@@ -56,6 +56,9 @@ pub struct StatusView<'a> {
     pub sessions: usize,
     /// Sessions fetched from remotes that have no session of the same name here, latest first.
     pub fetched: &'a [String],
+    /// Work that `pause --clean` removed from the working tree and that is missing, latest first.
+    #[serde(skip_serializing_if = "<[PutAside]>::is_empty")]
+    pub put_aside: &'a [PutAside],
     /// Whether a save would store something new.
     pub something_to_save: bool,
     /// Paths on disk that no checkpoint saved now would hold.
@@ -286,6 +289,7 @@ impl StatusView<'_> {
                 &TextLine::plain(format!("{first}{more}, not resumed here")).cut(69),
             );
         }
+        out.rows("aside", &self.aside(now));
         if self.notes.may_fetch {
             out.plain("", "sessions of a remote: 'git checkpoint fetch'");
         }
@@ -323,6 +327,30 @@ impl StatusView<'_> {
             self.to_save(current, &mut out);
         }
         out.0
+    }
+
+    /// The latest work that is put aside, how much more there is, and the command that brings it back.
+    fn aside(&self, now: Timestamp) -> Vec<TextLine> {
+        let Some(latest) = self.put_aside.first() else {
+            return Vec::new();
+        };
+        let mut line = TextLine::new().with(Slot::Id, latest.id.short());
+        line.push(Slot::Plain, "  ");
+        line.push(Slot::Date, age::age(latest.saved_at, now));
+        let words = [latest.changes.as_str(), latest.subject.as_str()];
+        for words in words.into_iter().filter(|words| !words.is_empty()) {
+            line.push(Slot::Plain, format!("  {words}"));
+        }
+        let mut lines = vec![line.cut(69)];
+        match self.put_aside.len() - 1 {
+            0 => {}
+            more => {
+                let more = CountedNoun::new(more, "earlier checkpoint");
+                lines.push(TextLine::plain(format!("and the work of {more}")));
+            }
+        }
+        lines.push(TextLine::plain(&latest.command));
+        lines
     }
 
     fn no_session(&self, out: &mut LabeledLines) {

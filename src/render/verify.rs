@@ -27,6 +27,8 @@ pub struct VerifyView<'a> {
     pub issues: Vec<IssueRow<'a>>,
     /// The number of sessions that were checked.
     pub sessions: usize,
+    /// The number of other refs that were checked: autosaves, safety checkpoints, the trash.
+    pub other_refs: usize,
     /// The number of checkpoints that were checked.
     pub checkpoints: usize,
     /// The number of objects that were read and hashed.
@@ -61,8 +63,12 @@ pub struct IssueRow<'a> {
 
 impl View for VerifyView<'_> {
     fn text(&self) -> Text {
+        let others = match self.other_refs {
+            0 => String::new(),
+            others => format!(" and {}", CountedNoun::new(others, "other ref")),
+        };
         let mut line = TextLine::plain(format!(
-            "Checked {} of {}, {}",
+            "Checked {} of {}{others}, {}",
             CountedNoun::new(self.checkpoints, "checkpoint"),
             CountedNoun::new(self.sessions, "session"),
             CountedNoun::new(self.objects, "object"),

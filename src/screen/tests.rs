@@ -115,6 +115,7 @@ impl ViewSource for NotingSource {
         let row = |name: &str, current| SessionRow {
             number: None,
             session: name.to_owned(),
+            session_id: None,
             current,
             status: "active",
             damage: None,

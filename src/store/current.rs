@@ -9,13 +9,14 @@
 //! says which session was current; it belongs to the branch that its latest checkpoint was saved on.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
     Error, OwnFile, Repository,
     branching::{self, BranchOrigin},
-    checkpoint, facts, session, sharing, worktree_private_dir, worktree_private_path,
+    checkpoint, facts, paths, session, sharing, worktree_private_dir, worktree_private_path,
 };
 pub use crate::model::session::SessionRef;
 use crate::{model::json, os};
@@ -284,6 +285,26 @@ pub fn all(repo: &Repository) -> Vec<SessionRef> {
         .filter_map(|bytes| serde_json::from_slice::<CurrentPointer>(&bytes).ok())
         .flat_map(|current| current.session.into_iter().chain(current.branches.into_values()))
         .collect()
+}
+
+/// The roots of the other working trees of this repository in which a session is current. What cannot be read is left out.
+pub fn other_worktrees(repo: &Repository, session_id: &str) -> Vec<PathBuf> {
+    let here = paths::worktree_id(repo);
+    let others = paths::worktree_ids(repo).into_iter().filter(|id| *id != here);
+    let common = repo.common_dir();
+    let is_there = |id: &String| {
+        let directory = match id.strip_prefix("linked-") {
+            Some(name) => common.join("worktrees").join(name),
+            None => common.to_owned(),
+        };
+        let bytes = os::read_regular(&directory.join("checkpoint").join("current")).ok();
+        let current = bytes.and_then(|bytes| serde_json::from_slice::<CurrentPointer>(&bytes).ok());
+        current
+            .and_then(|current| current.session)
+            .is_some_and(|session| session.id == session_id)
+    };
+    let there = others.filter(is_there);
+    there.filter_map(|id| paths::worktree_path(repo, &id)).collect()
 }
 
 /// Reads the file for replacing it: what cannot be understood says nothing. A file that may not be read is an error.

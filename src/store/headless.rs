@@ -17,6 +17,15 @@ pub struct HeadlessRepository {
     directory: PathBuf,
 }
 
+/// The file in a directory that stands in: the name of the working tree that it stands for.
+const WORKTREE: &str = "git-checkpoint-worktree";
+
+/// The name of the working tree that a git directory stands in for; `None` where it is a real one.
+pub(super) fn stands_for(git_dir: &Path) -> Option<String> {
+    let name = os::read_regular(&git_dir.join(WORKTREE)).ok()?;
+    String::from_utf8(name).ok()
+}
+
 impl Drop for HeadlessRepository {
     fn drop(&mut self) {
         // What stays is a few bytes among temporary files.
@@ -44,17 +53,27 @@ pub fn open_headless(environment: &OpenEnvironment) -> Result<Option<(Repository
     };
     set("GIT_DIR", &headless.directory);
     if let Some(top) = headless.top() {
-        set("GIT_WORK_TREE", top);
+        set("GIT_WORK_TREE", &top);
     }
     let repo = open(&environment)?;
     Ok(Some((repo, headless)))
 }
 
 impl HeadlessRepository {
-    /// The working tree, where the repository is in it.
-    fn top(&self) -> Option<&Path> {
+    /// The directory with the refs and objects, where that is another one: then HEAD was lost by a linked working tree.
+    fn common(&self) -> Option<PathBuf> {
+        let named = os::read_regular(&self.path.join("commondir")).ok()?;
+        Some(self.path.join(gix::path::from_byte_slice(named.trim_ascii_end()).ok()?))
+    }
+
+    /// The working tree, where it is known.
+    fn top(&self) -> Option<PathBuf> {
+        if let Ok(named) = os::read_regular(&self.path.join("gitdir")) {
+            let dot_git = gix::path::from_byte_slice(named.trim_ascii_end());
+            return dot_git.ok()?.parent().map(Path::to_owned);
+        }
         let is_dot_git = self.path.file_name().is_some_and(|name| name == ".git");
-        self.path.parent().filter(|_| is_dot_git)
+        self.path.parent().filter(|_| is_dot_git).map(Path::to_owned)
     }
 
     /// Writes the files of a git directory that refers to the repository.
@@ -66,8 +85,14 @@ impl HeadlessRepository {
         let line = |path: &Path| [path.as_os_str().as_encoded_bytes(), b"\n"].concat();
         // No branch and no commit: whatever asks for them learns that they are not known.
         write("HEAD", b"lost\n")?;
-        write("commondir", &line(&self.path))?;
-        let top = self.top().unwrap_or(&self.path);
+        let common = self.common();
+        write("commondir", &line(common.as_ref().unwrap_or(&self.path)))?;
+        let name = match (&common, self.path.file_name()) {
+            (Some(_), Some(name)) => format!("linked-{}", name.to_string_lossy()),
+            _ => "main".to_owned(),
+        };
+        write(WORKTREE, name.as_bytes())?;
+        let top = self.top().unwrap_or_else(|| self.path.clone());
         write("gitdir", &line(&top.join(".git")))?;
         // Which session is current is known without HEAD.
         let current = Path::new("checkpoint").join("current");

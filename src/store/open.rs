@@ -339,11 +339,20 @@ fn locate(environment: &OpenEnvironment) -> Result<RepositoryLocation, Error> {
 fn absence(start: &Path) -> Error {
     let is_headless = |git_dir: &PathBuf| {
         let has = |name: &str| git_dir.join(name).is_dir();
-        has("objects") && has("refs") && git_dir.join("HEAD").symlink_metadata().is_err()
+        let is_linked = || git_dir.join("commondir").is_file() && git_dir.join("gitdir").is_file();
+        (has("objects") && has("refs") || is_linked()) && git_dir.join("HEAD").symlink_metadata().is_err()
+    };
+    // In a linked working tree `.git` is a file that names the directory.
+    let named = |dot_git: PathBuf| {
+        let text = crate::os::read_regular(&dot_git).ok();
+        let path = text.as_deref().and_then(|text| text.strip_prefix(b"gitdir: "));
+        let above = dot_git.parent().unwrap_or(&dot_git);
+        let path = path.and_then(|path| gix::path::from_byte_slice(path.trim_ascii_end()).ok());
+        path.map_or_else(|| dot_git.clone(), |path| above.join(path))
     };
     let here = [start.to_owned()].into_iter();
     match here
-        .chain(start.ancestors().map(|above| above.join(".git")))
+        .chain(start.ancestors().map(|above| named(above.join(".git"))))
         .find(is_headless)
     {
         Some(path) => Error::NoHead { path },

@@ -89,13 +89,8 @@ pub fn worktree_id(repo: &Repository) -> String {
     if repo.git_dir() == repo.common_dir() {
         return "main".to_owned();
     }
-    // A directory that stands in for one that lost its HEAD is no linked working tree.
-    let linked = repo.common_dir().join("worktrees").canonicalize();
-    let above = repo.git_dir().parent().map(Path::canonicalize);
-    if let (Ok(linked), Some(Ok(above))) = (linked, above)
-        && linked != above
-    {
-        return "main".to_owned();
+    if let Some(name) = super::headless::stands_for(repo.git_dir()) {
+        return name;
     }
     let name = repo
         .git_dir()

@@ -57,8 +57,12 @@ fn made(found: &Overview, place: ReportPlace) -> String {
     // The chat has a part of its own.
     contents.messages.clear();
     contents.messages_total = 0;
-    let outline = Outline::of(&contents, name);
-    let changes = found.changes.as_ref().map(|changes| report::text(changes, COLUMNS));
+    let selector = exported.selector();
+    let outline = Outline::of(&contents, &selector);
+    let changes = found
+        .changes
+        .as_ref()
+        .map(|changes| report::text(changes, &selector, COLUMNS));
     let (files, more_files) = html::files(&found.patch);
     let id = oid(exported.checkpoint.entry.id);
     let digest = exported.checkpoint.digest.to_string();

@@ -466,6 +466,7 @@ fn contents(exported: &ExportedCheckpoint) -> Contents {
     out.notes_total = exported.log.len() as u64;
     out.context.clone_from(&exported.context);
     out.agent.clone_from(&exported.agent);
+    out.put_aside.clone_from(&exported.put_aside);
     out
 }
 
@@ -487,7 +488,13 @@ fn foreign(exported: &ExportedCheckpoint, system: System) -> (ExportFiles, Vec<O
         earlier: exported.before,
         steps: exported.steps.len(),
     };
-    let left_out = formats::left_out(system, &out, &written, beside);
+    let mut left_out = formats::left_out(system, &out, &written, beside);
+    for aside in &exported.put_aside {
+        left_out.push(OmittedContent::one(format!(
+            "the work of {} that 'pause --clean' put aside",
+            aside.id.short()
+        )));
+    }
     (written, left_out)
 }
 

@@ -11,7 +11,7 @@ mod members;
 mod steps;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use entry::{Detail, Entry};
@@ -20,8 +20,10 @@ pub use members::{MEMBERS, Member, Order};
 use super::{
     chat::{Compaction, Message},
     document::Document,
+    id::Oid,
     operation::LogLine,
     step::Step,
+    time::Timestamp,
 };
 
 /// Everything that belongs to a checkpoint, read for showing.
@@ -49,6 +51,27 @@ pub struct Contents {
     pub context: Option<String>,
     /// The description of the agent.
     pub agent: Option<String>,
+    /// Work that `pause --clean` removed from the working tree and that is not back, latest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub put_aside: Vec<PutAside>,
+}
+
+/// Work of one checkpoint that `pause --clean` removed from the working tree and that is not back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PutAside {
+    /// The checkpoint that holds it.
+    pub id: Oid,
+    /// When that was saved.
+    pub saved_at: Timestamp,
+    /// Its subject.
+    pub subject: String,
+    /// Counts of its changes: `1 modified, 2 untracked`.
+    pub changes: String,
+    /// How many of its changes are not in the working tree, where that was compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_changes: Option<u64>,
+    /// The command that brings it back.
+    pub command: String,
 }
 
 impl Contents {
@@ -65,6 +88,7 @@ impl Contents {
             compactions: Vec::new(),
             context: None,
             agent: None,
+            put_aside: Vec::new(),
         }
     }
 }
@@ -135,7 +159,7 @@ impl Outline {
     /// output may have another session.
     pub fn of(contents: &Contents, selector: &str) -> Self {
         let document = &contents.document;
-        let mut sections = vec![session(document, selector)];
+        let mut sections = vec![session(document, selector), put_aside(&contents.put_aside, selector)];
         let empty = Map::new();
         let record = contents.record.as_object().unwrap_or(&empty);
         for (name, value) in record {
@@ -242,6 +266,30 @@ fn session(document: &Document, selector: &str) -> Section {
     }
     let command = format!("show {selector} --json");
     section("session", "Session", Rank::Standing, &command, entries)
+}
+
+/// Work that is not in the working tree, each with the command that brings it back.
+fn put_aside(work: &[PutAside], selector: &str) -> Section {
+    let entries = work.iter().map(|one| {
+        let mut entry = Entry::new(&format!("{} {}", one.id.short(), one.subject));
+        entry.details = vec![Detail::new("changes", "", &one.changes)];
+        if let Some(missing) = one.missing_changes {
+            entry
+                .details
+                .push(Detail::new("missing_changes", "", &format!("{missing} missing here")));
+        }
+        entry.details.retain(|detail| !detail.value.is_empty());
+        entry.parts = vec![Entry::pair("bring it back", &one.command)];
+        entry
+    });
+    let command = format!("show {selector} --all");
+    section(
+        "put_aside",
+        "Put aside by 'pause --clean'",
+        Rank::Standing,
+        &command,
+        entries.collect(),
+    )
 }
 
 /// Summary that represents the beginning of the chat, and the history of compactions, latest first.
@@ -372,6 +420,8 @@ fn left_out(contents: &Contents, sections: &[Section], selector: &str) -> Vec<Om
             "steps.at",
             "steps.by",
             "log.at",
+            "put_aside.id",
+            "put_aside.saved_at",
         ],
         words: "ids, times and authors of items".to_owned(),
         command: format!("git checkpoint show {selector} --json"),

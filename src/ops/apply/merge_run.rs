@@ -304,7 +304,7 @@ impl MergeRun<'_> {
         let options = merge::MergeOptions {
             labels: Labels {
                 base: "saved at",
-                ours: "present",
+                ours: "current files",
                 theirs: self.label,
             },
             drivers: false,
@@ -390,7 +390,7 @@ impl MergeRun<'_> {
         let options = merge::MergeOptions {
             labels: Labels {
                 base: "saved at",
-                ours: "present",
+                ours: "current files",
                 theirs: self.label,
             },
             drivers: false,

@@ -45,7 +45,10 @@ pub(super) fn lines(
     let reader = TreeReader::new(repo);
     let uncommitted = reader.diff(sides.head, Some(present), renames);
     let uncommitted = match uncommitted {
-        Ok(changes) => changes,
+        Ok(mut changes) => {
+            changes.retain(|change| !now.exported.contains(&change.path));
+            changes
+        }
         Err(error) => {
             kept::<(), _>(ReportPart::Files, Err(error), failed);
             return (None, None, None);
@@ -154,7 +157,7 @@ fn merged(reader: &TreeReader<'_>, sides: Sides, limits: ReportLimits) -> Result
     let options = merge::MergeOptions {
         labels: Labels {
             base: "base",
-            ours: "present",
+            ours: "current files",
             theirs: "checkpoint",
         },
         drivers: false,

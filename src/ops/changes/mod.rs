@@ -13,7 +13,7 @@ use super::{Scene, compose};
 use crate::{
     model::{
         document::{CheckpointKind, Document, SnapshotRef, WorktreeInfo},
-        facts::GitFacts,
+        facts::{BoundedList, GitFacts},
         id::Oid,
         list::{Lists, SkipReason},
         path::RepoPath,
@@ -66,6 +66,8 @@ pub struct CurrentState<'a> {
     pub at: Timestamp,
     /// Paths that the tree of the files does not hold although they are there.
     pub unseen: &'a [RepoPath],
+    /// Paths that this program exported, whose changes are none of the project.
+    pub exported: &'a [RepoPath],
 }
 
 /// How much work may be done, and what counts as old.
@@ -150,10 +152,14 @@ pub(super) fn since(
     let lists = checkpoint::lists(overlay, saved);
     let then_unseen = lists.as_ref().map(unseen).unwrap_or_default();
     let mut now_unseen = unseen(&present.lists());
-    if !scene.settings.export_to.is_empty() {
-        // What this program exported after the checkpoint is no change of the project.
-        now_unseen.extend(store::exports::own(scene.repo));
-    }
+    // What this program exported after the checkpoint is no change of the project.
+    let exported = if scene.settings.export_to.is_empty() {
+        Vec::new()
+    } else {
+        store::exports::own(scene.repo)
+    };
+    now_unseen.extend(exported.iter().cloned());
+    let facts = without(&present.facts, &exported);
     let worktree = compose::worktree(scene);
     let snapshot = present.snapshot.as_ref();
     let then = RecordedState {
@@ -166,19 +172,23 @@ pub(super) fn since(
         untold: is_base_unknown(document),
     };
     let now = CurrentState {
-        git: &present.facts,
+        git: &facts,
         tree: snapshot.map(|snapshot| snapshot.tree),
         index: snapshot.map(|snapshot| snapshot.index_tree),
         worktree: &worktree,
         host: scene.host,
         at: scene.now,
         unseen: &now_unseen,
+        exported: &exported,
     };
     let limits = ReportLimits {
         max_age,
         ..ReportLimits::default()
     };
     let mut report = report(overlay, then, now, limits);
+    if let Some(files) = &mut report.files {
+        drop_paths(&mut files.not_compared, &exported);
+    }
     if let Some(reason) = unreadable(&present.lists()) {
         // Whether they are as saved cannot be known.
         report.failed.push(PartFailure {
@@ -193,6 +203,21 @@ pub(super) fn since(
         });
     }
     report
+}
+
+/// The facts without changes of some paths.
+fn without(facts: &GitFacts, paths: &[RepoPath]) -> GitFacts {
+    let mut facts = facts.clone();
+    for list in [&mut facts.untracked, &mut facts.modified] {
+        drop_paths(list, paths);
+    }
+    facts
+}
+
+fn drop_paths(list: &mut BoundedList<RepoPath>, paths: &[RepoPath]) {
+    let before = list.first.len();
+    list.first.retain(|path| !paths.contains(path));
+    list.count -= (before - list.first.len()) as u64;
 }
 
 /// Report without the files and the index: where the branch and its commits are, and why the rest is unknown.
@@ -224,6 +249,7 @@ pub(super) fn without_files(
         host: scene.host,
         at: scene.now,
         unseen: &[],
+        exported: &[],
     };
     let limits = ReportLimits {
         max_age,

@@ -142,6 +142,9 @@ pub(crate) fn full() -> (Contents, BTreeMap<String, String>) {
     let message = make(&beside("Message"), "messages");
     contents.messages = vec![serde_json::from_value(message).expect("a message of the schema")];
     contents.messages_total = 1;
+    let mut aside = make(&beside("PutAside"), "put_aside");
+    aside["saved_at"] = json!("2026-01-02T03:04:05+00:00");
+    contents.put_aside = vec![serde_json::from_value(aside).expect("work of the schema")];
     contents.context = Some("mark-of-context".into());
     contents.agent = Some("mark-of-agent".into());
     marks.insert("context".into(), "mark-of-context".into());
@@ -182,7 +185,7 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
         lost: None,
         last_message: None,
         report: &report,
-        put_aside: None,
+        put_aside: contents.put_aside.first(),
         document,
         contents,
         files: None,
@@ -219,6 +222,7 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
         partial: false,
         skipped: Vec::new(),
         changes: &[],
+        draft_operations: 0,
         document,
         contents,
         lists: &crate::model::list::Lists::default(),

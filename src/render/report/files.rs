@@ -36,7 +36,7 @@ const LONGEST_PATH: usize = 44;
 /// Paths up to this leave room for the commit on the same line.
 const SHORT_PATH: usize = 20;
 
-pub(super) fn all(line: &FileReport) -> ReportRow {
+pub(super) fn all(line: &FileReport, selector: &str) -> ReportRow {
     let mut pieces = Vec::new();
     let mut add = |count: u64, words: &str| {
         if count > 0 {
@@ -64,8 +64,10 @@ pub(super) fn all(line: &FileReport) -> ReportRow {
         pieces.insert(0, TextLine::plain("as saved"));
     }
     let mut row = ReportRow::new("files", line.verdict, pieces);
-    row.details = named(
+    name_paths(
+        &mut row,
         line.committed.all.count,
+        selector,
         line.committed.all.first.iter().map(|change| {
             let (word, slot) = match change.kind {
                 ChangeKind::Added => ("added", Slot::Added),
@@ -98,14 +100,14 @@ struct NamedPath {
     place: &'static str,
 }
 
-/// Paths below a row; so many, then how many more there are.
-fn named(count: u64, paths: impl Iterator<Item = NamedPath>) -> Vec<TextLine> {
+/// Names paths below a row; so many, then how many more there are.
+fn name_paths(row: &mut ReportRow, count: u64, selector: &str, paths: impl Iterator<Item = NamedPath>) {
     let mut paths: Vec<_> = paths.collect();
     paths.sort_by_key(|path| path.rank);
     let shown = &paths[..paths.len().min(NAMED)];
     let longest = shown.iter().map(|path| text::width(&path.path)).max().unwrap_or(0);
     let room = longest.min(LONGEST_PATH);
-    let mut lines: Vec<TextLine> = shown
+    row.details = shown
         .iter()
         .map(|path| {
             let mut line = TextLine::new().with(path.slot, path.word);
@@ -119,13 +121,16 @@ fn named(count: u64, paths: impl Iterator<Item = NamedPath>) -> Vec<TextLine> {
         })
         .collect();
     let more = usize(count).saturating_sub(shown.len());
-    if more > 0 {
-        lines.push(TextLine::new().with(Slot::Dim, format!("... {more} more: git checkpoint diff --name-status")));
-    }
-    lines
+    row.omitted.extend(omitted(more, selector));
 }
 
-pub(super) fn saved(line: &SavedFiles, now: Timestamp) -> Option<ReportRow> {
+/// The count of paths that are not named, with the command that names them.
+fn omitted(more: usize, selector: &str) -> Option<(String, String)> {
+    let command = format!("git checkpoint diff {selector} --name-status");
+    (more > 0).then(|| (format!("{more} more"), command))
+}
+
+pub(super) fn saved(line: &SavedFiles, selector: &str, now: Timestamp) -> Option<ReportRow> {
     if line.count == 0 {
         return None;
     }
@@ -164,10 +169,7 @@ pub(super) fn saved(line: &SavedFiles, now: Timestamp) -> Option<ReportRow> {
     row.details
         .extend(shown.iter().take(NAMED).flat_map(|file| detail(file, room, now)));
     let more = usize(line.count - line.same).saturating_sub(NAMED);
-    if more > 0 {
-        row.details
-            .push(TextLine::new().with(Slot::Dim, format!("... {more} more")));
-    }
+    row.omitted.extend(omitted(more, selector));
     Some(row)
 }
 
@@ -221,7 +223,7 @@ fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Vec<TextLine> {
     lines
 }
 
-pub(super) fn worktree(line: &UncommittedChanges) -> ReportRow {
+pub(super) fn worktree(line: &UncommittedChanges, selector: &str) -> ReportRow {
     let counts = [
         (line.conflicted.count, "unmerged"),
         (line.staged.count, "staged"),
@@ -287,7 +289,7 @@ pub(super) fn worktree(line: &UncommittedChanges) -> ReportRow {
             place: if kind == StagedKind::Unknown { "" } else { "staged" },
         }
     };
-    row.details = named(count, paths.into_iter().map(named_path));
+    name_paths(&mut row, count, selector, paths.into_iter().map(named_path));
     row
 }
 

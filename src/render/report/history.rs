@@ -4,7 +4,9 @@ use super::rows::{ReportRow, usize};
 use crate::{
     model::{
         id::Oid,
-        report::{BoundedCount, Branch, BranchFate, CommitInfo, Commits, History, Upstream, UpstreamFate},
+        report::{
+            BoundedCount, Branch, BranchFate, CommitInfo, Commits, History, SavedAndCurrent, Upstream, UpstreamFate,
+        },
         time::Timestamp,
     },
     render::{
@@ -132,7 +134,12 @@ fn words(count: BoundedCount, noun: &str) -> String {
     format!("{at_least}{}", count::CountedNoun::new(usize(count.count), noun))
 }
 
-pub(super) fn commits(line: &Commits, now: Timestamp) -> Option<ReportRow> {
+/// The commits since, between the two values of HEAD.
+pub(super) fn commits(
+    line: &Commits,
+    head: Option<&SavedAndCurrent<Option<Oid>>>,
+    now: Timestamp,
+) -> Option<ReportRow> {
     let again = count::CountedNoun::new(usize(line.matched.count), "commit");
     let are = if line.matched.count == 1 { "is" } else { "are" };
     let first = match line.how {
@@ -184,10 +191,23 @@ pub(super) fn commits(line: &Commits, now: Timestamp) -> Option<ReportRow> {
         detail.append(&by(commit, now));
         row.details.push(detail);
     }
-    let more = usize(line.since.total.count).saturating_sub(NAMED);
-    if more > 0 {
-        row.details
-            .push(TextLine::new().with(Slot::Dim, format!("... {more} more")));
+    let ids = head.map(|head| (head.then.as_ref(), head.now.as_ref()));
+    for (all, words, ids) in [
+        (
+            line.lost.total.count,
+            "more missing",
+            ids.map(|(then, now)| (now, then)),
+        ),
+        (line.since.total.count, "more", ids),
+    ] {
+        let more = usize(all).saturating_sub(NAMED);
+        let range = match ids {
+            Some((Some(from), Some(to))) => format!("{}..{}", from.short(), to.short()),
+            Some((None, Some(to))) => to.short().to_owned(),
+            _ => "HEAD".to_owned(),
+        };
+        let omitted = (more > 0).then(|| (format!("{more} {words}"), format!("git log --oneline {range}")));
+        row.omitted.extend(omitted);
     }
     Some(row)
 }

@@ -26,8 +26,8 @@ const WIDEST: usize = 100;
 /// Below this, verdicts are on lines of their own.
 const NARROW: usize = 60;
 
-/// The report in lines of `columns` at most.
-pub fn text(report: &ChangeReport, columns: usize) -> Text {
+/// The report on a checkpoint that commands know as `selector`, in lines of `columns` at most.
+pub fn text(report: &ChangeReport, selector: &str, columns: usize) -> Text {
     let columns = columns.clamp(30, WIDEST);
     let narrow = columns < NARROW;
     let edge = if narrow { columns } else { columns - VERDICT };
@@ -38,7 +38,7 @@ pub fn text(report: &ChangeReport, columns: usize) -> Text {
         head.push(Slot::Heading, "verdict");
     }
     text.push(head);
-    for row in rows::rows(report) {
+    for row in rows::rows(report, selector) {
         push(&mut text, &row, columns, edge, narrow);
     }
     if let Some(words) = attention(report) {
@@ -77,6 +77,17 @@ fn push(text: &mut Text, row: &ReportRow, columns: usize, edge: usize, narrow: b
         line.pad_to(DETAIL);
         line.append(detail);
         text.push(line.cut(columns));
+    }
+    // A command is never broken or cut.
+    for (words, command) in &row.omitted {
+        let at = |shown: String| TextLine::plain(" ".repeat(DETAIL)).with(Slot::Dim, shown);
+        let line = at(format!("... {words}: {command}"));
+        if line.width() <= columns {
+            text.push(line);
+        } else {
+            text.push(at(format!("... {words}:")).cut(columns));
+            text.push(TextLine::plain("  ").with(Slot::Dim, command));
+        }
     }
 }
 
@@ -120,10 +131,10 @@ fn slot(verdict: ReportVerdict) -> Slot {
 }
 
 /// The report as a Markdown table, with the details as a list below it.
-pub fn markdown(report: &ChangeReport) -> String {
+pub fn markdown(report: &ChangeReport, selector: &str) -> String {
     let mut out = String::from("| Since then | | Verdict |\n|---|---|---|\n");
     let mut details = String::new();
-    for row in rows::rows(report) {
+    for row in rows::rows(report, selector) {
         let pieces: Vec<_> = row.pieces.iter().map(|piece| plain(&piece.to_string())).collect();
         out.push_str(&format!(
             "| {} | {} | {} |\n",
@@ -131,12 +142,15 @@ pub fn markdown(report: &ChangeReport) -> String {
             pieces.join(", "),
             row.verdict.word()
         ));
-        if row.details.is_empty() {
+        if row.details.is_empty() && row.omitted.is_empty() {
             continue;
         }
         details.push_str(&format!("\n**{}**\n\n", row.label));
         for detail in &row.details {
             details.push_str(&format!("- {}\n", plain(detail.to_string().trim())));
+        }
+        for (words, command) in &row.omitted {
+            details.push_str(&format!("- {words}: `{command}`\n"));
         }
     }
     if let Some(words) = attention(report) {

@@ -22,6 +22,8 @@ pub(super) struct ReportRow {
     pub(super) verdict: ReportVerdict,
     /// More evidence, a line each.
     pub(super) details: Vec<TextLine>,
+    /// How much evidence is left out, and the command that shows it.
+    pub(super) omitted: Vec<(String, String)>,
 }
 
 impl ReportRow {
@@ -31,12 +33,13 @@ impl ReportRow {
             pieces,
             verdict,
             details: Vec::new(),
+            omitted: Vec::new(),
         }
     }
 }
 
-/// Every row that has something to say.
-pub(super) fn rows(report: &ChangeReport) -> Vec<ReportRow> {
+/// Every row that has something to say about a checkpoint that commands know as `selector`.
+pub(super) fn rows(report: &ChangeReport, selector: &str) -> Vec<ReportRow> {
     let now = report.age.now;
     let mut rows = Vec::new();
     rows.extend(age_row(&report.age));
@@ -46,14 +49,19 @@ pub(super) fn rows(report: &ChangeReport) -> Vec<ReportRow> {
         report
             .commits
             .as_ref()
-            .and_then(|commits| history::commits(commits, now)),
+            .and_then(|commits| history::commits(commits, report.branch.as_ref().map(|branch| &branch.head), now)),
     );
     // That nothing changed is not known where something could not be read.
     let is_known = report.failed.iter().all(|failure| failure.part != ReportPart::Files);
-    let all = report.files.as_ref().map(files::all);
+    let all = report.files.as_ref().map(|line| files::all(line, selector));
     rows.extend(all.filter(|row| is_known || row.verdict != ReportVerdict::Same));
-    rows.extend(report.saved.as_ref().and_then(|saved| files::saved(saved, now)));
-    rows.extend(report.worktree.as_ref().map(files::worktree));
+    rows.extend(
+        report
+            .saved
+            .as_ref()
+            .and_then(|saved| files::saved(saved, selector, now)),
+    );
+    rows.extend(report.worktree.as_ref().map(|line| files::worktree(line, selector)));
     // With another HEAD the index is another as well.
     let same_head = report.branch.as_ref().is_none_or(|branch| branch.head.is_same());
     rows.extend(report.worktree.as_ref().filter(|_| same_head).and_then(files::index));

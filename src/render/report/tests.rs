@@ -221,7 +221,7 @@ fn busy() -> ChangeReport {
 
 #[test]
 fn a_quiet_report_is_short() {
-    let shown = text(&quiet(), 80).to_string();
+    let shown = text(&quiet(), "auth", 80).to_string();
     let wanted = "\
 Since then                                                             verdict
   branch     main at aaaaaaaa                                          unchanged
@@ -233,7 +233,7 @@ Since then                                                             verdict
 
 #[test]
 fn a_busy_report() {
-    let shown = text(&busy(), 80).to_string();
+    let shown = text(&busy(), "auth", 80).to_string();
     let wanted = "\
 Since then                                                             verdict
   place      saved on laptop-17, this is here                          changed
@@ -244,9 +244,9 @@ Since then                                                             verdict
                bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
                bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
                bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
-               ... 9995 more
+               ... 9995 more: git log --oneline aaaaaaaa..bbbbbbbb
   files      13 differ from the saved state, 12 changed by commits     changed
-               ... 12 more: git checkpoint diff --name-status
+               ... 12 more: git checkpoint diff auth --name-status
   saved      of 12 saved changes, 1 in conflict, 1 missing,            conflict
              9 changed since, 1 as saved
                conflict  src/parser.rs                                 +12 -3
@@ -260,9 +260,9 @@ Since then                                                             verdict
                changed   f2
                changed   f3
                changed   f4
-               ... 3 more
+               ... 3 more: git checkpoint diff auth --name-status
   worktree   1 untracked, 1 not in the checkpoint                      changed
-               ... 1 more: git checkpoint diff --name-status
+               ... 1 more: git checkpoint diff auth --name-status
   upstream   origin/main is not in this repository                     missing
   operation  rebase of topic, step 2 of 5 in progress                  changed
   stash      not known: cannot read\\nit                                unknown
@@ -275,9 +275,10 @@ Since then                                                             verdict
 fn lines_fit_at_every_width() {
     for report in [quiet(), busy()] {
         for columns in [30, 45, 59, 60, 72, 80, 120, 500] {
-            let shown = text(&report, columns);
+            let shown = text(&report, "auth", columns);
             for line in shown.lines() {
-                assert!(line.width() <= columns, "{columns}: {line}");
+                let is_command = line.to_string().starts_with("  git ");
+                assert!(line.width() <= columns || is_command, "{columns}: {line}");
                 assert_eq!(line.to_string().trim_end(), line.to_string());
             }
         }
@@ -286,7 +287,7 @@ fn lines_fit_at_every_width() {
 
 #[test]
 fn every_verdict_is_shown_in_a_narrow_terminal() {
-    let shown = text(&busy(), 40).to_string();
+    let shown = text(&busy(), "auth", 40).to_string();
     for word in ["changed", "conflict", "missing", "unknown"] {
         assert!(shown.lines().any(|line| line.trim() == word), "{word}\n{shown}");
     }
@@ -294,7 +295,7 @@ fn every_verdict_is_shown_in_a_narrow_terminal() {
 
 #[test]
 fn markdown_takes_foreign_text_for_text() {
-    let shown = markdown(&busy());
+    let shown = markdown(&busy(), "auth");
     assert!(shown.starts_with(
         "| Since then | | Verdict |\n|---|---|---|\n| place | saved on laptop-17, this is here | changed |\n"
     ));

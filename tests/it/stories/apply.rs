@@ -110,7 +110,7 @@ fn markers_name_the_checkpoint_and_the_present() {
     applied.stderr_lacks("panicked");
     assert_eq!(
         text(&world, "a"),
-        format!("1\n2\n3\n<<<<<<< present\nnow\n=======\nthen\n>>>>>>> checkpoint {short}\n5\n6\n7\n")
+        format!("1\n2\n3\n<<<<<<< current files\nnow\n=======\nthen\n>>>>>>> checkpoint {short}\n5\n6\n7\n")
     );
     // The user's own style of markers shows what both began with.
     world.checkpoint(["undo"]).success();
@@ -229,7 +229,7 @@ fn added_on_both_sides() {
             ("place~theirs", "renamed, or a file against a directory"),
         ],
     );
-    assert!(text(&world, "differ").starts_with("<<<<<<< present\nnow\n=======\nthen\n>>>>>>> checkpoint "));
+    assert!(text(&world, "differ").starts_with("<<<<<<< current files\nnow\n=======\nthen\n>>>>>>> checkpoint "));
     // What takes no markers stays as it is.
     assert_eq!(
         (text(&world, "bytes"), text(&world, "place/inside")),

@@ -134,7 +134,11 @@ fn the_own_file_is_no_change() {
     let world = exported();
     world.checkpoint(["save", "-m", "one"]).success();
     world.checkpoint(["save"]).success().stdout_has("Nothing new");
-    world.checkpoint(["resume", "--fail-on-drift"]).success();
+    let resumed = world.checkpoint(["resume", "--fail-on-drift"]);
+    resumed
+        .success()
+        .stdout_lacks("HANDOFF.md")
+        .stdout_has("nothing uncommitted");
     world.file("work", "half\n");
     world.checkpoint(["pause", "--clean", "-m", "two"]).success();
     assert!(!world.path("work").exists());

@@ -25,6 +25,7 @@ mod everything;
 mod explore;
 mod export_to;
 mod feature;
+mod fields;
 #[cfg(target_os = "linux")]
 mod file_systems;
 mod find;
@@ -57,6 +58,7 @@ mod property;
 mod prune;
 mod purge;
 mod put_aside;
+mod put_aside_shapes;
 mod record;
 mod record_more;
 mod record_seen;

@@ -590,7 +590,7 @@ fn apply_merges_and_marks_conflicts() {
     assert!(!world.path("README.md").exists());
     let marked = String::from_utf8(world.read("src/main.txt")).unwrap();
     assert!(
-        marked.starts_with("<<<<<<< present\npresent\n=======\nsaved\n>>>>>>> checkpoint "),
+        marked.starts_with("<<<<<<< current files\npresent\n=======\nsaved\n>>>>>>> checkpoint "),
         "{marked}"
     );
     // The conflict is one for git as well, and nothing else is staged.

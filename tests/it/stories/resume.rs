@@ -186,7 +186,10 @@ fn files_are_named_up_to_a_budget() {
         world.file(format!("many/{n}"), "x\n");
     }
     let out = world.checkpoint(["resume", "s"]).success().stdout().to_owned();
-    assert!(out.contains("... 24 more: git checkpoint diff --name-status"), "{out}");
+    assert!(
+        out.contains("... 24 more: git checkpoint diff s --name-status"),
+        "{out}"
+    );
 }
 
 #[test]
@@ -198,6 +201,13 @@ fn what_can_be_resumed_is_listed_with_numbers() {
     }
     world.checkpoint(["start", "c"]).success();
     let json = world.checkpoint(["resume", "--list", "--json"]).success().stdout_json();
+    for list in [&json, &world.checkpoint(["list", "--json"]).success().stdout_json()] {
+        for row in list["sessions"].as_array().unwrap() {
+            let id = row["session_id"].as_str().unwrap();
+            let resumed = world.checkpoint(["show", id, "--json"]).success().stdout_json();
+            assert_eq!(resumed["session"], row["session"], "{id}");
+        }
+    }
     let rows: Vec<_> = json["sessions"]
         .as_array()
         .unwrap()

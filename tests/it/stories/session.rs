@@ -259,6 +259,39 @@ fn switch_rename_and_the_session_before() {
 }
 
 #[test]
+fn a_session_that_is_current_elsewhere_is_reported() {
+    let world = World::with_commit();
+    world
+        .git(["worktree", "add", "-q", "../linked", "-b", "side"])
+        .success();
+    for name in ["one", "two"] {
+        world.checkpoint(["start", name]).success();
+    }
+    let main = world.repo();
+    world.enter("linked");
+    world
+        .checkpoint(["switch", "one"])
+        .success()
+        .stderr_lacks("also current");
+    let warning =
+        |root: &std::path::Path| format!("session 'two' is also current in the working tree '{}'", root.display());
+    world
+        .checkpoint(["switch", "two"])
+        .success()
+        .stderr_has(&warning(&main));
+    let linked = world.repo();
+    world.enter(&main);
+    world
+        .checkpoint(["switch", "one"])
+        .success()
+        .stderr_lacks("also current");
+    world
+        .checkpoint(["switch", "two", "-n"])
+        .success()
+        .stderr_has(&warning(&linked));
+}
+
+#[test]
 fn a_session_named_for_one_command_does_not_become_current() {
     let world = World::with_commit();
     world.checkpoint(["start", "mine"]).success();

@@ -30,7 +30,8 @@ fn a_lost_head_keeps_nobody_from_the_record() {
         (&["resume", "--list"], "OTHER"),
     ] {
         let shown = world.checkpoint(args);
-        shown.success().stdout_has(wanted);
+        // It is the same working tree as at save time.
+        shown.success().stdout_has(wanted).stdout_lacks("place  ");
         shown
             .stderr_has("has no file HEAD")
             .stderr_has("echo 'ref: refs/heads/main' >");
@@ -49,6 +50,32 @@ fn a_lost_head_keeps_nobody_from_the_record() {
         .success()
         .stdout_has("SUMMARY")
         .stdout_has("unknown");
+}
+
+/// The git directory of a linked working tree is another one than that with the sessions.
+#[test]
+fn a_lost_head_of_a_linked_worktree_keeps_nobody_from_the_record() {
+    let world = World::with_commit();
+    world
+        .git(["worktree", "add", "-q", "../linked", "-b", "side"])
+        .success();
+    record(&world, r#"{"next_steps": ["OF MAIN"]}"#);
+    world.enter("linked");
+    record(&world, r#"{"next_steps": ["OF SIDE"]}"#);
+    let head = std::path::PathBuf::from(world.git_line(["rev-parse", "--absolute-git-dir"])).join("HEAD");
+    fs::remove_file(head).unwrap();
+    world
+        .checkpoint(["resume"])
+        .success()
+        .stdout_has("OF SIDE")
+        .stdout_lacks("place  ")
+        .stderr_has("has no file HEAD");
+    world
+        .checkpoint(["resume", "main"])
+        .success()
+        .stdout_has("OF MAIN")
+        .stdout_has("saved in working tree main");
+    world.checkpoint(["save"]).code(128);
 }
 
 /// The files below a directory with their bytes.

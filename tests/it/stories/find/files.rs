@@ -128,6 +128,7 @@ fn deletions_and_autosaves_belong_to_the_history() {
         .stdout_json();
     let listed = listed["autosaves"].as_array().unwrap();
     assert_eq!(listed.len(), 2);
+    assert!(listed.iter().all(|row| row["covered"] == true), "{listed:?}");
     assert_eq!(
         (&listed[0]["session"], &listed[0]["worktree"]),
         (&"s".into(), &"main".into())
@@ -145,6 +146,30 @@ fn deletions_and_autosaves_belong_to_the_history() {
         .checkpoint(["list", "--autosaves"])
         .success()
         .stdout_has(&ids[0][..8]);
+    // What is newer than every checkpoint of this working tree is marked as such, until it is saved or recovered.
+    for recover in [false, true] {
+        world.file("lost.txt", if recover { "three\n" } else { "four\n" });
+        world.checkpoint(["watch", "--once"]).success();
+        let covered = || {
+            let listed = world
+                .checkpoint(["list", "--autosaves", "--json"])
+                .success()
+                .stdout_json();
+            listed["autosaves"][0]["covered"].as_bool().unwrap()
+        };
+        assert!(!covered());
+        world
+            .checkpoint(["list", "--autosaves"])
+            .success()
+            .stdout_has("not covered");
+        let line = if recover {
+            ["resume", "--recover"]
+        } else {
+            ["save", "-q"]
+        };
+        world.checkpoint(line).success();
+        assert!(covered(), "{recover}");
+    }
 }
 
 #[test]
