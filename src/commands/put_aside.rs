@@ -10,6 +10,7 @@ use super::{
 use crate::{
     model::step::quoted,
     ops::{
+        apply::ApplyOutcome,
         clean,
         reapply::{self, Way},
     },
@@ -44,15 +45,14 @@ impl WayArgs {
     }
 }
 
-/// Brings the files of a resumed checkpoint, or of its session, back, and reports it; `within` is the JSON that the receipt becomes a part of.
-pub(super) fn reapply(
-    context: &mut Context,
+/// Brings the files of a resumed checkpoint, or of its session, back.
+pub(super) fn bring(
+    context: &Context,
     opened: &OpenedRepository,
     (selector, is_session): (&str, bool),
     way: WayArgs,
-    within: Option<serde_json::Value>,
-) -> Result<(), CommandError> {
-    let applied = restore::bringing(context, opened, |progress| {
+) -> Result<ApplyOutcome, CommandError> {
+    restore::bringing(context, opened, |progress| {
         let request = reapply::Request {
             selector: failure::selector(selector)?,
             way: if way.restore { Way::Restore } else { Way::Apply },
@@ -60,7 +60,18 @@ pub(super) fn reapply(
             is_session,
         };
         Ok(reapply::reapply(&opened.scene(), &request, progress)?)
-    })?;
+    })
+}
+
+/// Reports files that came back; `within` is the JSON that the receipt becomes a part of.
+pub(super) fn report(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    selector: &str,
+    way: WayArgs,
+    applied: &ApplyOutcome,
+    within: Option<serde_json::Value>,
+) -> Result<(), CommandError> {
     let command = if way.restore { "restore" } else { "apply" };
     let force = format!("git checkpoint {command} {} --index --force", quoted(selector));
     let report = RestoreView {
@@ -70,7 +81,7 @@ pub(super) fn reapply(
         within,
         ..RestoreView::default()
     };
-    restore::report_applied(context, opened, &applied, &report)?;
+    restore::report_applied(context, opened, applied, &report)?;
     restore::report_operation(context, opened, selector);
     Ok(())
 }

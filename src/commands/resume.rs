@@ -173,36 +173,53 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
         let (name, is_tip) = (&resumed.session, resumed.is_tip);
         return resume_agent::resume(context, &opened, name, document, is_tip, agent.as_deref());
     }
-    let selector = oid(resumed.checkpoint.entry.id);
-    if args.way.is_any() && (context.ui.options().json || args.format == "json") {
-        let within = serde_json::to_value(view(&resumed, opened.scene().now)).unwrap_or_default();
-        return put_aside::reapply(
-            context,
-            &opened,
-            (selector.short(), resumed.is_tip),
-            args.way,
-            Some(within),
-        );
+    let id = oid(resumed.checkpoint.entry.id);
+    let subject = (id.short(), resumed.is_tip);
+    let is_json = context.ui.options().json || args.format == "json";
+    let mut way = args.way;
+    let mut brought = None;
+    if way.is_any() {
+        let applied = put_aside::bring(context, &opened, subject, way);
+        // What is reported is what is there now.
+        if applied.is_ok() {
+            look_again(&opened, &args, &mut resumed);
+        }
+        brought = Some(applied);
     }
-    if args.way.is_any() {
-        // It is on its way.
-        resumed.contents.put_aside.clear();
+    if is_json && let Some(applied) = brought {
+        let within = serde_json::to_value(view(&resumed, opened.scene().now)).unwrap_or_default();
+        return put_aside::report(context, &opened, subject.0, way, &applied?, Some(within));
     }
     print(context, &opened, &args, &resumed)?;
-    let way = if args.way.is_any() {
-        args.way
-    } else {
-        offered(context, &args, &resumed)?
-    };
-    if way.is_any() {
-        put_aside::reapply(context, &opened, (selector.short(), resumed.is_tip), way, None)?;
-    } else if args.format == "text" && !context.ui.options().json {
+    if brought.is_none() {
+        way = offered(context, &args, &resumed)?;
+        brought = way.is_any().then(|| put_aside::bring(context, &opened, subject, way));
+    }
+    if let Some(applied) = brought {
+        put_aside::report(context, &opened, subject.0, way, &applied?, None)?;
+    } else if args.format == "text" && !is_json {
         context.ui.data(TextLine::plain("No file was changed."));
     }
     if args.fail_on_drift && resumed.report.drift.drifted {
         return Err(CommandError::silent(FailureKind::Drift));
     }
     Ok(())
+}
+
+/// Takes the report anew, after files came back.
+fn look_again(opened: &OpenedRepository, args: &Args, resumed: &mut ResumeOutcome) {
+    let scene = opened.scene();
+    let subject = if resumed.is_tip {
+        resumed.session.to_string()
+    } else {
+        oid(resumed.checkpoint.entry.id).to_string()
+    };
+    // What cannot be read any more leaves the report as it was.
+    let again = failure::selector(&subject).map(|selector| resume::look(&scene, Some(&selector), args.max_age));
+    if let Ok(Ok(again)) = again {
+        resumed.report = again.report;
+        resumed.contents.put_aside = again.contents.put_aside;
+    }
 }
 
 /// The session or checkpoint that was named.

@@ -45,6 +45,8 @@ pub struct UnexportedCounts {
     pub earlier: usize,
     /// How many steps there are.
     pub steps: usize,
+    /// How many earlier checkpoints hold work that `pause --clean` removed.
+    pub put_aside: usize,
 }
 
 /// Content of a session that the files written for a system do not hold.
@@ -113,6 +115,12 @@ pub fn left_out(
         "summary of the chat",
     );
     count(beside.steps, point.steps.len(), "", "step");
+    count(
+        beside.put_aside,
+        0,
+        "the work that 'pause --clean' put aside in ",
+        "checkpoint",
+    );
     count(out.log.len(), session.log.len(), "", "log line");
     count(
         document.record.attachments.len(),

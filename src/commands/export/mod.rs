@@ -487,14 +487,9 @@ fn foreign(exported: &ExportedCheckpoint, system: System) -> (ExportFiles, Vec<O
     let beside = UnexportedCounts {
         earlier: exported.before,
         steps: exported.steps.len(),
+        put_aside: exported.put_aside.len(),
     };
-    let mut left_out = formats::left_out(system, &out, &written, beside);
-    for aside in &exported.put_aside {
-        left_out.push(OmittedContent::one(format!(
-            "the work of {} that 'pause --clean' put aside",
-            aside.id.short()
-        )));
-    }
+    let left_out = formats::left_out(system, &out, &written, beside);
     (written, left_out)
 }
 

@@ -35,6 +35,7 @@ fn written(contents: &Contents) -> Vec<(&'static str, String, Vec<OmittedContent
     let counts = UnexportedCounts {
         earlier: 0,
         steps: contents.steps.len(),
+        put_aside: contents.put_aside.len(),
     };
     let writers = System::ALL.iter().filter_map(|system| Some((system, system.writer()?)));
     writers
@@ -92,6 +93,7 @@ fn words(place: &str) -> Vec<String> {
             all
         }
         ["compaction", member, ..] => part(member, "1 summary of the chat"),
+        ["put_aside", ..] => vec!["put aside in 1 checkpoint".to_owned()],
         ["context"] => vec!["context of the project".to_owned()],
         ["agent"] => vec!["description of the agent".to_owned()],
         _ => Vec::new(),

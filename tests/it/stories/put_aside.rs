@@ -338,7 +338,7 @@ fn work_that_is_put_aside_is_named_by_every_output() {
         world
             .checkpoint(["export", "--format", "claude-mpm", "-o", "../out"])
             .success()
-            .stderr_has(&format!("the work of {short} that 'pause --clean' put aside"));
+            .stderr_has("the work that 'pause --clean' put aside in 1 checkpoint");
         let resumed = world.checkpoint(["resume", "--json"]).success().stdout_json();
         assert_eq!(resumed["put_aside"]["id"], id);
         assert_eq!(resumed["put_aside"]["missing_changes"], 2);
