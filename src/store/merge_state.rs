@@ -29,6 +29,9 @@ pub struct MergeState {
     pub from: String,
     /// The paths in conflict.
     pub paths: Vec<RepoPath>,
+    /// Token of the lock that its conclusion holds on the index.
+    #[serde(default)]
+    pub token: String,
 }
 
 /// The merge or apply that is in force and not concluded.

@@ -94,7 +94,13 @@ pub fn sweep(repo: &Repository) -> Result<Vec<CleanupFailure>, Error> {
     let _ = bisect::sweep(repo, std::time::Duration::ZERO);
     let common = private_dir(repo)?;
     let own = worktree_private_dir(repo)?;
-    let directories = [common.join("drafts"), common.join("tips"), common, own];
+    let directories = [
+        common.join("drafts"),
+        common.join("tips"),
+        common,
+        own.join("undo"),
+        own,
+    ];
     for (at, directory) in directories.iter().enumerate() {
         if !directories[..at].contains(directory) {
             left.extend(os::sweep_replacements(directory));

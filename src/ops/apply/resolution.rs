@@ -68,6 +68,7 @@ pub(in crate::ops) fn note_conflicts(
         session: session.cloned(),
         from,
         paths: paths.into_iter().collect(),
+        token: os::random_token().map_err(Error::Random)?,
     };
     Ok(merge_state::write(scene.repo, &state)?)
 }
@@ -176,6 +177,8 @@ fn flag_again(scene: &Scene<'_>, state: &MergeState) -> Result<(), Error> {
         return Ok(());
     }
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    // What a conclusion that was killed left.
+    index::unlock(scene.repo, scene.index, &state.token)?;
     let writer = Writer::memory(scene.repo);
     let snapshot = compose::snapshot(scene, &writer, &[])?;
     let repo = writer.overlay(scene.repo);
@@ -190,6 +193,12 @@ fn flag_again(scene: &Scene<'_>, state: &MergeState) -> Result<(), Error> {
         paths,
         ..IndexChange::default()
     };
-    let token = os::random_token().map_err(Error::Random)?;
-    Ok(index::write(&repo, scene.index, then, &mut change, &token, scene.wait)?)
+    Ok(index::write(
+        &repo,
+        scene.index,
+        then,
+        &mut change,
+        &state.token,
+        scene.wait,
+    )?)
 }

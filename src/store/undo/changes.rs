@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use crate::model::id::{Digest, Oid};
@@ -47,7 +46,7 @@ pub enum PathState {
 /// A path with the state that an operation left it in.
 pub type PathChange = (RepoPath, PathState);
 
-/// Writes the paths that an entry changed, before the entry itself.
+/// Writes the paths that an entry changed, before the entry itself. Those of an entry that is in force are replaced whole.
 pub fn write_changes(repo: &Repository, n: u64, changes: &[PathChange]) -> Result<(), Error> {
     let path = changes_path(repo, n)?;
     let mut bytes = Vec::new();
@@ -56,12 +55,7 @@ pub fn write_changes(repo: &Repository, n: u64, changes: &[PathChange]) -> Resul
         bytes.extend_from_slice(&path::quote(changed.as_bytes()));
         bytes.push(b'\n');
     }
-    let written = os::private_file(&path, sharing(repo)).and_then(|mut file| {
-        file.set_len(0)?;
-        file.write_all(&bytes)?;
-        os::sync_data(&file)
-    });
-    written.map_err(Error::io("write", path))
+    os::replace(&path, &bytes, sharing(repo), true).map_err(Error::io("write", path))
 }
 
 /// The fields of a line before the path: the mode and what it is about.
