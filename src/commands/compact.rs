@@ -213,9 +213,8 @@ pub(super) fn automatic(context: &Context, opened: &OpenedRepository, events: &E
     if scene.settings.compact_at == 0 || context.env.flag(compact::MARK) == Some(true) || !chat::may_be_long(&scene) {
         return None;
     }
-    let fixed = SessionChat::open(&scene)
-        .ok()
-        .and_then(|chat| fixed(opened, &chat).ok())?;
+    let chat = SessionChat::open(&scene).ok()?;
+    let fixed = fixed(opened, &chat).ok()?;
     let prepared = compact::prepare(
         &scene,
         &mut CompactionRequest {
@@ -223,6 +222,7 @@ pub(super) fn automatic(context: &Context, opened: &OpenedRepository, events: &E
             fixed: &fixed,
             events: &mut |event| print_outcome(context, events, &event),
         },
+        Some(chat),
     );
     match prepared {
         Ok(prepared) => prepared,

@@ -17,7 +17,7 @@ pub fn compact(
     scene: &Scene<'_>,
     request: &mut CompactionRequest<'_>,
 ) -> Result<Option<(CheckpointOutcome, PreparedSummary)>, Error> {
-    let Some(prepared) = prepare(scene, request)? else {
+    let Some(prepared) = prepare(scene, request, None)? else {
         return Ok(None);
     };
     let mut save = save::SaveRequest::new(CheckpointKind::Compact);

@@ -270,7 +270,7 @@ pub fn read(repo: &Repository, session: &str) -> Result<PendingChat, Error> {
     let Some(bytes) = bytes(repo, session)? else {
         return Ok(waiting);
     };
-    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let lines = whole_lines(&bytes);
     let header = lines
         .first()
         .and_then(|line| serde_json::from_slice::<ChatHeader>(line).ok());
@@ -290,6 +290,14 @@ pub fn read(repo: &Repository, session: &str) -> Result<PendingChat, Error> {
         }
     }
     Ok(waiting)
+}
+
+/// The lines of a large file, each of which has its end, found by the quick search of the standard library for texts.
+fn whole_lines(bytes: &[u8]) -> Vec<&[u8]> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.split_inclusive('\n').map(str::as_bytes).collect(),
+        Err(_) => bytes.split_inclusive(|byte| *byte == b'\n').collect(),
+    }
 }
 
 /// Whether something waits that no document with this `folded` holds, and how many bytes at most. Reads the file's

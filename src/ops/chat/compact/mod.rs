@@ -191,8 +191,12 @@ fn latest_counts(chat: &SessionChat<'_>, budget: u64) -> Result<Vec<MessageCount
 }
 
 /// Makes a summary if the chat is too long. `None` if it is not. What fails leaves everything as it was, and is noted in
-/// the session's log.
-pub fn prepare(scene: &Scene<'_>, request: &mut CompactionRequest<'_>) -> Result<Option<PreparedSummary>, Error> {
+/// the session's log. `read` is the chat where it was read just before; a long one takes a second to read.
+pub fn prepare(
+    scene: &Scene<'_>,
+    request: &mut CompactionRequest<'_>,
+    read: Option<SessionChat<'_>>,
+) -> Result<Option<PreparedSummary>, Error> {
     let chosen = running(scene)?;
     let session = chosen.tip.document.session.id.clone();
     // Before anything is read, whether there can be anything to do.
@@ -202,7 +206,11 @@ pub fn prepare(scene: &Scene<'_>, request: &mut CompactionRequest<'_>) -> Result
         return Ok(None);
     }
     let _alone = lock::compaction(scene.repo, &session)?;
-    let chat = SessionChat::open(scene)?;
+    // Another compaction may have ended in between.
+    let chat = match read {
+        Some(chat) if running(scene)?.tip.document == chat.document => chat,
+        _ => SessionChat::open(scene)?,
+    };
     let Some(plan) = plan(scene, &chat, request.force, request.fixed)? else {
         return Ok(None);
     };
