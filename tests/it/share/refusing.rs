@@ -193,17 +193,17 @@ fn remotes_that_are_none_are_told() {
         .stderr_has("git remote get-url gone");
     world.checkpoint(["fetch", "gone"]).code(128);
     // A session alone is no remote; the hint repeats the command that was meant.
-    for command in ["push", "fetch"] {
-        let session = if command == "push" { " <session>" } else { "" };
-        world.checkpoint([command, "auth"]).code(3).stderr_has(&format!(
-            "is 'auth' a session? The remote comes first: git checkpoint {command} <remote>{session}\n"
-        ));
-    }
-    // There is one remote, so that is the one to pull the session from.
     world
-        .checkpoint(["pull", "auth"])
-        .code(128)
-        .stderr_has("git remote get-url gone");
+        .checkpoint(["push", "auth"])
+        .code(3)
+        .stderr_has("is 'auth' a session? The remote comes first: git checkpoint push <remote> <session>\n");
+    // There is one remote, so that is the one to get the session from.
+    for command in ["fetch", "pull"] {
+        world
+            .checkpoint([command, "auth"])
+            .code(128)
+            .stderr_has("git remote get-url gone");
+    }
     world
         .checkpoint(["fetch", "../hub"])
         .code(3)

@@ -103,8 +103,12 @@ fn a_pathspec_that_matches_nothing_is_refused_everywhere() {
             .run();
         within.code(3).stderr_has("pathspec 'a' did not match");
     }
-    // As in git, a question about paths that are nowhere has an answer: nothing differs there.
-    world.checkpoint(["diff", "@~1", "--", "nothing"]).success().no_stdout();
+    // A path that is nowhere is a mistake in a question, too.
+    world
+        .checkpoint(["diff", "@~1", "--", "nothing"])
+        .code(3)
+        .no_stdout()
+        .stderr_has("pathspec 'nothing' did not match any file of either side");
     world.checkpoint(["compare", "@~1", "@", "--", "nothing"]).success();
     assert_eq!(text(&world, "a"), "2");
     world.checkpoint(["restore", "--continue"]).code(1);
