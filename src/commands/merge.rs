@@ -3,13 +3,14 @@
 use super::{
     Context,
     error::{CommandError, FailureKind},
-    failure,
+    failure, fork_list,
     opening::{self, IdentityArgs, OpenedRepository},
     restore::{self, RestoreView, bringing},
 };
 use crate::{
     model::{
         plan::{Act, PlanReason},
+        selector::Base,
         step::quoted,
     },
     ops::merge::{self, MergeMethod, MergeOutcome, MergeRequest, WithoutFiles},
@@ -117,6 +118,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         selector: failure::selector(&selector)?,
         how: args.how.method(args.dry_run),
     };
+    if let Base::Word(name) = &request.selector.base {
+        fork_list::refuse_unfinished(&opened, Some(name))?;
+    }
     let merged = bringing(context, &opened, |progress| {
         Ok(merge::merge(&opened.scene(), &request, progress)?)
     })?;

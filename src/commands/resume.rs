@@ -190,16 +190,33 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
         let within = serde_json::to_value(view(&resumed, opened.scene().now)).unwrap_or_default();
         return put_aside::report(context, &opened, subject.0, way, &applied?, Some(within));
     }
+    // First what was done, then what is there.
+    let mut reported = Ok(());
+    let failed = match brought {
+        Some(Ok(applied)) => {
+            reported = put_aside::report(context, &opened, subject.0, way, &applied, None);
+            if args.format == "text" && context.ui.options().quiet == 0 {
+                context.ui.data(TextLine::default());
+            }
+            None
+        }
+        Some(Err(error)) => Some(error),
+        None => None,
+    };
     print(context, &opened, &args, &resumed)?;
-    if brought.is_none() {
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if !way.is_any() {
         way = offered(context, &args, &resumed)?;
-        brought = way.is_any().then(|| put_aside::bring(context, &opened, subject, way));
+        if way.is_any() {
+            let applied = put_aside::bring(context, &opened, subject, way)?;
+            reported = put_aside::report(context, &opened, subject.0, way, &applied, None);
+        } else if args.format == "text" && !is_json {
+            context.ui.data(TextLine::plain("No file was changed."));
+        }
     }
-    if let Some(applied) = brought {
-        put_aside::report(context, &opened, subject.0, way, &applied?, None)?;
-    } else if args.format == "text" && !is_json {
-        context.ui.data(TextLine::plain("No file was changed."));
-    }
+    reported?;
     if args.fail_on_drift && resumed.report.drift.drifted {
         return Err(CommandError::silent(FailureKind::Drift));
     }

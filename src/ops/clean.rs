@@ -26,7 +26,7 @@ use crate::{
     store::{
         ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id, oid},
-        facts, lock,
+        facts, lock, merge_state,
         objects::Writer,
         restored, tree,
     },
@@ -70,7 +70,12 @@ pub fn clean(
     };
     let facts: GitFacts = facts::git_facts(scene.repo, None)?;
     let head = facts.head.ok_or(Error::NoCommit)?;
-    run(scene, saved.as_ref(), &head, None, saved.is_none(), progress)
+    let cleaned = run(scene, saved.as_ref(), &head, None, saved.is_none(), progress)?;
+    if saved.is_some() {
+        // The conflicts of a merge or apply went with the files.
+        merge_state::remove(scene.repo)?;
+    }
+    Ok(cleaned)
 }
 
 /// Finishes what was interrupted.

@@ -262,6 +262,7 @@ fn one_range(text: &[u8], range: &str, total: u32) -> Option<Range<u32>> {
     };
     let last = match end {
         // As in git, a number alone means from there to the end.
+        None | Some("") if first > total => return None,
         None | Some("") => total,
         Some(end) => match (end.strip_prefix('+'), end.strip_prefix('-')) {
             (Some(count), _) => first.checked_add(count.parse::<u32>().ok()?)?.checked_sub(1)?,

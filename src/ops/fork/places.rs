@@ -5,7 +5,7 @@ use super::super::{
     plan_runner::{self, AppliedPlan, ProgressCallback},
     restore, session_choice, start,
 };
-use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, submodules, unfinished};
+use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, setup, submodules, unfinished};
 use crate::{
     model::{id::Oid, list::SkippedEntry, name::ShortName},
     os,
@@ -272,13 +272,5 @@ fn post_checkout(there: &Scene<'_>, head: &Oid) -> Result<Option<ScriptRun>, Err
         return Ok(None);
     }
     let null = ObjectId::null(there.repo.object_hash()).to_string();
-    let run = store::git(there.repo)
-        .user_hooks()
-        .args(["hook", "run", "--ignore-missing", "post-checkout", "--"])
-        .args([null.as_str(), head.as_str(), "1"])
-        .accept(1..=255)
-        .run()
-        .map_err(store::Error::from)?;
-    let output = [String::from_utf8_lossy(&run.stdout).as_ref(), &run.stderr].concat();
-    Ok(Some(ScriptRun { code: run.code, output }))
+    Ok(Some(setup::hook(&hook, &[&null, head.as_str(), "1"], root)))
 }

@@ -1,6 +1,9 @@
-//! The command of `checkpoint.forkSetup`, which prepares the working tree of a fork.
+//! Programs of the user that prepare the working tree of a fork: the command of `checkpoint.forkSetup`, and git's hook.
 
-use std::{ffi::OsString, path::Path};
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+};
 
 use super::ScriptRun;
 use crate::{
@@ -16,9 +19,26 @@ const OUTPUT: usize = 64 << 10;
 
 /// Runs the command in a working tree. A command that cannot be run has the exit code that a shell gives it.
 pub(super) fn run(command: &str, path: &Path) -> ScriptRun {
-    let argv = ["sh", "-c", command].map(OsString::from);
+    script(&["sh", "-c", command].map(OsString::from), path)
+}
+
+/// Runs a hook with its arguments as git does: not if it cannot be executed, and without variables that name a
+/// repository, so that it may run git in another one.
+pub(super) fn hook(hook: &Path, args: &[&str], path: &Path) -> ScriptRun {
+    let run = ["sh", "-c", r#"test -x "$0" || exit 0; exec "$0" "$@""#].map(OsStr::new);
+    let args = args.iter().map(OsStr::new);
+    let argv: Vec<OsString> = run
+        .into_iter()
+        .chain([hook.as_os_str()])
+        .chain(args)
+        .map(OsStr::to_owned)
+        .collect();
+    script(&argv, path)
+}
+
+fn script(argv: &[OsString], path: &Path) -> ScriptRun {
     let job = ChildJob {
-        argv: &argv,
+        argv,
         directory: path,
         timeout: None,
         foreground: false,

@@ -60,8 +60,8 @@ impl FilesOrigin {
         match open(last) {
             // It was paused there.
             Some((repo, path)) if current_in(&repo).is_none() => Self::worktree(scene, request, repo, path),
-            _ if request.leave => Ok(Self::AsSaved),
-            _ => Ok(Self::Here),
+            Some(_) if !request.leave => Ok(Self::Here),
+            _ => Ok(Self::AsSaved),
         }
     }
 

@@ -226,3 +226,24 @@ fn a_diff_of_the_index_is_that_of_git_between_the_index_commits() {
         world.enter("repo");
     }
 }
+
+#[test]
+fn a_commit_is_compared_as_git_names_it() {
+    let world = World::with_commit();
+    for n in 1..=3 {
+        world.file("f", format!("{n}\n"));
+        world.git(["add", "f"]).success();
+        world.git(["commit", "-qm", "c"]).success();
+    }
+    world.git(["tag", "three"]).success();
+    world.checkpoint(["save", "-m", "one"]).success();
+    for (name, before) in [("HEAD~1", "-2"), ("three~2", "-1"), ("HEAD@{1}", "-2")] {
+        let old = world.git_line(["rev-parse", name]);
+        let shown = world.checkpoint(["diff", name, "--json"]).success().stdout_json();
+        assert_eq!(shown["old"], old.trim(), "{name}");
+        world.checkpoint(["diff", name, "-p"]).success().stdout_has(before);
+    }
+    for name in ["HEAD~99", "three~9", "HEAD@{99}"] {
+        world.checkpoint(["diff", name]).code(3).no_stdout();
+    }
+}

@@ -184,6 +184,17 @@ fn a_fork_that_was_cut_off_is_completed() {
                 .success()
                 .stderr_has("git checkpoint fork --continue try");
         }
+        // Files that are not there yet are not deleted.
+        let merged = world.checkpoint(["merge", "try"]);
+        merged.code(4).stderr_has("git checkpoint fork --continue try");
+        if cut == "after git" {
+            world.enter("try");
+            for command in ["save", "pause", "finish"] {
+                let refused = world.checkpoint([command, "-m", "half"]);
+                refused.code(4).stderr_has("git checkpoint fork --continue try");
+            }
+            world.enter("repo");
+        }
         world
             .checkpoint(["fork", "base", "--name", "try", "--worktree", "../try"])
             .stderr_has("git checkpoint fork --continue try");

@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::support::World;
+use crate::support::{PROGRAM, World};
 
 fn hook(world: &World, text: &str) {
     world.file(".git/hooks/post-checkout", format!("#!/bin/sh\n{text}\n"));
@@ -142,6 +142,29 @@ fn the_users_own_hook_runs_once_the_files_are_there() {
     let head = world.git_line(["rev-parse", "HEAD"]);
     let arguments = format!("{} {} 1\n", "0".repeat(head.trim().len()), head.trim());
     assert_eq!(String::from_utf8(world.read("../fk/arguments")).unwrap(), arguments);
+    // It may run git elsewhere, as a hook of 'git worktree add' may.
+    world.git(["init", "-q", "../other"]).success();
+    hook(
+        &world,
+        "git -C ../other rev-parse --show-toplevel >place; git ls-files '*.md' >listed; env | grep ^GIT_ >variables",
+    );
+    world
+        .command(PROGRAM, ["fork", "s", "--name", "e", "--worktree", "../ek"])
+        .env("GIT_DIR", world.path(".git"))
+        .env("GIT_WORK_TREE", world.repo())
+        .run()
+        .success();
+    assert!(world.read("../ek/place").ends_with(b"/other\n"));
+    assert_eq!(world.read("../ek/listed"), b"README.md\n");
+    let variables = String::from_utf8(world.read("../ek/variables")).unwrap();
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_LITERAL_PATHSPECS",
+        "GIT_CONFIG_PARAMETERS",
+    ] {
+        assert!(!variables.contains(&format!("{name}=")), "{variables}");
+    }
     // One that fails is reported, and the fork is there.
     hook(&world, "echo no network >&2; exit 3");
     let forked = world.checkpoint(["fork", "s", "--name", "g", "--worktree", "../gk"]);

@@ -378,6 +378,39 @@ fn a_session_whose_working_tree_is_gone_is_finished_with_its_files_as_they_were(
     }
 }
 
+#[test]
+fn a_fork_whose_directory_was_removed_does_not_get_the_files_from_here() {
+    for command in ["save", "pause", "finish"] {
+        let world = forked(&["f"]);
+        in_fork(&world, || {
+            world.file("theirs", "saved\n");
+            world.checkpoint(["save", "-m", "w"]).success();
+        });
+        world.file("ours", "of this tree\n");
+        std::fs::remove_dir_all(world.path("../t")).unwrap();
+        world
+            .checkpoint([command, "--session", "t", "-m", "gone"])
+            .success()
+            .stderr_has("the files are as they were saved");
+        let files = names(&world, "checkpoints/t^2");
+        assert!(
+            files.contains("theirs") && !files.contains("ours"),
+            "{command}: {files}"
+        );
+    }
+}
+
+#[test]
+fn conflicts_that_were_put_aside_are_not_pending() {
+    let world = forked(&["f"]);
+    in_conflict(&world, &["f"]);
+    world.checkpoint(["apply", "t"]).code(1);
+    world.checkpoint(["status"]).stdout_has("apply --continue");
+    world.checkpoint(["pause", "--clean", "-m", "later"]).success();
+    world.checkpoint(["status"]).stdout_lacks("apply --continue");
+    world.checkpoint(["apply", "--continue"]).code(1);
+}
+
 /// Named sessions that have no working tree of their own are saved where the command is given.
 #[test]
 fn other_named_sessions_are_saved_here() {

@@ -316,6 +316,12 @@ fn turns_are_the_agents_and_what_is_between_them_the_persons() {
         .stderr_has("selects no lines of the file, which has 6");
     world.checkpoint(["why", "src/main.txt"]).code(129);
     world.checkpoint(["blame", "nothing.txt"]).code(3);
+    for range in ["7", "7,", "9,10"] {
+        world
+            .checkpoint(["blame", "-L", range, "src/main.txt"])
+            .code(128)
+            .stderr_has("selects no lines of the file, which has 6");
+    }
     world
         .checkpoint(["blame", "-L", "x", "src/main.txt"])
         .code(128)
