@@ -35,12 +35,12 @@ pub(super) fn refuse_unfinished(opened: &OpenedRepository, merged: Option<&str>)
     let here = store::work_tree(scene.repo)
         .ok()
         .and_then(|path| path.canonicalize().ok());
-    let is_meant = |note: &unfinished::ForkNote| match merged {
-        Some(name) => note.session.as_str() == name,
-        None => {
-            let path = PathBuf::from(os::os_string(note.path.as_bytes()));
-            here.is_some() && path.canonicalize().ok() == here
+    let is_meant = |note: &unfinished::ForkNote| {
+        if let Some(name) = merged {
+            return note.session.as_str() == name;
         }
+        let path = PathBuf::from(os::os_string(note.path.as_bytes()));
+        here.is_some() && path.canonicalize().ok() == here
     };
     let Some(note) = unfinished::all(&scene)?.into_iter().find(is_meant) else {
         return Ok(());

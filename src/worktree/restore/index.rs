@@ -26,6 +26,8 @@ use crate::worktree::snapshot::index::GitIndex;
 /// The lock's text before it gets the lock's name, and the copy of the index before it gets the index's.
 const LOCK: &str = "index.lock.tmp";
 const COPY: &str = "index.tmp";
+/// The lock that git holds on the copy while it changes it; a killed git leaves it.
+const COPY_LOCK: &str = "index.tmp.lock";
 
 /// The state of an index.
 #[derive(Clone, Copy, Debug)]
@@ -390,7 +392,7 @@ impl Drop for IndexLock {
 /// files next to our others. The caller holds the lock of the working tree.
 pub fn unlock(repo: &Repository, index: Option<&Path>, token: &str) -> Result<(), Error> {
     let own = store::worktree_private_path(repo);
-    for name in [LOCK, COPY] {
+    for name in [LOCK, COPY, COPY_LOCK] {
         let _ = fs::remove_file(own.join(name));
     }
     let index = index.map_or_else(|| repo.index_path(), Path::to_owned);
