@@ -261,7 +261,7 @@ def look(world, before, known, arguments, codes, noted):
     if arguments == ["push", "--queued"]:
         tips = [line.split()[0] for line in world.git("ls-remote", "origin", "refs/checkpoints/work").decode().splitlines()]
         assert tips == [sessions(world)["refs/checkpoints/work"]], f"the queue was not pushed: {tips}"
-        # What is saved from here on is pushed by nobody.
+        # What is saved from here on is not pushed.
         world.git("config", "--unset", "checkpoint.autoPush")
     if noted is not None:
         present = todos(world)

@@ -214,7 +214,7 @@ impl SkipReason {
         }
     }
 
-    /// Whether people are told of such a path: not where they asked for tracked files alone.
+    /// Whether such a path is reported: not where the user asked for tracked files alone.
     pub fn is_reported(self) -> bool {
         self != Self::Untracked
     }

@@ -2,7 +2,7 @@
 //! printed twice into a record, and the chat has once more what is in the session file.
 //!
 //! A text is known by a hash with a random key and its length. That two texts of a hundred thousand share both by chance
-//! has a probability of 10^-10, and the key is another one in each process, so that nobody can choose such texts.
+//! has a probability of 10^-10, and the key is another one in each process, so that such texts cannot be chosen.
 
 use std::{
     collections::HashSet,

@@ -13,7 +13,7 @@ use crate::{
     store::merge_state::MergeState,
 };
 
-/// Goes on after a merge or apply that was interrupted or had conflicts, or back.
+/// Continues or aborts a merge or apply that was interrupted or had conflicts.
 pub(in crate::commands) fn go_on(
     command: &str,
     (abort, dry_run, force): (bool, bool, bool),

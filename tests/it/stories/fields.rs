@@ -195,7 +195,7 @@ fn every_field_is_shown_or_named_by_every_output() {
         println!("{name}: {shown} shown, {named} named");
     }
     assert!(dropped.is_empty(), "{}", dropped.join("\n"));
-    // The outputs of this program for whoever resumes show all of them; a request leaves the files to another command.
+    // The outputs of this program for those who resume show all of them; a request leaves the files to another command.
     for (name, (shown, _)) in names.iter().zip(sums).take(9) {
         assert!(shown >= if *name == "request" { 46 } else { 47 }, "{name}: {shown}");
     }

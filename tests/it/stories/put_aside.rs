@@ -284,7 +284,7 @@ fn later_saves_do_not_bury_it() {
     }
 }
 
-/// Whoever looks at the session, in whatever way, learns that there is work that is not in the working tree.
+/// Each output about the session says that there is work that is not in the working tree.
 #[test]
 fn work_that_is_put_aside_is_named_by_every_output() {
     for later in [false, true] {
