@@ -193,13 +193,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return autosaves(context, &opened, &dates);
     }
     let filter = args.filter();
-    let rows = list::sessions(&scene, &filter)?;
+    let found = list::sessions(&scene, &filter)?;
     let mut view = SessionTable {
-        sessions: rows.into_iter().map(|found| row(found, scene.now)).collect(),
+        sessions: rows(&scene, found, context.ui.options().json),
     };
-    if context.ui.options().json {
-        identify(&scene, &mut view.sessions);
-    }
     if args.size {
         weigh(context, &scene, &mut view.sessions)?;
     }
@@ -264,15 +261,27 @@ impl Args {
     }
 }
 
-/// Reads the identities of sessions, which only their documents have.
-pub(super) fn identify(scene: &Scene<'_>, rows: &mut [SessionRow]) {
-    for row in rows {
-        let tip = row
-            .id
-            .as_ref()
-            .map(|id| store::checkpoint::load(scene.repo, object_id(id)));
-        row.session_id = tip.and_then(|tip| Some(tip.ok()?.document.session.id));
-    }
+/// The rows of these sessions; `identified`, with their identities, which only their documents have.
+pub(super) fn rows(scene: &Scene<'_>, found: Vec<SessionSummaryRow>, identified: bool) -> Vec<SessionRow> {
+    let ids = if identified {
+        identities(scene, &found)
+    } else {
+        Vec::new()
+    };
+    let mut ids = ids.into_iter();
+    let rows = found.into_iter().map(|found| SessionRow {
+        session_id: ids.next().flatten(),
+        ..row(found, scene.now)
+    });
+    rows.collect()
+}
+
+fn identities(scene: &Scene<'_>, found: &[SessionSummaryRow]) -> Vec<Option<String>> {
+    let tips = found.iter().filter_map(|found| found.tip.as_ref().ok());
+    let tips: Vec<_> = tips.map(|(entry, _)| entry).collect();
+    let mut ids = store::session_ids(scene.repo, &tips).into_iter();
+    let id = |found: &SessionSummaryRow| found.tip.is_ok().then(|| ids.next().flatten()).flatten();
+    found.iter().map(id).collect()
 }
 
 /// Asks git how much each session takes.
@@ -307,11 +316,8 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let mut view = SessionTable { sessions: Vec::new() };
     all_repos::each(context, |context, directory, opened| {
         let scene = opened.scene();
-        let found = list::sessions(&scene, &filter)?.into_iter();
-        let mut rows: Vec<SessionRow> = found.map(|found| row(found, scene.now)).collect();
-        if context.ui.options().json {
-            identify(&scene, &mut rows);
-        }
+        let found = list::sessions(&scene, &filter)?;
+        let mut rows = rows(&scene, found, context.ui.options().json);
         if args.size {
             weigh(context, &scene, &mut rows)?;
         }

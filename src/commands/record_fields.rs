@@ -17,40 +17,26 @@ pub(super) fn changes(record: Value) -> Vec<Value> {
     before.into_iter().chain([record]).collect()
 }
 
-/// Warns of members of the record and of its items that no record has: they are kept, but nothing acts on them.
+/// Warns of members of the record, at any depth, that no record has: nothing acts on them.
 pub(super) fn warn_unknown(context: &Context, record: &Value) {
-    let known = schemas::record_members();
-    let given = record.as_object().into_iter().flatten();
-    for (member, value) in given.filter(|(_, value)| !value.is_null()) {
-        if !known.contains(member) {
-            let other = "use 'state' or 'extra' for your own fields";
-            warn(context, member, &known, other);
-            continue;
-        }
-        let Some(known) = schemas::item_members(member) else {
-            continue;
+    for member in schemas::unknown_members(record) {
+        let path = &member.path;
+        let name = path.rsplit('.').next().unwrap_or(path);
+        let outcome = if member.is_kept {
+            "is kept as it is"
+        } else {
+            "is not kept"
         };
-        let items = value.as_array().into_iter().flatten().filter_map(Value::as_object);
-        let unknown = items
-            .flat_map(serde_json::Map::keys)
-            .filter(|name| !known.contains(name));
-        let unknown: std::collections::BTreeSet<&String> = unknown.collect();
-        for name in unknown {
-            warn(
-                context,
-                &format!("{member}[].{name}"),
-                &known,
-                "see: git checkpoint help record",
-            );
-        }
+        let near = usage::similar(name, member.known.iter().map(String::as_str));
+        let near = near.map_or_else(
+            || match path.contains('.') {
+                true => "see: git checkpoint help record".to_owned(),
+                false => "use 'state' or 'extra' for your own fields".to_owned(),
+            },
+            |near| format!("did you mean '{near}'?"),
+        );
+        context
+            .ui
+            .warning(&format!("unknown record field '{path}' {outcome}; {near}"));
     }
-}
-
-fn warn(context: &Context, member: &str, known: &[String], other: &str) {
-    let name = member.rsplit('.').next().unwrap_or(member);
-    let near = usage::similar(name, known.iter().map(String::as_str));
-    let near = near.map_or_else(|| other.to_owned(), |near| format!("did you mean '{near}'?"));
-    context
-        .ui
-        .warning(&format!("unknown record field '{member}' is kept as it is; {near}"));
 }

@@ -509,17 +509,18 @@ fn numbered(opened: &OpenedRepository, number: usize) -> Result<Selector, Comman
 fn candidates(context: &mut Context, opened: &OpenedRepository, args: &Args) -> Result<(), CommandError> {
     let dates = &args.date.style()?;
     let scene = opened.scene();
-    let rows = resume::resumable(&scene)?.into_iter().zip(1..);
-    let mut view = SessionTable {
+    let rows = list::rows(&scene, resume::resumable(&scene)?, context.ui.options().json);
+    let view = SessionTable {
         sessions: rows
+            .into_iter()
+            .zip(1..)
             .map(|(row, number)| SessionRow {
                 number: Some(number),
-                ..list::row(row, scene.now)
+                ..row
             })
             .collect(),
     };
     if context.ui.options().json {
-        list::identify(&scene, &mut view.sessions);
         return context.ui.json(&view);
     }
     let ui = &context.ui;

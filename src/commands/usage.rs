@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::error::{CommandError, FailureKind};
+pub(super) use crate::model::spelling::similar;
 use crate::secrets::{RedactionSettings, Scanner};
 
 /// The error for arguments that clap refuses; `words` are those of the command they were given to.
@@ -277,35 +278,6 @@ fn near_only(message: &str, tip: &str) -> Option<String> {
         1 => Some(format!("a similar {what} exists: {list}")),
         _ => Some(format!("some similar {what}s exist: {list}")),
     }
-}
-
-/// The name that `word` most likely was meant to be: at most a third of its letters are wrong.
-pub(super) fn similar<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let word = word.to_lowercase();
-    names
-        .map(|name| (distance(&word, &name.to_lowercase()), name))
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, name)| distance * 3 <= name.chars().count().max(3))
-        .map(|(_, name)| name)
-}
-
-/// How many letters have to be put in, left out, changed or swapped with their neighbour.
-fn distance(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let mut before_last = vec![0; other.len() + 1];
-    let mut last: Vec<usize> = (0..=other.len()).collect();
-    for i in 1..=one.len() {
-        let mut row = vec![i; other.len() + 1];
-        for j in 1..=other.len() {
-            let change = last[j - 1] + usize::from(one[i - 1] != other[j - 1]);
-            row[j] = change.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
-                row[j] = row[j].min(before_last[j - 2] + 1);
-            }
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[other.len()]
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ pub mod report;
 mod schema;
 pub mod selector;
 pub mod session;
+pub mod spelling;
 pub mod splice;
 pub mod step;
 pub mod time;

@@ -121,7 +121,8 @@ impl HtmlReport<'_> {
     pub fn page(&self) -> String {
         let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
         let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'");
-        let title = format!("{}: {}", self.session, self.document.subject());
+        let subject = self.document.subject().trim().lines().next().unwrap_or_default();
+        let title = format!("{}: {subject}", self.session);
         let parts = self.parts();
         html! {
             (DOCTYPE)
@@ -186,7 +187,7 @@ impl HtmlReport<'_> {
                 span class="name" { (shown(self.session)) } " "
                 span class=(format!("badge status-{status}")) { (status) }
             }
-            h1 { (shown(self.outline.summary.as_deref().unwrap_or_else(|| self.document.subject()))) }
+            h1 { (shown_lines(self.outline.summary.as_deref().unwrap_or_else(|| self.document.subject()).trim())) }
             dl class="facts" {
                 div { dt { "Saved" } dd { (time(self.document.created_at)) } }
                 @if let Some(branch) = &git.branch { div { dt { "Branch" } dd { code { (shown(branch)) } } } }
@@ -554,7 +555,8 @@ fn shown_block(text: &str) -> String {
         .join("\n")
 }
 
-fn shown_lines(text: &str) -> Markup {
+/// A text in its lines.
+pub(super) fn shown_lines(text: &str) -> Markup {
     html! {
         @for (line, at) in text.lines().zip(0..) {
             @if at > 0 { br; }

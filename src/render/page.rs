@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::{
     age,
-    html::{self, shown, time},
+    html::{self, shown, shown_lines, time},
     indicator::{IndicatorView, OpenItem, grouped},
     sessions::SessionTable,
     text::Text,
@@ -177,7 +177,7 @@ fn open_items(noun: &str, items: &[OpenItem], buttons: Option<&[(&str, &str)]>) 
     html! {
         @for item in items {
             div class="waiting" {
-                p { span class="badge state-open" { (noun) } " " (shown(&item.text)) }
+                p { span class="badge state-open" { (noun) } " " (shown_lines(&item.text)) }
                 @if let Some(buttons) = buttons {
                     p class="buttons" {
                         @for (word, title) in buttons {
@@ -255,7 +255,7 @@ impl PlanView<'_> {
                     }
                 }
                 @if let Some(plan) = self.plan { pre class="plan" tabindex="0" aria-label="Plan" { (html::lines(plan)) } }
-                @for warning in self.warnings { p class="alert" { (shown(warning)) } }
+                @for warning in self.warnings { p class="alert" { (shown_lines(warning)) } }
                 @if let Some((message, hints)) = self.failure { (failure(message, hints)) }
                 div id="dialog-error" role="alert" {}
                 p class="buttons" {
@@ -276,8 +276,8 @@ impl PlanView<'_> {
 pub fn failure(message: &str, hints: &[String]) -> Markup {
     html! {
         div class="error" {
-            p { (shown(message)) }
-            @for hint in hints { p class="who" { (shown(hint)) } }
+            p { (shown_lines(message)) }
+            @for hint in hints { p class="who" { (shown_lines(hint)) } }
         }
     }
 }
@@ -292,7 +292,7 @@ pub fn receipt(text: &Text, warnings: &[String]) -> String {
     html! {
         div class="receipt" {
             pre tabindex="0" { (html::lines(text)) }
-            @for warning in warnings { p class="alert" { (shown(warning)) } }
+            @for warning in warnings { p class="alert" { (shown_lines(warning)) } }
         }
     }
     .into_string()
@@ -414,6 +414,19 @@ mod tests {
                 );
                 assert!(!tag.contains(" style="), "{tag}");
             }
+        }
+    }
+
+    #[test]
+    fn lines_of_texts_are_lines() {
+        let hints = ["one\nor two".to_owned()];
+        let text = Text::block("done");
+        for made in [
+            failure("first\nsecond", &hints).into_string(),
+            receipt(&text, &hints),
+            absent("a\nb", &hints),
+        ] {
+            assert!(made.contains("one<br>or two") && !made.contains("\\n"), "{made}");
         }
     }
 

@@ -353,6 +353,9 @@ pub struct FetchReceipt<'a> {
     pub refused: Vec<RefusedFetch<'a>>,
     /// The number of sessions that are as they were.
     pub unchanged: usize,
+    /// The number of sessions that `--since` left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub older: usize,
     /// Sessions fetched before that are not in those here yet, for people.
     #[serde(skip)]
     pub waiting: Vec<(String, usize)>,
@@ -441,8 +444,17 @@ impl View for FetchReceipt<'_> {
                 format!("  {count} fetched earlier, not in yours: '{pull}'"),
             ));
         }
+        if self.older > 0 {
+            let older = CountedNoun::new(self.older, "older session");
+            text.push(TextLine::new().with(Slot::Dim, format!("  {older} not fetched")));
+        }
         text
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Relation of local sessions to those of the remotes.

@@ -5,6 +5,7 @@
 //! function of the state (`view`), so that tests need no terminal.
 
 mod job;
+mod overlay;
 mod panes;
 mod state;
 mod style;

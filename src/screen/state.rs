@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::{
     ScreenOptions,
     job::{Job, JobResult, SearchHit},
+    overlay::folded,
     panes::{Focus, panes},
 };
 use crate::{
@@ -58,7 +59,7 @@ pub(super) struct CheckpointLine {
 #[derive(Debug)]
 pub(super) enum Overlay {
     /// The keys.
-    Help,
+    Help { scroll: usize },
     /// Actions to choose from.
     Menu { items: Vec<&'static Action>, at: usize },
     /// A value to fill in for an action.
@@ -75,7 +76,11 @@ pub(super) enum Overlay {
         scroll: usize,
     },
     /// Receipt or failure of an action.
-    Outcome { text: Text, is_failure: bool },
+    Outcome {
+        text: Text,
+        is_failure: bool,
+        scroll: usize,
+    },
 }
 
 /// A search.
@@ -109,6 +114,8 @@ pub(super) struct ScreenState {
     /// Lines of the detail that fit, as drawn last.
     pub(super) page: usize,
     pub(super) overlay: Option<Overlay>,
+    /// How far the overlay can be scrolled, as drawn last.
+    pub(super) overlay_end: usize,
     pub(super) search: Option<Search>,
     pub(super) indicator: Option<IndicatorView>,
     pub(super) now: Option<Timestamp>,
@@ -146,6 +153,7 @@ impl ScreenState {
             scroll: 0,
             page: 10,
             overlay: None,
+            overlay_end: 0,
             search: None,
             indicator: None,
             now: None,
@@ -297,6 +305,8 @@ impl ScreenState {
                     None if run.text.lines().is_empty() => Text::block("Nothing here."),
                     None => run.text,
                 };
+                // What does not fit in a line takes several, so that scrolling reaches all of it.
+                self.detail = folded(&self.detail, self.detail_columns());
                 self.scroll = self.scroll.min(self.detail.lines().len().saturating_sub(1));
             }
             JobResult::Search { words, hits } => match hits {
@@ -388,13 +398,7 @@ impl ScreenState {
 
     fn acted(&mut self, run: TextRun) {
         let mut text = run.text;
-        for warning in &run.warnings {
-            text.push(
-                TextLine::new()
-                    .with(Slot::Warning, "warning: ")
-                    .with(Slot::Plain, warning),
-            );
-        }
+        text.append(warning_lines(&run.warnings));
         let is_failure = run.failure.is_some();
         if let Some(failure) = &run.failure {
             text.append(failure_text(failure));
@@ -403,18 +407,28 @@ impl ScreenState {
             self.overlay = None;
             self.message = text.lines().first().cloned().or_else(|| Some(TextLine::plain("Done")));
         } else {
-            self.overlay = Some(Overlay::Outcome { text, is_failure });
+            self.overlay = Some(Overlay::Outcome {
+                text,
+                is_failure,
+                scroll: 0,
+            });
         }
         self.jobs.push(Job::Sessions);
         self.read_detail();
     }
 
+    /// Shows a failure; in a box where it has several lines, unless something is there already.
     fn fail(&mut self, failure: &CommandFailure) {
-        self.message = Some(
-            TextLine::new()
-                .with(Slot::Error, "error: ")
-                .with(Slot::Plain, &failure.message),
-        );
+        let text = failure_text(failure);
+        if text.lines().len() > 1 && self.overlay.is_none() {
+            self.overlay = Some(Overlay::Outcome {
+                text,
+                is_failure: true,
+                scroll: 0,
+            });
+        } else {
+            self.message = text.lines().first().cloned();
+        }
     }
 }
 
@@ -451,8 +465,20 @@ pub(super) fn failure_text(failure: &CommandFailure) -> Text {
         let label = if at == 0 { "error: " } else { "" };
         text.push(TextLine::new().with(Slot::Error, label).with(Slot::Plain, line));
     }
-    for hint in &failure.hints {
+    for hint in failure.hints.iter().flat_map(|hint| hint.lines()) {
         text.push(TextLine::new().with(Slot::Hint, "hint: ").with(Slot::Plain, hint));
+    }
+    text
+}
+
+/// Warnings, each with its lines.
+pub(super) fn warning_lines(warnings: &[String]) -> Text {
+    let mut text = Text::new();
+    for warning in warnings {
+        for (at, line) in warning.lines().enumerate() {
+            let label = if at == 0 { "warning: " } else { "" };
+            text.push(TextLine::new().with(Slot::Warning, label).with(Slot::Plain, line));
+        }
     }
     text
 }

@@ -406,3 +406,76 @@ fn only_the_latest_job_of_a_lane_counts() {
     assert!(format!("{:?}", results[0]).contains("-- 4"), "{results:?}");
     assert_ne!(JobLane::Detail, JobLane::Search);
 }
+
+#[test]
+fn nothing_that_is_said_is_cut_on_a_small_screen() {
+    let failure = |message: &str, hints: &[&str]| CommandFailure {
+        code: "refused",
+        exit_code: 4,
+        meaning: "",
+        message: message.to_owned(),
+        hints: hints.iter().map(|hint| (*hint).to_owned()).collect(),
+    };
+    // The panes go on at the sides of a box.
+    let words = |screen: &str, side: usize| {
+        let within = |row: &str| row.chars().skip(side).take(60 - 2 * side).collect::<String>();
+        let rows: Vec<_> = screen.lines().map(within).collect();
+        let words: Vec<_> = rows.iter().flat_map(|row| row.split_whitespace()).collect();
+        words.join(" ")
+    };
+    let stale = "something changed since the plan was shown; look at the new plan";
+    let mut driven = Driven::new(60, 15, 5);
+    let act = |failure: CommandFailure| job::JobResult::Act {
+        run: TextRun {
+            text: Text::new(),
+            warnings: vec!["a warning\n  of two lines".to_owned()],
+            failure: Some(failure),
+        },
+    };
+    driven.state.done(act(failure(stale, &["one hint\nand another"])));
+    let screen = driven.screen();
+    assert!(words(&screen, 4).contains(stale), "{screen}");
+    for part in [
+        "Not done",
+        "a warning",
+        "of two lines",
+        "hint: one hint",
+        "hint: and another",
+    ] {
+        assert!(screen.contains(part) && !screen.contains("\\n"), "{part}: {screen}");
+    }
+    // What does not fit is scrolled to.
+    let hints: Vec<String> = (0..30).map(|n| format!("hint number {n}")).collect();
+    let hints: Vec<&str> = hints.iter().map(String::as_str).collect();
+    driven.state.done(act(failure("many", &hints)));
+    let mut seen = driven.screen();
+    assert!(seen.contains("Down shows more"), "{seen}");
+    for _ in 0..40 {
+        driven.keys("j");
+        seen.push_str(&driven.screen());
+    }
+    for hint in &hints {
+        assert!(seen.contains(hint), "{hint}");
+    }
+    assert!(seen.ends_with(&driven.screen()) && driven.screen().contains("Up shows more"));
+    driven.keys("\u{1b}");
+    // A message takes as many lines as it needs.
+    driven.state.done(job::JobResult::Sessions(Err(failure(
+        &format!("{stale}; {stale}"),
+        &[],
+    ))));
+    let screen = driven.screen();
+    assert!(words(&screen, 0).contains(&format!("{stale}; {stale}")), "{screen}");
+    // So do the words of an action in the menu, and the keys.
+    driven.keys("a");
+    let screen = driven.screen();
+    assert!(screen.contains("Saves the record, the chat and the files."), "{screen}");
+    let mut seen = driven.keys("\u{1b}?").screen();
+    for _ in 0..20 {
+        driven.keys("j");
+        seen.push_str(&driven.screen());
+    }
+    for words in ["next pane", "push the session", "quit"] {
+        assert!(seen.contains(words), "{words}: {seen}");
+    }
+}

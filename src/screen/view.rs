@@ -9,8 +9,9 @@ use ratatui::{
 };
 
 use super::{
+    overlay::overlay,
     panes::{Focus, panes},
-    state::{KEYS, Overlay, ScreenState, Search, Tab, failure_text},
+    state::{ScreenState, Search, Tab},
     style::Theme,
 };
 use crate::render::{
@@ -57,11 +58,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &mut ScreenState, theme: Theme)
     if panes.detail && x < area.width {
         detail(frame, Rect::new(x, body.y, area.width - x, body.height), state, theme);
     }
-    bottom(frame, row(area.height - 1), state, theme);
+    bottom(frame, area, state, theme);
     overlay(frame, area, state, theme);
 }
 
-fn put(frame: &mut Frame<'_>, area: Rect, line: Line<'_>) {
+pub(super) fn put(frame: &mut Frame<'_>, area: Rect, line: Line<'_>) {
     frame.render_widget(line, area);
 }
 
@@ -74,6 +75,7 @@ fn top(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) {
     put(frame, area, theme.line(&line.cut(area.width.into())));
 }
 
+/// The last line; a message takes as many as it needs.
 fn bottom(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) {
     let columns = usize::from(area.width);
     let line = if let Some((text, phase)) = &state.work {
@@ -82,7 +84,15 @@ fn bottom(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) 
             .with(Slot::Plain, format!(" {text}"))
             .with(Slot::Dim, "  Esc cancels")
     } else if let Some(message) = &state.message {
-        message.clone()
+        let folded = message.folded(columns);
+        let rows = u16::try_from(folded.len()).unwrap_or(1).min(area.height - 3);
+        let place = Rect::new(area.x, area.bottom() - rows, area.width, rows);
+        frame.render_widget(Clear, place);
+        for (line, y) in folded.iter().zip(place.y..place.bottom()) {
+            let row = Rect { y, height: 1, ..place };
+            put(frame, row, theme.line(&line.cut(columns)));
+        }
+        return;
     } else {
         let mut line = TextLine::new();
         for (key, word) in [
@@ -111,7 +121,8 @@ fn bottom(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) 
         }
         line
     };
-    put(frame, area, theme.line(&line.cut(columns)));
+    let last = Rect::new(area.x, area.bottom() - 1, area.width, 1);
+    put(frame, last, theme.line(&line.cut(columns)));
 }
 
 /// The heading of a pane; the place below it.
@@ -138,7 +149,7 @@ fn first_line(at: usize, count: usize, rows: usize) -> usize {
     at.saturating_sub(rows / 2).min(count.saturating_sub(rows))
 }
 
-fn list(
+pub(super) fn list(
     frame: &mut Frame<'_>,
     area: Rect,
     count: usize,
@@ -288,7 +299,7 @@ fn detail(frame: &mut Frame<'_>, area: Rect, state: &mut ScreenState, theme: The
 }
 
 /// The lines of a text that fit; longer ones are folded.
-fn text(frame: &mut Frame<'_>, area: Rect, text: &Text, scroll: usize, theme: Theme) {
+pub(super) fn text(frame: &mut Frame<'_>, area: Rect, text: &Text, scroll: usize, theme: Theme) {
     let folded = text
         .lines()
         .iter()
@@ -302,148 +313,4 @@ fn text(frame: &mut Frame<'_>, area: Rect, text: &Text, scroll: usize, theme: Th
             theme.line(&line.cut(area.width.into())),
         );
     }
-}
-
-fn overlay(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) {
-    let Some(overlay) = &state.overlay else { return };
-    match overlay {
-        Overlay::Help => {
-            let mut lines = Text::new();
-            for (keys, words) in KEYS {
-                let mut line = TextLine::new().with(Slot::Heading, keys);
-                line.pad_to(14);
-                line.push(Slot::Plain, words);
-                lines.push(line);
-            }
-            let place = dialog(frame, area, "Keys", lines.lines().len(), theme);
-            text(frame, place, &lines, 0, theme);
-        }
-        Overlay::Menu { items, at } => {
-            let place = dialog(frame, area, "Actions", items.len(), theme);
-            list(frame, place, items.len(), *at, true, theme, |index| {
-                let action = items[index];
-                let slot = if action.destroys { Slot::Caution } else { Slot::Plain };
-                let mut line = TextLine::new().with(slot, action.title);
-                line.pad_to(24);
-                line.with(Slot::Dim, action.about)
-            });
-        }
-        Overlay::Input {
-            action, text: value, ..
-        } => {
-            let label = action.field.as_ref().map(|field| field.label).unwrap_or_default();
-            let mut lines = Text::new();
-            lines.push(TextLine::plain(action.about));
-            lines.push(TextLine::new());
-            let prompt = TextLine::new().with(Slot::Prompt, format!("{label}: "));
-            let start = prompt.width();
-            let entry = prompt.with(Slot::Plain, value);
-            lines.push(entry.clone());
-            lines.push(TextLine::new());
-            lines.push(TextLine::new().with(Slot::Dim, "Enter shows the plan, Esc cancels"));
-            let place = dialog(frame, area, action.title, lines.lines().len(), theme);
-            text(frame, place, &lines, 0, theme);
-            let column = u16::try_from(entry.width().max(start)).unwrap_or(0);
-            frame.set_cursor_position(Position::new(
-                (place.x + column).min(place.right().saturating_sub(1)),
-                (place.y + 2).min(place.bottom().saturating_sub(1)),
-            ));
-        }
-        Overlay::Plan {
-            action, run, scroll, ..
-        } => {
-            let mut lines = Text::new();
-            let question = match run {
-                None => "Planning ...  Esc cancels",
-                Some(run) => {
-                    lines.append(run.text.clone());
-                    for warning in &run.warnings {
-                        lines.push(
-                            TextLine::new()
-                                .with(Slot::Warning, "warning: ")
-                                .with(Slot::Plain, warning),
-                        );
-                    }
-                    if let Some(failure) = &run.failure {
-                        lines.append(failure_text(failure));
-                        "Esc goes back"
-                    } else if action.destroys {
-                        "y does it, Esc cancels"
-                    } else {
-                        "Enter does it, Esc cancels"
-                    }
-                }
-            };
-            let count = lines.lines().len();
-            let columns = usize::from(dialog_columns(area)).saturating_sub(4);
-            let about = TextLine::new().with(Slot::Dim, action.about).folded(columns);
-            let rows = u16::try_from(about.len()).unwrap_or(1);
-            let mut place = dialog(frame, area, action.title, count + 3 + usize::from(rows), theme);
-            let above = Rect { height: rows, ..place };
-            let mut head = Text::new();
-            for line in about {
-                head.push(line);
-            }
-            text(frame, above, &head, 0, theme);
-            let last = Rect {
-                y: place.bottom().saturating_sub(1),
-                height: 1,
-                ..place
-            };
-            place.y += rows + 1;
-            place.height = place.height.saturating_sub(rows + 3);
-            let most = count.saturating_sub(place.height.into());
-            text(frame, place, &lines, (*scroll).min(most), theme);
-            text(
-                frame,
-                last,
-                &TextLine::new().with(Slot::Prompt, question).into(),
-                0,
-                theme,
-            );
-        }
-        Overlay::Outcome {
-            text: lines,
-            is_failure,
-        } => {
-            let name = if *is_failure { "Not done" } else { "Done" };
-            let place = dialog(frame, area, name, lines.lines().len(), theme);
-            text(frame, place, lines, 0, theme);
-        }
-    }
-}
-
-/// The width of a box over the panes.
-fn dialog_columns(area: Rect) -> u16 {
-    area.width.saturating_sub(4).min(92)
-}
-
-/// A box over the panes for this many lines; the place in it.
-fn dialog(frame: &mut Frame<'_>, area: Rect, name: &str, lines: usize, theme: Theme) -> Rect {
-    let wanted = u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(4);
-    let height = wanted.min(area.height.saturating_sub(2));
-    let columns = dialog_columns(area);
-    let place = Rect::new(
-        area.x + (area.width - columns) / 2,
-        area.y + (area.height - height) / 2,
-        columns,
-        height,
-    );
-    frame.render_widget(Clear, place);
-    let rule = theme.rule().repeat(usize::from(columns));
-    let style = theme.slot(Slot::Dim);
-    frame.buffer_mut().set_string(place.x, place.y, &rule, style);
-    frame.buffer_mut().set_string(place.x, place.bottom() - 1, &rule, style);
-    let heading = Span::styled(format!(" {name} "), Style::new().add_modifier(Modifier::BOLD));
-    put(
-        frame,
-        Rect::new(place.x + 2, place.y, columns.saturating_sub(4), 1),
-        Line::from(heading),
-    );
-    Rect::new(
-        place.x + 2,
-        place.y + 2,
-        columns.saturating_sub(4),
-        height.saturating_sub(4),
-    )
 }

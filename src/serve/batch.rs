@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use super::{
     CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner,
+    envelope::IdScanner,
+    read_on,
     tools::{self, Arguments, ToolCall, ToolResult},
 };
 use crate::render::batch::{BatchAnswer, BatchFailure};
@@ -74,17 +76,20 @@ pub fn run(
         }
         number += 1;
         let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LONGEST;
+        let mut id = Value::Null;
         if !is_whole {
-            skip_line(&mut input)?;
-        }
-        if line.iter().all(u8::is_ascii_whitespace) {
+            let mut scanner = IdScanner::new(false);
+            scanner.feed(&std::mem::take(&mut line));
+            read_on(&mut input, |bytes| scanner.feed(bytes))?;
+            id = scanner.finish().pop().unwrap_or_default();
+        } else if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
         counts.requests += 1;
         let answer = if is_whole {
             answer(runner, number, &line)
         } else {
-            malformed(number, Value::Null, format!("a line has at most {LONGEST} bytes"))
+            malformed(number, id, format!("a line has at most {LONGEST} bytes"))
         };
         counts.failed += u64::from(answer.exit_code != 0);
         let mut bytes = serde_json::to_vec(&answer)?;
@@ -93,22 +98,6 @@ pub fn run(
         output.flush()?;
         if stop && answer.exit_code != 0 {
             return Ok(counts);
-        }
-    }
-}
-
-/// Reads the rest of a line.
-fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let buffer = input.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(());
-        }
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let consumed = end.map_or(buffer.len(), |at| at + 1);
-        input.consume(consumed);
-        if end.is_some() {
-            return Ok(());
         }
     }
 }
@@ -244,6 +233,23 @@ mod tests {
         let lines = String::from_utf8(output).expect("JSON");
         let answers = lines.lines().map(|line| serde_json::from_str(line).expect("JSON"));
         (answers.collect(), counts, runner.0.into_inner().expect("no panic"))
+    }
+
+    #[test]
+    fn lines_that_are_too_long_are_answered_with_their_id() {
+        let long = "y".repeat(usize::try_from(LONGEST).expect("it is small"));
+        let input = format!(
+            "{{\"input\":\"{long}\",\"id\":[7]}}\n{{\"id\":8,\"input\":\"{long}\n{{\"id\":9,\"args\":[\"show\"]}}\n"
+        );
+        let (all, counts, lines) = answers(&input, false);
+        let ids: Vec<_> = all.iter().map(|answer| answer["id"].clone()).collect();
+        assert_eq!(ids, [serde_json::json!([7]), Value::Null, 9.into()]);
+        assert_eq!((counts.requests, counts.failed, lines.len()), (3, 2, 1));
+        assert!(
+            all[0]["error"]["message"]
+                .as_str()
+                .is_some_and(|text| text.contains("bytes"))
+        );
     }
 
     #[test]

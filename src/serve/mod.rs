@@ -10,13 +10,17 @@
 pub mod actions;
 pub mod batch;
 pub mod documents;
+mod envelope;
 mod line;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 pub mod source;
 pub mod tools;
 
-use std::sync::Arc;
+use std::{
+    io::{self, BufRead},
+    sync::Arc,
+};
 
 use serde::Serialize;
 
@@ -41,6 +45,27 @@ pub struct CallMonitor {
     pub progress: Option<ProgressReceiver>,
     /// Stops the command, as long as it has changed nothing.
     pub cancellation: Cancellation,
+}
+
+/// Reads the rest of a line, whatever its length, in pieces.
+fn read_on(input: &mut impl BufRead, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+    loop {
+        let buffer = match input.fill_buf() {
+            Ok(buffer) => buffer,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let consumed = end.map_or(buffer.len(), |at| at + 1);
+        each(&buffer[..consumed]);
+        input.consume(consumed);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
 }
 
 /// Result of a command.

@@ -140,6 +140,14 @@ pub enum Error {
         /// The reason gix gave.
         source: gix::Error,
     },
+    /// A pathspec that was given is none.
+    #[error("cannot use pathspec '{spec}': {}", plain(source))]
+    Pathspec {
+        /// As it was given.
+        spec: String,
+        /// The reason.
+        source: gix::Error,
+    },
     /// An object is missing or cannot be decoded.
     #[error("cannot read object '{id}': {why}")]
     Object {

@@ -57,6 +57,7 @@ pub mod rewrite;
 pub mod scan;
 pub mod scratch;
 pub mod session;
+mod session_ids;
 pub mod signature;
 pub mod spill;
 pub mod steps;
@@ -83,6 +84,7 @@ pub use paths::{
     foreign_variables, git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, private_paths, sharing,
     uses_reftable, work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
 };
+pub use session_ids::session_ids;
 
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own
 /// directories, and lock files among what was fetched and not checked. Costs a look at seven directories. Gives what

@@ -38,9 +38,12 @@ impl PathFilter {
         let (mut chosen, mut excluded) = (Vec::new(), Vec::new());
         for spec in specs {
             let spec = spec.as_ref();
-            let shown = || format!("use pathspec '{}'", spec.as_bstr());
-            let refused = |why: &'static str| Error::gix(shown())(gix::Error::from_error(gix::error::message(why)));
-            let pattern = gix::pathspec::parse(spec, Defaults::default()).map_err(Error::gix(shown()))?;
+            let unusable = |source: gix::Error| Error::Pathspec {
+                spec: spec.as_bstr().to_string(),
+                source,
+            };
+            let refused = |why: &'static str| unusable(gix::Error::from_error(gix::error::message(why)));
+            let pattern = gix::pathspec::parse(spec, Defaults::default()).map_err(unusable)?;
             if !pattern.attributes.is_empty() {
                 return Err(refused("it chooses by attributes, which is not supported here"));
             }

@@ -3,11 +3,12 @@
 //! The directory lies next to the objects, with the real ones as its alternates, and has a name that `git prune` and
 //! `git gc` clear away, for when we are killed. Whoever holds the handle moves no ref through it.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 
 use super::{Error, Repository, open, paths, spill};
-use crate::os;
+use crate::{git::Git, os};
 
 /// How the name of the directory begins: git removes what is called so and old.
 const PREFIX: &str = "tmp_objdir-checkpoint-";
@@ -47,4 +48,90 @@ impl Drop for Scratch {
         // What cannot be removed is cleared away by git.
         let _ = fs::remove_dir_all(&self.directory);
     }
+}
+
+/// A repository of its own, removed when this is dropped: what is fetched into it is shallow and has no files, which no
+/// repository of a user may become.
+pub struct ProbeRepository {
+    directory: PathBuf,
+    /// Where the user's repository runs git, for addresses that are relative.
+    cwd: PathBuf,
+    settings: Vec<OsString>,
+}
+
+impl ProbeRepository {
+    /// An empty repository that knows this remote of a repository.
+    pub fn new(repo: &Repository, remote: &str) -> Result<Self, Error> {
+        let objects = paths::objects_dir(repo);
+        let token = os::random_token().map_err(Error::io("create a directory in", &objects))?;
+        let directory =
+            std::path::absolute(objects.join(format!("{PREFIX}{token}"))).map_err(Error::io("find", &objects))?;
+        let root = repo.workdir().unwrap_or_else(|| repo.git_dir());
+        let probe = Self {
+            cwd: std::path::absolute(root).map_err(Error::io("find", root))?,
+            settings: settings_of(repo, remote)?,
+            directory,
+        };
+        os::private_dir(&probe.directory, paths::sharing(repo)).map_err(Error::io("create", &probe.directory))?;
+        Git::outside()
+            .args(["init", "-q", "--bare", "--template="])
+            .arg(format!("--object-format={}", repo.object_hash()))
+            .arg(&probe.directory)
+            .cwd(&probe.cwd)
+            .run()?;
+        Ok(probe)
+    }
+
+    /// A git child on it.
+    pub fn git(&self) -> Git {
+        let git = Git::at(&self.directory).cwd(&self.cwd);
+        self.settings
+            .iter()
+            .fold(git, |git, setting| git.config(setting.clone()))
+    }
+}
+
+impl Drop for ProbeRepository {
+    fn drop(&mut self) {
+        // What cannot be removed is cleared away by git.
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// The settings of a repository by which it talks to a remote.
+fn settings_of(repo: &Repository, remote: &str) -> Result<Vec<OsString>, Error> {
+    const KEPT: [&str; 8] = [
+        "url.",
+        "http.",
+        "credential.",
+        "core.sshcommand",
+        "core.gitproxy",
+        "core.askpass",
+        "ssh.",
+        "protocol.",
+    ];
+    /// Of the remote itself: what says which refs are fetched, and in what form, is not meant here.
+    const LEFT: [&str; 4] = ["fetch", "promisor", "partialclonefilter", "tagopt"];
+    let own = format!("remote.{remote}.");
+    let listed = paths::git(repo)
+        .args(["config", "--local", "--list", "-z"])
+        .run()?
+        .stdout;
+    let settings = listed.split(|byte| *byte == 0).filter(|setting| !setting.is_empty());
+    let kept = settings.filter(|setting| {
+        let name = setting.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let name = String::from_utf8_lossy(name);
+        match name.strip_prefix(own.as_str()) {
+            Some(rest) => !LEFT.contains(&rest),
+            None => KEPT.iter().any(|kept| name.starts_with(kept)),
+        }
+    });
+    let as_option = |setting: &[u8]| {
+        let mut option = setting.to_vec();
+        if let Some(end) = option.iter().position(|byte| *byte == b'\n') {
+            option[end] = b'=';
+        }
+        os::os_string(&option)
+    };
+    Ok(kept.map(as_option).collect())
 }

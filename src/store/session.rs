@@ -59,6 +59,12 @@ pub fn names(repo: &Repository) -> Result<BTreeSet<String>, Error> {
     Ok(found.filter_map(|(full, _)| name(full)).collect())
 }
 
+/// What the refs below a prefix point to, as far as they can be read; no checkpoint is.
+pub fn tips(repo: &Repository, prefix: &str) -> Result<Vec<ObjectId>, Error> {
+    let found = refs::list_unproved(repo, prefix)?.into_iter();
+    Ok(found.filter_map(|(_, target)| target.ok()).collect())
+}
+
 /// Every session fetched from a remote, as `<remote>/<session>`, in the order of [`all`].
 pub fn fetched(repo: &Repository) -> Result<Vec<SessionTip>, Error> {
     all_under(repo, REMOTE_PREFIX)

@@ -49,6 +49,7 @@ use super::{
     error::{CommandError, FailureKind as Failure},
     input,
     opening::{self, IdentityArgs, OpenedRepository},
+    record_fields,
 };
 use crate::{
     model::{
@@ -100,6 +101,7 @@ impl JsonItems {
             Value::Array(items) => items,
             item => vec![item],
         };
+        record_fields::warn_unknown(context, &json!({ kind.list: items }));
         let object = |item| match item {
             Value::String(text) => Ok(json!({ kind.text: text })),
             Value::Object(_) => Ok(item),

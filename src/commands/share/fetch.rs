@@ -8,10 +8,13 @@ use crate::{
         opening::{self, IdentityArgs},
     },
     model::name::ShortName,
-    ops::share::{
-        ChainRelation,
-        fetch::{self, FetchOutcome, FetchRequest, RemoteChange},
-        status::{self, ShareState},
+    ops::{
+        select,
+        share::{
+            ChainRelation,
+            fetch::{self, FetchOutcome, FetchRequest, RemoteChange},
+            status::{self, ShareState},
+        },
     },
     render::{
         count::CountedNoun,
@@ -34,6 +37,8 @@ Examples:
   Only one session, or only those that are here already:
     git checkpoint fetch origin auth
     git checkpoint fetch --mine
+  Only those of the last two weeks:
+    git checkpoint fetch --since '2 weeks ago'
   Resume one:
     git checkpoint resume origin/auth")]
 pub(in crate::commands) struct Args {
@@ -46,6 +51,12 @@ pub(in crate::commands) struct Args {
     /// Fetch only sessions that this repository has
     #[arg(long)]
     mine: bool,
+    /// Fetch only sessions last saved at or after this date, such as '2 weeks ago'
+    ///
+    /// The refs of a remote have no dates. The latest checkpoints of all sessions that are not here yet are looked at
+    /// first, without their history and, if the server supports filters (uploadpack.allowFilter), without their contents.
+    #[arg(long, value_name = "DATE", conflicts_with = "sessions")]
+    since: Option<String>,
     /// Accept deleted, rewound or replaced remote sessions
     #[arg(long)]
     follow: bool,
@@ -65,6 +76,9 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         sessions.insert(0, name);
         remote = None;
     }
+    if args.since.is_some() && !sessions.is_empty() {
+        return Err(CommandError::new(FailureKind::Usage, "'--since' takes no sessions"));
+    }
     if args.mine && !sessions.is_empty() {
         return Err(CommandError::new(FailureKind::Usage, "'--mine' takes no sessions"));
     }
@@ -74,10 +88,13 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     } else {
         Some(sessions).filter(|sessions| !sessions.is_empty())
     };
+    let since = args.since.as_deref();
+    let since = since.map(|date| select::unix_time(&opened.scene(), date)).transpose()?;
     let request = FetchRequest {
         remote,
         session: None,
         only,
+        since,
         accept: args.follow,
         dry_run: args.dry_run,
     };
@@ -179,6 +196,7 @@ fn view(fetched: &FetchOutcome, dry_run: bool, waiting: Vec<(String, usize)>) ->
             .map(|(session, reason)| RefusedFetch { session, reason })
             .collect(),
         unchanged: fetched.unchanged,
+        older: fetched.older,
         waiting,
     }
 }

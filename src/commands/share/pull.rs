@@ -131,6 +131,7 @@ fn offered(
         remote: remote.map(str::to_owned),
         session: None,
         only: None,
+        since: None,
         accept: false,
         dry_run: false,
     };

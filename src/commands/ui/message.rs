@@ -57,13 +57,15 @@ impl Ui {
     }
 
     fn json_text(&self, text: serde_json::Result<String>) -> Result<(), CommandError> {
-        let text = text.map_err(|e| {
+        let mut text = text.map_err(|e| {
             CommandError::new(FailureKind::Fatal, "cannot write the result as JSON").caused_by(Some(&e))
         })?;
         if text.len() <= LOST {
             self.told.get_or_init(|| text.clone());
         }
-        self.sink.output((escape::json(&text).into_owned() + "\n").as_bytes());
+        // It may be tens of megabytes: no copy for the end of the line.
+        text.push('\n');
+        self.sink.output(escape::json(&text).as_bytes());
         Ok(())
     }
 

@@ -33,13 +33,15 @@ const ID_LEN: usize = 26;
 pub(super) struct FetchCheck<'a> {
     scene: &'a Scene<'a>,
     checker: Checker<'a>,
-    /// Checkpoints that are here already, or were found good.
+    /// Checkpoints that are here already and can be read, or were found good.
     good: HashSet<ObjectId>,
+    /// Latest checkpoints of sessions here, which are read when one of them is met: there may be a hundred thousand.
+    here: HashSet<ObjectId>,
 }
 
 impl<'a> FetchCheck<'a> {
-    /// `good` are the latest checkpoints of sessions that are here already.
-    pub(super) fn new(scene: &'a Scene<'a>, good: HashSet<ObjectId>) -> Self {
+    /// `here` are the latest checkpoints of sessions that are here already.
+    pub(super) fn new(scene: &'a Scene<'a>, here: HashSet<ObjectId>) -> Self {
         let limits = TreeLimits {
             files: MAX_FILES,
             bytes: scene.settings.max_fetch_size,
@@ -47,8 +49,17 @@ impl<'a> FetchCheck<'a> {
         Self {
             scene,
             checker: Checker::new(scene.repo, limits, snapshot::is_storable),
-            good,
+            good: HashSet::new(),
+            here,
         }
+    }
+
+    /// Whether a checkpoint was here before and can be read, or was found good.
+    fn is_good(&mut self, id: ObjectId) -> bool {
+        if self.here.remove(&id) && checkpoint::load(self.scene.repo, id).is_ok() {
+            self.good.insert(id);
+        }
+        self.good.contains(&id)
     }
 
     /// Checks a session from its latest checkpoint back to what is here already. The error is the reason to refuse it.
@@ -84,7 +95,7 @@ impl<'a> FetchCheck<'a> {
     ) -> Result<(), String> {
         let mut next = Some(tip);
         while let Some(id) = next {
-            let known = self.good.contains(&id) || found.contains(&id);
+            let known = self.is_good(id) || found.contains(&id);
             if known && after.is_none() {
                 break;
             }

@@ -4,11 +4,12 @@
 //! quarantine namespace; then each is checked, and one transaction of ours makes the good ones visible. A session that
 //! the remote lost, set back or replaced is reported, and its tracking ref is kept, unless the user accepts the change.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 pub use super::change::RemoteChange;
 use super::{
-    ChainRelation, Error, Wire, chain, check::FetchCheck, exchange, find, listing, listing::ListedRef, unreachable,
+    ChainRelation, Error, Wire, chain, check::FetchCheck, exchange, find, listing, listing::ListedRef, since,
+    unreachable,
 };
 use crate::{
     model::name::ShortName,
@@ -31,6 +32,8 @@ pub struct FetchRequest {
     pub session: Option<ShortName>,
     /// These sessions alone, whatever others are called.
     pub only: Option<Vec<ShortName>>,
+    /// Only sessions whose latest checkpoint is from this time on, as seconds since 1970.
+    pub since: Option<i64>,
     /// Whether to accept that the remote lost, set back or replaced sessions.
     pub accept: bool,
     /// Dry run: only report what would be fetched: everything is fetched to a directory of its own and checked, and let
@@ -49,6 +52,8 @@ pub struct FetchOutcome {
     pub refused: Vec<(String, String)>,
     /// How many sessions are as they were.
     pub unchanged: usize,
+    /// How many sessions were left out because they are older than asked for.
+    pub older: usize,
     /// Sessions that were asked for, and are neither there nor known from before.
     pub absent: Vec<ShortName>,
     /// Of a fetch of one session: what else the remote has that is called alike.
@@ -140,7 +145,7 @@ fn update(scene: &Scene<'_>, edits: &[RefUpdate]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sessions for which a remote is asked one by one; for more it lists all that it has.
+/// Sessions for which a remote is asked by name; for more it lists all that it has.
 const ONE_BY_ONE: usize = 8;
 
 /// Result of a fetch, but for the remote.
@@ -148,6 +153,7 @@ struct FetchParts {
     sessions: Vec<FetchedSession>,
     refused: Vec<(String, String)>,
     unchanged: usize,
+    older: usize,
     absent: Vec<ShortName>,
     alike: Vec<ShortName>,
 }
@@ -159,6 +165,7 @@ impl FetchParts {
             sessions: self.sessions,
             refused: self.refused,
             unchanged: self.unchanged,
+            older: self.older,
             absent: self.absent,
             alike: self.alike,
         }
@@ -171,15 +178,16 @@ struct ArrivedRefs {
     there: BTreeMap<ShortName, Vec<ListedRef>>,
     came: Vec<(WantedRef, ObjectId)>,
     unchanged: usize,
+    older: usize,
 }
 
 /// A ref to fetch.
 #[derive(Clone)]
-struct WantedRef {
-    name: ShortName,
+pub(super) struct WantedRef {
+    pub(super) name: ShortName,
     /// Position among the refs of the session.
     number: usize,
-    listed: ListedRef,
+    pub(super) listed: ListedRef,
 }
 
 impl WantedRef {
@@ -208,12 +216,27 @@ impl<'a> Fetch<'a> {
     fn new(scene: &'a Scene<'a>, request: &'a FetchRequest, remote: &'a Remote, wire: Wire<'a>) -> Result<Self, Error> {
         let prefix = remote.tracking();
         let mut known = BTreeMap::new();
+        let few = request.session.iter().chain(request.only.iter().flatten());
+        if request.session.is_some() || request.only.as_ref().is_some_and(|only| only.len() <= ONE_BY_ONE) {
+            for name in few {
+                if let Some(id) = refs::read(scene.repo, &remote.tracking_ref(name))? {
+                    known.insert(name.clone(), id);
+                }
+            }
+            return Ok(Self {
+                scene,
+                request,
+                remote,
+                wire,
+                known,
+                refused: Vec::new(),
+                alike: Vec::new(),
+            });
+        }
+        let only: Option<BTreeSet<&ShortName>> = request.only.as_ref().map(|only| only.iter().collect());
         for (full, target) in refs::list(scene.repo, &prefix)? {
             let name = full.strip_prefix(&prefix).and_then(|name| ShortName::new(name).ok());
-            let is_wanted = |name: &ShortName| {
-                request.session.as_ref().is_none_or(|wanted| wanted == name)
-                    && request.only.as_ref().is_none_or(|only| only.contains(name))
-            };
+            let is_wanted = |name: &ShortName| only.as_ref().is_none_or(|only| only.contains(name));
             let Some(name) = name.filter(is_wanted) else {
                 continue;
             };
@@ -257,55 +280,91 @@ impl<'a> Fetch<'a> {
                 listed: listed.clone(),
             }));
         }
+        let mut older = 0;
+        if let Some(since) = self.request.since {
+            (wanted, older) = since::leave_out_older(self.scene, self.remote, wanted, since, self.wire)?;
+        }
         let came = self.bring(&wanted)?;
-        Ok(ArrivedRefs { there, came, unchanged })
+        Ok(ArrivedRefs {
+            there,
+            came,
+            unchanged,
+            older,
+        })
     }
 
     /// Fetches a few sessions by their names, without a list of all that the remote has: of the refs it is asked only for
-    /// those that begin with these names.
+    /// those that begin with these names, and only once.
     fn direct(&mut self, names: &[ShortName]) -> Result<ArrivedRefs, Error> {
         let remote = self.remote;
+        let null = ObjectId::null(self.scene.repo.object_hash());
+        let names: BTreeSet<&ShortName> = names.iter().collect();
+        let wanted: Vec<WantedRef> = names
+            .into_iter()
+            .flat_map(|name| {
+                let namespaces = remote.namespaces().into_iter().enumerate();
+                namespaces.map(|(number, namespace)| WantedRef {
+                    name: name.clone(),
+                    number,
+                    listed: ListedRef {
+                        namespace: namespace.to_owned(),
+                        id: null,
+                    },
+                })
+            })
+            .collect();
+        if let Err(error) = self.receive(wanted.iter().map(|one| self.if_there(one)).collect()) {
+            if !is_of_some(&error) {
+                return Err(error);
+            }
+            self.one_by_one(&wanted)?;
+        }
         let mut arrived = ArrivedRefs::default();
-        let wanted = |name: &ShortName, namespace: &str| WantedRef {
-            name: name.clone(),
-            number: 0,
-            listed: ListedRef {
-                namespace: namespace.to_owned(),
-                id: ObjectId::null(self.scene.repo.object_hash()),
-            },
-        };
-        for name in names {
-            for namespace in remote.namespaces() {
-                let one = wanted(name, namespace);
-                match self.transfer(std::slice::from_ref(&one)) {
-                    Ok(()) => {}
-                    Err(Error::Unreachable { ref why, .. }) if why.iter().any(|line| is_absent(line)) => continue,
-                    Err(Error::Unreachable {
-                        denied: false,
-                        missing: false,
-                        ref why,
-                        ..
-                    }) if why.iter().any(|line| is_of_one(line)) => {
-                        self.refused.push((name.to_string(), why.join("; ")));
-                        arrived.there.insert(name.clone(), vec![one.listed.clone()]);
-                        break;
-                    }
-                    Err(error) => return Err(error),
-                }
-                let waiting = format!("{}{}", remote.incoming(), one.waiting());
-                if let Some(tip) = refs::read(self.scene.repo, &waiting)? {
-                    arrived.there.insert(name.clone(), vec![one.listed.clone()]);
-                    arrived.came.push((one, tip));
-                    break;
-                }
+        for mut one in wanted {
+            let waiting = format!("{}{}", remote.incoming(), one.waiting());
+            let Some(tip) = refs::read(self.scene.repo, &waiting)? else {
+                continue;
+            };
+            one.listed.id = tip;
+            let refs = arrived.there.entry(one.name.clone()).or_default();
+            if refs.iter().all(|known| known.id != tip) {
+                refs.push(one.listed.clone());
+                arrived.came.push((one, tip));
+            }
+        }
+        for (name, refs) in &mut arrived.there {
+            listing::without_old(self.scene, refs, self.known.get(name).copied());
+            let is_left = |one: &WantedRef| refs.iter().any(|left| left.namespace == one.listed.namespace);
+            arrived.came.retain(|(one, _)| one.name != *name || is_left(one));
+        }
+        // What was refused is there.
+        for (name, _) in &self.refused {
+            if let Ok(name) = ShortName::new(name.as_str()) {
+                arrived.there.entry(name).or_default();
             }
         }
         Ok(arrived)
     }
 
+    /// The lines that fetch a ref if the remote has it: a pattern, which may match nothing, without the names that are
+    /// longer. A name by itself that is not there would end git.
+    fn if_there(&self, one: &WantedRef) -> String {
+        /// What may follow in the name of a ref, but for what sessions are not called.
+        const FURTHER: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/+@,=";
+        let (namespace, name) = (&one.listed.namespace, &one.name);
+        let mut lines = format!("+{namespace}{name}*:{}{}*\n", self.remote.incoming(), one.waiting());
+        for letter in FURTHER.chars() {
+            lines.push_str(&format!("^{namespace}{name}{letter}*\n"));
+        }
+        lines
+    }
+
     fn run(mut self) -> Result<FetchParts, Error> {
-        let few = self.request.only.clone().filter(|only| only.len() <= ONE_BY_ONE);
-        let arrived = match few.filter(|_| !self.request.dry_run) {
+        let one = self.request.session.clone().map(|name| vec![name]);
+        let few = one
+            .or_else(|| self.request.only.clone())
+            .filter(|only| only.len() <= ONE_BY_ONE);
+        let arrived = match few.filter(|_| !self.request.dry_run && self.request.since.is_none()) {
             Some(names) => self.direct(&names)?,
             None => self.listed()?,
         };
@@ -313,8 +372,10 @@ impl<'a> Fetch<'a> {
             mut there,
             came,
             mut unchanged,
+            older,
         } = arrived;
-        let mut check = FetchCheck::new(self.scene, self.good()?);
+        let here = if came.is_empty() { HashSet::new() } else { self.here()? };
+        let mut check = FetchCheck::new(self.scene, here);
         let mut good = BTreeMap::<ShortName, ObjectId>::new();
         for (wanted, tip) in came {
             if (self.wire.stopped)() {
@@ -377,6 +438,7 @@ impl<'a> Fetch<'a> {
             sessions: found,
             refused: self.refused,
             unchanged,
+            older,
             absent,
             alike: self.alike,
         })
@@ -386,24 +448,10 @@ impl<'a> Fetch<'a> {
     /// fetched does not keep the others from coming.
     fn bring(&mut self, wanted: &[WantedRef]) -> Result<Vec<(WantedRef, ObjectId)>, Error> {
         if let Err(error) = self.transfer(wanted) {
-            // Where one lacks objects, or has broken ones, git takes none.
-            let of_one = |error: &Error| match error {
-                Error::Unreachable {
-                    denied, missing, why, ..
-                } => !denied && !missing && why.iter().any(|line| is_of_one(line)),
-                _ => false,
-            };
-            if !of_one(&error) {
+            if !is_of_some(&error) {
                 return Err(error);
             }
-            for one in wanted {
-                match self.transfer(std::slice::from_ref(one)) {
-                    Err(Error::Unreachable { why, .. }) => {
-                        self.refused.push((one.name.to_string(), why.join("; ")));
-                    }
-                    other => other?,
-                }
-            }
+            self.one_by_one(wanted)?;
         }
         if self.request.dry_run {
             let is_refused = |name: &ShortName| self.refused.iter().any(|(refused, _)| refused == name.as_str());
@@ -419,15 +467,34 @@ impl<'a> Fetch<'a> {
         Ok(came.collect())
     }
 
-    fn transfer(&self, wanted: &[WantedRef]) -> Result<(), Error> {
-        if wanted.is_empty() {
-            return Ok(());
+    /// Fetches each by itself, where one lacks objects, or has broken ones: git takes none then.
+    fn one_by_one(&mut self, wanted: &[WantedRef]) -> Result<(), Error> {
+        for one in wanted {
+            match self.transfer(std::slice::from_ref(one)) {
+                Err(Error::Unreachable { why, .. }) if why.iter().any(|line| is_absent(line)) => {}
+                Err(Error::Unreachable { why, .. }) => {
+                    self.refused.push((one.name.to_string(), why.join("; ")));
+                }
+                other => other?,
+            }
         }
+        Ok(())
+    }
+
+    fn transfer(&self, wanted: &[WantedRef]) -> Result<(), Error> {
         let incoming = self.remote.incoming();
         let lines = wanted.iter().map(|one| {
             let (namespace, name) = (&one.listed.namespace, &one.name);
             format!("+{namespace}{name}:{incoming}{}\n", one.waiting())
         });
+        self.receive(lines.collect())
+    }
+
+    /// Runs git with these refspecs.
+    fn receive(&self, lines: String) -> Result<(), Error> {
+        if lines.is_empty() {
+            return Ok(());
+        }
         let dry_run = self.request.dry_run.then_some("--dry-run");
         let git = store::git(self.scene.repo)
             // A pack is on the disk before a ref names what is in it; loose objects, which git makes of a small one,
@@ -449,7 +516,7 @@ impl<'a> Fetch<'a> {
             // Nothing but these refs moves, and of a session nothing is left for later, also in a partial clone.
             .args(["--refmap=", "--no-filter", "--no-write-commit-graph", "--stdin", "--"])
             .arg(&self.remote.name)
-            .input(lines.collect::<String>());
+            .input(lines);
         let exchange = exchange(git, self.wire, Some(self.scene.settings.max_fetch_size))?;
         if exchange.code == Some(0) {
             return Ok(());
@@ -458,17 +525,12 @@ impl<'a> Fetch<'a> {
     }
 
     /// The latest checkpoints of every session that is here already.
-    fn good(&self) -> Result<HashSet<ObjectId>, Error> {
-        let mut good = HashSet::new();
+    fn here(&self) -> Result<HashSet<ObjectId>, Error> {
+        let mut here = HashSet::new();
         for prefix in [session::PREFIX, session::REMOTE_PREFIX] {
-            good.extend(
-                refs::list(self.scene.repo, prefix)?
-                    .into_iter()
-                    .filter_map(|(_, id)| id.ok()),
-            );
+            here.extend(session::tips(self.scene.repo, prefix)?);
         }
-        good.retain(|id| checkpoint::load(self.scene.repo, *id).is_ok());
-        Ok(good)
+        Ok(here)
     }
 
     fn compare(&self, name: ShortName, tip: ObjectId) -> Result<FetchedSession, Error> {
@@ -515,6 +577,16 @@ impl<'a> Fetch<'a> {
         let left = refs::list(self.scene.repo, &self.remote.incoming())?;
         edits.extend(left.into_iter().map(|(name, _)| remove(name)));
         update(self.scene, &edits)
+    }
+}
+
+/// Whether some of the refs are what failed, not the connection.
+fn is_of_some(error: &Error) -> bool {
+    match error {
+        Error::Unreachable {
+            denied, missing, why, ..
+        } => !denied && !missing && why.iter().any(|line| is_of_one(line)),
+        _ => false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which sessions a remote has, by its refs in every namespace that may hold sessions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{Error, Wire, exchange, unreachable};
 use crate::{
@@ -11,6 +11,8 @@ use crate::{
 
 /// The most refs of sessions that a remote may have.
 const MAX_SESSIONS: usize = 120_000;
+/// The most sessions that are asked for by their names.
+const MOST_PATTERNS: usize = 500;
 /// Limit of commits that are searched to decide whether one descends from another.
 const WALKED: usize = 200_000;
 
@@ -127,7 +129,14 @@ pub(super) fn exact(
         .iter()
         .flat_map(|name| namespaces.iter().map(move |namespace| format!("{namespace}{name}")))
         .collect();
-    let refs = ask(scene, remote, wanted.clone(), wire)?;
+    // Very many names are more than a command line takes; git gets the whole list in any case.
+    let patterns = if names.len() > MOST_PATTERNS {
+        namespaces.iter().map(|namespace| format!("{namespace}*")).collect()
+    } else {
+        wanted.clone()
+    };
+    let refs = ask(scene, remote, patterns, wire)?;
+    let wanted: HashSet<String> = wanted.into_iter().collect();
     let found = refs.into_iter().filter(|(full, _)| wanted.contains(full));
     Ok(found
         .filter_map(|(full, id)| Some((full, ObjectId::from_hex(id.as_bytes()).ok()?)))

@@ -15,6 +15,7 @@ mod listing;
 mod outgoing;
 pub mod pull;
 pub mod push;
+mod since;
 pub mod status;
 
 pub use chain::ChainRelation;

@@ -6,7 +6,7 @@
 
 mod generate;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     agent_servers::AgentServersView,
@@ -166,20 +166,66 @@ pub fn lines(name: &str) -> Option<String> {
     schema(name)?["x-lines"].as_str().map(str::to_owned)
 }
 
-/// The members of a record that this version knows.
-pub fn record_members() -> Vec<String> {
-    let record = generate::<crate::model::record::Record>();
-    let members = record["properties"].as_object();
-    members.into_iter().flat_map(Map::keys).cloned().collect()
+/// A member of given JSON that no record has.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UnknownMember {
+    /// Its place: names joined by dots, `[]` behind that of a list.
+    pub path: String,
+    /// Whether it is kept as it is; else it is dropped.
+    pub is_kept: bool,
+    /// The names that there are in its place.
+    pub known: Vec<String>,
 }
 
-/// The names of the members of an item of a list of the record; `None` where the member is no list of items.
-pub fn item_members(list: &str) -> Option<Vec<String>> {
-    let record = generate::<crate::model::record::Record>();
-    let item = &record["properties"][list]["items"];
-    let name = item["$ref"].as_str()?.strip_prefix("#/$defs/")?;
-    let members = record["$defs"][name]["properties"].as_object()?;
-    Some(members.keys().cloned().collect())
+/// The members of the JSON of a record that no record has, each place once. What is null is asked to go.
+pub fn unknown_members(record: &Value) -> Vec<UnknownMember> {
+    let schema = generate::<crate::model::record::Record>();
+    let mut found = Vec::new();
+    collect_unknown(&schema, &schema, record, "", &mut found);
+    found
+}
+
+fn collect_unknown(root: &Value, schema: &Value, given: &Value, path: &str, found: &mut Vec<UnknownMember>) {
+    let schema = resolved(root, schema);
+    match (given, schema["properties"].as_object()) {
+        (Value::Array(items), _) if !schema["items"].is_null() => {
+            for item in items {
+                collect_unknown(root, &schema["items"], item, &format!("{path}[]"), found);
+            }
+        }
+        (Value::Object(members), Some(known)) => {
+            for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+                let path = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
+                if let Some(schema) = known.get(name) {
+                    collect_unknown(root, schema, value, &path, found);
+                } else if found.iter().all(|other| other.path != path) {
+                    found.push(UnknownMember {
+                        path,
+                        is_kept: schema["additionalProperties"] == true,
+                        known: known.keys().cloned().collect(),
+                    });
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A schema behind a reference, and without the alternative null.
+fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
+    if let Some(name) = schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
+        return resolved(root, &root["$defs"][name]);
+    }
+    let choices = schema["anyOf"].as_array().into_iter().flatten();
+    let mut present = choices.filter(|choice| choice["type"] != "null");
+    match (present.next(), present.next()) {
+        (Some(only), None) => resolved(root, only),
+        _ => schema,
+    }
 }
 
 /// The schema of a type, complete with the definitions it uses.
@@ -224,6 +270,39 @@ mod tests {
             );
         }
         assert!(schema("common").is_none());
+    }
+
+    #[test]
+    fn unknown_members_are_found_at_every_depth() {
+        let record = serde_json::json!({
+            "sumary": "x",
+            "summary": "x",
+            "gone": null,
+            "step": {"n": 1, "of": 2, "nn": 3},
+            "decisions": ["a", {"text": "b", "reson": "c"}, {"text": "d", "reson": "e"}],
+            "fork_points": [{"title": "t", "options": [{"key": "a", "title": "t", "pro": ["x"]}]}],
+            "tasks": [{"title": "t", "claim": {"by": "ana", "utnil": 1}}],
+            "state": {"anything": {"at": "all"}},
+            "extra": {"anything": 1},
+            "partitions": {"ana": ["src"]},
+        });
+        let found = unknown_members(&record);
+        let places: Vec<_> = found
+            .iter()
+            .map(|member| (member.path.as_str(), member.is_kept))
+            .collect();
+        assert_eq!(
+            places,
+            [
+                ("sumary", true),
+                ("step.nn", false),
+                ("decisions[].reson", true),
+                ("fork_points[].options[].pro", true),
+                ("tasks[].claim.utnil", false),
+            ]
+        );
+        assert!(found[2].known.contains(&"reason".to_owned()));
+        assert!(unknown_members(&"no object".into()).is_empty());
     }
 
     /// Collects the names after `#/$defs/` of all references.

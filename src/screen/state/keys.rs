@@ -31,7 +31,7 @@ impl ScreenState {
         match key.code {
             KeyCode::Char('q') => self.ended = true,
             KeyCode::Esc => self.back(),
-            KeyCode::Char('?') | KeyCode::F(1) => self.overlay = Some(Overlay::Help),
+            KeyCode::Char('?') | KeyCode::F(1) => self.overlay = Some(Overlay::Help { scroll: 0 }),
             KeyCode::Char('/') => {
                 let search = self.search.get_or_insert_with(Search::default);
                 search.is_typed = true;
@@ -290,14 +290,7 @@ impl ScreenState {
                     }
                     KeyCode::Char('n' | 'q') => {}
                     code => {
-                        let count = run.as_ref().map_or(0, |run| run.text.lines().len());
-                        let scroll = match code {
-                            KeyCode::Down | KeyCode::Char('j') => moved(scroll, 1, count),
-                            KeyCode::Up | KeyCode::Char('k') => moved(scroll, -1, count),
-                            KeyCode::PageDown | KeyCode::Char(' ') => moved(scroll, 8, count),
-                            KeyCode::PageUp => moved(scroll, -8, count),
-                            _ => scroll,
-                        };
+                        let scroll = scrolled(scroll, code, self.overlay_end).unwrap_or(scroll);
                         self.overlay = Some(Overlay::Plan {
                             request,
                             action,
@@ -307,8 +300,24 @@ impl ScreenState {
                     }
                 }
             }
-            // Any key closes help and outcomes.
-            _ => {}
+            // Any key that does not scroll closes help and outcomes.
+            Some(Overlay::Help { scroll }) => {
+                let scroll = scrolled(scroll, key.code, self.overlay_end);
+                self.overlay = scroll.map(|scroll| Overlay::Help { scroll });
+            }
+            Some(Overlay::Outcome {
+                text,
+                is_failure,
+                scroll,
+            }) => {
+                let scroll = scrolled(scroll, key.code, self.overlay_end);
+                self.overlay = scroll.map(|scroll| Overlay::Outcome {
+                    text,
+                    is_failure,
+                    scroll,
+                });
+            }
+            None => {}
         }
     }
 
@@ -399,6 +408,18 @@ fn edit(text: &mut String, code: KeyCode, modifiers: KeyModifiers) -> bool {
         _ => {}
     }
     text.len() != before
+}
+
+/// Where a key scrolls to in what can be scrolled so far; `None` for another key, and where there is nothing to scroll.
+fn scrolled(at: usize, code: KeyCode, end: usize) -> Option<usize> {
+    let by = match code {
+        KeyCode::Down | KeyCode::Char('j') => 1,
+        KeyCode::Up | KeyCode::Char('k') => -1,
+        KeyCode::PageDown | KeyCode::Char(' ') => 8,
+        KeyCode::PageUp => -8,
+        _ => return None,
+    };
+    (end > 0).then(|| moved(at.min(end), by, end + 1))
 }
 
 fn moved(at: usize, by: isize, count: usize) -> usize {

@@ -27,7 +27,7 @@ fn definition(tool: &tools::Tool) -> Tool {
         .open_world(false);
     Tool::new(tool.name, tool.description, object((tool.input)()))
         .with_title(tool.title)
-        .with_raw_output_schema(object((tool.output)()))
+        .with_raw_output_schema(object(tool.result_schema()))
         .with_annotations(annotations)
 }
 
@@ -40,10 +40,11 @@ fn object(schema: Value) -> Arc<Map<String, Value>> {
 
 /// The result of a tool: structured, and as text for clients that know no structured results.
 pub(super) fn success(result: ToolResult) -> CallToolResult {
+    let structured = result.with_warnings();
     let mut texts = vec![result.text.unwrap_or_else(|| result.structured.to_string())];
     texts.extend(result.warnings.into_iter().map(|warning| format!("warning: {warning}")));
     let mut out = CallToolResult::success(text_of(texts));
-    out.structured_content = Some(result.structured);
+    out.structured_content = Some(structured);
     out
 }
 

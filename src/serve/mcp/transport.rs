@@ -23,6 +23,8 @@ use rmcp::{
 use serde_json::{Number, Value};
 use tokio::sync::{Notify, Semaphore, mpsc as queue};
 
+use crate::serve::{envelope::IdScanner, read_on};
+
 /// The most bytes of a message.
 const LONGEST: u64 = 2 << 20;
 /// The most values of a message: each takes up to 200 bytes of memory, however short it is written.
@@ -37,7 +39,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A line of the input.
 enum InputLine {
     Whole(Vec<u8>),
-    TooLong,
+    /// Too long to be parsed; the ids of its requests.
+    TooLong(Vec<Value>),
 }
 
 /// The transport.
@@ -137,10 +140,21 @@ impl LineTransport {
         }
     }
 
+    /// Answers each request of a line that is too large to be parsed.
+    fn refuse_each(&self, message: &str, ids: Vec<Value>) {
+        let mut ids = ids.into_iter().map(request_id).peekable();
+        if ids.peek().is_none() {
+            return self.refuse(ErrorData::invalid_request(message.to_owned(), None), None);
+        }
+        for id in ids {
+            self.refuse(ErrorData::invalid_request(message.to_owned(), None), id);
+        }
+    }
+
     /// The message of a value, if it is one that is to be handled.
     fn accept(&self, mut value: Value) -> Option<RxJsonRpcMessage<RoleServer>> {
         shorten_numbers(&mut value);
-        let id = value.get("id").cloned().and_then(|id| serde_json::from_value(id).ok());
+        let id = value.get("id").cloned().and_then(request_id);
         let is_request = value.get("method").is_some();
         let Ok(message) = serde_json::from_value::<RxJsonRpcMessage<RoleServer>>(value) else {
             self.refuse(
@@ -171,25 +185,30 @@ impl LineTransport {
     }
 
     /// The messages of a line.
-    fn parse(&mut self, line: &InputLine) {
+    fn parse(&mut self, line: InputLine) {
         let line = match line {
             InputLine::Whole(line) => line,
-            InputLine::TooLong => {
-                let message = format!("a message has at most {LONGEST} bytes");
-                return self.refuse(ErrorData::invalid_request(message, None), None);
+            InputLine::TooLong(ids) => {
+                return self.refuse_each(&format!("a message has at most {LONGEST} bytes"), ids);
             }
         };
-        if values(line) > VALUES {
-            let message = format!("a message has at most {VALUES} values");
-            return self.refuse(ErrorData::invalid_request(message, None), None);
+        if values(&line) > VALUES {
+            let ids = IdScanner::ids_of(&line, true);
+            return self.refuse_each(&format!("a message has at most {VALUES} values"), ids);
         }
-        match serde_json::from_slice(line) {
+        match serde_json::from_slice(&line) {
             // The version of 2025-03-26 has several messages in one.
             Ok(Value::Array(messages)) if !messages.is_empty() => self.parsed.extend(messages),
             Ok(message) => self.parsed.push_back(message),
             Err(_) => self.refuse(ErrorData::parse_error("the line is no JSON", None), None),
         }
     }
+}
+
+/// An id as requests have it.
+fn request_id(mut id: Value) -> Option<RequestId> {
+    shorten_numbers(&mut id);
+    serde_json::from_value(id).ok()
 }
 
 /// The permits that an answer takes; a single one may be larger than all there are.
@@ -225,9 +244,10 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<InputLine>> {
             return Ok(None);
         }
         if !line.ends_with(b"\n") && line.len() as u64 == LONGEST {
-            drop(std::mem::take(&mut line));
-            input.skip_until(b'\n')?;
-            return Ok(Some(InputLine::TooLong));
+            let mut scanner = IdScanner::new(true);
+            scanner.feed(&std::mem::take(&mut line));
+            read_on(input, |bytes| scanner.feed(bytes))?;
+            return Ok(Some(InputLine::TooLong(scanner.finish())));
         }
         if !line.iter().all(u8::is_ascii_whitespace) {
             return Ok(Some(InputLine::Whole(line)));
@@ -273,7 +293,7 @@ impl Transport<RoleServer> for LineTransport {
                 }
             }
             match self.lines.recv().await {
-                Some(line) => self.parse(&line),
+                Some(line) => self.parse(line),
                 None => break,
             }
         }
@@ -312,15 +332,17 @@ mod tests {
     #[test]
     fn long_lines_are_skipped_and_the_next_is_read() {
         let mut text = vec![b'x'; usize::try_from(LONGEST).expect("it is small") + 10];
-        text.extend(b"\n\n  \n{}\nlast");
+        text.extend(b"\n\n  \n{}\n");
+        let long = "y".repeat(usize::try_from(LONGEST).expect("it is small"));
+        text.extend(format!("{{\"params\":\"{long}\",\"id\":7}}\nlast").bytes());
         let mut input = text.as_slice();
         let mut lines = Vec::new();
         while let Some(line) = read_line(&mut input).expect("memory") {
             lines.push(match line {
                 InputLine::Whole(line) => String::from_utf8(line).expect("text"),
-                InputLine::TooLong => "too long".to_owned(),
+                InputLine::TooLong(ids) => format!("too long {}", Value::Array(ids)),
             });
         }
-        assert_eq!(lines, ["too long", "{}\n", "last"]);
+        assert_eq!(lines, ["too long []", "{}\n", "too long [7]", "last"]);
     }
 }

@@ -8,13 +8,17 @@ mod restore;
 mod save;
 mod step;
 mod task;
+mod terms;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner};
-use crate::{model::json, render::schemas};
+use crate::{
+    model::{json, spelling},
+    render::schemas,
+};
 
 /// Arguments of a call, by name.
 pub type Arguments = Map<String, Value>;
@@ -99,10 +103,15 @@ impl ToolCall<'_> {
             warnings,
             failure,
         } = self.runner.run(line, self.monitor);
+        let command = line.words.first().and_then(|word| word.to_str()).unwrap_or_default();
+        let warnings = warnings
+            .iter()
+            .map(|warning| terms::warning(warning, command))
+            .collect();
         match (serde_json::from_str(&output), failure) {
             (Ok(view), None) => Ok((view, warnings)),
             (Ok(view), Some(_)) if WITH_RESULT.contains(&exit_code) => Ok((view, warnings)),
-            (_, Some(failure)) => Err(in_terms_of_tools(failure)),
+            (_, Some(failure)) => Err(terms::failure(failure, command)),
             (Err(_), None) => Err(internal("the command printed no JSON")),
         }
     }
@@ -127,23 +136,36 @@ impl ToolCall<'_> {
 fn arguments<T: DeserializeOwned>(given: Arguments) -> Result<T, CommandFailure> {
     serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
         let path = error.path().to_string();
-        let message = json::words(error.inner());
-        wrong(&if path == "." {
-            message
+        let place = if path == "." {
+            String::new()
         } else {
-            format!("'{path}': {message}")
-        })
+            format!("'{path}': ")
+        };
+        if let Some(failure) = unknown_argument(&error.inner().to_string()) {
+            return failure;
+        }
+        wrong(&format!("{place}{}", json::words(error.inner())))
     })
+}
+
+/// The failure for an argument that a tool does not know, from the parser's words for it.
+fn unknown_argument(words: &str) -> Option<CommandFailure> {
+    let mut names = words.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
+    let name = names.next()?;
+    let known: Vec<&str> = names.collect();
+    let mut failure = wrong(&format!("'{}' is no argument of this tool", name.escape_debug()));
+    if let Some(near) = spelling::similar(name, known.iter().copied()) {
+        failure.hints.push(format!("did you mean '{near}'?"));
+    }
+    failure.hints.push(match known.as_slice() {
+        [] => "it has no arguments".to_owned(),
+        known => format!("its arguments: {}", known.join(", ")),
+    });
+    Some(failure)
 }
 
 /// The start of a pathspec from the root of the repository.
 const FROM_ROOT: &str = ":(top)";
-
-/// A failure with paths as the caller gave them.
-fn in_terms_of_tools(mut failure: CommandFailure) -> CommandFailure {
-    failure.message = failure.message.replace(FROM_ROOT, "");
-    failure
-}
 
 /// Pathspecs of paths as results have them: from the root of the repository, wherever the server was started. Patterns with
 /// git's own magic stay as they are.
@@ -212,6 +234,39 @@ fn input<T: JsonSchema>() -> Value {
 /// The schema of a published view as the schema of a result.
 fn published(name: &str) -> Value {
     schemas::schema(name).unwrap_or_default()
+}
+
+/// The member of a result that has the warnings, so that a program sees them which reads nothing else.
+pub const WARNINGS: &str = "warnings";
+
+impl Tool {
+    /// The schema of the result with its warnings.
+    pub fn result_schema(&self) -> Value {
+        let mut schema = (self.output)();
+        if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.entry(WARNINGS).or_insert_with(|| {
+                json!({
+                    "description": "Warnings, where there are any.",
+                    "type": "array",
+                    "items": { "type": "string" },
+                })
+            });
+        }
+        schema
+    }
+}
+
+impl ToolResult {
+    /// The result with its warnings as a member.
+    pub fn with_warnings(&self) -> Value {
+        let mut structured = self.structured.clone();
+        if let Some(members) = structured.as_object_mut()
+            && !self.warnings.is_empty()
+        {
+            members.entry(WARNINGS).or_insert_with(|| json!(self.warnings));
+        }
+        structured
+    }
 }
 
 #[cfg(test)]

@@ -216,6 +216,9 @@ struct SearchArguments {
 
 fn search(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFailure> {
     let given: SearchArguments = arguments(given)?;
+    if given.query.is_empty() {
+        return Err(wrong("'query' is empty"));
+    }
     let regexp = given.regexp == Some(true);
     let parts: Vec<&str> = given.parts.iter().map(|part| part.word()).collect();
     let line = CommandLine::new("search")

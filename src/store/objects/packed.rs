@@ -165,13 +165,24 @@ impl PackReader {
         })
     }
 
-    /// Maps the bytes of these blobs with `make`, which also gets the place of each among `ids`; gives the results in the
-    /// order of `ids`, and `None` for what the repository has to be asked for.
+    /// Maps the bytes of these blobs with `make`, as [`each_of`](Self::each_of).
+    pub(in crate::store) fn each_blob<T: Send>(
+        &mut self,
+        ids: &[ObjectId],
+        make: impl Fn(usize, &[u8]) -> T + Sync,
+    ) -> Vec<Option<T>> {
+        self.each_of(Kind::Blob, ids, make)
+    }
+
+    /// Maps the bytes of these objects of a kind with `make`, which also gets the place of each among `ids`; gives the
+    /// results in the order of `ids`, and `None` for what the repository has to be asked for. It is not checked that they
+    /// have their ids.
     ///
     /// They are read in the order in which they are stored, where what they are made of comes right before them: each costs
     /// one inflation. Two threads share the work.
-    pub(in crate::store) fn each_blob<T: Send>(
+    pub(in crate::store) fn each_of<T: Send>(
         &mut self,
+        wanted: Kind,
         ids: &[ObjectId],
         make: impl Fn(usize, &[u8]) -> T + Sync,
     ) -> Vec<Option<T>> {
@@ -193,7 +204,7 @@ impl PackReader {
             |packed, run| {
                 let mut one = |(number, offset, at): &(usize, u64, usize)| {
                     let (kind, data) = packed.entry(*number, *offset)?;
-                    (kind == Kind::Blob).then(|| (*at, make(*at, &data)))
+                    (kind == wanted).then(|| (*at, make(*at, &data)))
                 };
                 run.iter().map(&mut one).collect()
             },

@@ -57,21 +57,43 @@ fn only_the_named_sessions_come() {
 
 #[test]
 fn a_remote_is_asked_only_for_the_named_refs() {
-    let world = with_sessions(&["auth", "b"]);
-    let trace = world.root().join("trace");
+    let world = with_sessions(&["auth", "auth-2", "b"]);
     let program = crate::support::PROGRAM;
-    let run = world.command(program, ["fetch", "origin", "auth"]);
-    run.env("GIT_TRACE_PACKET", &trace).run().success();
-    let trace = std::fs::read_to_string(trace).unwrap();
-    let advertised: Vec<_> = trace
-        .lines()
-        .filter(|line| line.contains("< ") && line.contains("refs/"))
-        .collect();
-    assert!(trace.contains("ref-prefix refs/checkpoints/auth"), "{trace}");
-    assert!(
-        advertised.iter().all(|line| line.contains("refs/checkpoints/auth")),
-        "{advertised:?}"
-    );
+    for line in [
+        ["fetch", "origin", "auth"],
+        ["pull", "origin", "auth"],
+        ["pull", "origin", "auth"],
+    ] {
+        let trace = world.root().join("trace");
+        // The second pull has something to fetch.
+        world.enter("repo");
+        world.file(line[0], "more\n");
+        world
+            .checkpoint(["save", "--session", "auth", "-m", "more", "--allow-empty"])
+            .success();
+        world.checkpoint(["push", "origin", "auth"]).success();
+        world.enter("other");
+        let run = world.command(program, line);
+        run.env("GIT_TRACE_PACKET", &trace).run().success();
+        let said = std::fs::read_to_string(&trace).unwrap();
+        let advertised: Vec<_> = said
+            .lines()
+            .filter(|line| line.contains("< ") && line.contains("refs/") && !line.contains("ref-prefix"))
+            .collect();
+        assert!(said.contains("ref-prefix refs/checkpoints/auth"), "{said}");
+        assert!(!advertised.is_empty(), "{line:?}: {said}");
+        assert!(
+            advertised.iter().all(|line| line.contains("refs/checkpoints/auth")),
+            "{line:?}: {advertised:?}"
+        );
+        // One request for the refs, and of what is called alike nothing comes.
+        assert_eq!(said.matches("command=ls-refs").count(), 1, "{line:?}: {said}");
+        assert_eq!(fetched(&world), ["auth"], "{line:?}");
+        no_quarantine(&world);
+        std::fs::remove_file(&trace).unwrap();
+    }
+    let there = at(&world, "repo", "checkpoints/auth");
+    assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/auth"]), there);
 }
 
 #[test]
@@ -89,6 +111,65 @@ fn sessions_of_this_repository_are_updated() {
     let there = at(&world, "repo", "checkpoints/b");
     assert_eq!(world.git_line(["rev-parse", "refs/checkpoints-remote/origin/b"]), there);
     world.checkpoint(["fetch", "--mine", "auth"]).code(129);
+}
+
+#[test]
+fn sessions_since_a_date_come_and_older_ones_do_not() {
+    for allows_filters in [true, false] {
+        let world = shared();
+        for (name, date) in [("old", "2020-01-01T00:00:00Z"), ("young", "2025-01-01T00:00:00Z")] {
+            let run = world.command(crate::support::PROGRAM, ["save", "--session", name, "-m", name]);
+            run.env("GIT_COMMITTER_DATE", date)
+                .env("GIT_AUTHOR_DATE", date)
+                .run()
+                .success();
+        }
+        world.checkpoint(["push", "--all"]).success();
+        let there = world.git_line(["remote", "get-url", "origin"]);
+        world
+            .git([
+                "-C",
+                &there,
+                "config",
+                "uploadpack.allowFilter",
+                &allows_filters.to_string(),
+            ])
+            .success();
+        clone(&world, "other");
+        world.enter("other");
+        let config = world.git_line(["config", "--list", "--local"]);
+        let since = ["fetch", "--since", "2024-06-01"];
+        let planned = world.checkpoint([&since[..], &["--dry-run"]].concat());
+        planned
+            .success()
+            .stdout_has("young")
+            .stdout_has("1 older session not fetched");
+        assert_eq!(fetched(&world), Vec::<String>::new());
+        world
+            .checkpoint(since)
+            .success()
+            .stdout_has("1 older session not fetched");
+        assert_eq!(fetched(&world), ["young"]);
+        world
+            .checkpoint(since)
+            .success()
+            .stdout_has("1 older session not fetched");
+        // Nothing of the search stays.
+        assert_eq!(world.git_line(["config", "--list", "--local"]), config);
+        assert_eq!(world.git_line(["rev-parse", "--is-shallow-repository"]), "false");
+        let left = std::fs::read_dir(world.root().join("other/.git/objects")).unwrap();
+        assert!(
+            left.flatten()
+                .all(|entry| !entry.file_name().to_string_lossy().starts_with("tmp_"))
+        );
+        world.git(["fsck", "--strict", "--no-dangling"]).success();
+        world.checkpoint(["verify", "--all"]).success();
+        world.checkpoint(["fetch"]).success().stdout_has("old");
+        world
+            .checkpoint(["fetch", "origin", "old", "--since", "2024-06-01"])
+            .code(129);
+        world.checkpoint(["fetch", "--since", "no date at all"]).code(129);
+    }
 }
 
 #[test]

@@ -76,6 +76,7 @@ mod session;
 mod steps;
 mod surface;
 mod taking_up;
+mod tool_errors;
 mod transcript_copy;
 mod transcripts;
 mod turns;

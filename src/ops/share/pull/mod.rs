@@ -6,7 +6,7 @@
 
 mod part;
 
-use super::{ChainRelation, Error, Wire, chain, fetch, fetch::FetchOutcome};
+use super::{ChainRelation, Error, Wire, chain, fetch, fetch::FetchOutcome, listing};
 use crate::{
     model::{claim::Claim, document::CheckpointKind, name::ShortName, record::Record},
     ops::{
@@ -148,6 +148,7 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
         remote: request.remote.clone(),
         session: Some(name.clone()),
         only: None,
+        since: None,
         accept: request.accept,
         dry_run: request.dry_run,
     };
@@ -183,11 +184,38 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
     };
     let mut pulled = match together {
         Some(merged) => merged,
-        None => bring_beside(scene, &remote, &name, &fetched.alike, planned)?,
+        None => {
+            let taken = names_alike(scene, &remote, &name, &fetched, wire)?;
+            bring_beside(scene, &remote, &name, &taken, planned)?
+        }
     };
     pulled.fetched = Some(fetched);
     pulled.signature = signature::of_commit(scene.repo, pulled.id)?;
     Ok(pulled)
+}
+
+/// What else the remote has that is called alike, where the session here has to step aside. Only then is the remote asked
+/// for more than the session.
+fn names_alike(
+    scene: &Scene<'_>,
+    remote: &Remote,
+    name: &ShortName,
+    fetched: &FetchOutcome,
+    wire: Wire<'_>,
+) -> Result<Vec<ShortName>, Error> {
+    let theirs = refs::read(scene.repo, &remote.tracking_ref(name))?;
+    let (Some(ours), Some(theirs)) = (session::tip(scene.repo, name)?, theirs) else {
+        return Ok(fetched.alike.clone());
+    };
+    if !fetched.alike.is_empty() {
+        return Ok(fetched.alike.clone());
+    }
+    match chain::relation(scene.repo, ours, theirs) {
+        Ok(ChainRelation::Diverged { .. } | ChainRelation::Unrelated) => {
+            Ok(listing::of(scene, remote, Some(name), wire)?.alike)
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Merges what the remote has into a session that diverged from it. `None` where it did not.

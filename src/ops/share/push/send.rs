@@ -113,6 +113,7 @@ impl Push<'_> {
                 remote: Some(self.remote.name.clone()),
                 session: (again.len() == 1).then(|| again[0].0.clone()),
                 only: None,
+                since: None,
                 accept: false,
                 dry_run: self.request.dry_run,
             };

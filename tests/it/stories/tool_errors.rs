@@ -1,0 +1,232 @@
+//! Errors of the tool server and the batch mode, in the terms of those who have arguments and no command line.
+
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::support::{PROGRAM, World};
+
+/// The answers of a batch.
+fn batch(world: &World, requests: &[Value]) -> Vec<Value> {
+    let input: String = requests.iter().map(|request| format!("{request}\n")).collect();
+    let out = world.command(PROGRAM, ["batch"]).input(input).run();
+    let answers = out.stdout().lines().map(|line| serde_json::from_str(line).unwrap());
+    answers.collect()
+}
+
+/// The answers of the tool server to these lines, by id.
+fn served(world: &World, lines: &[String]) -> Vec<Value> {
+    let mut command = Command::new(PROGRAM);
+    command.arg("mcp").current_dir(world.repo()).env_clear();
+    command.envs(world.environment());
+    let mut server = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let lines = lines.to_vec();
+    let writer = std::thread::spawn(move || {
+        for line in lines {
+            input.write_all(line.as_bytes()).unwrap();
+            input.write_all(b"\n").unwrap();
+        }
+    });
+    let out = server.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Every text in a value.
+fn texts<'v>(value: &'v Value, out: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => out.push(text),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, out)),
+        Value::Object(members) => members.values().for_each(|item| texts(item, out)),
+        _ => {}
+    }
+}
+
+/// What is wrong with the words of an error, if anything: an option outside of a whole command, or a terminal.
+fn fault(text: &str) -> Option<String> {
+    let wrong = text.lines().find(|line| {
+        let option = line.match_indices("--").find(|(at, _)| {
+            let is_start = line[..*at]
+                .chars()
+                .next_back()
+                .is_none_or(|before| !before.is_alphanumeric() && before != ')');
+            is_start && line[at + 2..].starts_with(|next: char| next.is_ascii_lowercase())
+        });
+        let is_option = option.is_some_and(|(at, _)| !line[..at].contains("git "));
+        is_option
+            || ["standard input", "terminal", ":(top", "usage:"]
+                .iter()
+                .any(|words| line.contains(words))
+    });
+    wrong.map(str::to_owned)
+}
+
+#[test]
+fn errors_of_tools_speak_of_arguments() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["save", "-m", "one", "--session", "auth", "--name", "first"])
+        .success();
+    world.file("README.md", "two\n");
+    world.checkpoint(["save", "-m", "two", "--session", "auth"]).success();
+    world.file("README.md", "three\n");
+    world.git(["commit", "-qam", "three"]).success();
+    let calls = [
+        ("save", json!({"name": "A B"}), 129),
+        ("save", json!({"name": "first"}), 128),
+        ("save", json!({"session": "A/B"}), 129),
+        ("save", json!({"idempotency_key": ""}), 129),
+        (
+            "save",
+            json!({"record": {"summary": "x", "decisions": [{"reason": "no text"}]}}),
+            129,
+        ),
+        ("save", json!({"record": {"tasks": "text"}}), 129),
+        ("save", json!({"record": {"session": {"id": "x"}}}), 129),
+        ("save", json!({"record": {"step": {"n": "x"}}}), 129),
+        ("save", json!({"fiels": false}), 129),
+        ("resume", json!({"session": "nothing"}), 3),
+        ("resume", json!({"session": "auth~99"}), 3),
+        ("resume", json!({"max_characters": 1}), 129),
+        ("list", json!({"status": "odd"}), 129),
+        ("list", json!({"since": "no date at all"}), 129),
+        ("show", json!({"checkpoint": "nothing"}), 3),
+        ("show", json!({"checkpoint": "auth@{nonsense}"}), 129),
+        ("search", json!({"query": "(", "regexp": true}), 129),
+        ("search", json!({"query": "x", "session": "A/B"}), 3),
+        ("search", json!({"query": "x", "since": "no date at all"}), 129),
+        ("search", json!({"query": ""}), 129),
+        ("diff", json!({"paths": [":(nonsense)x"]}), 129),
+        ("diff", json!({"paths": [":(attr:x)y"]}), 129),
+        ("diff", json!({"paths": ["no/such/file"]}), 3),
+        ("diff", json!({"old": "nothing"}), 3),
+        ("restore", json!({"checkpoint": "nothing"}), 3),
+        ("restore", json!({"paths": ["no/file"]}), 3),
+        ("restore", json!({"checkpoint": "auth", "confirm": "0f"}), 4),
+        ("restore", json!({"checkpoint": "auth", "confirm": "x y"}), 129),
+        ("undo", json!({"redo": true}), 1),
+        ("step", json!({"action": "done", "step": "9", "context": "c"}), 3),
+        ("step", json!({"action": "start", "title": " "}), 129),
+        ("step", json!({"action": "start", "title": "t", "session": "A/B"}), 129),
+        ("step", json!({"action": "replay"}), 3),
+        ("task", json!({"action": "done", "task": "9"}), 3),
+        ("task", json!({"action": "edit", "task": "9"}), 129),
+        ("task", json!({"action": "add", "title": "t", "percent": 101}), 129),
+        ("task", json!({"action": "add", "title": "t", "id": "not an id"}), 129),
+        ("task", json!({"action": "add", "title": "t", "depends_on": ["9"]}), 3),
+        ("task", json!({"action": "start"}), 129),
+    ];
+    let requests: Vec<Value> = calls
+        .iter()
+        .map(|(tool, arguments, _)| json!({"tool": format!("checkpoint_{tool}"), "arguments": arguments}))
+        .collect();
+    let answers = batch(&world, &requests);
+    assert_eq!(answers.len(), calls.len());
+    let mut faults = Vec::new();
+    for ((tool, arguments, code), answer) in calls.iter().zip(&answers) {
+        if answer["exit_code"] != *code {
+            faults.push(format!("{tool} {arguments}: not {code}: {answer}"));
+        }
+        let mut said = Vec::new();
+        texts(&answer["error"], &mut said);
+        texts(&answer["warnings"], &mut said);
+        faults.extend(
+            said.iter()
+                .filter_map(|text| fault(text))
+                .map(|text| format!("{tool} {arguments}: {text}")),
+        );
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let near = &answers[8]["error"];
+    assert_eq!(near["message"], "'fiels' is no argument of this tool");
+    assert_eq!(near["hints"][0], "did you mean 'files'?");
+}
+
+#[test]
+fn unknown_members_of_a_record_are_reported_with_their_path() {
+    let world = World::with_commit();
+    let record = json!({
+        "summary": "x",
+        "sumary": "y",
+        "decisions": [{"text": "a", "reson": "b"}],
+        "step": {"n": 1, "of": 2, "off": 3},
+    });
+    let arguments = json!({"record": record, "session": "auth"});
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "checkpoint_save", "arguments": arguments,
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "tester", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    }});
+    let answer = served(&world, &[request.to_string()]).remove(0);
+    let warnings = &answer["result"]["structuredContent"]["warnings"];
+    assert_eq!(
+        *warnings,
+        json!([
+            "unknown record field 'sumary' is kept as it is; did you mean 'summary'?",
+            "unknown record field 'step.off' is not kept; did you mean 'of'?",
+            "unknown record field 'decisions[].reson' is kept as it is; did you mean 'reason'?",
+        ]),
+        "{answer}"
+    );
+    let stored: Value = serde_json::from_str(&world.git_line(["show", "checkpoints/auth:checkpoint.json"])).unwrap();
+    assert_eq!(stored["record"]["sumary"], "y");
+    assert_eq!(stored["record"]["decisions"][0]["reson"], "b");
+    assert!(stored["record"]["step"]["off"].is_null());
+    // Items that a command takes as JSON are treated alike.
+    world
+        .command(PROGRAM, ["task", "add", "--json-input", "-"])
+        .input(r#"{"title": "t", "percnt": 5, "claim": {"byy": 1}}"#)
+        .run()
+        .stderr_has("unknown record field 'tasks[].percnt' is kept as it is");
+}
+
+#[test]
+fn requests_that_are_too_large_are_answered_with_their_id() {
+    let world = World::with_commit();
+    let long = "y".repeat(3 << 20);
+    let many = vec!["1"; 30_000].join(",");
+    let call = |id: &str, value: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"tools/call","params":{{"name":"checkpoint_list","arguments":{{"text":{value}}}}},"id":{id}}}"#
+        )
+    };
+    let answers = served(
+        &world,
+        &[
+            call("7", &format!("\"{long}\"")),
+            call("\"eight\"", &format!("[{many}]")),
+            format!("[{},{}]", call("9", "\"a\""), call("10", &format!("\"{long}\""))),
+            // Without its end it is no JSON, and then the protocol wants no id.
+            format!(r#"{{"jsonrpc":"2.0","id":11,"method":"{long}"#),
+            format!(r#"{{"jsonrpc":"2.0","id":12,"method":[{many}}}"#),
+        ],
+    );
+    let ids: Vec<_> = answers.iter().map(|answer| answer["id"].clone()).collect();
+    assert_eq!(
+        ids,
+        [json!(7), json!("eight"), json!(9), json!(10), Value::Null, Value::Null]
+    );
+    assert!(
+        answers.iter().all(|answer| answer["error"]["code"] == -32600),
+        "{answers:?}"
+    );
+    let long = "y".repeat(21 << 20);
+    let answers = batch(&world, &[json!({"input": long, "id": {"mine": 1}, "args": ["list"]})]);
+    assert_eq!(
+        (&answers[0]["id"], &answers[0]["exit_code"]),
+        (&json!({"mine": 1}), &json!(129))
+    );
+}
