@@ -87,7 +87,7 @@ fn a_remote_is_asked_only_for_the_named_refs() {
             "{line:?}: {advertised:?}"
         );
         // One request for the refs, and of what is called alike nothing comes.
-        assert_eq!(said.matches("command=ls-refs").count(), 1, "{line:?}: {said}");
+        assert_eq!(said.matches("fetch> command=ls-refs").count(), 1, "{line:?}: {said}");
         assert_eq!(fetched(&world), ["auth"], "{line:?}");
         no_quarantine(&world);
         std::fs::remove_file(&trace).unwrap();
