@@ -268,7 +268,7 @@ impl From<Error> for CommandError {
             Error::Bisect(BisectError::GoodAfterBad) => of(FailureKind::Invalid)
                 .hint("see the verdicts: git checkpoint bisect log")
                 .hint("start over: git checkpoint bisect reset"),
-            Error::LineRange { .. } => of(FailureKind::Usage).hint("use a form such as 10,20 or 10,+5"),
+            Error::LineRange { .. } => of(FailureKind::Invalid).hint("use a form such as 10,20 or 10,+5"),
             Error::NotInTrash { ref names, .. } if names.is_empty() => {
                 of(FailureKind::NotFound).hint("the trash is empty")
             }
