@@ -3,6 +3,8 @@
 //! Only the form is decided here. Which of several meanings a word has (a session, a checkpoint's name, an id) depends
 //! on what exists, and is decided by the store in the order of [`Selector::parse`]'s documentation.
 
+use std::fmt;
+
 /// The prefix of a digest, the one word that may hold a colon.
 const DIGEST: &str = "sha256:";
 
@@ -44,6 +46,36 @@ pub enum SelectorStep {
     Date(String),
     /// `@name`: the checkpoint of this name in the session.
     Named(String),
+}
+
+/// As [`Selector::parse`] reads it.
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.base.fmt(f)?;
+        self.steps.iter().try_for_each(|step| step.fmt(f))
+    }
+}
+
+impl fmt::Display for Base {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Current => f.write_str("@"),
+            Self::Previous => f.write_str("-"),
+            Self::Search(text) => write!(f, ":/{text}"),
+            Self::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+impl fmt::Display for SelectorStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Back(count) => write!(f, "~{count}"),
+            Self::Update(count) => write!(f, "@{{{count}}}"),
+            Self::Date(date) => write!(f, "@{{{date}}}"),
+            Self::Named(name) => write!(f, "@{name}"),
+        }
+    }
 }
 
 /// Why a text is not a selector.
@@ -145,6 +177,23 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_selector_is_shown_as_it_is_read() {
+        for text in [
+            "@",
+            "-",
+            ":/some text",
+            "auth",
+            "@~2",
+            "auth~1@{3}",
+            "-@{yesterday}",
+            "auth@{2 days ago}~4",
+            "auth@before-refactor~1",
+        ] {
+            assert_eq!(Selector::parse(text).unwrap().to_string(), text);
+        }
+    }
 
     fn parsed(text: &str) -> (Base, Vec<SelectorStep>) {
         let selector = Selector::parse(text).unwrap_or_else(|e| panic!("{e}"));

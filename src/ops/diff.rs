@@ -246,16 +246,11 @@ fn side(scene: &Scene<'_>, selector: &Selector) -> Result<Side, Error> {
         Err(error @ (Error::NotFound { .. } | Error::NoSession { .. })) => error,
         Err(error) => return Err(error),
     };
-    let mut name = select::shown(selector);
-    for step in &selector.steps {
-        match step {
-            SelectorStep::Back(count) => name.push_str(&format!("~{count}")),
-            SelectorStep::Update(count) => name.push_str(&format!("@{{{count}}}")),
-            SelectorStep::Date(date) => name.push_str(&format!("@{{{date}}}")),
-            SelectorStep::Named(_) => return Err(error),
-        }
+    // Only a checkpoint has a name of its own.
+    if selector.steps.iter().any(|step| matches!(step, SelectorStep::Named(_))) {
+        return Err(error);
     }
-    name.push_str("^{commit}");
+    let name = format!("{selector}^{{commit}}");
     let asked = store::git(scene.repo).args(["rev-parse", "--quiet", "--verify", "--end-of-options", &name]);
     let found = asked.accept([1, 128]).text().map_err(store::Error::from)?;
     let Ok(id) = ObjectId::from_hex(found.trim().as_bytes()) else {

@@ -62,7 +62,7 @@ pub fn checkpoint(scene: &Scene<'_>, selector: &Selector) -> Result<SelectedChec
 /// The session a selector means, with its latest checkpoint; for verbs that take a session, not a checkpoint.
 pub fn session(scene: &Scene<'_>, selector: &Selector) -> Result<(ShortName, ObjectId), Error> {
     let (session, _) = commit(scene, selector)?;
-    let text = || shown(selector);
+    let text = || selector.base.to_string();
     let name = session.ok_or_else(|| Error::NotFound {
         text: text(),
         candidates: Vec::new(),
@@ -422,12 +422,3 @@ pub fn unix_time(scene: &Scene<'_>, date: &str) -> Result<i64, Error> {
 
 /// Key under which a date is handed to git; no setting has it.
 const DATE_KEY: &str = "checkpoint-date.value";
-
-pub(super) fn shown(selector: &Selector) -> String {
-    match &selector.base {
-        Base::Current => "@".to_owned(),
-        Base::Previous => "-".to_owned(),
-        Base::Search(text) => format!(":/{text}"),
-        Base::Word(word) => word.clone(),
-    }
-}

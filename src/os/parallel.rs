@@ -49,19 +49,7 @@ pub fn parallel_runs<T: Sync, R: Send, S>(
             made.push((run, work(&mut kept, &rest[..rest.len().min(size)])));
         }
     };
-    let mut made = std::thread::scope(|scope| {
-        let beside = super::spawn_worker(scope, runs);
-        let mut made = runs();
-        // A thread that panicked has taken runs with it; nothing here panics on purpose, so the panic is passed on.
-        match beside.map(std::thread::ScopedJoinHandle::join) {
-            None => {}
-            Some(Ok(others)) => made.extend(others),
-            Some(Err(panic)) => std::panic::resume_unwind(panic),
-        }
-        made
-    });
-    made.sort_by_key(|(run, _)| *run);
-    made.into_iter().flat_map(|(_, made)| made).collect()
+    on_two_threads(runs).into_iter().flat_map(|(_, made)| made).collect()
 }
 
 /// Changes runs of `size` items in their places, with at most two threads, each of which takes the next run when it is done
@@ -89,18 +77,24 @@ pub fn parallel_edit<T: Send, R: Send, S>(
             made.push((n, work(&mut kept, run)));
         }
     };
+    on_two_threads(runs).into_iter().map(|(_, made)| made).collect()
+}
+
+/// Calls `runs` in this thread and in another, and joins what they made, each with its place, in the order of the places.
+fn on_two_threads<R: Send>(runs: impl Fn() -> Vec<(usize, R)> + Sync) -> Vec<(usize, R)> {
     let mut made = std::thread::scope(|scope| {
-        let beside = super::spawn_worker(scope, runs);
+        let worker = super::spawn_worker(scope, &runs);
         let mut made = runs();
-        match beside.map(std::thread::ScopedJoinHandle::join) {
+        // A thread that panicked has taken runs with it; nothing here panics on purpose, so the panic is passed on.
+        match worker.map(std::thread::ScopedJoinHandle::join) {
             None => {}
             Some(Ok(others)) => made.extend(others),
             Some(Err(panic)) => std::panic::resume_unwind(panic),
         }
         made
     });
-    made.sort_by_key(|(n, _)| *n);
-    made.into_iter().map(|(_, made)| made).collect()
+    made.sort_by_key(|(place, _)| *place);
+    made
 }
 
 #[cfg(test)]

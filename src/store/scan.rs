@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use gix::ThreadSafeRepository;
 use gix::bstr::{BString, ByteSlice as _};
+use gix::objs::tree::EntryRef;
 
 use super::checkpoint::{self, CheckpointCommit, DOCUMENT, Fault};
 use super::objects::PackReader;
@@ -197,6 +198,18 @@ fn siblings(
     }
 }
 
+/// The entries of the tree `id`, whose content this is.
+fn tree_entries(data: &[u8], id: ObjectId) -> impl Iterator<Item = Result<EntryRef<'_>, Fault>> {
+    let entries = gix::objs::TreeRefIter::from_bytes(data, id.kind());
+    entries.map(move |entry| {
+        entry.map_err(|error| Fault::Corrupt {
+            what: "tree".into(),
+            id,
+            why: error.to_string(),
+        })
+    })
+}
+
 /// Entries of a tree: name, whether it is a directory, and id.
 type TreeEntries = Vec<(BString, bool, ObjectId)>;
 
@@ -261,12 +274,8 @@ impl ObjectReader {
             return Ok(None);
         }
         let data = self.tree(id)?;
-        for entry in gix::objs::TreeRefIter::from_bytes(&data, self.repo.object_hash()) {
-            let entry = entry.map_err(|error| Fault::Corrupt {
-                what: "tree".into(),
-                id,
-                why: error.to_string(),
-            })?;
+        for entry in tree_entries(&data, id) {
+            let entry = entry?;
             if entry.filename == wanted {
                 return Ok((!entry.mode.is_commit()).then(|| (entry.mode.is_tree(), entry.oid.to_owned())));
             }
@@ -296,12 +305,8 @@ impl ObjectReader {
     fn entries(&mut self, id: ObjectId) -> Result<TreeEntries, Fault> {
         let data = self.tree(id)?;
         let mut out = Vec::new();
-        for entry in gix::objs::TreeRefIter::from_bytes(&data, self.repo.object_hash()) {
-            let entry = entry.map_err(|error| Fault::Corrupt {
-                what: "tree".into(),
-                id,
-                why: error.to_string(),
-            })?;
+        for entry in tree_entries(&data, id) {
+            let entry = entry?;
             if !entry.mode.is_commit() {
                 out.push((entry.filename.to_owned(), entry.mode.is_tree(), entry.oid.to_owned()));
             }
