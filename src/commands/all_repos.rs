@@ -123,6 +123,7 @@ fn open(context: &Context, directory: &Path) -> Result<Option<OpenedRepository>,
     let env = context.env.elsewhere(directory.to_owned());
     let place = store::OpenEnvironment {
         cwd: env.cwd.clone(),
+        is_elsewhere: env.is_elsewhere,
         vars: env
             .variables()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -57,6 +57,8 @@ pub struct Environment {
     pub unreadable_date: Option<String>,
     /// Which streams are terminals.
     pub terminals: Terminals,
+    /// Whether it is that of another directory than the one this process was started in.
+    pub is_elsewhere: bool,
     variables: BTreeMap<OsString, OsString>,
 }
 
@@ -162,6 +164,7 @@ impl Environment {
             now: clock,
             unreadable_date: None,
             terminals,
+            is_elsewhere: false,
             variables,
         };
         if let Some(date) = out.variable("GIT_COMMITTER_DATE") {
@@ -205,6 +208,7 @@ impl Environment {
         };
         let mut out = self.clone();
         out.cwd = cwd;
+        out.is_elsewhere = true;
         out.variables.retain(|name, _| stays(name));
         out
     }

@@ -25,12 +25,16 @@ use crate::{
         adapter::{self, Adapter},
         event::{self, HookEvent, Occasion},
     },
-    ops::{Scene, agent},
+    ops::{
+        Scene,
+        agent::{self, EventContext},
+    },
     os,
 };
 
-/// How long the agent waits for the worker. What a worker is saving then goes on.
-const BUDGET: Duration = Duration::from_millis(45);
+/// How long the agent waits after its JSON document was read. What a worker is saving then goes on. The system needs some
+/// milliseconds before and after, and the agent is to have its answer within 50.
+const BUDGET: Duration = Duration::from_millis(40);
 /// How long the worker waits for a lock: another event of the same agent session may be at work.
 const WAIT: Duration = Duration::from_secs(120);
 /// How long the agent may take to write its JSON document.
@@ -41,6 +45,8 @@ const INPUT_SIZE: u64 = 256 << 20;
 const GUARD: &str = "CHECKPOINT_AGENT_HOOK";
 /// The variable with the worker's place among the events of its agent session.
 const TICKET: &str = "CHECKPOINT_AGENT_TICKET";
+/// The variable with the process of the agent, as JSON: the worker outlives the hook that the agent started.
+const PROCESS: &str = "CHECKPOINT_AGENT_PROCESS";
 
 /// Handle an event of a coding agent
 ///
@@ -76,6 +82,7 @@ fn handle(args: &Args, context: &mut Context) -> Result<(), CommandError> {
     let Some(input) = read_input(context) else {
         return Ok(());
     };
+    let begun = Instant::now();
     let Ok(payload) = serde_json::from_slice::<Value>(&input) else {
         return Ok(());
     };
@@ -94,18 +101,28 @@ fn handle(args: &Args, context: &mut Context) -> Result<(), CommandError> {
     if !opened.scene().settings.agents {
         return Ok(());
     }
+    let process = context.env.text(PROCESS);
+    let process = match process.and_then(|text| serde_json::from_str(&text).ok()) {
+        Some(process) => Some(process),
+        None => agent::process::caller(&args.event),
+    };
     if context.env.text(GUARD).as_deref() == Some("worker") {
         let ticket = context.env.text(TICKET);
-        return work(&opened, adapter, &event, ticket.as_deref());
+        return work(&opened, adapter, &event, EventContext { ticket, process });
     }
     if occasion == Occasion::SessionStart {
         // Binding a session is quick, and the context below is that of the bound one.
-        work(&opened, adapter, &event, None)?;
+        let ticket = None;
+        work(&opened, adapter, &event, EventContext { ticket, process })?;
     } else if let Some(program) = &context.env.program {
         let line: Vec<OsString> = vec!["hook".into(), args.agent.clone().into(), args.event.clone().into()];
         // A worker that cannot be started saves nothing; the next event saves what it would have.
         let ticket = agent::draw_ticket(&opened.scene(), adapter, &event).unwrap_or_default();
-        if os::run_for(program, &line, &[(GUARD, "worker"), (TICKET, &ticket)], input, BUDGET).is_err() {
+        let process = process.and_then(|process| serde_json::to_string(&process).ok());
+        let mut variables = vec![(GUARD, "worker"), (TICKET, ticket.as_str())];
+        variables.extend(process.as_deref().map(|process| (PROCESS, process)));
+        let rest = BUDGET.saturating_sub(begun.elapsed());
+        if os::run_for(program, &line, &variables, input, rest).is_err() {
             agent::give_ticket_back(&opened.scene(), &ticket);
         }
     }
@@ -119,7 +136,7 @@ fn work(
     opened: &OpenedRepository,
     adapter: &Adapter,
     event: &HookEvent,
-    ticket: Option<&str>,
+    context: EventContext,
 ) -> Result<(), CommandError> {
     let begun = Instant::now();
     let scene = opened.scene();
@@ -129,7 +146,7 @@ fn work(
         ..scene
     };
     let took = || u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if let agent::EventOutcome::Saved(name, _) = agent::handle(&scene, adapter, event, ticket, &took)? {
+    if let agent::EventOutcome::Saved(name, _) = agent::handle(&scene, adapter, event, context, &took)? {
         // A file that cannot be written is reported by the next save of a person.
         let _ = super::share::automatic::after_checkpoint(opened, &name);
     }

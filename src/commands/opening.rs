@@ -129,6 +129,7 @@ pub(super) fn is_outside(context: &Context) -> bool {
 fn place(env: &Environment) -> store::OpenEnvironment {
     store::OpenEnvironment {
         cwd: env.cwd.clone(),
+        is_elsewhere: env.is_elsewhere,
         vars: env
             .variables()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))

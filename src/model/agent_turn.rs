@@ -22,7 +22,7 @@ pub struct AgentTurn {
     pub agent_session: String,
     /// The identity of the turn in that session: a second report of the same turn saves nothing.
     pub key: String,
-    /// The first line of the prompt.
+    /// The first line of the prompt; where no prompt is known, the agent and the files that changed.
     pub subject: String,
     /// The time of the prompt, where it was reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,14 +44,14 @@ pub struct AgentTurn {
     /// Cost in millionths of a US dollar, where the agent recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
-    /// The paths that changed between `began`, else the checkpoint before, and this one, C-quoted as git does where they must be.
+    /// The paths that changed between `began`, else the checkpoint before, else HEAD, and this one, C-quoted as git does where they must be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// How many more paths changed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub files_omitted: u64,
-    /// Whether its prompt or its end was saved late, behind a slow save: its files may hold edits made by a person, or in
-    /// the turn before or after.
+    /// Whether its prompt or its end was saved late, behind a slow save, or its prompt was not reported: its files may hold
+    /// edits made by a person, or in the turn before or after.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inexact: bool,
     /// Members of a later version.
@@ -100,6 +100,24 @@ pub fn subject_of(prompt: &str) -> String {
     line
 }
 
+/// Files that stand in the subject of a turn whose prompt is not known.
+const FILES_NAMED: usize = 3;
+
+/// The subject of a turn whose prompt is not known, by the agent's name for people and the files that changed.
+pub fn subject_of_files(agent: &str, files: &[String], omitted: u64) -> String {
+    if files.is_empty() {
+        return format!("{agent}: no files changed");
+    }
+    let named = files[..files.len().min(FILES_NAMED)].join(", ");
+    let more = omitted + files.len().saturating_sub(FILES_NAMED) as u64;
+    let line = if more == 0 {
+        format!("{agent}: {named}")
+    } else {
+        format!("{agent}: {named} and {more} more")
+    };
+    subject_of(&line)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +134,16 @@ mod tests {
         assert_eq!(subject_of(report), "Agent finished");
         assert_eq!(subject_of("<system-reminder>\ntorn"), "<system-reminder>");
         assert_eq!(subject_of(&"ü".repeat(300)).chars().count(), 121);
+    }
+
+    #[test]
+    fn files_stand_for_a_prompt() {
+        let files = ["a", "b/c", "\"d\\n\"", "e"].map(str::to_owned);
+        assert_eq!(subject_of_files("Pi", &[], 0), "Pi: no files changed");
+        assert_eq!(subject_of_files("Pi", &files[..1], 0), "Pi: a");
+        assert_eq!(subject_of_files("Pi", &files[..3], 0), "Pi: a, b/c, \"d\\n\"");
+        assert_eq!(subject_of_files("Pi", &files, 10), "Pi: a, b/c, \"d\\n\" and 11 more");
+        assert_eq!(subject_of_files("Pi", &["x".repeat(300)], 0).chars().count(), 121);
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub use machine::{host_name, ignored_signals, is_running, random_token, umask};
 pub use manual::{has_manual, show_manual};
 pub use parallel::{parallel_edit, parallel_map, parallel_runs};
 pub use passphrase::ask_passphrase;
-pub use process::{ProcessHandle, own_process, processor_time};
+pub use process::{AncestorProcess, ProcessHandle, ancestors, has_ended, own_process, process_scope, processor_time};
 pub use program::Program;
 pub use protocol::ProtocolStreams;
 pub use query::{QueryOutcome, Question, Stopwatch, query_program};

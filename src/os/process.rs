@@ -63,6 +63,67 @@ fn running(id: u32) -> Option<bool> {
     super::is_running(id)
 }
 
+/// A process that this one was started by, directly or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AncestorProcess {
+    /// Its number.
+    pub id: u32,
+    /// When it started, in the words of the system.
+    pub started: String,
+    /// The words of its command line.
+    pub command: Vec<String>,
+}
+
+/// The most ancestors that are named.
+const GENERATIONS: usize = 16;
+
+/// The processes that this one was started by, the parent first; none where the system does not show them.
+pub fn ancestors() -> Vec<AncestorProcess> {
+    let mut out = Vec::new();
+    let mut next = stat("self").and_then(|stat| stat.parent());
+    while let Some(id) = next.filter(|id| *id > 0 && out.len() < GENERATIONS) {
+        let Some(stat) = stat(&id.to_string()) else { break };
+        let Some(started) = stat.started() else { break };
+        next = stat.parent();
+        let command = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        let words = command.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+        out.push(AncestorProcess {
+            id,
+            started,
+            command: words.map(|word| String::from_utf8_lossy(word).into_owned()).collect(),
+        });
+    }
+    out
+}
+
+/// The boot of this machine and the namespace of its processes: a number means the same process only where both are the
+/// same. `None` where the system does not show them.
+pub fn process_scope() -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{} {}", boot.trim(), namespace.display()))
+}
+
+/// Whether it is certain that a process of this scope has ended: there is none of its number, or one that started at
+/// another time. One that is hidden from this user may still run.
+pub fn has_ended(id: u32, started: &str) -> bool {
+    match stat(&id.to_string()) {
+        Some(stat) => stat.has_ended() || stat.started().is_some_and(|now| now != started),
+        None => is_gone(id),
+    }
+}
+
+#[cfg(unix)]
+fn is_gone(id: u32) -> bool {
+    let id = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
+    id.is_some_and(|id| rustix::process::test_kill_process(id) == Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_gone(_id: u32) -> bool {
+    false
+}
+
 /// The fields of `/proc/<id>/stat` after the program's name, which may hold anything.
 struct Stat(String);
 
@@ -76,6 +137,10 @@ impl Stat {
     /// A field by its number in proc(5), from 3 on.
     fn field(&self, number: usize) -> Option<&str> {
         self.0.split(' ').nth(number - 3)
+    }
+
+    fn parent(&self) -> Option<u32> {
+        self.field(4)?.parse().ok()
     }
 
     fn has_ended(&self) -> bool {
@@ -114,5 +179,15 @@ mod tests {
         assert!(!other.is_alive(), "of the same number, but started at another time");
         assert_eq!(ProcessHandle::find(u32::MAX).expect("told"), None);
         assert!(processor_time().is_some());
+    }
+
+    #[test]
+    fn an_end_is_certain_only_of_the_process_that_was_meant() {
+        let parent = ancestors().into_iter().next().expect("one that started this one");
+        assert!(!has_ended(parent.id, &parent.started) && !parent.command.is_empty());
+        assert!(has_ended(parent.id, "1"), "its number was used again");
+        assert!(has_ended(4_000_000, "1") || stat("4000000").is_some());
+        assert!(!has_ended(u32::MAX, "1"), "no number of a process");
+        assert!(process_scope().is_some_and(|scope| scope.contains("pid:[")));
     }
 }

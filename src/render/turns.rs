@@ -64,8 +64,8 @@ pub struct TurnRow {
     pub files_omitted: u64,
     /// Whether files were edited between the previous turn and this one.
     pub follows_edits: bool,
-    /// Whether its prompt or its end was saved late, behind a slow save: its files may hold edits made by a person, or in
-    /// the turn before or after.
+    /// Whether its prompt or its end was saved late, behind a slow save, or its prompt was not reported: its files may hold
+    /// edits made by a person, or in the turn before or after.
     pub inexact: bool,
 }
 
@@ -113,7 +113,7 @@ impl TurnsView {
                 text.push(TextLine::new().with(Slot::Dim, "  after edits by hand"));
             }
             if turn.inexact {
-                text.push(TextLine::new().with(Slot::Dim, "  saved late: its files may hold other edits as well"));
+                text.push(TextLine::new().with(Slot::Dim, "  inexact: its files may hold other edits as well"));
             }
             for file in &turn.files {
                 let mut line = TextLine::plain("  ");

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Error, Repository, agents, private_dir, sharing};
+use super::{Error, Repository, agents, private_dir, private_path, sharing};
 use crate::{model::time::Timestamp, os};
 
 /// How long a worker may take until it holds its ticket.
@@ -58,6 +58,28 @@ pub fn give_back(repo: &Repository, name: &str) {
     }
 }
 
+/// How long ago a ticket was drawn.
+pub fn age(repo: &Repository, name: &str) -> Option<Duration> {
+    os::age(&private_path(repo).join(agents::DIRECTORY).join(name))
+}
+
+/// How many events of the agent session have an earlier ticket, as far as their tickets are still there.
+pub fn ahead(repo: &Repository, agent: &str, agent_session: &str, name: &str) -> usize {
+    let prefix = format!("{}.", agents::stem(agent, agent_session));
+    let entries = fs::read_dir(private_path(repo).join(agents::DIRECTORY));
+    let earlier = entries.into_iter().flatten().flatten().filter(|entry| {
+        let other = entry.file_name();
+        other
+            .to_str()
+            .is_some_and(|other| is_ticket(other, &prefix) && other < name)
+    });
+    earlier.count()
+}
+
+fn is_ticket(name: &str, prefix: &str) -> bool {
+    name.starts_with(prefix) && Path::new(name).extension().is_some_and(|end| end == EXTENSION)
+}
+
 /// Waits until the event with this ticket is the earliest of its agent session, at most so long. Without a ticket of this
 /// session there is no order to keep.
 pub fn wait_for_turn(
@@ -68,9 +90,7 @@ pub fn wait_for_turn(
     wait: Duration,
 ) -> Result<Option<Ticket>, Error> {
     let prefix = format!("{}.", agents::stem(agent, agent_session));
-    let is_ticket =
-        |name: &str| name.starts_with(&prefix) && Path::new(name).extension().is_some_and(|end| end == EXTENSION);
-    if !is_ticket(name) || name.contains(['/', '\\']) {
+    if !is_ticket(name, &prefix) || name.contains(['/', '\\']) {
         return Ok(None);
     }
     let directory = private_dir(repo)?.join(agents::DIRECTORY);
@@ -91,7 +111,7 @@ pub fn wait_for_turn(
             other.to_str().is_some_and(|other| {
                 let before = millis(name).saturating_sub(millis(other));
                 let age = Duration::from_millis(before) + begun.elapsed();
-                is_ticket(other) && other < name && is_pending(&entry.path(), age)
+                is_ticket(other, &prefix) && other < name && is_pending(&entry.path(), age)
             })
         });
         if earlier.next().is_none() || begun.elapsed() >= wait {

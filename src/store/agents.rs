@@ -62,6 +62,43 @@ pub struct Binding {
     /// Whether the agent reported the end of its session.
     #[serde(default)]
     pub ended: bool,
+    /// The process of the agent, where the system shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<AgentProcess>,
+    /// The last turn that was saved without a report of its prompt, which may still come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unannounced: Option<UnannouncedTurn>,
+}
+
+/// The process that an agent's session runs in, as its last events showed it. Numbers of processes are used again, so
+/// each one is known by its number and by when it started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentProcess {
+    /// The boot of the machine and the namespace in which the numbers are valid.
+    pub scope: String,
+    /// The agent, last; before it those that may have been started for one event alone.
+    pub chain: Vec<ProcessId>,
+    /// Whether two events had the agent in common.
+    #[serde(default)]
+    pub is_confirmed: bool,
+}
+
+/// A process, which no other one is mistaken for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessId {
+    /// Its number.
+    pub id: u32,
+    /// When it started, in the words of the system.
+    pub started: String,
+}
+
+/// A turn whose end was reported without its prompt, by an agent that gives turns no ids.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnannouncedTurn {
+    /// The first line of its prompt, redacted, from the agent's session file.
+    pub subject: String,
+    /// The time of its end.
+    pub at: Timestamp,
 }
 
 /// A turn between its prompt and its end.

@@ -46,6 +46,9 @@ pub struct OpenEnvironment {
     pub cwd: PathBuf,
     /// The variables; only those named `GIT_*` and `HOME` are looked at.
     pub vars: BTreeMap<OsString, OsString>,
+    /// Whether the variables of this process are of another place: those that name a working tree or an index there do
+    /// not count here.
+    pub is_elsewhere: bool,
 }
 
 impl OpenEnvironment {
@@ -83,7 +86,10 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
         return Err(Error::Quarantine);
     }
     let settings = settings(environment)?;
-    let options = gix::open::Options::default().cli_overrides(settings.clone());
+    let mut options = gix::open::Options::default().cli_overrides(settings.clone());
+    if environment.is_elsewhere {
+        options = options.filter_config_section(is_its_own);
+    }
     let options_elsewhere = options.clone();
     let at = |found: &RepositoryLocation, options: gix::open::Options| {
         let options = options.object_store_slots(slots(&found.path));
@@ -108,7 +114,12 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
         }
         let limit = std::iter::once(NO_LIMIT.into());
         let options = options.cli_overrides(settings.into_iter().chain(limit));
-        repo = open(&found, options.filter_config_section(|_| true))?;
+        let is_meant: fn(&gix::config::file::Metadata) -> bool = if environment.is_elsewhere {
+            is_not_of_environment
+        } else {
+            |_| true
+        };
+        repo = open(&found, options.filter_config_section(is_meant))?;
     }
     check_common_dir(&repo, environment)?;
     if found.searched && repo.is_bare() && explicit_bare(&repo) {
@@ -230,7 +241,11 @@ pub fn open_beside(root: &Path) -> Result<Repository, Error> {
 /// Whether a section of settings may say where working tree and index of a second repository are: not when gix made it
 /// from `GIT_WORK_TREE` or `GIT_INDEX_FILE`.
 fn is_its_own(meta: &gix::config::file::Metadata) -> bool {
-    meta.trust == gix::sec::Trust::Full && meta.source != gix::config::Source::EnvOverride
+    meta.trust == gix::sec::Trust::Full && is_not_of_environment(meta)
+}
+
+fn is_not_of_environment(meta: &gix::config::file::Metadata) -> bool {
+    meta.source != gix::config::Source::EnvOverride
 }
 
 /// Whether [`open_beside`] opened it.

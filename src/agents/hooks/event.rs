@@ -66,6 +66,8 @@ pub struct HookEvent {
     pub model: Option<String>,
     /// The sub-agent that the event is about.
     pub helper: Option<String>,
+    /// Whether the turn had ended before, and a hook of another program made the agent continue it.
+    pub is_continued: bool,
 }
 
 /// Reads the payload of an event. `None` for a payload that names no session: nothing can be done with it.
@@ -104,6 +106,7 @@ pub fn read(occasion: Occasion, payload: &Value) -> Option<HookEvent> {
         answer: text(&["last_assistant_message", "prompt_response", "response"])
             .or_else(|| deep(&["/turn/outputText", "/taskComplete/taskMetadata/result"])),
         model: text(&["model"]).or_else(|| deep(&["/model/slug"])),
+        is_continued: payload.get("stop_hook_active") == Some(&Value::Bool(true)),
     })
 }
 

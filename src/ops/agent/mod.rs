@@ -3,11 +3,15 @@
 //! An agent's session is bound to a session here by the agent's own id. Its prompt saves what changed since the last
 //! turn, which is also the exact state before the turn; the end of a turn saves the files and the new part of the
 //! conversation. Events come doubled, late, concurrently and out of order: one lock for each agent session orders them,
-//! and a turn has a key, so that a second report of it saves nothing.
+//! and a turn has a key, so that a second report of it saves nothing. The files are read before anything is waited for.
+//! The end of a turn whose prompt was not reported saves what changed.
 
+mod early;
 pub mod enrollment;
+pub mod process;
 pub mod resumption;
 pub mod running;
+mod session;
 pub mod setup;
 mod transcript;
 pub mod trust;
@@ -19,17 +23,11 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use sha2::{Digest as _, Sha256};
 
-use super::{
-    Error, Scene,
-    receipt::CheckpointOutcome,
-    redact::Redactor,
-    save,
-    session_choice::{self, SessionChoice},
-    start,
-};
+use self::{early::EventFiles, session::bound};
+use super::{Error, Scene, receipt::CheckpointOutcome, redact::Redactor, save, session_choice};
 use crate::{
     agents::hooks::{
-        adapter::{self, Adapter},
+        adapter::Adapter,
         event::{HookEvent, Occasion},
     },
     model::{
@@ -40,11 +38,11 @@ use crate::{
         time::Timestamp,
         turn::Ending,
     },
+    os,
     store::{
-        self, ObjectId, agent_queue,
-        agents::{self as bindings, Binding, LastEvent, OpenTurn},
+        ObjectId, agent_queue,
+        agents::{self as bindings, AgentProcess, Binding, LastEvent, OpenTurn, UnannouncedTurn},
         checkpoint::oid,
-        current::SessionRef,
         worktree_id,
     },
 };
@@ -53,7 +51,7 @@ use crate::{
 const COMPACTION: &str = "pre-compact";
 /// How long a session of an agent without events stays bound.
 const KEPT_DAYS: i64 = 90;
-/// An event that waited so long for earlier ones is late: the files of its time may be others by now.
+/// An event whose files are read so long after it is late: the files of its time may be others by now.
 const LATE: Duration = Duration::from_millis(300);
 /// How far apart two reports of one prompt may be.
 const HALVES: TimeDelta = TimeDelta::seconds(10);
@@ -93,32 +91,47 @@ pub fn give_ticket_back(scene: &Scene<'_>, ticket: &str) {
     agent_queue::give_back(scene.repo, ticket);
 }
 
+/// The part of an event that does not come from its payload.
+#[derive(Clone, Debug, Default)]
+pub struct EventContext {
+    /// The ticket that was drawn for it.
+    pub ticket: Option<String>,
+    /// The process of the agent, as far as this event shows it.
+    pub process: Option<AgentProcess>,
+}
+
 /// Does what an event asks for, behind those with an earlier ticket, and notes how it went with the agent's session.
 pub fn handle(
     scene: &Scene<'_>,
     adapter: &Adapter,
     event: &HookEvent,
-    ticket: Option<&str>,
+    context: EventContext,
     took: &dyn Fn() -> u64,
 ) -> Result<EventOutcome, Error> {
+    let ticket = context.ticket.as_deref();
     if event.helper.is_some() {
         if let Some(ticket) = ticket {
             agent_queue::give_back(scene.repo, ticket);
         }
         return Ok(EventOutcome::Ignored("it belongs to a sub-agent"));
     }
+    let scene = &Scene {
+        agent: Some(adapter.name),
+        ..*scene
+    };
+    // The files of this moment, before other events are waited for.
+    let mut files = EventFiles::read(scene, adapter, event, ticket);
     let held = match ticket {
         Some(ticket) => agent_queue::wait_for_turn(scene.repo, adapter.name, &event.session, ticket, scene.wait)?,
         None => None,
     };
     let _ordered = bindings::lock(scene.repo, adapter.name, &event.session, scene.wait)?;
     let mut binding = bindings::read(scene.repo, adapter.name, &event.session);
-    let scene = &Scene {
-        agent: Some(adapter.name),
-        ..*scene
-    };
-    let is_late = held.as_ref().is_some_and(|ticket| ticket.waited >= LATE);
-    let result = act(scene, event, &mut binding, is_late);
+    files.is_late |= files.early.is_none() && held.as_ref().is_some_and(|ticket| ticket.waited >= LATE);
+    if let Some(seen) = context.process {
+        binding.process = Some(process::after_event(binding.process.as_ref(), seen));
+    }
+    let result = act(scene, event, &mut binding, files);
     let (outcome, detail) = match &result {
         Ok(outcome) => outcome.words(),
         Err(error) => ("failed", error.to_string()),
@@ -159,14 +172,14 @@ pub fn take_errors(scene: &Scene<'_>) -> Result<Vec<Binding>, Error> {
     Ok(failed)
 }
 
-fn act(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, is_late: bool) -> Result<EventOutcome, Error> {
+fn act(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, files: EventFiles) -> Result<EventOutcome, Error> {
     match event.occasion {
         Occasion::SessionEnd => Ok(EventOutcome::Ignored("the agent's session ended")),
         Occasion::SessionStart => Ok(EventOutcome::Bound(bound(scene, binding)?)),
-        Occasion::Prompt => prompt(scene, event, binding, is_late),
-        Occasion::TurnEnd => turn_end(scene, event, binding, Ending::Done, is_late),
-        Occasion::Interruption => turn_end(scene, event, binding, Ending::Interrupted, is_late),
-        Occasion::Failure => turn_end(scene, event, binding, Ending::Failed, is_late),
+        Occasion::Prompt => prompt(scene, event, binding, files),
+        Occasion::TurnEnd => turn_end(scene, event, binding, Ending::Done, files),
+        Occasion::Interruption => turn_end(scene, event, binding, Ending::Interrupted, files),
+        Occasion::Failure => turn_end(scene, event, binding, Ending::Failed, files),
         Occasion::Compaction => {
             let name = bound(scene, binding)?;
             let scene = &in_session(scene, &name);
@@ -176,7 +189,7 @@ fn act(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, is_late: boo
             // A mark in the history, also where all is saved; a second report of the same one makes none.
             let tip = session_choice::session_for_command(scene)?;
             request.allow_empty = tip.is_some_and(|chosen| chosen.tip.document.trigger.as_deref() != Some(COMPACTION));
-            let outcome = save::save(scene, request)?;
+            let outcome = save::save_early(scene, request, files.early)?;
             Ok(saved(name.clone(), outcome))
         }
     }
@@ -208,7 +221,12 @@ fn saved(name: ShortName, outcome: CheckpointOutcome) -> EventOutcome {
 }
 
 /// Saves what changed since the last turn, and notes that a turn begins.
-fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, is_late: bool) -> Result<EventOutcome, Error> {
+fn prompt(
+    scene: &Scene<'_>,
+    event: &HookEvent,
+    binding: &mut Binding,
+    files: EventFiles,
+) -> Result<EventOutcome, Error> {
     let name = bound(scene, binding)?;
     let is_same = |open: &OpenTurn| {
         let is_keyed = open.key.is_some() && open.key == event.turn;
@@ -220,26 +238,34 @@ fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, is_late: 
         }
         return Ok(EventOutcome::Ignored("the prompt was reported before"));
     }
+    let subject = redacted_subject(scene, event.prompt.as_deref().unwrap_or_default())?;
+    if is_behind_its_end(scene, event, binding, &subject) {
+        return Ok(EventOutcome::Ignored("its turn was saved before"));
+    }
     let scene = &in_session(scene, &name);
     let outcome = match binding.turn.take() {
         // Its end was never reported: the agent was interrupted or killed.
         Some(open) => {
             let key = key_of(&open);
             transcript::import(scene, event, &binding.agent)?;
-            let outcome = save_turn(scene, binding, &open, &key, Ending::Interrupted, None)?;
+            let ended = TurnEnd::interrupted(binding, &open, &key);
+            let outcome = save_turn(scene, ended, files.early)?;
             binding.remember(&key);
             Some(outcome)
         }
         // The agent is at work since: its edits are not taken for a person's.
-        None if is_late => None,
-        None => Some(save::save(scene, request(CheckpointKind::Edit, "edits between turns"))?),
+        None if files.is_late => None,
+        None => Some(match killed_turn(scene, event, binding)? {
+            Some(mut killed) => killed.save(scene, event, files.early)?,
+            None => save::save_early(scene, request(CheckpointKind::Edit, "edits between turns"), files.early)?,
+        }),
     };
     let began = match &outcome {
         Some(CheckpointOutcome::Saved(receipt)) => receipt.id,
         _ => None,
     };
-    let subject = redacted_subject(scene, event.prompt.as_deref().unwrap_or_default())?;
     binding.prompts += 1;
+    binding.unannounced = None;
     binding.turn = Some(OpenTurn {
         key: event.turn.clone(),
         number: binding.prompts,
@@ -249,12 +275,99 @@ fn prompt(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, is_late: 
             Some(id) => Some(oid(id)),
             None => tip(scene)?.map(oid),
         },
-        inexact: is_late,
+        inexact: files.is_late,
     });
     Ok(match outcome {
         Some(outcome) => saved(name.clone(), outcome),
         None => EventOutcome::Unchanged(name.clone()),
     })
+}
+
+/// Whether the end of a prompt's turn came first: by the key of the turn; of an agent without keys by the prompt, which
+/// its session file had when the end was saved.
+fn is_behind_its_end(scene: &Scene<'_>, event: &HookEvent, binding: &Binding, subject: &str) -> bool {
+    match &event.turn {
+        Some(key) => binding.saved.contains(key),
+        None => binding
+            .unannounced
+            .as_ref()
+            .is_some_and(|turn| turn.subject == subject && scene.now.since(turn.at) <= HALVES),
+    }
+}
+
+/// A turn in this session of another agent session, which ended or was killed in the turn.
+struct KilledTurn {
+    binding: Binding,
+    open: OpenTurn,
+    _ordered: crate::store::lock::HeldLock,
+}
+
+/// The turn in the session of a binding that another agent session left open when it ended or was killed.
+fn killed_turn(scene: &Scene<'_>, event: &HookEvent, binding: &Binding) -> Result<Option<KilledTurn>, Error> {
+    let Some(session) = &binding.session else {
+        return Ok(None);
+    };
+    let scope = os::process_scope();
+    let is_killed = |other: &Binding| {
+        other.turn.is_some()
+            && (&other.agent, &other.agent_session) != (&binding.agent, &event.session)
+            && other.session.as_ref().is_some_and(|bound| bound.id == session.id)
+            && (other.ended || process::has_ended(other, scope.as_deref()))
+    };
+    for other in bindings::all(scene.repo)?.iter().filter(|other| is_killed(other)) {
+        // A worker of its that still runs saves it.
+        let Ok(lock) = bindings::lock(scene.repo, &other.agent, &other.agent_session, Duration::ZERO) else {
+            continue;
+        };
+        let mut binding = bindings::read(scene.repo, &other.agent, &other.agent_session);
+        if is_killed(&binding)
+            && let Some(open) = binding.turn.take()
+        {
+            return Ok(Some(KilledTurn {
+                binding,
+                open,
+                _ordered: lock,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+impl KilledTurn {
+    /// Saves the turn as interrupted: what changed since its prompt is the work of the killed agent and not a person's.
+    fn save(
+        &mut self,
+        scene: &Scene<'_>,
+        event: &HookEvent,
+        early: Option<save::EarlyFiles>,
+    ) -> Result<CheckpointOutcome, Error> {
+        let agent = self.binding.agent.clone();
+        let scene = &Scene {
+            agent: Some(&agent),
+            ..*scene
+        };
+        let report = HookEvent {
+            occasion: Occasion::Interruption,
+            session: self.binding.agent_session.clone(),
+            transcript: self.binding.transcript.clone(),
+            conversation: None,
+            turn: None,
+            prompt: None,
+            answer: None,
+            model: None,
+            source: None,
+            helper: None,
+            is_continued: false,
+            cwd: event.cwd.clone(),
+        };
+        transcript::import(scene, &report, &agent)?;
+        let key = key_of(&self.open);
+        let outcome = save_turn(scene, TurnEnd::interrupted(&self.binding, &self.open, &key), early)?;
+        self.binding.remember(&key);
+        self.binding.ended = true;
+        bindings::write(scene.repo, &self.binding)?;
+        Ok(outcome)
+    }
 }
 
 /// Whether this is another report of the prompt of an open turn: some agents report the start of the work and the prompt
@@ -280,55 +393,126 @@ fn turn_end(
     event: &HookEvent,
     binding: &mut Binding,
     outcome: Ending,
-    is_late: bool,
+    files: EventFiles,
 ) -> Result<EventOutcome, Error> {
     let name = bound(scene, binding)?;
     let scene = &in_session(scene, &name);
     let open = binding
         .turn
         .take_if(|open| event.turn.is_none() || open.key.is_none() || open.key == event.turn);
-    let key = match (&event.turn, &open) {
+    let mut key = match (&event.turn, &open) {
         (Some(key), _) => key.clone(),
         (None, Some(open)) => key_of(open),
-        (None, None) => format!("prompt-{}", binding.prompts),
+        // Nothing names it, so what changed decides whether it was reported before.
+        (None, None) => format!("end-{}", scene.now.to_chrono().timestamp_millis()),
     };
-    if binding.saved.contains(&key) || is_saved(scene, binding, &key)? {
+    let is_repeated = binding.saved.contains(&key) || is_saved(scene, binding, &key)?;
+    if is_repeated && !event.is_continued {
         return Ok(EventOutcome::Unchanged(name));
     }
-    let facts = if outcome == Ending::Done {
+    if is_repeated {
+        // What came after the first end is the agent's as well.
+        key = format!("{key}~{}", scene.now.to_chrono().timestamp_millis());
+    }
+    let is_announced = open.is_some() || is_repeated;
+    let before = binding.file_turn.clone();
+    let is_awaited = is_announced || event.turn.is_some() || !is_repeated_end(scene, binding);
+    let mut facts = if outcome == Ending::Done && is_awaited {
         transcript::import_ended(scene, event, binding, open.as_ref().map(|open| open.started_at))?
     } else {
         transcript::import(scene, event, &binding.agent)?
     };
-    let in_file = facts.prompt.as_deref();
+    if !is_announced && !facts.is_of_later_turn(before.as_deref()) {
+        // The session file ends with a turn that is saved: this one is not in it.
+        facts = transcript::TurnFacts::default();
+    }
+    if is_repeated {
+        // They are counted with the first end.
+        (facts.tokens, facts.cost_micros) = (None, None);
+    }
+    let in_file = facts.prompt.as_deref().or(event.prompt.as_deref());
     let in_file = in_file.map(|prompt| redacted_subject(scene, prompt)).transpose()?;
     let mut open = open.unwrap_or_else(|| OpenTurn {
         key: event.turn.clone(),
         number: binding.prompts,
-        subject: in_file.clone().unwrap_or_else(|| "turn".to_owned()),
-        started_at: scene.now,
+        // Without a prompt, the files that changed give the subject.
+        subject: String::new(),
+        started_at: facts.started_at.filter(|at| *at < scene.now).unwrap_or(scene.now),
         began: None,
         inexact: false,
     });
-    if let Some(subject) = in_file.filter(|_| open.has_no_subject()) {
+    if let Some(subject) = in_file.filter(|_| open.has_no_subject() || open.subject.is_empty()) {
         open.subject = subject;
     }
-    open.inexact |= is_late;
-    let made = save_turn(scene, binding, &open, &key, outcome, Some((event, facts)))?;
-    binding.remember(&key);
-    Ok(saved(name.clone(), made))
+    open.inexact |= files.is_late || files.is_unsettled;
+    if !is_awaited {
+        facts.note_turn(binding);
+    }
+    let ended = TurnEnd {
+        binding,
+        open: &open,
+        key: &key,
+        outcome,
+        is_announced,
+        report: Some((event, facts)),
+    };
+    let made = saved(name.clone(), save_turn(scene, ended, files.early)?);
+    if is_announced || event.turn.is_some() {
+        binding.remember(&key);
+    }
+    if !is_announced && matches!(made, EventOutcome::Saved(..)) {
+        binding.unannounced = Some(UnannouncedTurn {
+            subject: open.subject,
+            at: scene.now,
+        });
+    }
+    Ok(made)
+}
+
+/// Whether the event before was the end of a turn a moment ago: most likely this is another report of it, for which no
+/// session file has to be waited for.
+fn is_repeated_end(scene: &Scene<'_>, binding: &Binding) -> bool {
+    binding.last.as_ref().is_some_and(|last| {
+        let ends = [Occasion::TurnEnd, Occasion::Interruption, Occasion::Failure];
+        ends.iter().any(|end| end.word() == last.occasion) && scene.now.since(last.at) <= HALVES
+    })
+}
+
+/// The end of a turn, as it is saved.
+struct TurnEnd<'a> {
+    binding: &'a Binding,
+    open: &'a OpenTurn,
+    key: &'a str,
+    outcome: Ending,
+    /// Whether its prompt was reported.
+    is_announced: bool,
+    /// The event, and what the session file says about the turn.
+    report: Option<(&'a HookEvent, transcript::TurnFacts)>,
+}
+
+impl<'a> TurnEnd<'a> {
+    /// The end of a turn that was never reported.
+    fn interrupted(binding: &'a Binding, open: &'a OpenTurn, key: &'a str) -> Self {
+        Self {
+            binding,
+            open,
+            key,
+            outcome: Ending::Interrupted,
+            is_announced: true,
+            report: None,
+        }
+    }
 }
 
 fn save_turn(
     scene: &Scene<'_>,
-    binding: &Binding,
-    open: &OpenTurn,
-    key: &str,
-    outcome: Ending,
-    from: Option<(&HookEvent, transcript::TurnFacts)>,
+    ended: TurnEnd<'_>,
+    early: Option<save::EarlyFiles>,
 ) -> Result<CheckpointOutcome, Error> {
-    let mut request = request(CheckpointKind::Turn, &open.subject);
-    let (model, tokens, cost_micros) = from.map_or((None, None, None), |(event, facts)| {
+    let (binding, open) = (ended.binding, ended.open);
+    let mut request = save::SaveRequest::new(CheckpointKind::Turn);
+    request.summary = Some(open.subject.clone()).filter(|subject| !subject.is_empty());
+    let (model, tokens, cost_micros) = ended.report.map_or((None, None, None), |(event, facts)| {
         (
             facts.model.or_else(|| event.model.clone()),
             facts.tokens,
@@ -344,22 +528,26 @@ fn save_turn(
         began,
         agent: binding.agent.clone(),
         agent_session: binding.agent_session.clone(),
-        key: key.to_owned(),
+        key: ended.key.to_owned(),
         subject: open.subject.clone(),
         started_at: Some(open.started_at),
         ended_at: Some(scene.now),
-        outcome,
+        outcome: ended.outcome,
         model,
         tokens,
         cost_micros,
-        inexact: open.inexact,
+        inexact: open.inexact || !ended.is_announced,
         ..AgentTurn::default()
     });
-    save::save(scene, request)
+    save::save_early(scene, request, early)
 }
 
+/// The key of a turn: the agent's own, else its number and the time of its prompt, which no other turn has.
 fn key_of(open: &OpenTurn) -> String {
-    open.key.clone().unwrap_or_else(|| format!("prompt-{}", open.number))
+    let time = open.started_at.to_chrono().timestamp_millis();
+    open.key
+        .clone()
+        .unwrap_or_else(|| format!("prompt-{}-{time}", open.number))
 }
 
 /// Whether the latest checkpoint is of this turn, in case the binding was lost after it was saved.
@@ -367,98 +555,6 @@ fn is_saved(scene: &Scene<'_>, binding: &Binding, key: &str) -> Result<bool, Err
     let tip = session_choice::session_for_command(scene)?;
     let turn = tip.as_ref().and_then(|tip| tip.tip.document.turn.as_ref());
     Ok(turn.is_some_and(|turn| turn.agent_session == binding.agent_session && turn.key == key))
-}
-
-/// The session that the agent's checkpoints go to: the one it is bound to; else the current one of the branch, unless
-/// another agent works in it; else, where none is current, the one that was paused last on this branch, which becomes
-/// current again; else a new one.
-fn bound(scene: &Scene<'_>, binding: &mut Binding) -> Result<ShortName, Error> {
-    let open = |chosen: &SessionChoice| !chosen.tip.document.session.status.is_finished();
-    if let Some(session) = &binding.session
-        && let Some(chosen) = session_choice::by_identity(scene, session)?.filter(open)
-    {
-        return Ok(chosen.name);
-    }
-    let current = session_choice::session_for_command(scene)?.filter(open);
-    let is_free = match &current {
-        Some(chosen) => !is_taken(scene, binding, &chosen.tip.document.session.id)?,
-        None => true,
-    };
-    if let Some(chosen) = current.filter(|_| is_free) {
-        binding.session = Some(SessionRef {
-            id: chosen.tip.document.session.id,
-            name: chosen.name.clone(),
-        });
-        return Ok(chosen.name);
-    }
-    if is_free && let Some(paused) = paused(scene, binding)? {
-        // As with a save of a person: what was paused on this branch continues.
-        start::make_current(scene, &paused.tip.document, &paused.name)?;
-        binding.session = Some(SessionRef {
-            id: paused.tip.document.session.id.clone(),
-            name: paused.name.clone(),
-        });
-        return Ok(paused.name);
-    }
-    let request = start::StartRequest {
-        name: None,
-        session: serde_json::json!({ "agent": binding.agent }),
-        if_missing: false,
-        dry_run: false,
-    };
-    let scene = &Scene {
-        session: None,
-        ..*scene
-    };
-    let started = if is_free {
-        start::start(scene, request)?
-    } else {
-        start::create(scene, request, false)?
-    };
-    binding.session = Some(SessionRef {
-        id: started.document.session.id.clone(),
-        name: started.name.clone(),
-    });
-    Ok(started.name)
-}
-
-/// The session last paused on this branch in this working tree, unless another agent works in it.
-fn paused(scene: &Scene<'_>, binding: &Binding) -> Result<Option<SessionChoice>, Error> {
-    if scene.session.is_some() {
-        return Ok(None);
-    }
-    let branch = store::facts::branch(scene.repo)?;
-    let worktree = worktree_id(scene.repo);
-    let (found, _) = session_choice::paused_here(scene, branch.as_deref(), &worktree)?;
-    let Some(chosen) = found else { return Ok(None) };
-    let is_taken = is_taken(scene, binding, &chosen.tip.document.session.id)?;
-    Ok(Some(chosen).filter(|_| !is_taken))
-}
-
-/// Whether another session of an agent is at work in this session. One that reports its end and has not is, until it
-/// has been silent for long; of the others one whose turn has not ended.
-fn is_taken(scene: &Scene<'_>, binding: &Binding, id: &str) -> Result<bool, Error> {
-    let silent = |other: &Binding| {
-        other
-            .last
-            .as_ref()
-            .is_none_or(|last| scene.now.since(last.at).to_std().unwrap_or_default() > scene.settings.interrupted_after)
-    };
-    let reports_end = |other: &Binding| {
-        adapter::named(&other.agent).is_some_and(|adapter| {
-            adapter
-                .events
-                .iter()
-                .any(|(_, occasion)| *occasion == Occasion::SessionEnd)
-        })
-    };
-    Ok(bindings::all(scene.repo)?.iter().any(|other| {
-        (&other.agent, &other.agent_session) != (&binding.agent, &binding.agent_session)
-            && other.session.as_ref().is_some_and(|session| session.id == id)
-            && !other.ended
-            && !silent(other)
-            && (other.turn.is_some() || reports_end(other))
-    }))
 }
 
 /// The sessions of agents that are bound here, the latest event first.

@@ -52,11 +52,25 @@ pub(super) struct TurnFacts {
     /// The agent's own key of the turn in the file.
     key: Option<String>,
     /// The time of its prompt.
-    started_at: Option<Timestamp>,
+    pub(super) started_at: Option<Timestamp>,
     /// Whether the file has its end.
     has_ended: bool,
     /// The agent's last answer.
     answer: Option<String>,
+}
+
+impl TurnFacts {
+    /// Whether they are of a later turn than the one with this key.
+    pub(super) fn is_of_later_turn(&self, key: Option<&str>) -> bool {
+        self.key.is_some() && self.key.as_deref() != key
+    }
+
+    /// Notes their turn as the latest that is saved.
+    pub(super) fn note_turn(&self, binding: &mut Binding) {
+        if self.key.is_some() {
+            binding.file_turn.clone_from(&self.key);
+        }
+    }
 }
 
 /// Adds what is new to the chat at the end of a turn, which the agent may not have written yet. `began` is the time at

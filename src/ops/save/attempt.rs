@@ -12,6 +12,7 @@ use super::{
         session_choice::{self, SessionChoice},
     },
     OverClaim, SaveRequest, SaveTarget,
+    early::FilesMoment,
 };
 use crate::{
     model::{
@@ -27,7 +28,7 @@ use crate::{
         checkpoint::{self, People, Siblings, oid},
         current::{self, SessionRef},
         draft::{self, Draft},
-        lock,
+        facts, lock,
         objects::{self, SealedObjects, Writer},
         session,
         undo::{self, Effect},
@@ -41,6 +42,8 @@ pub(super) struct SaveAttempt<'a> {
     pub(super) files: &'a Scene<'a>,
     /// Whether the files are those of the checkpoint before.
     pub(super) is_as_saved: bool,
+    /// The moment at which the files were read, where that was before this save.
+    pub(super) moment: Option<&'a FilesMoment>,
     pub(super) request: &'a SaveRequest,
     pub(super) key: Option<&'a SaveKey>,
     pub(super) operations: &'a [Operation],
@@ -306,7 +309,7 @@ impl SaveAttempt<'_> {
         };
         // Which branch a session came from follows from its latest checkpoint, which is about to be another one.
         let current = current::read(scene.repo);
-        if composed.parent.is_none() {
+        if composed.parent.is_none() && self.is_of_this_branch() {
             self.begin_current(&whom)?;
         }
         let moved = (composed.parent.map(oid), oid(composed.written.id));
@@ -334,7 +337,10 @@ impl SaveAttempt<'_> {
         let trouble = [
             cleared,
             store::chat::forget(scene.repo, &whom.id, &receipt.document.folded, scene.wait),
-            current.and_then(|now| current::write(scene.repo, &self.next_current(&now, &whom))),
+            current.and_then(|now| match self.is_of_this_branch() {
+                true => current::write(scene.repo, &self.next_current(&now, &whom)),
+                false => Ok(()),
+            }),
             objects::consolidate(scene.repo).map(|_| ()),
         ];
         let trouble = trouble.into_iter().filter_map(Result::err);
@@ -417,6 +423,13 @@ impl SaveAttempt<'_> {
         }
         let word = self.request.kind.word();
         Ok(Some(undo::mean(scene.repo, scene.now, word, what, effects, None)?))
+    }
+
+    /// Whether the branch on which the files were read is still checked out. On another one no session becomes current by
+    /// this save.
+    fn is_of_this_branch(&self) -> bool {
+        self.moment
+            .is_none_or(|moment| facts::branch(self.scene.repo).is_ok_and(|branch| branch == moment.branch))
     }
 
     /// Says that a session that is about to be made will be current.

@@ -11,8 +11,9 @@ use super::{
     attempt::SaveAttempt,
 };
 use crate::{
+    agents::hooks::adapter,
     model::{
-        agent_turn::{AgentTurn, FILES_LISTED},
+        agent_turn::{self, AgentTurn, FILES_LISTED},
         document::{CheckpointKind, Document, SessionStatus},
         json,
         operation::{LogLine, Subject},
@@ -66,7 +67,10 @@ impl SaveAttempt<'_> {
         document.previous = Some(before.digest.clone());
         document.folded = folded;
         if let Some(tip) = before.checkpoint {
-            let restored = restored::read(self.files.repo)?;
+            let restored = match self.moment {
+                Some(moment) => moment.restored.clone(),
+                None => restored::read(self.files.repo)?,
+            };
             document.restored_from = restored.or_else(|| tip.document.restored_from.clone());
             document.put_aside = put_aside::for_document(self.files, tip);
             chat::take_over(&mut document, &tip.document);
@@ -153,8 +157,11 @@ impl SaveAttempt<'_> {
             Some(began) => tree_of(&began.document),
             None => before.checkpoint.and_then(|tip| tree_of(&tip.document)),
         };
+        let overlay = writer.overlay(self.scene.repo);
+        // In a session without files yet, what is not committed changed.
+        let head = || self.present.facts.head.as_ref().map(checkpoint::object_id);
+        let old = old.or_else(|| tree::tree_of(&overlay, head()).ok());
         if let (Some(snapshot), Some(old)) = (&self.present.snapshot, old) {
-            let overlay = writer.overlay(self.scene.repo);
             let changes = tree::diff(&overlay, Some(old), Some(snapshot.tree), Renames::Exact)?;
             turn.files = changes
                 .iter()
@@ -163,6 +170,10 @@ impl SaveAttempt<'_> {
                 .collect();
             turn.files_omitted = changes.len().saturating_sub(FILES_LISTED) as u64;
         }
+        if turn.subject.is_empty() {
+            let title = adapter::named(&turn.agent).map_or(turn.agent.as_str(), |adapter| adapter.title);
+            turn.subject = agent_turn::subject_of_files(title, &turn.files, turn.files_omitted);
+        }
         Ok(turn)
     }
 
@@ -170,7 +181,14 @@ impl SaveAttempt<'_> {
     /// automatic checkpoint it is the subject, and the summary that somebody wrote stays. Without either, git's facts
     /// give a text.
     fn summarize(&self, document: &mut Document, before: &Predecessor<'_>) {
-        let given = self.request.summary.clone().filter(|text| !text.trim().is_empty());
+        // A turn whose prompt is not known has a subject once its files are.
+        let of_turn = document.turn.as_ref().map(|turn| turn.subject.clone());
+        let given = self
+            .request
+            .summary
+            .clone()
+            .filter(|text| !text.trim().is_empty())
+            .or(of_turn);
         let automatic = matches!(
             self.request.kind,
             CheckpointKind::Commit

@@ -6,6 +6,7 @@
 
 mod attempt;
 pub(super) mod content;
+mod early;
 mod files_origin;
 mod repetition;
 
@@ -13,6 +14,7 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value, json};
 
+pub(super) use self::early::{EarlyFiles, EarlyReading};
 use self::{attempt::SaveAttempt, files_origin::FilesOrigin};
 use super::{
     Error, Scene, chat, compose, ids,
@@ -150,7 +152,16 @@ impl SaveRequest {
 }
 
 /// Makes the checkpoint, unless there is nothing new to save.
-pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOutcome, Error> {
+pub fn save(scene: &Scene<'_>, request: SaveRequest) -> Result<CheckpointOutcome, Error> {
+    save_early(scene, request, None)
+}
+
+/// The same with files that were read before, where they still serve: of the working tree that the session is saved from.
+pub(super) fn save_early(
+    scene: &Scene<'_>,
+    mut request: SaveRequest,
+    mut early: Option<EarlyFiles>,
+) -> Result<CheckpointOutcome, Error> {
     refuse::too_broad(scene)?;
     let mut redactor = Redactor::new(scene)?;
     redact(&mut request, &mut redactor);
@@ -172,13 +183,9 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
     let mut vanished = None;
     let lost = RefCell::new(Vec::<SealedObjects>::new());
     let branch = facts::branch(scene.repo)?;
+    // Files that were read early and are stored, after an attempt that lost a race.
+    let mut stored = None;
     for _ in 0..TRIES {
-        // Objects that vanished may be ones that were found present and relied on: these are written again as well.
-        let writer = match (request.dry_run, vanished.take()) {
-            (true, _) => Writer::memory(scene.repo),
-            (false, None) => Writer::durable(scene.repo)?,
-            (false, Some(())) => Writer::rewriting(scene.repo)?,
-        };
         let mut passed_over = Vec::new();
         let target = target(scene, &request, branch.as_deref(), &mut passed_over)?;
         if let SaveTarget::Existing(chosen) = &target
@@ -187,18 +194,48 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
         {
             continue;
         }
-        lost.borrow()
-            .iter()
-            .for_each(|sealed| writer.trust(sealed.written().iter().copied()));
-        let held = held(scene, &writer, &target)?;
         let origin = FilesOrigin::of(scene, &request, &target)?;
+        let is_here = matches!(origin, FilesOrigin::Here) && request.files && !request.dry_run;
         let files = origin.scene(scene);
         let is_as_saved = matches!(origin, FilesOrigin::AsSaved);
-        let present = compose::present(&files, &writer, request.files && !is_as_saved, &held)?;
+        let (writer, present, moment) = if let Some(early) = early.take().filter(|_| is_here) {
+            if !early.is_based_on(&target) {
+                held(scene, &early.writer, &target)?;
+            }
+            (early.writer, early.present, Some(early.moment))
+        } else {
+            // Objects that vanished may be ones that were found present and relied on: these are written again as well.
+            let writer = match (request.dry_run, vanished.take()) {
+                (true, _) => Writer::memory(scene.repo),
+                (false, None) => Writer::durable(scene.repo)?,
+                (false, Some(())) => Writer::rewriting(scene.repo)?,
+            };
+            lost.borrow()
+                .iter()
+                .for_each(|sealed| writer.trust(sealed.written().iter().chain(sealed.relied_on()).copied()));
+            let held = held(scene, &writer, &target)?;
+            match stored.take() {
+                Some((present, moment)) => {
+                    // Asking for them makes the save rely on them, so that it is checked that they are still there.
+                    for sealed in &*lost.borrow() {
+                        sealed.written().iter().chain(sealed.relied_on()).for_each(|id| {
+                            writer.has(scene.repo, id);
+                        });
+                    }
+                    (writer, present, Some(moment))
+                }
+                None => {
+                    let present = compose::present(&files, &writer, request.files && !is_as_saved, &held)?;
+                    (writer, present, None)
+                }
+            }
+        };
+        let sealed = lost.borrow().len();
         let attempt = SaveAttempt {
             scene,
             files: &files,
             is_as_saved,
+            moment: moment.as_ref(),
             request: &request,
             key: key.as_ref(),
             operations: &operations,
@@ -224,8 +261,14 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
                 receipt.trouble.extend(left.iter().map(ToString::to_string));
                 return Ok(outcome);
             }
-            Err(Error::Store(store::Error::Moved { .. })) => {}
-            Err(Error::Store(store::Error::Vanished { .. })) => vanished = Some(()),
+            Err(Error::Store(store::Error::Moved { .. })) if lost.borrow().len() > sealed => {
+                stored = moment.map(|moment| (present, moment));
+            }
+            Err(Error::Store(store::Error::Moved { .. })) => read_again(&mut request, moment.as_ref()),
+            Err(Error::Store(store::Error::Vanished { .. })) => {
+                vanished = Some(());
+                read_again(&mut request, moment.as_ref());
+            }
             Err(error) => return Err(error),
         }
     }
@@ -234,6 +277,13 @@ pub fn save(scene: &Scene<'_>, mut request: SaveRequest) -> Result<CheckpointOut
         .cloned()
         .unwrap_or_else(|| ShortName::slug("session", "current"));
     Err(Error::Contended { session, tries: TRIES })
+}
+
+/// Notes that the next attempt has later files than those that were read early: their objects are gone.
+fn read_again(request: &mut SaveRequest, moment: Option<&early::FilesMoment>) {
+    if let (Some(turn), Some(_)) = (&mut request.turn, moment) {
+        turn.inexact = true;
+    }
 }
 
 /// Whom a checkpoint is by: the agent, else the git user.

@@ -4,8 +4,14 @@
 //! object. So what is found in a chunk is kept by the chunk's id in a private file, and only the last chunk and what is
 //! not saved yet are read each time. The file is a cache: whatever is wrong with it, the chat itself is read.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
+    path::PathBuf,
+};
 
+use flate2::Crc;
 use sha2::{Digest as _, Sha256};
 
 use super::super::{Error, Repository, private_dir, sharing};
@@ -94,10 +100,32 @@ fn short(parts: &[&str]) -> u64 {
 
 /// The messages of a chat that are known.
 #[derive(Debug, Default)]
-pub struct Known(HashMap<IdKey, Fingerprint>);
+pub struct Known(HashMap<IdKey, Fingerprint, BuildHasherDefault<KeyHasher>>);
+
+/// Hasher of keys that are digests already: of a long chat tens of thousands are put into the table for each turn.
+#[derive(Debug, Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
 
 /// The first bytes of the cache.
-const MAGIC: &[u8; 8] = b"gchatid1";
+const MAGIC: &[u8; 8] = b"gchatid2";
+/// The bytes of an entry.
+const ENTRY: usize = 32;
 
 impl Known {
     /// Those of a session: saved, and waiting to be saved.
@@ -108,26 +136,27 @@ impl Known {
         waiting: &[Message],
     ) -> Result<Self, Fault> {
         let path = path(repo, session).ok();
-        let cached = path
+        let bytes = path
             .as_ref()
             .and_then(|path| os::read_regular(path).ok())
-            .and_then(|bytes| decode(&bytes))
             .unwrap_or_default();
+        let cached = decode(&bytes).unwrap_or_default();
         let mut out = Self::default();
+        out.0.reserve(bytes.len() / ENTRY);
         let mut kept = Vec::new();
         let mut fresh = false;
         let ids = saved.chunk_ids();
         for (at, id) in ids.iter().enumerate() {
             let id = id.to_string();
             let entries = if let Some(entries) = cached.get(id.as_str()) {
-                entries.clone()
+                Cow::Borrowed(*entries)
             } else {
                 let messages = saved.messages_of(at)?;
                 fresh |= at + 1 < ids.len();
                 let of = |message: &Message| entries_of(message, Fingerprint::of(message));
-                messages.iter().flat_map(of).collect()
+                Cow::Owned(messages.iter().flat_map(of).flat_map(encoded_entry).collect())
             };
-            out.0.extend(entries.iter().copied());
+            out.0.extend(entries.chunks_exact(ENTRY).map(decoded_entry));
             if at + 1 < ids.len() {
                 kept.push((id, entries));
             }
@@ -158,26 +187,52 @@ fn path(repo: &Repository, session: &str) -> Result<PathBuf, Error> {
     Ok(own_directory(repo, private_dir(repo)?.join("transcripts"))?.join(name))
 }
 
-fn encode(chunks: &[(String, Vec<(IdKey, Fingerprint)>)]) -> Vec<u8> {
+fn encoded_entry((key, print): (IdKey, Fingerprint)) -> [u8; ENTRY] {
+    let mut out = [0; ENTRY];
+    for (place, number) in out
+        .chunks_exact_mut(8)
+        .zip([key.0, print.len, print.content, print.session])
+    {
+        place.copy_from_slice(&number.to_le_bytes());
+    }
+    out
+}
+
+/// The entry of so many bytes.
+fn decoded_entry(entry: &[u8]) -> (IdKey, Fingerprint) {
+    let number = |at: usize| u64::from_le_bytes(entry[at..at + 8].try_into().expect("eight bytes"));
+    let print = Fingerprint {
+        len: number(8),
+        content: number(16),
+        session: number(24),
+    };
+    (IdKey(number(0)), print)
+}
+
+fn encode(chunks: &[(String, Cow<'_, [u8]>)]) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     for (id, entries) in chunks {
         out.extend(u32::try_from(id.len()).unwrap_or(0).to_le_bytes());
         out.extend(id.as_bytes());
-        out.extend(u32::try_from(entries.len()).unwrap_or(0).to_le_bytes());
-        for (key, print) in entries {
-            for number in [key.0, print.len, print.content, print.session] {
-                out.extend(number.to_le_bytes());
-            }
-        }
+        out.extend(u32::try_from(entries.len() / ENTRY).unwrap_or(0).to_le_bytes());
+        out.extend_from_slice(entries);
     }
-    let digest = Sha256::digest(&out);
-    out.extend(&digest[..8]);
+    let sum = checksum(&out);
+    out.extend(sum.to_le_bytes());
     out
 }
 
-fn decode(bytes: &[u8]) -> Option<HashMap<String, Vec<(IdKey, Fingerprint)>>> {
-    let (bytes, digest) = bytes.split_at_checked(bytes.len().checked_sub(8)?)?;
-    if Sha256::digest(bytes)[..8] != *digest {
+/// The sum by which accidental damage is noticed.
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+/// The entries of each chunk.
+fn decode(bytes: &[u8]) -> Option<HashMap<&str, &[u8]>> {
+    let (bytes, sum) = bytes.split_at_checked(bytes.len().checked_sub(4)?)?;
+    if checksum(bytes).to_le_bytes() != *sum {
         return None;
     }
     let mut rest = bytes.strip_prefix(MAGIC)?;
@@ -192,18 +247,9 @@ fn decode(bytes: &[u8]) -> Option<HashMap<String, Vec<(IdKey, Fingerprint)>>> {
         let (id, behind) = rest.split_at_checked(len)?;
         rest = behind;
         let count = number(&mut rest)?;
-        let (entries, behind) = rest.split_at_checked(count.checked_mul(32)?)?;
+        let (entries, behind) = rest.split_at_checked(count.checked_mul(ENTRY)?)?;
         rest = behind;
-        let entries = entries.chunks_exact(32).map(|entry| {
-            let number = |at: usize| u64::from_le_bytes(entry[at..at + 8].try_into().expect("eight bytes"));
-            let print = Fingerprint {
-                len: number(8),
-                content: number(16),
-                session: number(24),
-            };
-            (IdKey(number(0)), print)
-        });
-        out.insert(std::str::from_utf8(id).ok()?.to_owned(), entries.collect());
+        out.insert(std::str::from_utf8(id).ok()?, entries);
     }
     Some(out)
 }
@@ -258,10 +304,12 @@ mod tests {
 
     #[test]
     fn the_cache_reads_back_and_damage_is_noticed() {
-        let entries = vec![(IdKey(1), Fingerprint::of(&message("a", Role::User, json!("x"))))];
-        let bytes = encode(&[("ab12".into(), entries.clone()), ("cd".into(), Vec::new())]);
+        let entry = (IdKey(1), Fingerprint::of(&message("a", Role::User, json!("x"))));
+        let entries = encoded_entry(entry);
+        assert_eq!(decoded_entry(&entries), entry);
+        let bytes = encode(&[("ab12".into(), entries[..].into()), ("cd".into(), Cow::default())]);
         let decoded = decode(&bytes).expect("own output");
-        assert_eq!(decoded.get("ab12"), Some(&entries));
+        assert_eq!(decoded.get("ab12"), Some(&&entries[..]));
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;

@@ -24,6 +24,7 @@ fn open(world: &World) -> Repository {
     store::open(&store::OpenEnvironment {
         cwd: world.repo(),
         vars,
+        is_elsewhere: false,
     })
     .unwrap()
 }

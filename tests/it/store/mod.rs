@@ -38,6 +38,7 @@ fn environment(world: &World) -> OpenEnvironment {
             .into_iter()
             .map(|(name, value)| (name.into(), value))
             .collect(),
+        is_elsewhere: false,
     }
 }
 

@@ -278,10 +278,25 @@ fn the_payload_names_the_repository_and_not_the_environment() {
     let hook = hook
         .env("GIT_DIR", other.join(".git"))
         .env("GIT_WORK_TREE", &other)
+        .env("GIT_INDEX_FILE", other.join(".git/index"))
         .input(payload.to_string());
     hook.run().success();
     wait_until(|| last(&world, &payload)["outcome"] == "saved");
-    assert_eq!(log(&world, &only_session(&world))[0], "turn turn");
+    let session = only_session(&world);
+    assert_eq!(log(&world, &session)[0], "turn Claude Code: a");
+    let names = |of: &str| {
+        world.git_line([
+            "ls-tree",
+            "-r",
+            "--name-only",
+            &format!("refs/checkpoints/{session}^2{of}"),
+        ])
+    };
+    assert_eq!(
+        names("").lines().collect::<Vec<_>>(),
+        ["README.md", "a", "src/main.txt"]
+    );
+    assert_eq!(names("^2").lines().collect::<Vec<_>>(), ["README.md", "src/main.txt"]);
     assert!(!other.join(".git/checkpoint").exists());
 }
 

@@ -51,6 +51,7 @@ impl Row {
                 .into_iter()
                 .map(|(name, value)| (name.into(), value))
                 .collect(),
+            is_elsewhere: false,
         };
         let repo = store::open(&environment).unwrap();
         let settings = Settings::read(&repo).unwrap();

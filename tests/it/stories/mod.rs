@@ -1,6 +1,9 @@
 //! Stories: what a user does with the program, reported command by command and checked with git.
 
 mod accidents;
+#[cfg(target_os = "linux")]
+mod agent_moments;
+mod agent_order;
 mod agents;
 mod amend;
 mod apply;

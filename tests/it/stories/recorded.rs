@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{PROGRAM, World};
 
 /// The fixture of an agent, with this world's directories in it.
-fn fixture(world: &World, agent: &str) -> Value {
+pub(super) fn fixture(world: &World, agent: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/agents/{agent}.json"));
     let text = fs::read_to_string(path).unwrap();
     let (root, home) = (world.repo(), world.home());
@@ -22,7 +22,7 @@ fn fixture(world: &World, agent: &str) -> Value {
 }
 
 /// Brings the session file of an event to its state at that time.
-fn write_transcript(event: &Value) {
+pub(super) fn write_transcript(event: &Value) {
     let Some(text) = event["transcript"]["text"].as_str() else {
         return;
     };
@@ -38,7 +38,7 @@ fn write_transcript(event: &Value) {
     fs::write(path, bytes).unwrap();
 }
 
-fn play(world: &World, agent: &str, event: &Value) {
+pub(super) fn play(world: &World, agent: &str, event: &Value) {
     for (name, text) in event["files"].as_object().unwrap() {
         match text.as_str() {
             Some(text) => world.file(name, text),
@@ -52,7 +52,7 @@ fn play(world: &World, agent: &str, event: &Value) {
 }
 
 /// The chat as a person saw it.
-fn chat(world: &World) -> Vec<Value> {
+pub(super) fn chat(world: &World) -> Vec<Value> {
     let listed = world
         .checkpoint(["message", "list", "--full", "--json"])
         .success()
