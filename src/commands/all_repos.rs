@@ -14,7 +14,7 @@ use crate::{
         list::{self, SessionFilter},
         repositories::{self, RepositoryList},
     },
-    store::{self, checkpoint::CheckpointCommit},
+    store::{self, checkpoint::CheckpointCommit, last_command::ListMark},
 };
 
 /// Repositories in which a session is looked for, for a hint.
@@ -30,6 +30,8 @@ pub(super) struct VisitedRepository {
     is_listed: bool,
     /// Its git directory, which linked working trees share.
     pub(super) common: PathBuf,
+    /// The undo list of the working tree when the command began.
+    pub(super) list: ListMark,
 }
 
 impl VisitedRepository {
@@ -40,6 +42,7 @@ impl VisitedRepository {
             directory: repositories::directory_of(scene.repo),
             is_listed: scene.settings.repository_list,
             common: scene.repo.common_dir().to_owned(),
+            list: ListMark::of(scene.repo),
         }
     }
 }

@@ -133,7 +133,7 @@ fn open(
     if let Some(word) = selector {
         let opened = opening::open(context, &whom)?;
         let (name, _) = select::session(&opened.scene(), &failure::selector(word)?)?;
-        whom.session = Some(name);
+        whom.session = Some(name.into());
     }
     opening::open(context, &whom)
 }

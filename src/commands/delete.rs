@@ -91,6 +91,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 id: oid(session.tip),
                 checkpoints: session.checkpoints,
                 trash: &session.trash,
+                branch: session.branch.as_deref(),
             })
             .collect(),
     })?;

@@ -12,6 +12,7 @@ use super::{
     pathspecs::Pathspecs,
     restore::with_progress,
     resume_agent::agent_name,
+    session_word::SessionWord,
     turns::{self, AgentPlace},
 };
 use crate::{
@@ -71,7 +72,7 @@ pub(super) struct Args {
     continued: Option<ShortName>,
     /// Save and remove the working tree of this fork; its session and branch stay
     #[arg(long, value_name = "SESSION", conflicts_with_all = ["selector", "list", "names", "options", "worktrees", "dry_run"])]
-    remove: Option<ShortName>,
+    remove: Option<SessionWord>,
     /// With --remove: also delete files that no checkpoint holds
     #[arg(long, requires = "remove")]
     force: bool,

@@ -6,9 +6,10 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
     opening::{self, IdentityArgs, OpenedRepository},
+    session_word::SessionWord,
 };
 use crate::{
-    model::{name::ShortName, path::RepoPath},
+    model::path::RepoPath,
     ops::fork::{list as forks, unfinished},
     os,
     render::{
@@ -84,13 +85,15 @@ pub(super) fn list(context: &mut Context) -> Result<(), CommandError> {
 }
 
 /// Removes the working tree of a fork.
-pub(super) fn remove(name: &ShortName, force: bool, context: &mut Context) -> Result<(), CommandError> {
+pub(super) fn remove(session: &SessionWord, force: bool, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let removed = forks::remove_worktree(&opened.scene(), name, force)?;
+    let name = session.resolved(&opened.scene())?;
+    let removed = forks::remove_worktree(&opened.scene(), &name, force)?;
     let view = ForkRemovalView {
         session: removed.session.to_string(),
         path: removed.path.display().to_string(),
         saved: oid(removed.saved),
+        branch: removed.branch,
     };
     if context.ui.options().json {
         return context.ui.json(&view);

@@ -7,6 +7,7 @@ use super::{
     error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs},
+    session_word::SessionWord,
     views,
 };
 use crate::{
@@ -80,7 +81,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let request = import::ImportRequest {
         from: args.from.as_deref().and_then(System::named),
         paths,
-        name: args.whom.session.clone(),
+        name: args.whom.session.as_ref().map(SessionWord::name).transpose()?,
         usual_places: args.all,
         dry_run: args.dry_run,
     };

@@ -18,7 +18,7 @@ use crate::{
         count::CountedNoun,
         file_log::{AutosaveRow, AutosaveTable},
         format::Template,
-        sessions::{SessionRow, SessionTable, TrashRow, TrashTable},
+        sessions::{ReplacedCheckpointRow, SessionRow, SessionTable, TrashRow, TrashTable},
         text::TextLine,
     },
     store::{
@@ -79,7 +79,7 @@ pub(super) struct Args {
     /// The local sessions and those fetched from remotes
     #[arg(short = 'a', long, conflicts_with = "remotes")]
     all: bool,
-    /// List deleted sessions, which 'undelete' brings back
+    /// List deleted sessions, which 'undelete' brings back, and amended checkpoints, which 'show' shows
     #[arg(long, conflicts_with_all = ["remotes", "all", "format", "trust"])]
     trash: bool,
     /// Show the size of each session in the object store; slow
@@ -417,10 +417,10 @@ fn autosaves(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle
     Ok(())
 }
 
-/// Lists the sessions in the trash.
+/// Lists what is in the trash.
 fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) -> Result<(), CommandError> {
     let scene = opened.scene();
-    let all = undelete::trash(&scene)?;
+    let (all, amended) = (undelete::trash(&scene)?, undelete::replaced(&scene)?);
     let rows = all.iter().map(|deleted| TrashRow {
         session: &deleted.name,
         id: oid(deleted.tip.id),
@@ -428,13 +428,21 @@ fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) ->
         summary: &deleted.tip.subject,
         trash: &deleted.trash,
     });
+    let replaced = amended.iter().map(|replaced| ReplacedCheckpointRow {
+        session: &replaced.session,
+        id: oid(replaced.checkpoint.id),
+        replaced_at: Timestamp::from_unix(replaced.at, 0),
+        summary: &replaced.checkpoint.subject,
+        trash: &replaced.trash,
+    });
     let view = TrashTable {
         sessions: rows.collect(),
+        replaced: replaced.collect(),
     };
     if context.ui.options().json {
         return context.ui.json(&view);
     }
-    if all.is_empty() {
+    if all.is_empty() && amended.is_empty() {
         let older = undelete::older_states(&scene)?;
         let text = match older {
             0 => "The trash is empty.".to_owned(),
@@ -453,9 +461,18 @@ fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) ->
         return Ok(());
     }
     context.ui.data(view.text(context.ui.width(), dates, scene.now));
-    context
-        .ui
-        .hint("Trash", "bring one back: git checkpoint undelete <session>");
+    if !all.is_empty() {
+        context
+            .ui
+            .hint("Trash", "bring one back: git checkpoint undelete <session>");
+    }
+    if let Some(latest) = amended.first() {
+        let id = oid(latest.checkpoint.id);
+        context.ui.hint(
+            "Amended",
+            &format!("see an amended checkpoint: git checkpoint show {}", id.short()),
+        );
+    }
     Ok(())
 }
 

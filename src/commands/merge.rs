@@ -14,7 +14,10 @@ use crate::{
         step::quoted,
     },
     ops::merge::{self, MergeMethod, MergeOutcome, MergeRequest, WithoutFiles},
-    render::merge::{ChangedFile, ConflictingFile, DecidedPoint, MergeView, MergedFiles, SkippedFile},
+    render::{
+        count::CountedNoun,
+        merge::{ChangedFile, ConflictingFile, DecidedPoint, MergeView, MergedFiles, SkippedFile},
+    },
     store::checkpoint::oid,
 };
 
@@ -159,25 +162,25 @@ pub(super) fn report(
             merged.report.chat.renamed
         ));
     }
-    if !merged.file_conflicts.is_empty() {
-        context.ui.hint(
-            "Conflict",
-            "edit the files between the markers, then 'git add' them; 'git status' lists them",
-        );
-        context.ui.hint("Conflict", "go back: git checkpoint merge --abort");
-    }
-    if let Some(conflict) = merged.report.conflicts.first() {
-        let first = &conflict.id;
-        context.ui.hint(
-            "Conflict",
-            &format!("resolve them: git checkpoint conflict resolve {first} --ours|--theirs"),
-        );
-    }
-    if merged.file_conflicts.is_empty() && merged.report.conflicts.is_empty() {
-        context.ui.hint("Undo", "to undo: git checkpoint undo");
-        return Ok(());
-    }
-    Err(CommandError::silent(FailureKind::Negative))
+    let records = &merged.report.conflicts;
+    let error = match (merged.file_conflicts.as_slice(), records.len()) {
+        ([], 0) => {
+            context.ui.hint("Undo", "to undo: git checkpoint undo");
+            return Ok(());
+        }
+        ([], many) => CommandError::new(
+            FailureKind::Negative,
+            format!("{} of the record to resolve", CountedNoun::new(many, "conflict")),
+        ),
+        (files, _) => restore::conflicts_error(context, "merge", files),
+    };
+    Err(match records.first() {
+        Some(conflict) => error.hint(format!(
+            "resolve those of the record: git checkpoint conflict resolve {} --ours|--theirs",
+            conflict.id
+        )),
+        None => error,
+    })
 }
 
 /// A merge as it is printed.

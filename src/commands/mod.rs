@@ -63,10 +63,12 @@ mod restore;
 mod resume;
 mod resume_agent;
 mod resume_prompt;
+mod resume_remote;
 mod save;
 mod screen;
 mod search;
 mod serve;
+mod session_word;
 mod setup;
 mod share;
 mod shorthand;
@@ -81,7 +83,9 @@ mod tokens;
 mod turns;
 pub mod ui;
 mod undelete;
+mod unlisted;
 mod usage;
+mod verbs;
 mod verify;
 mod view_source;
 mod views;
@@ -188,6 +192,13 @@ macro_rules! commands {
                 os::ask_at_terminal(context.ui.can_ask());
                 match self {
                     $(Self::$variant(args) => $run(args, context),)*
+                }
+            }
+
+            /// The word of the command.
+            fn word(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
                 }
             }
 
@@ -312,7 +323,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return error.exit_code();
         }
     };
-    let args = shorthand::spelled_out(usage::without_end_of_options(args.into_iter().collect()));
+    let typed = usage::without_end_of_options(args.into_iter().collect());
+    let mistaken = verbs::mistaken(&typed);
+    let args = shorthand::spelled_out(typed);
     // Wrong usage is reported in the form that was asked for as well.
     let json = args
         .iter()
@@ -327,20 +340,20 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             arg => ColorChoice::parse(arg.strip_prefix("--color=")?),
         });
     let long_help = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--help");
+    let plain = || {
+        let options = OutputOptions {
+            color,
+            json,
+            ..OutputOptions::default()
+        };
+        Ui::new(&env, options, Streams::standard())
+    };
+    if let Some(error) = mistaken {
+        return conclude(&mut plain(), Err(error));
+    }
     let cli = match parse::parse(&env, &args, true) {
         Ok(cli) => cli,
-        Err(error) => {
-            let ui = Ui::new(
-                &env,
-                OutputOptions {
-                    color,
-                    json,
-                    ..OutputOptions::default()
-                },
-                Streams::standard(),
-            );
-            return usage(ui, &error, &program(&env), &args, long_help);
-        }
+        Err(error) => return usage(plain(), &error, &program(&env), &args, long_help),
     };
     let mut context = Context {
         ui: Ui::new(&env, options(&cli.globals), Streams::standard()),
@@ -354,7 +367,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let command = cli.command.unwrap_or(Command::Status(status::Args::default()));
     let started = os::moment();
+    let word = command.word();
     let result = command.run(&mut context);
+    if let (Ok(()), Some(visited)) = (&result, &context.visited) {
+        unlisted::note(visited, word, &args, context.env.now);
+    }
     if let Some(visited) = &context.visited
         && let Err(error) = os::hand_over(&visited.common, &visited.common, started)
     {
@@ -462,5 +479,5 @@ fn usage(mut ui: Ui, error: &clap::Error, program: &clap::Command, args: &[OsStr
         return conclude(&mut ui, Ok(()));
     }
     let words = usage::command_of(program, args);
-    conclude(&mut ui, Err(usage::error(error, program, &words)))
+    conclude(&mut ui, Err(usage::error(error, program, &words, args)))
 }

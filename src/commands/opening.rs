@@ -7,6 +7,7 @@ use super::{
     all_repos::VisitedRepository,
     environment::Environment,
     error::{CommandError, FailureKind},
+    session_word::SessionWord,
 };
 use crate::{
     model::{name::ShortName, time::Timestamp},
@@ -45,7 +46,7 @@ pub(super) const AGENT_HELP: &str = "The agent that does the work";
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct IdentityArgs {
     #[arg(long, value_name = "NAME", help = SESSION_HELP)]
-    pub(super) session: Option<ShortName>,
+    pub(super) session: Option<SessionWord>,
     #[arg(long, value_name = "NAME", help = AGENT_HELP)]
     pub(super) agent: Option<String>,
 }
@@ -151,17 +152,15 @@ fn with(
     now: Timestamp,
 ) -> Result<OpenedRepository, CommandError> {
     let settings = Settings::read(&repo)?;
-    let session = match &whom.session {
-        Some(name) => Some(name.clone()),
-        None => env
-            .text("CHECKPOINT_SESSION")
-            .map(|text| {
-                ShortName::new(text).map_err(|e| {
-                    CommandError::of(FailureKind::Usage, &e)
-                        .hint("it comes from the environment variable CHECKPOINT_SESSION")
-                })
-            })
-            .transpose()?,
+    let of_environment = env.text("CHECKPOINT_SESSION").filter(|_| whom.session.is_none());
+    let in_environment = |error: CommandError| error.hint("it comes from the environment variable CHECKPOINT_SESSION");
+    let session = match (&whom.session, &of_environment) {
+        (Some(word), _) => Some(word.clone()),
+        (None, Some(text)) => Some(
+            text.parse::<SessionWord>()
+                .map_err(|error| in_environment(CommandError::of(FailureKind::Usage, &error)))?,
+        ),
+        (None, None) => None,
     };
     let agent = whom.agent.clone().or_else(|| env.text("CHECKPOINT_AGENT"));
     let index = env.variable("GIT_INDEX_FILE").map(|path| env.cwd.join(path));
@@ -170,18 +169,27 @@ fn with(
         let message = format!("GIT_COMMITTER_DATE '{date}' is not a date");
         return Err(CommandError::new(FailureKind::Usage, message).hint("use a form such as 2026-11-27T12:00:00+01:00"));
     }
-    Ok(OpenedRepository {
+    let mut opened = OpenedRepository {
         host: os::host_name(),
         repo: Some(repo),
         is_last: false,
         settings,
         agent,
-        session_is_of_environment: whom.session.is_none() && session.is_some(),
-        session,
+        session_is_of_environment: of_environment.is_some(),
+        session: None,
         home,
         index,
         now,
         seen: CheckpointCache::default(),
         program: env.program.clone(),
-    })
+    };
+    let name = session.map(|word| word.resolved(&opened.scene())).transpose();
+    opened.session = name.map_err(|error| {
+        if of_environment.is_some() {
+            in_environment(error)
+        } else {
+            error
+        }
+    })?;
+    Ok(opened)
 }

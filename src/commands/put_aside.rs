@@ -30,6 +30,9 @@ pub(super) struct WayArgs {
     /// Restore every file as it was saved, and delete later ones, as 'restore' does
     #[arg(long)]
     restore: bool,
+    /// Show what would be done; the session is not resumed
+    #[arg(short = 'n', long, conflicts_with_all = ["list", "agent", "recover"])]
+    pub(super) dry_run: bool,
 }
 
 impl WayArgs {
@@ -37,6 +40,7 @@ impl WayArgs {
     pub(super) const APPLY: Self = Self {
         apply: true,
         restore: false,
+        dry_run: false,
     };
 
     /// Whether files are to come back at all.
@@ -58,6 +62,7 @@ pub(super) fn bring(
             way: if way.restore { Way::Restore } else { Way::Apply },
             directory: restore::directory(context, opened)?,
             is_session,
+            dry_run: way.dry_run,
         };
         Ok(reapply::reapply(&opened.scene(), &request, progress)?)
     })

@@ -4,8 +4,9 @@ use super::{
     Context,
     error::CommandError,
     opening::{self, IdentityArgs},
+    session_word::SessionWord,
 };
-use crate::{model::name::ShortName, ops::rekey, render::rekey::RekeyView, store::checkpoint::oid};
+use crate::{ops::rekey, render::rekey::RekeyView, store::checkpoint::oid};
 
 /// Encrypt a session again, to the current recipients
 ///
@@ -21,7 +22,7 @@ Examples:
     git checkpoint rekey --dry-run")]
 pub(super) struct Args {
     /// The session; the current one by default
-    session: Option<ShortName>,
+    session: Option<SessionWord>,
     /// Show the recipients and write nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -29,7 +30,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let made = rekey::rekey(&opened.scene(), args.session.as_ref(), args.dry_run)?;
+    let session = args.session.map(|word| word.resolved(&opened.scene())).transpose()?;
+    let made = rekey::rekey(&opened.scene(), session.as_ref(), args.dry_run)?;
     let mut trouble = made.trouble;
     if !args.dry_run {
         trouble.extend(super::share::automatic::after_checkpoint(&opened, &made.session));

@@ -4,9 +4,9 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
     opening::{self, IdentityArgs},
+    session_word::SessionWord,
 };
 use crate::{
-    model::name::ShortName,
     ops::repair,
     render::session_change::{RepairReceipt, RepairedRow},
     store::checkpoint::oid,
@@ -27,7 +27,7 @@ Examples:
     git checkpoint repair auth-refactor")]
 pub(super) struct Args {
     /// The session; every damaged one by default
-    session: Option<ShortName>,
+    session: Option<SessionWord>,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -35,7 +35,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let repaired = repair::repair(&opened.scene(), args.session.as_ref(), args.dry_run)?;
+    let session = args.session.map(|word| word.resolved(&opened.scene())).transpose()?;
+    let repaired = repair::repair(&opened.scene(), session.as_ref(), args.dry_run)?;
     for session in &repaired {
         super::failure::warn_leftovers(&context.ui, &session.leftovers);
     }

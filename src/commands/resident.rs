@@ -126,7 +126,7 @@ fn run(
         Err(error) => {
             let program = program(env);
             let words = usage::command_of(&program, &args);
-            Err(usage::error(&error, &program, &words))
+            Err(usage::error(&error, &program, &words, &args))
         }
     };
     output.push_str(&captured.output());

@@ -1,5 +1,7 @@
 //! `restore`, `apply`, `undo` and `redo`: the command lines, and the one way their outcomes are reported.
 
+mod conflicts;
+mod later;
 mod operation;
 mod parts;
 mod path_meant;
@@ -9,6 +11,7 @@ mod resolution;
 
 use std::{path::Path, sync::Mutex};
 
+pub(super) use conflicts::{conflicts_error, report_applied};
 pub(super) use operation::report_operation;
 use path_meant::path_meant;
 use receipt::{receipt, warn_replaced};
@@ -34,7 +37,7 @@ use crate::{
         undo::{self, Direction, UndoOutcome},
     },
     render::{age, count::CountedNoun, text::TextLine},
-    store::{self, checkpoint::oid},
+    store,
 };
 
 /// Restore files from a checkpoint
@@ -162,8 +165,9 @@ pub(super) struct ApplyArgs {
 /// Undo the last restore, apply, clean, fork, rename, finish or delete
 ///
 /// A prune, an import and a clear are undone as well; a purge and a push are not. Repeat it to go back further.
-/// Later changes are not overwritten: undo then stops and gives the reason. There is one undo list for each
-/// working tree, not for each session; --dry-run shows the next entry.
+/// Later changes are not overwritten: undo then stops and gives the reason. A later command that cannot be undone is
+/// named, and a terminal asks before an older one is undone. There is one undo list for each working tree, not for each
+/// session; --dry-run shows the next entry.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -364,45 +368,6 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
     report_applied(context, &opened, &applied, &report)
 }
 
-/// Reports an apply, and what is to be done about conflicts.
-pub(super) fn report_applied(
-    context: &mut Context,
-    opened: &OpenedRepository,
-    applied: &apply::ApplyOutcome,
-    report: &RestoreView<'_>,
-) -> Result<(), CommandError> {
-    let conflicts = &applied.conflicts;
-    self::report(context, opened, report)?;
-    if conflicts.is_empty() || applied.restored.dry_run {
-        return Ok(());
-    }
-    let has_markers = |verdict: &MergeVerdict| matches!(verdict, MergeVerdict::Content | MergeVerdict::AddAdd);
-    if conflicts.iter().any(|(_, verdict)| has_markers(verdict)) {
-        context.ui.hint(
-            "Conflict",
-            "conflict markers were written; edit the files, then 'git add' them",
-        );
-    }
-    context.ui.hint(
-        "Conflict",
-        "'git status' lists them; go back: git checkpoint apply --abort",
-    );
-    // Of one that is deleted on a side, what the other changed is there.
-    let is_there = |verdict: &MergeVerdict| has_markers(verdict) || *verdict == MergeVerdict::ModifyDelete;
-    let unmarked = conflicts.iter().find(|(_, verdict)| !is_there(verdict));
-    if let (Some((path, _)), Some(from)) = (unmarked, &applied.restored.from) {
-        let id = oid(from.id);
-        context.ui.hint(
-            "Conflict",
-            &format!(
-                "files without conflict markers are unchanged; the saved version: git show {}^2:{path}",
-                id.short()
-            ),
-        );
-    }
-    Err(CommandError::silent(FailureKind::Negative))
-}
-
 pub(super) fn undo(args: UndoArgs, context: &mut Context) -> Result<(), CommandError> {
     take(args.how, Direction::Undo, args.older, context)
 }
@@ -419,6 +384,21 @@ fn take(how: RestoreMethod, direction: Direction, older: bool, context: &mut Con
         force: how.force,
         older,
     };
+    let subject = match direction {
+        Direction::Undo if !older => undo::subject(&opened.scene())?,
+        _ => None,
+    };
+    if let Some(subject) = &subject
+        && !how.dry_run
+        && context.ui.can_ask()
+        && let Some(question) = later::question(subject, opened.scene().now)
+    {
+        request.older = context.ui.confirm(&question, "--older")?;
+        if !request.older {
+            context.ui.status(TextLine::plain("nothing was undone"));
+            return Err(CommandError::silent(FailureKind::Negative));
+        }
+    }
     let run = |request| {
         bringing(context, &opened, |progress| {
             match undo::run(&opened.scene(), request, progress) {
@@ -451,7 +431,11 @@ fn take(how: RestoreMethod, direction: Direction, older: bool, context: &mut Con
             force: &force,
             ..RestoreView::default()
         },
-    )
+    )?;
+    if let Some(subject) = &subject {
+        later::report(context, subject, opened.scene().now);
+    }
+    Ok(())
 }
 
 /// Changes files. An error that comes when that has begun leaves them between two states: then it says how to go on.

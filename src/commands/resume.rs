@@ -9,23 +9,18 @@ use super::{
     opening::{self, IdentityArgs, OpenedRepository},
     picker, put_aside, resume_agent,
     resume_prompt::{prompt, prompt_view},
+    resume_remote::{fetched, guessed, refuse_remote},
     share,
 };
 use crate::{
-    model::{
-        name::ShortName,
-        selector::{Base, Selector},
-        time::Timestamp,
-    },
+    model::{selector::Selector, time::Timestamp},
     ops::{
         autosave::Offer,
-        list::{self as session_list, SessionFilter, SessionStanding, SessionSummaryRow},
+        list::SessionStanding,
         resume::{self, ChoiceReason, ResumeOutcome},
-        select,
-        share::pull,
     },
     render::{
-        View as _, age,
+        age,
         count::CountedNoun,
         prompt::LEAST,
         receipt,
@@ -38,8 +33,9 @@ use crate::{
 
 /// Resume a session and report what has changed
 ///
-/// No file changes unless --apply or --restore is given. Without a session: the current one, else the latest that was
-/// paused or interrupted on this branch, else the latest. A terminal asks if there are several.
+/// No file changes unless --apply or --restore is given. A session that has ended becomes active again. The session may
+/// be named as its branch is. Without one: the current one, else the latest that was paused or interrupted on this
+/// branch, else the latest. A terminal asks if there are several.
 ///
 /// After a crash, an autosave of 'git checkpoint watch' may be newer than the latest checkpoint. It is recovered as a
 /// checkpoint, which loses nothing and changes no file: a terminal asks first, and --no-recover prevents it.
@@ -50,6 +46,8 @@ Examples:
     git checkpoint resume
   Bring back the saved changes as well, staged ones staged:
     git checkpoint resume --apply
+  See first what that would do:
+    git checkpoint resume --apply --dry-run
   An older state, by name:
     git checkpoint resume auth-refactor@before-merge
   Continue in the agent, on this or another machine:
@@ -59,7 +57,7 @@ Examples:
   List the sessions that can be resumed:
     git checkpoint resume --list")]
 pub(super) struct Args {
-    /// The session or checkpoint
+    /// The session, its branch, or a checkpoint
     selector: Option<String>,
     #[command(flatten)]
     way: put_aside::WayArgs,
@@ -160,14 +158,26 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
         (None, None) => ask(context, &opened)?,
     };
     let selector = selector.map(|selector| guessed(&opened, selector)).transpose()?;
-    let selector = selector
-        .map(|selector| fetched(context, &opened, selector))
-        .transpose()?;
+    let dry_run = args.way.dry_run;
+    let selector = match selector {
+        Some(selector) if dry_run => {
+            refuse_remote(&opened, &selector)?;
+            Some(selector)
+        }
+        Some(selector) => Some(fetched(context, &opened, selector)?),
+        None => None,
+    };
     let resumed = {
         let _counting = context.ui.counting("Looking at files");
-        resume::resume(&opened.scene(), selector.as_ref(), args.max_age)?
+        let scene = opened.scene();
+        if dry_run {
+            resume::look(&scene, selector.as_ref(), args.max_age)?
+        } else {
+            resume::resume(&scene, selector.as_ref(), args.max_age)?
+        }
     };
     let mut resumed = recover(context, &opened, &args, resumed)?;
+    report_reopened(context, &args, &resumed);
     if let Some(agent) = &args.agent {
         let document = &resumed.checkpoint.document;
         let (name, is_tip) = (&resumed.session, resumed.is_tip);
@@ -181,7 +191,7 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     if way.is_any() {
         let applied = put_aside::bring(context, &opened, subject, way);
         // What is reported is what is there now.
-        if applied.is_ok() {
+        if applied.is_ok() && !dry_run {
             look_again(&opened, &args, &mut resumed);
         }
         brought = Some(applied);
@@ -207,20 +217,37 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     if let Some(error) = failed {
         return Err(error);
     }
-    if !way.is_any() {
+    if !way.is_any() && !dry_run {
         way = offered(context, &args, &resumed)?;
         if way.is_any() {
             let applied = put_aside::bring(context, &opened, subject, way)?;
             reported = put_aside::report(context, &opened, subject.0, way, &applied, None);
         } else if args.format == "text" && !is_json {
+            if !args.brief {
+                context.ui.data(TextLine::default());
+            }
             context.ui.data(TextLine::plain("No file was changed."));
         }
+    } else if dry_run && !way.is_any() && args.format == "text" && !is_json {
+        context.ui.dry_run();
     }
     reported?;
     if args.fail_on_drift && resumed.report.drift.drifted {
         return Err(CommandError::silent(FailureKind::Drift));
     }
     Ok(())
+}
+
+/// Says that a session that had ended is active again.
+fn report_reopened(context: &Context, args: &Args, resumed: &ResumeOutcome) {
+    let word = resumed.standing.word();
+    if args.way.dry_run || !matches!(word, "completed" | "failed") || resumed.lost.is_some() {
+        return;
+    }
+    context.ui.status(TextLine::plain(format!(
+        "Reopened session {}, which was {word}; end it again: git checkpoint finish",
+        resumed.session
+    )));
 }
 
 /// Takes the report anew, after files came back.
@@ -309,75 +336,6 @@ pub(super) fn missing(resumed: &ResumeOutcome) -> usize {
     usize::try_from(missing).unwrap_or(usize::MAX)
 }
 
-/// A session that is none here but was fetched from one remote, as `git switch` takes a branch.
-fn guessed(opened: &OpenedRepository, selector: Selector) -> Result<Selector, CommandError> {
-    let scene = opened.scene();
-    let Base::Word(word) = &selector.base else {
-        return Ok(selector);
-    };
-    let is_here = match ShortName::new(word.as_str()) {
-        Ok(name) => store::session::tip(scene.repo, &name)?.is_some(),
-        Err(_) => true,
-    };
-    if is_here {
-        return Ok(selector);
-    }
-    let remote = SessionFilter {
-        remote: true,
-        ..SessionFilter::default()
-    };
-    let rows = session_list::sessions(&scene, &remote)?;
-    let ends = |row: &&SessionSummaryRow| row.name.rsplit('/').next() == Some(word.as_str());
-    let found: Vec<&SessionSummaryRow> = rows.iter().filter(ends).collect();
-    match found.as_slice() {
-        [] => match store::remote::default(scene.repo, false) {
-            // What a clone brings has no sessions in it.
-            Some(remote) if rows.is_empty() && select::checkpoint(&scene, &selector).is_err() => {
-                let error = CommandError::new(FailureKind::NotFound, format!("no session or checkpoint '{word}'"));
-                Err(error.hint(format!("if it is on a remote: git checkpoint fetch {}", remote.name)))
-            }
-            _ => Ok(selector),
-        },
-        [row] => Ok(Selector {
-            base: Base::Word(row.name.clone()),
-            ..selector
-        }),
-        several => {
-            let names: Vec<&str> = several.iter().map(|row| row.name.as_str()).collect();
-            let error = CommandError::new(
-                FailureKind::NotFound,
-                format!("'{word}' was fetched from several remotes"),
-            );
-            Err(error.hint(format!("use one of: {}", names.join(", "))))
-        }
-    }
-}
-
-/// Brings a session that is named as `<remote>/<session>` to what was fetched of it; from there on it is a session of
-/// this repository.
-fn fetched(context: &Context, opened: &OpenedRepository, selector: Selector) -> Result<Selector, CommandError> {
-    let scene = opened.scene();
-    let Base::Word(word) = &selector.base else {
-        return Ok(selector);
-    };
-    let Some((remote, session, _)) = store::remote::named_ref(word) else {
-        return Ok(selector);
-    };
-    let found = store::remote::find(scene.repo, &remote);
-    let (Some(remote), Some(_)) = (found, select::remote(&scene, &selector)) else {
-        return Err(share::pull::not_fetched(&remote, session.as_str()));
-    };
-    let pulled = pull::bring(&scene, &remote, &session)?;
-    failure::warn_aftermath(&context.ui, &pulled.aftermath);
-    if !context.ui.options().json {
-        context.ui.status(share::pull::view(&pulled, false).text());
-    }
-    Ok(Selector {
-        base: Base::Word(session.to_string()),
-        ..selector
-    })
-}
-
 /// Takes up a newer autosave if that is wanted.
 fn recover(
     context: &Context,
@@ -386,7 +344,11 @@ fn recover(
     resumed: ResumeOutcome,
 ) -> Result<ResumeOutcome, CommandError> {
     let scene = opened.scene();
-    let Some(offer) = resumed.autosave.clone().filter(|_| !args.no_recover) else {
+    let Some(offer) = resumed
+        .autosave
+        .clone()
+        .filter(|_| !args.no_recover && !args.way.dry_run)
+    else {
         return Ok(resumed);
     };
     let wanted = args.recover || !context.ui.can_ask() || {
@@ -460,7 +422,12 @@ fn print(
     match args.format.as_str() {
         "markdown" => context.ui.bytes(view.markdown().as_bytes()),
         "prompt" => context.ui.bytes(prompt(resumed, now, args.max_chars)?.as_bytes()),
-        _ => context.ui.data(view.text(args.brief, args.all, context.ui.width())),
+        _ => {
+            context.ui.data(view.text(args.brief, args.all, context.ui.width()));
+            if !args.brief {
+                context.ui.detail(1, view.left_out(context.ui.width()));
+            }
+        }
     }
     let lists = store::checkpoint::lists(opened.scene().repo, &resumed.checkpoint);
     if let Some(words) = lists.ok().and_then(|lists| receipt::left_out(&lists.skipped)) {
@@ -584,6 +551,7 @@ fn view(resumed: &ResumeOutcome, now: Timestamp) -> Resume<'_> {
         contents: &resumed.contents,
         files: None,
         author: &checkpoint.entry.author,
+        is_resumed: resumed.begun,
         now,
     }
 }

@@ -54,9 +54,15 @@ fn notes(resumed: &ResumeOutcome) -> Vec<String> {
     out
 }
 
-/// The line about work that was put aside: `2 changes of 9a0b1c2d are put aside: git checkpoint resume auth --apply`.
+/// The line about work that was put aside: `2 changes of 9a0b1c2d on main are put aside:
+/// git checkpoint resume auth --apply`.
 pub(super) fn put_aside_words(aside: &PutAside) -> String {
-    let id = aside.id.short();
+    let place = aside
+        .branch
+        .as_ref()
+        .map(|branch| format!(" on {branch}"))
+        .unwrap_or_default();
+    let id = format!("{}{place}", aside.id.short());
     let what = match aside
         .missing_changes
         .map(|missing| usize::try_from(missing).unwrap_or(usize::MAX))

@@ -58,7 +58,7 @@ pub(super) struct Args {
     /// Save even if nothing changed
     #[arg(long)]
     allow_empty: bool,
-    /// Change the notes of the latest checkpoint, not its files; the old checkpoint moves to the trash
+    /// Change the notes of the latest checkpoint, not its files; 'list --trash' lists the old one
     #[arg(long, conflicts_with_all = ["allow_empty", "attachments", "tracked_only", "no_files", "push"])]
     amend: bool,
 }

@@ -100,7 +100,7 @@ fn mark_dry_run_text(args: &mut Vec<OsString>, from: usize) {
 }
 
 /// The first word after a noun that is neither an option of every command nor one that says whose session is meant.
-fn first_word(args: &[OsString]) -> Option<&str> {
+pub(super) fn first_word(args: &[OsString]) -> Option<&str> {
     let mut args = args.iter();
     loop {
         let arg = args.next()?;
@@ -114,7 +114,7 @@ fn first_word(args: &[OsString]) -> Option<&str> {
 }
 
 /// Where the name of the command is: the first argument that is no option.
-fn command_at(args: &[OsString]) -> Option<usize> {
+pub(super) fn command_at(args: &[OsString]) -> Option<usize> {
     let at = args
         .iter()
         .skip(1)

@@ -15,7 +15,7 @@ use crate::{
     model::id::Oid,
     ops::{Scene, contents, fork_points, show},
     render::{
-        checkpoint::{Author, CheckpointView},
+        checkpoint::{Author, CheckpointView, StagedRow},
         signature::SignatureView,
     },
     store::{
@@ -143,6 +143,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         partial: shown.lists.is_partial(),
         skipped: shown.lists.skipped.iter().map(Into::into).collect(),
         changes: &shown.changes,
+        staged: shown
+            .staged
+            .iter()
+            .map(|staged| StagedRow {
+                path: &staged.change.path,
+                whole: staged.is_whole,
+                letter: staged.change.kind.letter(),
+            })
+            .collect(),
         draft_operations: shown.draft,
         document: &checkpoint.document,
         contents: &contents,
@@ -154,6 +163,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     context.ui.page();
     context.ui.data(view.text(context.ui.width(), &dates, scene.now));
+    context.ui.detail(1, view.left_out(context.ui.width()));
     Ok(())
 }
 

@@ -5,12 +5,18 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::error::{CommandError, FailureKind};
 pub(super) use crate::model::spelling::similar;
-use crate::secrets::{RedactionSettings, Scanner};
+use super::{
+    error::{CommandError, FailureKind},
+    shorthand,
+};
+use crate::{
+    model::step::quoted,
+    secrets::{RedactionSettings, Scanner},
+};
 
 /// The error for arguments that clap refuses; `words` are those of the command they were given to.
-pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str) -> CommandError {
+pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str, args: &[OsString]) -> CommandError {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         // clap shows the help instead, which begins with what the command is for.
         return lacking(program, words);
@@ -27,7 +33,10 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str) -
         Some(ContextValue::String(given)) => without_secrets(given),
         _ => String::new(),
     };
-    let meant = own.and_then(|command| meant(&command, words, &given));
+    let meant = own.and_then(|command| match path_meant(&command, words, &given, args) {
+        Some(meant) => Some(meant),
+        None => meant(&command, words, &given),
+    });
     let out = meant.into_iter().fold(out, CommandError::hint);
     let unknown = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) => HABITS.iter().find(|(habit, _)| habit == word),
@@ -44,15 +53,21 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str) -
 }
 
 /// Commands of git and of other tools, and those of ours that do what they do.
-const HABITS: [(&str, &str); 22] = [
+const HABITS: [(&str, &str); 29] = [
+    ("add", "git checkpoint save"),
     ("branch", "git checkpoint list"),
     ("checkout", "git checkpoint restore"),
     ("cherry-pick", "git checkpoint apply"),
     ("clean", "git checkpoint pause --clean"),
     ("close", "git checkpoint finish"),
     ("commit", "git checkpoint save"),
+    ("complete", "git checkpoint finish"),
     ("continue", "git checkpoint resume"),
     ("create", "git checkpoint start"),
+    ("del", "git checkpoint delete"),
+    ("done", "git checkpoint finish"),
+    ("drop", "git checkpoint delete"),
+    ("edit", "git checkpoint save --amend"),
     ("end", "git checkpoint finish"),
     ("history", "git checkpoint log"),
     ("info", "git checkpoint show"),
@@ -67,6 +82,7 @@ const HABITS: [(&str, &str); 22] = [
     ("rollback", "git checkpoint restore"),
     ("stash", "git checkpoint pause --clean"),
     ("version", "git checkpoint --version"),
+    ("view", "git checkpoint show"),
 ];
 
 /// Commands that take something away: they are suggested only for what is them with a slip of the finger.
@@ -99,6 +115,25 @@ fn usage_line(mut command: clap::Command) -> String {
     let text = command.render_usage().to_string();
     let text = text.trim().strip_prefix("Usage: ").unwrap_or(text.trim());
     text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// The command with `--` before paths, which was left out; `None` for a command that takes none.
+fn path_meant(command: &clap::Command, words: &str, given: &str, args: &[OsString]) -> Option<String> {
+    if given.starts_with('-') || !command.get_positionals().any(|arg| arg.get_id() == "pathspecs") {
+        return None;
+    }
+    let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
+    let texts: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let begin = shorthand::command_at(args)? + words.split(' ').count().saturating_sub(2);
+    let at = begin + texts.get(begin..end)?.iter().position(|arg| arg == given)?;
+    let (options, paths): (Vec<&String>, Vec<&String>) = texts[at..end].iter().partition(|arg| arg.starts_with('-'));
+    let paths = paths.into_iter().chain(texts.iter().skip(end + 1));
+    let before = texts[begin..at].iter().chain(options);
+    let line = before
+        .map(|arg| quoted(arg))
+        .chain([String::from("--")])
+        .chain(paths.map(|arg| quoted(arg)));
+    Some(format!("did you mean: {words} {}", line.collect::<Vec<_>>().join(" ")))
 }
 
 /// The command that most likely was meant by an argument that it does not take: an option whose value was typed as an
@@ -301,6 +336,7 @@ mod tests {
             &command.clone().try_get_matches_from(args).unwrap_err(),
             &command,
             "git checkpoint rename",
+            &[],
         )
         .render(true)
         .to_string()

@@ -8,8 +8,8 @@ mod merge_run;
 mod resolution;
 
 pub(super) use merge_run::{Base, MergeRun, OverlapRule, Sides};
-pub(super) use resolution::note_conflicts;
-pub use resolution::{concluded, conclusion, in_conflict, is_last, unmerged_paths};
+pub use resolution::{concluded, conclusion, in_conflict, is_committed, is_last, unmerged_paths};
+pub(super) use resolution::{note_conflicts, pending};
 
 use std::cell::{Cell, RefCell};
 

@@ -6,7 +6,7 @@
 
 mod kept;
 
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -169,7 +169,11 @@ fn run(
         progress,
     };
     let mut brought = plan_runner::apply_plan(scene, &job)?;
-    brought.lines.extend(untouched.take());
+    let untouched = untouched.take().into_iter();
+    let known: BTreeSet<RepoPath> = brought.lines.iter().map(|line| line.path.clone()).collect();
+    brought
+        .lines
+        .extend(untouched.filter(|line| !known.contains(&line.path)));
     if brought.is_complete() && brought.refusals.is_empty() && !dry_run {
         let what = match saved {
             Some(saved) => format!("cleaned the working tree, saved as {}", short(saved.entry.id)),

@@ -8,9 +8,9 @@ use super::{
     select,
 };
 use crate::{
-    model::{name::ShortName, selector::Selector},
+    model::{document::Document, name::ShortName, selector::Selector},
     store::{
-        ObjectId, checkpoint, current, lock,
+        ObjectId, checkpoint, current, facts, lock,
         refs::{self, ExpectedValue, RefUpdate},
         session,
     },
@@ -27,6 +27,8 @@ pub struct DeletedSession {
     pub checkpoints: Option<usize>,
     /// The ref that keeps it.
     pub trash: String,
+    /// The branch that was made for it, where it is a fork and the branch is there and not checked out.
+    pub branch: Option<String>,
 }
 
 /// Sessions that were deleted together, so that one undo brings all of them back.
@@ -50,9 +52,10 @@ pub fn delete(scene: &Scene<'_>, selectors: &[Selector], dry_run: bool) -> Resul
     for selector in selectors {
         let (name, tip) = select::session(scene, selector)?;
         let checkpoint = checkpoint::load(scene.repo, tip).map_err(Error::damaged(name.as_str()))?;
+        let branch = own_branch(scene, &checkpoint.document);
         let id = checkpoint.document.session.id;
         // A session may be meant twice, by its name and by another word.
-        if found.insert(id.clone(), (name, tip)).is_none() {
+        if found.insert(id.clone(), (name, tip, branch)).is_none() {
             order.push(id);
         }
     }
@@ -65,7 +68,7 @@ pub fn delete(scene: &Scene<'_>, selectors: &[Selector], dry_run: bool) -> Resul
     let mut after = before.clone();
     let (mut sessions, mut edits) = (Vec::new(), Vec::new());
     for id in &order {
-        let (name, tip) = &found[id];
+        let (name, tip, branch) = &found[id];
         let moves = to_trash(scene, id, name, *tip)?;
         after = after.left(id);
         let own = session::chain(scene.repo, *tip)
@@ -76,6 +79,7 @@ pub fn delete(scene: &Scene<'_>, selectors: &[Selector], dry_run: bool) -> Resul
             tip: *tip,
             checkpoints: own.map(|own| own.len()),
             trash: moves[0].name.clone(),
+            branch: branch.clone(),
         });
         edits.extend(moves);
     }
@@ -98,6 +102,18 @@ pub fn delete(scene: &Scene<'_>, selectors: &[Selector], dry_run: bool) -> Resul
     }
     .run(scene)?;
     Ok(deletion)
+}
+
+/// Begin of the names of the branches that are made for forks.
+const OF_FORKS: &str = "checkpoint/";
+
+/// The branch that was made for the session of a fork, unless it is gone or checked out here.
+fn own_branch(scene: &Scene<'_>, document: &Document) -> Option<String> {
+    let branch = document.git.branch.as_ref()?;
+    let is_own = document.session.forked_from.is_some() && branch.starts_with(OF_FORKS);
+    let here = facts::branch(scene.repo).unwrap_or_default();
+    let is_there = || matches!(facts::resolve(scene.repo, &format!("refs/heads/{branch}")), Ok(Some(_)));
+    (is_own && here.as_ref() != Some(branch) && is_there()).then(|| branch.clone())
 }
 
 /// The moves of a session's refs to the trash, that of the session first.

@@ -13,6 +13,7 @@ pub mod autosave_loop;
 mod bases;
 pub mod bisect;
 pub mod blame;
+pub mod branch_sessions;
 pub mod changes;
 mod changes_since;
 pub mod chat;

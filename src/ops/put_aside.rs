@@ -76,6 +76,7 @@ pub(super) fn listed(scene: &Scene<'_>, tip: &Checkpoint, session: Option<&str>)
         PutAside {
             saved_at: document.created_at,
             subject: document.subject().to_owned(),
+            branch: document.git.branch.clone(),
             changes: document.git.changes(),
             missing_changes: None,
             // Of several, this brings the latest.

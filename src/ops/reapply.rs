@@ -34,6 +34,8 @@ pub struct Request {
     pub way: Way,
     /// The directory that the command was started in, relative to the root of the working tree.
     pub directory: RepoPath,
+    /// Whether nothing is changed.
+    pub dry_run: bool,
     /// Whether the session is meant, not just this checkpoint, which is its latest: then work that `pause --clean` removed
     /// before it comes back as well.
     pub is_session: bool,
@@ -131,10 +133,13 @@ fn bring(
         })
     };
     if request.way == Way::Restore {
-        return restored(false);
+        return restored(request.dry_run);
     }
-    if is_clean && restored(true)?.restored.refusals().is_empty() {
-        return restored(false);
+    if is_clean {
+        let planned = restored(true)?;
+        if planned.restored.refusals().is_empty() {
+            return if request.dry_run { Ok(planned) } else { restored(false) };
+        }
     }
-    apply::apply(scene, &apply_request(scene, request, false), progress)
+    apply::apply(scene, &apply_request(scene, request, request.dry_run), progress)
 }

@@ -63,6 +63,8 @@ pub struct ResumeOutcome {
     pub autosave: Option<Offer>,
     /// The autosave that was taken up, now the latest checkpoint.
     pub recovered: Option<Offer>,
+    /// Whether it is the current session now, and active.
+    pub begun: bool,
     /// Last summary by a person, when the summary of this checkpoint was made from git's facts.
     pub said: Option<SummaryByPerson>,
 }
@@ -255,6 +257,7 @@ fn gather(
         }
         start::make_current(scene, &checkpoint.document, &session)?;
     }
+    let lost_nothing = lost.is_none();
     let id = &checkpoint.document.session.id;
     let watcher = watch::here(scene.repo)?;
     if begin
@@ -292,6 +295,7 @@ fn gather(
         fetched,
         autosave,
         recovered: None,
+        begun: begin && lost_nothing,
     })
 }
 

@@ -1,13 +1,13 @@
 //! Resolution of selectors: from the text that people type to a checkpoint.
 //!
-//! A word is looked up as a session, then as a checkpoint's name in the current session, then as the beginning of a
-//! commit id or digest, then as the beginning of a session's name. The first kind that matches decides; several
+//! A word is looked up as a session, then as a checkpoint's name in the current session, then as a branch with a session,
+//! then as the beginning of a commit id or digest, then as the beginning of a session's name. The first kind that matches decides; several
 //! matches of one kind are ambiguous and listed.
 
 use std::collections::BTreeSet;
 
 use super::{
-    Error, Scene, SelectorCandidate,
+    Error, Scene, SelectorCandidate, branch_sessions,
     ids::short,
     session_choice,
     suggestions::{self, LISTED, listed, named_like, similar},
@@ -80,6 +80,9 @@ pub fn remote(scene: &Scene<'_>, selector: &Selector) -> Option<(String, ShortNa
     let Base::Word(word) = &selector.base else { return None };
     let (remote, session, full) = store::remote::named_ref(word)?;
     let tip = refs::read(scene.repo, &full).ok().flatten()?;
+    if !matches!(branch_sessions::of_branch(scene, word), Ok(None)) {
+        return None;
+    }
     Some((remote, session, tip))
 }
 
@@ -151,6 +154,15 @@ fn each_entry(scene: &Scene<'_>, mut each: impl FnMut(&ShortName, &CheckpointCom
 fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), Error> {
     if let Some((_, _, full)) = store::remote::named_ref(word) {
         let tip = refs::read(scene.repo, &full)?;
+        // A branch is nearer than a remote of that name.
+        if let Some((name, id)) = branch_sessions::of_branch(scene, word)? {
+            if tip.is_some() {
+                crate::os::notices::note(&format!(
+                    "'{word}' is a branch and a fetched session: using session '{name}' of the branch"
+                ));
+            }
+            return Ok((Some(name), id));
+        }
         return tip.map(|tip| (None, tip)).ok_or_else(|| Error::NotFound {
             text: word.to_owned(),
             candidates: similar(scene, word).unwrap_or_default(),
@@ -168,6 +180,9 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), 
         {
             return Ok((Some(current.name), entry.id));
         }
+    }
+    if let Some((name, id)) = branch_sessions::of_branch(scene, word)? {
+        return Ok((Some(name), id));
     }
     let by_id = by_prefix(scene, word)?;
     let by_id = match by_id {

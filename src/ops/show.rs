@@ -2,8 +2,8 @@
 
 use super::{Error, Scene, select, session_choice};
 use crate::{
-    model::{list::Lists, path::RepoPath, selector::Selector},
-    store::{self, Kind, checkpoint, draft, tree},
+    model::{change::TreeChange, list::Lists, path::RepoPath, selector::Selector},
+    store::{self, Kind, ObjectId, Repository, checkpoint, draft, tree},
 };
 
 /// Details of a checkpoint for `show`.
@@ -14,9 +14,20 @@ pub struct CheckpointDetails {
     /// Its lists.
     pub lists: Lists,
     /// The files it changes against its HEAD, when it has files.
-    pub changes: Vec<crate::model::change::TreeChange>,
+    pub changes: Vec<TreeChange>,
+    /// What was staged, by path.
+    pub staged: Vec<StagedChange>,
     /// How many changes of its session are not saved yet, where it is the latest.
     pub draft: usize,
+}
+
+/// A path that was staged.
+#[derive(Debug)]
+pub struct StagedChange {
+    /// The change of the index against HEAD.
+    pub change: TreeChange,
+    /// Whether the file was what was staged.
+    pub is_whole: bool,
 }
 
 /// Reads a checkpoint for showing.
@@ -29,18 +40,16 @@ pub fn show(scene: &Scene<'_>, selector: &Selector) -> Result<CheckpointDetails,
         .map_or("checkpoint", |name| name.as_str())
         .to_owned();
     let lists = checkpoint::lists(scene.repo, checkpoint).map_err(Error::damaged(name.as_str()))?;
-    let changes = match &checkpoint.document.snapshot {
-        None => Vec::new(),
+    let (changes, staged) = match &checkpoint.document.snapshot {
+        None => (Vec::new(), Vec::new()),
         Some(snapshot) => {
             let head = checkpoint.document.git.head.as_ref().map(checkpoint::object_id);
             let head = head.map(|id| checkpoint::tree_of(scene.repo, id)).transpose();
             let head = head.map_err(Error::damaged(name.as_str()))?;
-            tree::diff(
-                scene.repo,
-                head,
-                Some(checkpoint::object_id(&snapshot.tree)),
-                tree::Renames::Exact,
-            )?
+            let files = checkpoint::object_id(&snapshot.tree);
+            let index = checkpoint::object_id(&snapshot.index);
+            let changes = tree::diff(scene.repo, head, Some(files), tree::Renames::Exact)?;
+            (changes, staged(scene.repo, head, index, (files, &lists))?)
         }
     };
     let draft = match selected.session.as_ref().filter(|_| selected.is_tip) {
@@ -54,8 +63,27 @@ pub fn show(scene: &Scene<'_>, selector: &Selector) -> Result<CheckpointDetails,
         selected,
         lists,
         changes,
+        staged,
         draft,
     })
+}
+
+/// What the index had that HEAD had not; unmerged paths are in the lists.
+fn staged(
+    repo: &Repository,
+    head: Option<ObjectId>,
+    index: ObjectId,
+    (files, lists): (ObjectId, &Lists),
+) -> Result<Vec<StagedChange>, Error> {
+    let mut out = Vec::new();
+    for change in tree::diff(repo, head, Some(index), tree::Renames::Off)? {
+        if lists.conflicts.iter().any(|conflict| conflict.path == change.path) {
+            continue;
+        }
+        let is_whole = tree::entry(repo, files, &change.path)? == tree::entry(repo, index, &change.path)?;
+        out.push(StagedChange { change, is_whole });
+    }
+    Ok(out)
 }
 
 /// The exact bytes of a checkpoint's document.

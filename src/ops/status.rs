@@ -173,7 +173,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
     let unmerged = present.lists().unmerged().count();
     Ok(StatusReport {
         absent,
-        in_conflict: apply::in_conflict(scene)?.map(|state| (state, unmerged)),
+        in_conflict: apply::pending(scene, &overlay, &present)?.map(|state| (state, unmerged)),
         put_aside,
         is_bare: bare,
         may_fetch: sessions == 0 && fetched.is_empty() && !store::remote::all(scene.repo).is_empty(),

@@ -1,4 +1,4 @@
-//! `list --trash` and `undelete`: deleted sessions, and bringing one back.
+//! `list --trash` and `undelete`: deleted sessions and replaced checkpoints, and bringing a session back.
 
 use super::{
     Error, Scene,
@@ -24,6 +24,12 @@ const TRASH: &str = "refs/checkpoints-trash/";
 
 /// Messages of commands that put a session back into the trash.
 const DELETED_AGAIN: [&str; 2] = ["checkpoint: undo undelete", "checkpoint: redo delete"];
+
+/// Begin of the message with which a checkpoint that is amended gets into the trash.
+const AMENDED: &str = "checkpoint: amend ";
+
+/// Message of the command that puts it back there.
+const AMENDED_AGAIN: &str = "checkpoint: redo amend";
 
 /// A session in the trash.
 #[derive(Debug)]
@@ -85,9 +91,57 @@ pub fn trash(scene: &Scene<'_>) -> Result<Vec<TrashedSession>, Error> {
     Ok(found)
 }
 
-/// How many states of sessions are in the trash that are no deleted sessions: what a prune, an undo or a repair replaced.
+/// A checkpoint in the trash that 'save --amend' replaced.
+#[derive(Debug)]
+pub struct ReplacedCheckpoint {
+    /// Its session, as it was called then.
+    pub session: ShortName,
+    /// The ref that keeps it.
+    pub trash: String,
+    /// The checkpoint.
+    pub checkpoint: CheckpointCommit,
+    /// When it was replaced, in seconds since 1970.
+    pub at: i64,
+}
+
+/// The checkpoints in the trash that were amended, the one replaced last first.
+pub fn replaced(scene: &Scene<'_>) -> Result<Vec<ReplacedCheckpoint>, Error> {
+    let mut found = Vec::new();
+    for (full, target) in refs::list(scene.repo, TRASH)? {
+        let Ok(target) = target else { continue };
+        let log = refs::reflog(scene.repo, &full)?;
+        let Some(made) = log.last() else { continue };
+        let Ok(checkpoint) = checkpoint::entry(scene.repo, target) else {
+            continue;
+        };
+        let name = match made.message.strip_prefix(AMENDED) {
+            Some(name) => Some(name),
+            None if made.message == AMENDED_AGAIN => checkpoint.trailers.session.as_deref(),
+            None => None,
+        };
+        let Some(Ok(session)) = name.map(ShortName::new) else {
+            continue;
+        };
+        found.push(ReplacedCheckpoint {
+            session,
+            trash: full,
+            checkpoint,
+            at: made.who.time.seconds,
+        });
+    }
+    // Within one second the later entry has the higher number.
+    found.sort_by_key(|replaced| {
+        let number = replaced.trash.rsplit('/').next().and_then(|n| n.parse::<u64>().ok());
+        std::cmp::Reverse((replaced.at, number))
+    });
+    Ok(found)
+}
+
+/// How many states of sessions are in the trash besides deleted sessions and amended checkpoints: what a prune, an undo
+/// or a repair replaced.
 pub fn older_states(scene: &Scene<'_>) -> Result<usize, Error> {
-    Ok(refs::list(scene.repo, TRASH)?.len() - trash(scene)?.len())
+    let listed = trash(scene)?.len() + replaced(scene)?.len();
+    Ok(refs::list(scene.repo, TRASH)?.len().saturating_sub(listed))
 }
 
 /// Brings a session back from the trash: the one of this name that was deleted last, or the one with this id. `to` is

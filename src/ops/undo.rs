@@ -4,6 +4,7 @@
 //! tip that a ref leaves behind is kept on a ref of the undo list.
 
 mod last;
+mod later;
 mod left;
 mod moved;
 mod parted;
@@ -11,6 +12,7 @@ mod request;
 
 use serde::{Deserialize, Serialize};
 
+pub use later::{UndoSubject, subject};
 pub use request::{Direction, UndoRequest};
 
 use super::{
@@ -389,7 +391,8 @@ impl UndoRun<'_> {
                 continue;
             }
             if now != *from {
-                let (why, remedies) = moved::fault(self.entry, name, now.as_ref(), (from.as_ref(), to.as_ref()));
+                let (why, remedies) =
+                    moved::fault(self.scene, self.entry, name, now.as_ref(), (from.as_ref(), to.as_ref()));
                 return Err(self.changed(why, remedies));
             }
             edits.push((name.clone(), from.clone(), to.clone()));

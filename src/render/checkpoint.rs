@@ -1,5 +1,7 @@
 //! `show`: one checkpoint, with everything that was saved.
 
+use std::collections::{HashMap, HashSet};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,6 +20,7 @@ use crate::model::{
     id::{Digest, Oid},
     list::Lists,
     outline::{Contents, Outline},
+    path::RepoPath,
     time::Timestamp,
 };
 
@@ -56,6 +59,8 @@ pub struct CheckpointView<'a> {
     pub skipped: Vec<SkippedPath>,
     /// Its files against its HEAD.
     pub changes: &'a [TreeChange],
+    /// What was staged, by path.
+    pub staged: Vec<StagedRow<'a>>,
     /// How many changes of its session are not saved yet, where it is the latest.
     pub draft_operations: usize,
     /// The document.
@@ -68,6 +73,18 @@ pub struct CheckpointView<'a> {
     /// Whether to show every item of every list.
     #[serde(skip)]
     pub all: bool,
+}
+
+/// A path that was staged.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StagedRow<'a> {
+    /// The path.
+    pub path: &'a RepoPath,
+    /// Whether the file was what was staged; otherwise it had further changes.
+    pub whole: bool,
+    /// How the index entry differed from HEAD.
+    #[serde(skip)]
+    pub letter: char,
 }
 
 /// A name with its address.
@@ -168,9 +185,12 @@ impl CheckpointView<'_> {
                 "{changes} not saved yet: git checkpoint status"
             )));
         }
-        text.push(TextLine::new());
-        text.append(outline::left_out_text(&outline, columns));
         text
+    }
+
+    /// What the text omits, with the commands that show it; for `--verbose`.
+    pub fn left_out(&self, columns: usize) -> Text {
+        outline::left_out_text(&Outline::of(self.contents, self.selector), columns)
     }
 
     fn files(&self) -> Text {
@@ -183,6 +203,7 @@ impl CheckpointView<'_> {
         if !self.changes.is_empty() {
             heading(&mut text, "Files against HEAD", self.changes.len());
         }
+        let staged: HashMap<&RepoPath, bool> = self.staged.iter().map(|row| (row.path, row.whole)).collect();
         for change in limited(self.changes, self.all) {
             let slot = match change.kind.letter() {
                 'A' => Slot::Added,
@@ -196,9 +217,29 @@ impl CheckpointView<'_> {
                 line.push(Slot::Plain, " -> ");
             }
             line.push(Slot::Path, change.path.quoted());
+            let of_rename = change.from.as_ref();
+            let is_source_staged = of_rename.is_none_or(|from| staged.contains_key(from));
+            match staged.get(&change.path) {
+                Some(whole) if *whole && is_source_staged => line.push(Slot::Dim, "  staged"),
+                Some(_) => line.push(Slot::Dim, "  partly staged"),
+                None => {}
+            }
             text.push(line);
         }
         more(&mut text, self.changes.len(), self.all, self.selector);
+        let changes = self.changes.iter();
+        let listed: HashSet<&RepoPath> = changes
+            .flat_map(|change| std::iter::once(&change.path).chain(&change.from))
+            .collect();
+        let hidden: Vec<_> = self.staged.iter().filter(|row| !listed.contains(row.path)).collect();
+        if !hidden.is_empty() {
+            heading(&mut text, "Staged only, the file as in HEAD", hidden.len());
+        }
+        for staged in limited(&hidden, self.all) {
+            let line = TextLine::plain(format!("  {} ", staged.letter));
+            text.push(line.with(Slot::Path, staged.path.quoted()));
+        }
+        more(&mut text, hidden.len(), self.all, self.selector);
         if !self.lists.skipped.is_empty() {
             heading(&mut text, "Not saved", self.lists.skipped.len());
         }

@@ -9,7 +9,7 @@ use super::{
     table::{TableColumn, TextTable},
     text::{Text, TextLine},
 };
-use crate::model::id::Oid;
+use crate::model::{id::Oid, step::quoted};
 
 /// The forks of a repository; its JSON is `git-checkpoint.forks/1`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -83,11 +83,13 @@ pub struct ForkRemovalView {
     pub path: String,
     /// The checkpoint that holds what was in it.
     pub saved: Oid,
+    /// The branch that was checked out in it, which stays.
+    pub branch: Option<String>,
 }
 
 impl ForkRemovalView {
-    /// The receipt.
-    pub fn text(&self) -> TextLine {
+    /// The receipt, and the branch with the command that deletes it.
+    pub fn text(&self) -> Text {
         let mut line = TextLine::new().with(Slot::Removed, "Removed");
         line.push(Slot::Plain, " working tree ");
         line.push(Slot::Path, &self.path);
@@ -95,6 +97,13 @@ impl ForkRemovalView {
         line.push(Slot::Session, &self.session);
         line.push(Slot::Plain, ", saved as ");
         line.push(Slot::Id, self.saved.short());
-        line
+        let mut text = Text::from(line);
+        if let Some(branch) = &self.branch {
+            text.push(TextLine::plain("  Branch ").with(Slot::Branch, branch).with(
+                Slot::Plain,
+                format!(" stays; to delete it: git branch -d {}", quoted(branch)),
+            ));
+        }
+        text
     }
 }

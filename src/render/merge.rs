@@ -130,7 +130,13 @@ impl View for MergeView {
             text.push(line);
             return text;
         }
-        line.push(Slot::Added, if self.dry_run { "Would merge" } else { "Merged" });
+        let files = self.files.iter().flat_map(|files| &files.conflicts);
+        let is_conflicting = files.count() + self.conflicts.len() > 0;
+        match (self.dry_run, is_conflicting) {
+            (true, _) => line.push(Slot::Added, "Would merge"),
+            (_, true) => line.push(Slot::Caution, "Merged"),
+            _ => line.push(Slot::Added, "Merged"),
+        }
         line.push(Slot::Plain, " ");
         line.push(Slot::Session, &self.from);
         line.push(Slot::Plain, " ");
@@ -144,6 +150,9 @@ impl View for MergeView {
         match &self.base {
             Some(base) => line.push(Slot::Dim, format!(", base {}", base.short())),
             None => line.push(Slot::Dim, ", no common checkpoint"),
+        }
+        if is_conflicting && !self.dry_run {
+            line.push(Slot::Caution, ", with conflicts");
         }
         text.push(line);
         self.parts(&mut text);

@@ -114,7 +114,7 @@ impl From<&SkippedEntry> for SkippedPath {
     }
 }
 
-/// Paths that are left out of checkpoints: `2 paths (dump.sql too large, .env a secret)`; `None` if
+/// Paths that are left out of checkpoints: `2 paths (dump.sql: too large, .env: a secret)`; `None` if
 /// nothing is.
 pub fn left_out(skipped: &[SkippedEntry]) -> Option<String> {
     const NAMED: usize = 3;
@@ -123,7 +123,7 @@ pub fn left_out(skipped: &[SkippedEntry]) -> Option<String> {
         return None;
     }
     let named = unsaved.iter().take(NAMED);
-    let named = named.map(|skipped| format!("{} {}", skipped.path.quoted(), skipped.reason.describe()));
+    let named = named.map(|skipped| format!("{}: {}", skipped.path.quoted(), skipped.reason.describe()));
     let mut named: Vec<_> = named.collect();
     if unsaved.len() > NAMED {
         named.push(format!("{} more", unsaved.len() - NAMED));
@@ -353,12 +353,14 @@ impl SaveReceipt<'_> {
 
     fn session_line(&self) -> TextLine {
         let mut line = TextLine::new().with(Slot::Session, self.session);
-        if self.status != "active" {
-            line.push(Slot::Plain, format!(", {}", self.status));
+        match (self.status, self.session_is) {
+            ("paused", "continued") => line.push(Slot::Plain, ", paused again"),
+            ("active", _) => {}
+            (status, _) => line.push(Slot::Plain, format!(", {status}")),
         }
-        match self.session_is {
-            "started" => line.push(Slot::Plain, ", new"),
-            "continued" => line.push(Slot::Plain, ", continued (it was paused here)"),
+        match (self.status, self.session_is) {
+            (_, "started") => line.push(Slot::Plain, ", new"),
+            ("active", "continued") => line.push(Slot::Plain, ", resumed (it was paused here)"),
             _ => {}
         }
         if let Some(name) = self.name {

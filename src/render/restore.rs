@@ -13,6 +13,7 @@ use crate::model::{
     id::{Digest, Oid},
     path::RepoPath,
     plan::{self, Act, PlanReason},
+    time::Timestamp,
 };
 
 /// How many lines of a plan are shown where the plan is not what was asked for.
@@ -31,6 +32,12 @@ pub struct RestoreReceipt<'a> {
     pub from: Option<CheckpointOrigin<'a>>,
     /// Description of the action that was undone or redone.
     pub what: Option<&'a str>,
+    /// When that action was done first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub done_at: Option<Timestamp>,
+    /// How long ago that was, in words.
+    #[serde(skip)]
+    pub done_age: Option<String>,
     /// The safety checkpoint that holds what was there before.
     pub safety: Option<Oid>,
     /// Actions by path, with reasons.
@@ -239,6 +246,7 @@ impl RestoreReceipt<'_> {
             ("aborted", _) => ("Went back to before the", Slot::Good),
             ("incomplete", _) => ("Did not finish the", Slot::Bad),
             (_, "restore") => ("Restored", Slot::Good),
+            (_, "apply") if !self.conflicts.is_empty() => ("Applied", Slot::Caution),
             (_, "apply") => ("Applied", Slot::Good),
             (_, "merge") => ("Merged", Slot::Good),
             (_, "redo") => ("Redid", Slot::Good),
@@ -256,6 +264,12 @@ impl RestoreReceipt<'_> {
         }
         if let Some(what) = self.what {
             line.push(Slot::Plain, format!(" '{what}'"));
+            if let Some(age) = &self.done_age {
+                line.push(Slot::Plain, format!(" ({age})"));
+            }
+        }
+        if !self.conflicts.is_empty() && !matches!(self.outcome, "nothing" | "planned" | "refused") {
+            line.push(Slot::Caution, " with conflicts");
         }
         let nothing = self.outcome == "nothing" && self.from.is_some() && self.conflicts.is_empty();
         let counts = self.counts();

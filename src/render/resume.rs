@@ -65,6 +65,9 @@ pub struct Resume<'a> {
     /// Who saved it.
     #[serde(skip)]
     pub author: &'a str,
+    /// Whether it was resumed, and not only looked at.
+    #[serde(skip)]
+    pub is_resumed: bool,
     /// The time of this output.
     #[serde(skip)]
     pub now: Timestamp,
@@ -178,8 +181,8 @@ impl Resume<'_> {
                 "{changes} not saved yet: git checkpoint status"
             )));
         }
-        text.push(TextLine::new());
         if brief {
+            text.push(TextLine::new());
             let rest = format!(
                 "Not shown: the rest of the record: git checkpoint resume {}",
                 self.session
@@ -187,10 +190,13 @@ impl Resume<'_> {
             for line in Text::wrapped(&rest, 0, columns).lines() {
                 text.push(TextLine::new().with(Slot::Dim, line.to_string()));
             }
-        } else {
-            text.append(outline::left_out_text(&outline, columns));
         }
         text
+    }
+
+    /// What the text omits, with the commands that show it; for `--verbose`.
+    pub fn left_out(&self, columns: usize) -> Text {
+        outline::left_out_text(&Outline::of(self.contents, self.selector()), columns)
     }
 
     /// The checkpoint as commands know it.
@@ -235,7 +241,7 @@ impl Resume<'_> {
         }
         match self.status_before {
             "interrupted" => saved.push(Slot::Caution, ", interrupted"),
-            word @ ("completed" | "failed") => {
+            word @ ("completed" | "failed") if self.is_resumed => {
                 saved.push(Slot::Caution, format!(", was {word}: it is active again"));
             }
             word => saved.push(Slot::Plain, format!(", was {word}")),

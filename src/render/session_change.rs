@@ -13,6 +13,7 @@ use crate::model::{
     id::{Digest, Oid},
     name::ShortName,
     session::SessionStatus,
+    step::quoted,
 };
 
 /// A session with another name.
@@ -161,6 +162,9 @@ pub struct DeletedRow<'a> {
     pub checkpoints: Option<usize>,
     /// The ref that keeps it.
     pub trash: &'a str,
+    /// The branch that was made for it, which stays, where it is a fork.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<&'a str>,
 }
 
 impl View for DeletionReceipt<'_> {
@@ -170,7 +174,8 @@ impl View for DeletionReceipt<'_> {
 
     fn text(&self) -> Text {
         let verb = if self.dry_run { "Would delete" } else { "Deleted" };
-        let lines = self.deleted.iter().map(|row| {
+        let mut text = Text::new();
+        for row in &self.deleted {
             let mut line = TextLine::new().with(Slot::Removed, verb).with(Slot::Plain, " session ");
             line.push(Slot::Session, row.session.as_str());
             if let Some(checkpoints) = row.checkpoints {
@@ -180,9 +185,15 @@ impl View for DeletionReceipt<'_> {
                 );
             }
             line.push(Slot::Plain, ", last ");
-            line.with(Slot::Id, row.id.short())
-        });
-        lines.collect()
+            text.push(line.with(Slot::Id, row.id.short()));
+            if let Some(branch) = row.branch {
+                text.push(TextLine::plain("  Branch ").with(Slot::Branch, branch).with(
+                    Slot::Plain,
+                    format!(" stays; to delete it: git branch -d {}", quoted(branch)),
+                ));
+            }
+        }
+        text
     }
 }
 

@@ -144,13 +144,31 @@ impl SessionTable {
     }
 }
 
-/// The sessions in the trash.
+/// The deleted sessions and the amended checkpoints in the trash.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "schema", rename = "git-checkpoint.trash/1")]
 #[schemars(extend("x-lines" = "sessions"))]
 pub struct TrashTable<'a> {
     /// The session deleted last comes first.
     pub sessions: Vec<TrashRow<'a>>,
+    /// The checkpoint amended last comes first.
+    pub replaced: Vec<ReplacedCheckpointRow<'a>>,
+}
+
+/// A checkpoint in the trash that 'save --amend' replaced.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReplacedCheckpointRow<'a> {
+    /// Its session, by the name that it had then.
+    pub session: &'a ShortName,
+    /// The checkpoint, with the notes that it had.
+    pub id: Oid,
+    /// When it was amended.
+    pub replaced_at: Timestamp,
+    /// Its summary.
+    pub summary: &'a str,
+    /// The ref that keeps it.
+    #[serde(rename = "ref")]
+    pub trash: &'a str,
 }
 
 /// A session in the trash.
@@ -170,17 +188,25 @@ pub struct TrashRow<'a> {
 }
 
 impl TrashTable<'_> {
-    /// A line for each session.
+    /// A line for each session, then one for each checkpoint.
     pub fn text(&self, width: usize, dates: &DateStyle, now: Timestamp) -> Text {
-        let lines = self.sessions.iter().map(|row| {
-            let mut line = TextLine::new().with(Slot::Id, row.id.short());
+        let line = |id: &Oid, session: &ShortName, fate: String, summary: &str| {
+            let mut line = TextLine::new().with(Slot::Id, id.short());
             line.push(Slot::Plain, "  ");
-            line.push(Slot::Session, row.session.as_str());
-            line.push(Slot::Plain, format!("  deleted {}  ", dates.show(row.deleted_at, now)));
-            line.push(Slot::Plain, row.summary);
+            line.push(Slot::Session, session.as_str());
+            line.push(Slot::Plain, format!("  {fate}  "));
+            line.push(Slot::Plain, summary);
             line.cut(width)
+        };
+        let sessions = self.sessions.iter().map(|row| {
+            let fate = format!("deleted {}", dates.show(row.deleted_at, now));
+            line(&row.id, row.session, fate, row.summary)
         });
-        lines.collect()
+        let replaced = self.replaced.iter().map(|row| {
+            let fate = format!("amended {}", dates.show(row.replaced_at, now));
+            line(&row.id, row.session, fate, row.summary)
+        });
+        sessions.chain(replaced).collect()
     }
 }
 

@@ -337,6 +337,10 @@ impl StatusView<'_> {
         let mut line = TextLine::new().with(Slot::Id, latest.id.short());
         line.push(Slot::Plain, "  ");
         line.push(Slot::Date, age::age(latest.saved_at, now));
+        if let Some(branch) = &latest.branch {
+            line.push(Slot::Plain, "  on ");
+            line.push(Slot::Branch, branch);
+        }
         let words = [latest.changes.as_str(), latest.subject.as_str()];
         for words in words.into_iter().filter(|words| !words.is_empty()) {
             line.push(Slot::Plain, format!("  {words}"));

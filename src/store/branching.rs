@@ -51,8 +51,24 @@ pub(super) fn origin(
     })
 }
 
+/// Names that a branch had before it was renamed and that no branch has now, the latest first. Without a reflog none is
+/// known.
+pub fn former_names(repo: &Repository, branch: &str) -> Vec<String> {
+    let log = refs::reflog(repo, &format!("refs/heads/{branch}")).unwrap_or_default();
+    let renamed = log.iter().filter_map(|entry| {
+        let (from, _) = entry.message.strip_prefix("Branch: renamed ")?.split_once(" to ")?;
+        from.strip_prefix("refs/heads/")
+    });
+    let is_gone = |name: &&str| matches!(facts::resolve(repo, &format!("refs/heads/{name}")), Ok(None));
+    renamed
+        .filter(|name| *name != branch)
+        .filter(is_gone)
+        .map(str::to_owned)
+        .collect()
+}
+
 /// Whether the session of a name is the one that is meant.
-fn is_session(repo: &Repository, session: &SessionRef) -> Result<bool, Error> {
+pub(super) fn is_session(repo: &Repository, session: &SessionRef) -> Result<bool, Error> {
     let tip = session::tip(repo, &session.name)?.and_then(|tip| checkpoint::load(repo, tip).ok());
     Ok(tip.is_some_and(|tip| tip.document.session.id == session.id))
 }

@@ -168,6 +168,12 @@ impl CurrentPointer {
         let last = self.session.clone();
         if let Some(session) = self.branches.get(&here) {
             self.session = Some(session.clone());
+        } else if let Some((home, session)) = self.before_renaming(repo, &here)? {
+            self.session = Some(session);
+            self.followed = Some(FollowedBranch {
+                home: Some(home),
+                moves: true,
+            });
         } else if self.branch.as_ref() != Some(&here)
             && let Some(session) = &last
         {
@@ -193,6 +199,24 @@ impl CurrentPointer {
         }
         self.branch = Some(here);
         Ok(self)
+    }
+
+    /// The session of a branch whose name was another one, and that name: it may have been renamed while another one was
+    /// checked out.
+    fn before_renaming(&self, repo: &Repository, here: &str) -> Result<Option<(String, SessionRef)>, Error> {
+        for name in branching::former_names(repo, here) {
+            if let Some(session) = self.branches.get(&name)
+                && branching::is_session(repo, session)?
+            {
+                return Ok(Some((name, session.clone())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The session that is current on a branch by the file alone, also on one that is not checked out.
+    pub fn on_branch(&self, branch: &str) -> Option<&SessionRef> {
+        self.branches.get(branch)
     }
 
     /// The branch that the session that was current last belongs to.

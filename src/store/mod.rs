@@ -33,6 +33,7 @@ pub mod hooks;
 mod ident;
 pub mod identity;
 pub mod incoming;
+pub mod last_command;
 pub mod lines;
 pub mod lock;
 pub mod merge;
@@ -71,6 +72,7 @@ pub mod walk;
 pub mod watch;
 
 use crate::os::{self, CleanupFailure};
+pub use branching::former_names as branch_former_names;
 pub use error::{Error, OwnFile};
 pub use gix::actor::Signature;
 pub use gix::date::Time;

@@ -13,6 +13,7 @@ mod write_ahead;
 
 use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -228,6 +229,11 @@ fn opened(repo: &Repository, entry: &mut UndoEntry) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// The length of the list in a private directory of a working tree, in bytes: another one says that something was added.
+pub(super) fn length(directory: &Path) -> u64 {
+    fs::metadata(directory.join(LIST)).map_or(0, |file| file.len())
 }
 
 /// The list as it is written.

@@ -235,7 +235,7 @@ fn explore(context: &mut Context, args: ExploreArgs) -> Result<(), CommandError>
     let directory = |key: &str| args.directory.join(format!("{}-{}", now.session, ShortName::like(key)));
     let forks = new.iter().map(|key| ((*key).to_owned(), directory(key))).collect();
     let whom = IdentityArgs {
-        session: Some(now.session.clone()),
+        session: Some(now.session.clone().into()),
         agent: None,
     };
     crate::commands::fork::run(crate::commands::fork::Args::explore(forks, args.dry_run, whom), context)

@@ -50,12 +50,12 @@ use super::{
     input,
     opening::{self, IdentityArgs, OpenedRepository},
     record_fields,
+    session_word::SessionWord,
 };
 use crate::{
     model::{
         item::{ItemKind, Totals, id_of},
         json,
-        name::ShortName,
     },
     ops::{
         draft::DraftReceipt,
@@ -69,7 +69,7 @@ use crate::{
 struct SessionArg {
     /// The session to use instead of the current one
     #[arg(long, value_name = "NAME")]
-    session: Option<ShortName>,
+    session: Option<SessionWord>,
 }
 
 impl SessionArg {

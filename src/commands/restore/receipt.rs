@@ -103,6 +103,8 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
                 age: age::age(from.document.created_at, now),
             }),
         what: report.taken.map(|taken| taken.entry.what.as_str()),
+        done_at: report.taken.map(|taken| taken.entry.at),
+        done_age: report.taken.map(|taken| age::age(taken.entry.at, now)),
         safety: brought.and_then(|brought| brought.safety).map(|safety| oid(safety.id)),
         plan: brought.map(|brought| brought.lines.as_slice()).unwrap_or_default(),
         plan_token: brought

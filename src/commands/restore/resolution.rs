@@ -38,9 +38,18 @@ pub(in crate::commands) fn go_on(
     }
     if abort {
         apply::is_last(&opened.scene(), command)?;
+        if let Some(state) = apply::in_conflict(&opened.scene())?
+            && apply::is_committed(&opened.scene(), &state)?
+        {
+            let error = CommandError::new(
+                FailureKind::Negative,
+                format!("no {command} in progress: the resolution is committed"),
+            );
+            return Err(error.hint("undo what it did to the files even so: git checkpoint undo"));
+        }
         // What is between the markers by now is saved first, like everything.
         let how = RestoreMethod { dry_run, force: true };
-        return take(how, Direction::Undo, false, context);
+        return take(how, Direction::Undo, true, context);
     }
     let state = apply::in_conflict(&opened.scene())?;
     let is_it = state.as_ref().is_some_and(|state| state.operation == command);

@@ -6,6 +6,7 @@ use crate::{
         Context,
         error::{CommandError, FailureKind},
         opening::{self, IdentityArgs},
+        session_word,
     },
     model::name::ShortName,
     ops::{
@@ -46,7 +47,7 @@ pub(in crate::commands) struct Args {
     #[arg(value_name = "REMOTE")]
     remote: Option<String>,
     /// The sessions; all without any
-    #[arg(value_name = "SESSION", conflicts_with = "mine")]
+    #[arg(value_name = "SESSION", conflicts_with = "mine", value_parser = session_word::of_remote)]
     sessions: Vec<ShortName>,
     /// Fetch only sessions that this repository has
     #[arg(long)]
@@ -70,7 +71,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     let (mut remote, mut sessions) = (args.remote, args.sessions);
     if let Some(text) = &remote
         && store::remote::find(opened.scene().repo, text).is_none()
-        && let Ok(name) = ShortName::new(text.as_str())
+        && let Ok(name) = session_word::of_remote(text)
     {
         // Sessions alone, of the usual remote.
         sessions.insert(0, name);

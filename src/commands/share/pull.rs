@@ -7,6 +7,7 @@ use crate::{
         error::{CommandError, FailureKind},
         failure, merge,
         opening::{self, IdentityArgs, OpenedRepository},
+        session_word,
     },
     model::name::ShortName,
     ops::{
@@ -43,7 +44,7 @@ pub(in crate::commands) struct Args {
     #[arg(value_name = "REMOTE")]
     remote: Option<String>,
     /// The session
-    #[arg(value_name = "SESSION")]
+    #[arg(value_name = "SESSION", value_parser = session_word::of_remote)]
     session: Option<ShortName>,
     /// Accept a rewound or replaced remote session
     #[arg(long)]
@@ -67,13 +68,14 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         && let Some(text) = &remote
         && remote::find(scene.repo, text).is_none()
         && let Some((named, name, _)) = remote::named_ref(text)
+        && remote::find(scene.repo, &named).is_some()
     {
         (remote, session) = (Some(named), Some(name));
     }
     if session.is_none()
         && let Some(text) = &remote
         && remote::find(scene.repo, text).is_none()
-        && let Ok(name) = ShortName::new(text.as_str())
+        && let Ok(name) = session_word::of_remote(text)
     {
         // A session alone, of the usual remote.
         (remote, session) = (None, Some(name));

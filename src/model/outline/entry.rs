@@ -100,17 +100,28 @@ impl Detail {
     }
 }
 
-/// A stored value as text: words of a list one after the other, members of an object with their names.
+/// A stored value as text: words of a list one after the other, members of an object with their names, and what is in
+/// them in parentheses.
 pub(super) fn value_text(value: &Value) -> String {
+    let is_nested = |value: &Value| match value {
+        Value::Object(members) => !members.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    };
     match value {
         Value::String(text) => text.clone(),
-        Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => {
-            items.iter().map(value_text).collect::<Vec<_>>().join(", ")
+        Value::Array(items) => {
+            let between = if items.iter().any(is_nested) { "; " } else { ", " };
+            items.iter().map(value_text).collect::<Vec<_>>().join(between)
         }
-        Value::Object(members) if members.values().all(|value| !value.is_object() && !value.is_array()) => {
-            let words = members
-                .iter()
-                .map(|(name, value)| format!("{} {}", name.replace('_', " "), value_text(value)));
+        Value::Object(members) => {
+            let words = members.iter().map(|(name, value)| {
+                let name = name.replace('_', " ");
+                match value {
+                    value if is_nested(value) => format!("{name} ({})", value_text(value)),
+                    value => format!("{name} {}", value_text(value)),
+                }
+            });
             words.collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),

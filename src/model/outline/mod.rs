@@ -65,6 +65,9 @@ pub struct PutAside {
     pub saved_at: Timestamp,
     /// Its subject.
     pub subject: String,
+    /// The branch that it was saved on; absent for a detached HEAD.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// Counts of its changes: `1 modified, 2 untracked`.
     pub changes: String,
     /// How many of its changes are not in the working tree, where that was compared.
@@ -254,7 +257,12 @@ fn session(document: &Document, selector: &str) -> Section {
                 "forked_from" => "forked from".to_owned(),
                 other => other.replace('_', " "),
             };
-            Entry::pair(&label, &entry::value_text(value))
+            let mut value = value.clone();
+            // Commands take the session; its digest is left out.
+            if let (Some(source), "forked_from") = (value.as_object_mut(), name.as_str()) {
+                source.shift_remove("digest");
+            }
+            Entry::pair(&label, &entry::value_text(&value))
         });
     let mut entries: Vec<Entry> = entries.collect();
     let name = document.name.as_ref().map(ToString::to_string);
@@ -273,6 +281,9 @@ fn put_aside(work: &[PutAside], selector: &str) -> Section {
     let entries = work.iter().map(|one| {
         let mut entry = Entry::new(&format!("{} {}", one.id.short(), one.subject));
         entry.details = vec![Detail::new("changes", "", &one.changes)];
+        if let Some(branch) = &one.branch {
+            entry.details.push(Detail::new("branch", "", &format!("on {branch}")));
+        }
         if let Some(missing) = one.missing_changes {
             entry
                 .details

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::super::{
-    Error, Scene, chat, compose,
+    Error, Scene, chat,
+    compose::{self, CurrentSnapshot},
     ids::short,
     plan_runner::{AppliedPlan, PlanOperation},
     save::{OverClaim, SaveRequest},
@@ -11,11 +12,12 @@ use super::super::{
     target_state::{self, TargetState},
 };
 use crate::{
-    model::{document::CheckpointKind, list::Source, name::ShortName, path::RepoPath},
+    model::{document::CheckpointKind, id::Oid, list::Source, name::ShortName, path::RepoPath},
     os,
     store::{
+        ObjectId, Repository,
         checkpoint::{self, object_id, oid},
-        lock,
+        facts, lock,
         merge_state::{self, MergeState},
         objects::Writer,
         session, steps, tree,
@@ -48,6 +50,58 @@ pub fn unmerged_paths(scene: &Scene<'_>) -> Result<Vec<RepoPath>, Error> {
 /// The merge or apply whose conflicts are being resolved in this working tree.
 pub fn in_conflict(scene: &Scene<'_>) -> Result<Option<MergeState>, Error> {
     Ok(merge_state::read(scene.repo)?)
+}
+
+/// The same, unless git has ended it: the paths of an apply are committed, or reset to HEAD. A merge is not over before
+/// its session has a checkpoint with the resolution. `repo` reads the present.
+pub(in crate::ops) fn pending(
+    scene: &Scene<'_>,
+    repo: &Repository,
+    present: &CurrentSnapshot,
+) -> Result<Option<MergeState>, Error> {
+    let (Some(state), Some(snapshot)) = (in_conflict(scene)?, &present.snapshot) else {
+        return Ok(None);
+    };
+    let is_unmerged = snapshot.lists.unmerged().any(|path| state.paths.contains(path));
+    if state.session.is_some() || is_unmerged {
+        return Ok(Some(state));
+    }
+    if present.facts.head != head_before(scene, &state)? {
+        return Ok(None);
+    }
+    let head = tree::tree_of(repo, present.facts.head.as_ref().map(object_id))?;
+    for path in &state.paths {
+        if tree::entry(repo, snapshot.index_tree, path)? != tree::entry(repo, head, path)? {
+            return Ok(Some(state));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the paths of an apply with conflicts were committed since, so that nothing is left to go back from.
+pub fn is_committed(scene: &Scene<'_>, state: &MergeState) -> Result<bool, Error> {
+    if state.session.is_some() || facts::git_facts(scene.repo, None)?.head == head_before(scene, state)? {
+        return Ok(false);
+    }
+    let unmerged = unmerged_paths(scene)?;
+    Ok(!unmerged.iter().any(|path| state.paths.contains(path)))
+}
+
+/// HEAD when a merge or apply began. Without its safety checkpoint nothing can be gone back from any more.
+fn head_before(scene: &Scene<'_>, state: &MergeState) -> Result<Option<Oid>, Error> {
+    let before = files_before(scene, state)?;
+    let before = before.and_then(|before| checkpoint::load(scene.repo, before).ok());
+    Ok(before.and_then(|before| before.document.git.head))
+}
+
+/// The safety checkpoint of the files as they were before a merge or apply.
+fn files_before(scene: &Scene<'_>, state: &MergeState) -> Result<Option<ObjectId>, Error> {
+    let list = undo::read(scene.repo)?;
+    let effects = list.entry(state.n).map(|(entry, _)| entry.effects.as_slice());
+    Ok(effects.unwrap_or_default().iter().find_map(|effect| match effect {
+        Effect::Files { before } => Some(object_id(before)),
+        _ => None,
+    }))
 }
 
 /// Notes that a merge or apply has conflicts. It is on the undo list by now.
@@ -156,15 +210,9 @@ fn note_resolution(scene: &Scene<'_>, state: &MergeState, entry: &mut UndoEntry)
 
 /// Sets the flags that entries had before they were unmerged. Those of a sparse checkout follow from its patterns.
 fn flag_again(scene: &Scene<'_>, state: &MergeState) -> Result<(), Error> {
-    let list = undo::read(scene.repo)?;
-    let Some((entry, _)) = list.entry(state.n) else {
+    let Some(before) = files_before(scene, state)? else {
         return Ok(());
     };
-    let before = entry.effects.iter().find_map(|effect| match effect {
-        Effect::Files { before } => Some(object_id(before)),
-        _ => None,
-    });
-    let Some(before) = before else { return Ok(()) };
     let subject = short(before);
     let before = checkpoint::load(scene.repo, before).map_err(Error::damaged(&*subject))?;
     let before = TargetState::of(scene, &before, &subject)?;

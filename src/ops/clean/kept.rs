@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Error, TargetState};
 use crate::{
     model::{
-        list::{Lists, Origin, Source},
+        list::{Lists, Origin, SkipReason, Source},
         path::RepoPath,
         plan::{Act, PlanLine, PlanReason},
     },
@@ -99,6 +99,22 @@ pub(super) fn lines(repo: &Repository, present: &Snapshot, target: &TargetState)
                 why: PlanReason::Flagged(origin.flags),
             });
         }
+    }
+    // Also what was not saved.
+    for skipped in present
+        .lists
+        .skipped
+        .iter()
+        .filter(|skipped| skipped.reason.is_reported())
+    {
+        lines.push(PlanLine {
+            act: Act::Keep,
+            path: skipped.path.clone(),
+            why: match skipped.reason {
+                SkipReason::NestedRepository => PlanReason::Repository,
+                reason => PlanReason::NotSaved(reason),
+            },
+        });
     }
     for (path, bits) in special_directories(repo, present, target)? {
         if present.lists.empty_dirs.contains(&path) {

@@ -121,6 +121,8 @@ pub struct WorktreeRemoval {
     pub session: ShortName,
     /// The checkpoint that holds what was in it.
     pub saved: ObjectId,
+    /// The branch that was checked out in it, which stays.
+    pub branch: Option<String>,
 }
 
 /// Saves what is in the working tree of a fork and removes it; session and branch stay. Refuses if there are files that no
@@ -181,6 +183,7 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
             paths: lost,
         });
     }
+    let branch = store::facts::branch(&repo)?;
     let git = store::git(scene.repo)
         .args(["worktree", "remove", "--force", "--"])
         .arg(&path);
@@ -190,6 +193,7 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
         path,
         session: name.clone(),
         saved,
+        branch,
     })
 }
 

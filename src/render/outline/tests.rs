@@ -190,6 +190,7 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
         contents,
         files: None,
         author: "ana",
+        is_resumed: true,
         now,
     };
     let prompt = prompt::ResumePrompt {
@@ -206,6 +207,7 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
         token: "token",
     };
     let shown = checkpoint::CheckpointView {
+        staged: Vec::new(),
         id: id.clone(),
         digest: &digest,
         session: Some("auth"),
@@ -239,10 +241,17 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
     };
     let dates = crate::render::age::DateStyle::parse("iso").expect("a style");
     vec![
-        ("resume", view.text(false, true, 10_000).to_string()),
+        // With `--verbose`.
+        (
+            "resume",
+            format!("{}{}", view.text(false, true, 10_000), view.left_out(10_000)),
+        ),
         ("resume --format markdown", view.markdown()),
         ("resume --format prompt", prompt.text(100_000)),
-        ("show", shown.text(10_000, &dates, now).to_string()),
+        (
+            "show",
+            format!("{}{}", shown.text(10_000, &dates, now), shown.left_out(10_000)),
+        ),
         ("export --format handoff", handoff(&source)),
         ("export --format markdown", markdown(&source)),
         ("request", chat::checkpoint(contents)),

@@ -7,6 +7,7 @@ use crate::{
         report::{
             BoundedCount, Branch, BranchFate, CommitInfo, Commits, History, SavedAndCurrent, Upstream, UpstreamFate,
         },
+        step::quoted,
         time::Timestamp,
     },
     render::{
@@ -42,7 +43,33 @@ fn arrow(line: TextLine, line_of: &Branch) -> TextLine {
     id(line, line_of.head.now.as_ref())
 }
 
-pub(super) fn branch(line: &Branch) -> ReportRow {
+/// The row on the branch; `is_here` says whether the commits at save time are.
+pub(super) fn branch(line: &Branch, is_here: bool) -> ReportRow {
+    let mut row = branch_row(line);
+    row.details.extend(way_to_branch(line, is_here));
+    row
+}
+
+/// The command that checks out a branch that is not here.
+fn way_to_branch(line: &Branch, is_here: bool) -> Option<TextLine> {
+    let (name, commit) = (line.name.then.as_ref()?, line.head.then.as_ref()?);
+    if line.name.is_same() {
+        return None;
+    }
+    let command = match line.fate {
+        BranchFate::Remote => format!("to check it out: git switch {}", quoted(name)),
+        BranchFate::Deleted | BranchFate::Absent if !is_here => {
+            "its commit is not here; to get it: git fetch".to_owned()
+        }
+        BranchFate::Deleted | BranchFate::Absent if line.merged_into.is_empty() => {
+            format!("to have it here: git switch -c {} {}", quoted(name), commit.short())
+        }
+        _ => return None,
+    };
+    Some(TextLine::plain(command))
+}
+
+fn branch_row(line: &Branch) -> ReportRow {
     let then = name(line.name.then.as_ref());
     let renamed = line.renamed_to.is_some() && line.renamed_to == line.name.now;
     let pieces = if line.name.is_same() || renamed {
@@ -99,7 +126,7 @@ fn left(line: &Branch, then: &TextLine) -> Vec<TextLine> {
         BranchFate::None | BranchFate::Unborn | BranchFate::Untold => {}
         BranchFate::Same => pieces.push(fate(" is unchanged")),
         BranchFate::Born => pieces.push(fate(" has its first commits")),
-        BranchFate::Forward => pieces.push(id(fate(" moved on to "), line.tip.as_ref())),
+        BranchFate::Forward => pieces.push(id(fate(" advanced to "), line.tip.as_ref())),
         BranchFate::Rewound => pieces.push(id(fate(" went back to "), line.tip.as_ref())),
         BranchFate::Rewritten => pieces.push(id(fate(" was rewritten to "), line.tip.as_ref())),
         BranchFate::Deleted => pieces.push(fate(" was deleted")),

@@ -44,7 +44,8 @@ pub(super) fn rows(report: &ChangeReport, selector: &str) -> Vec<ReportRow> {
     let mut rows = Vec::new();
     rows.extend(age_row(&report.age));
     rows.extend(place(&report.place));
-    rows.extend(report.branch.as_ref().map(history::branch));
+    let is_here = report.commits.is_some();
+    rows.extend(report.branch.as_ref().map(|branch| history::branch(branch, is_here)));
     rows.extend(
         report
             .commits

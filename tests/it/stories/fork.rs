@@ -289,7 +289,7 @@ fn what_was_done_to_sessions_is_taken_back() {
     world
         .checkpoint(["undo"])
         .code(4)
-        .stderr_has("session login' has moved on");
+        .stderr_has("session 'login' has changed since");
     world.git(["fsck", "--strict"]).success();
 }
 

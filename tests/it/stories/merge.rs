@@ -214,7 +214,7 @@ fn undo_after_a_pause_names_what_helps() {
     world
         .checkpoint(["undo", "--older"])
         .code(4)
-        .stderr_has("has moved on")
+        .stderr_has("has changed since")
         .stderr_has("git checkpoint log base")
         .stderr_has(&back);
     world.checkpoint(["restore", &before]).success();

@@ -24,6 +24,7 @@ mod documents;
 mod drafts;
 #[cfg(target_os = "linux")]
 mod elsewhere;
+mod everyday;
 mod everything;
 mod explore;
 mod export_to;

@@ -352,11 +352,11 @@ fn work_that_is_put_aside_is_named_by_every_output() {
         world
             .checkpoint(["finish", "-m", "done", "--dry-run"])
             .success()
-            .stderr_has(&format!("warning: 1 change of {short} is put aside: {command}"));
+            .stderr_has(&format!("warning: 1 change of {short} on feat is put aside: {command}"));
         world
             .checkpoint(["finish", "-m", "done"])
             .success()
-            .stderr_has(&format!("warning: 1 change of {short} is put aside: {command}"));
+            .stderr_has(&format!("warning: 1 change of {short} on feat is put aside: {command}"));
         world
             .checkpoint(["delete", "feat"])
             .success()

@@ -109,12 +109,12 @@ fn what_has_moved_on_is_not_taken_back() {
         (
             &["fork", "auth~1", "--name", "try"][..],
             &["save", "--allow-empty", "-m", "on"][..],
-            "'session try' has moved on",
+            "session 'try' has changed since",
         ),
         (
             &["rename", "auth", "login"],
             &["save", "--allow-empty", "-m", "on"],
-            "'session login' has moved on",
+            "session 'login' has changed since",
         ),
         (
             &["rename", "other", "spare"],
@@ -124,12 +124,12 @@ fn what_has_moved_on_is_not_taken_back() {
         (
             &["delete", "other"],
             &["start", "other"],
-            "'session other' exists again",
+            "session 'other' exists again",
         ),
         (
             &["prune", "--keep-last", "1"],
             &["save", "--allow-empty", "-m", "on"],
-            "'session auth' has moved on",
+            "session 'auth' has changed since",
         ),
         (
             &["import", ELSEWHERE],
@@ -141,12 +141,12 @@ fn what_has_moved_on_is_not_taken_back() {
                 "-m",
                 "on",
             ],
-            "'session session-20260301-080001' has moved on",
+            "session 'session-20260301-080001' has changed since",
         ),
         (
             &["finish", "-s", "done"],
             &["save", "--session", "auth", "--allow-empty", "-m", "on"],
-            "moved on",
+            "changed since",
         ),
     ] {
         let world = start();
@@ -343,7 +343,7 @@ fn what_somebody_went_on_from_was_done() {
     world.file(LIST, list);
     world.file("README.md", "more\n");
     save(&world, &["-m", "two"]);
-    world.checkpoint(["undo"]).code(4).stderr_has("has moved on");
+    world.checkpoint(["undo"]).code(4).stderr_has("has changed since");
 }
 
 #[test]

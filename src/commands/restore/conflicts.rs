@@ -1,0 +1,74 @@
+//! The end of an apply or merge with conflicts: an error with what to do next.
+
+use super::{RestoreView, report};
+use crate::{
+    commands::{
+        Context,
+        error::{CommandError, FailureKind},
+        opening::OpenedRepository,
+    },
+    model::{path::RepoPath, report::MergeVerdict},
+    ops::apply::ApplyOutcome,
+    render::count::CountedNoun,
+    store::checkpoint::oid,
+};
+
+/// How many paths an error lists.
+const LISTED: usize = 20;
+
+/// Reports an apply; conflicts are an error.
+pub(in crate::commands) fn report_applied(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    applied: &ApplyOutcome,
+    view: &RestoreView<'_>,
+) -> Result<(), CommandError> {
+    let conflicts = &applied.conflicts;
+    report(context, opened, view)?;
+    if conflicts.is_empty() || applied.restored.dry_run {
+        return Ok(());
+    }
+    let mut error = conflicts_error(context, "apply", conflicts);
+    // Of one that is deleted on a side, what the other changed is there.
+    let is_there = |verdict: &MergeVerdict| has_markers(verdict) || *verdict == MergeVerdict::ModifyDelete;
+    let unmarked = conflicts.iter().find(|(_, verdict)| !is_there(verdict));
+    if let (Some((path, _)), Some(from)) = (unmarked, &applied.restored.from) {
+        error = error.hint(format!(
+            "files without conflict markers are unchanged; the saved version: git show {}^2:{path}",
+            oid(from.id).short()
+        ));
+    }
+    Err(error)
+}
+
+fn has_markers(verdict: &MergeVerdict) -> bool {
+    matches!(verdict, MergeVerdict::Content | MergeVerdict::AddAdd)
+}
+
+/// The error for files in conflict, with the commands that continue and go back. The receipt lists the paths; where
+/// `--quiet` leaves it out, the error does.
+pub(in crate::commands) fn conflicts_error(
+    context: &Context,
+    command: &str,
+    conflicts: &[(RepoPath, MergeVerdict)],
+) -> CommandError {
+    let mut message = format!("{} to resolve", CountedNoun::new(conflicts.len(), "conflict"));
+    if context.ui.options().quiet > 0 || context.ui.options().json {
+        for (path, verdict) in conflicts.iter().take(LISTED) {
+            message.push_str(&format!("\n  {}  {}", path.quoted(), verdict.words()));
+        }
+        if conflicts.len() > LISTED {
+            message.push_str(&format!("\n  ... and {} more", conflicts.len() - LISTED));
+        }
+    }
+    let is_marked = conflicts.iter().any(|(_, verdict)| has_markers(verdict));
+    let edit = if is_marked {
+        "edit the files between the conflict markers, then: git add <path>"
+    } else {
+        "edit the files, then: git add <path>"
+    };
+    CommandError::new(FailureKind::Negative, message)
+        .hint(edit)
+        .hint(format!("then: git checkpoint {command} --continue"))
+        .hint(format!("or go back: git checkpoint {command} --abort"))
+}

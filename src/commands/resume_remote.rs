@@ -1,0 +1,126 @@
+//! `resume` of a session that is not in this repository: fetched from a remote, or named as its branch is there.
+
+use super::{
+    Context,
+    error::{CommandError, FailureKind},
+    failure,
+    opening::OpenedRepository,
+    share,
+};
+use crate::{
+    model::{
+        name::ShortName,
+        selector::{Base, Selector},
+    },
+    ops::{
+        branch_sessions,
+        list::{self as session_list, SessionFilter, SessionSummaryRow},
+        select,
+        share::pull,
+    },
+    render::View as _,
+    store,
+};
+
+/// A session that is none here but was fetched from one remote, as `git switch` takes a branch: by its name or its branch.
+pub(super) fn guessed(opened: &OpenedRepository, selector: Selector) -> Result<Selector, CommandError> {
+    let scene = opened.scene();
+    let Base::Word(word) = &selector.base else {
+        return Ok(selector);
+    };
+    let is_here = match ShortName::new(word.as_str()) {
+        Ok(name) => store::session::tip(scene.repo, &name)?.is_some(),
+        Err(_) => select::remote(&scene, &selector).is_some(),
+    };
+    if is_here || branch_sessions::of_branch(&scene, word)?.is_some() {
+        return Ok(selector);
+    }
+    let remote = SessionFilter {
+        remote: true,
+        ..SessionFilter::default()
+    };
+    let rows = session_list::sessions(&scene, &remote)?;
+    let is_named = |row: &&SessionSummaryRow| row.name.rsplit('/').next() == Some(word.as_str());
+    let is_of_branch = |row: &&SessionSummaryRow| {
+        let tip = row.tip.as_ref().ok();
+        tip.is_some_and(|(tip, _)| tip.trailers.branch.as_ref() == Some(word))
+    };
+    let mut found: Vec<&SessionSummaryRow> = rows.iter().filter(is_named).collect();
+    if found.is_empty() {
+        found = rows.iter().filter(is_of_branch).collect();
+    }
+    match found.as_slice() {
+        [] => match store::remote::default(scene.repo, false) {
+            // What a clone brings has no sessions in it.
+            Some(remote) if rows.is_empty() && select::checkpoint(&scene, &selector).is_err() => {
+                let error = CommandError::new(FailureKind::NotFound, format!("no session or checkpoint '{word}'"));
+                Err(error.hint(format!("if it is on a remote: git checkpoint fetch {}", remote.name)))
+            }
+            _ => Ok(selector),
+        },
+        [row] => Ok(Selector {
+            base: Base::Word(row.name.clone()),
+            ..selector
+        }),
+        several => {
+            let names: Vec<&str> = several.iter().map(|row| row.name.as_str()).collect();
+            let error = CommandError::new(
+                FailureKind::NotFound,
+                format!("'{word}' is the name or branch of several fetched sessions"),
+            );
+            Err(error.hint(format!("use one of: {}", names.join(", "))))
+        }
+    }
+}
+
+/// Brings a session that is named as `<remote>/<session>` to what was fetched of it; from there on it is a session of
+/// this repository.
+pub(super) fn fetched(
+    context: &Context,
+    opened: &OpenedRepository,
+    selector: Selector,
+) -> Result<Selector, CommandError> {
+    let scene = opened.scene();
+    let Base::Word(word) = &selector.base else {
+        return Ok(selector);
+    };
+    let Some((remote, session, _)) = store::remote::named_ref(word) else {
+        return Ok(selector);
+    };
+    // What is the name of no remote is a branch, or a mistake.
+    let Some(remote) = store::remote::find(scene.repo, &remote) else {
+        return Ok(selector);
+    };
+    if select::remote(&scene, &selector).is_none() {
+        return if branch_sessions::of_branch(&scene, word)?.is_some() {
+            Ok(selector)
+        } else {
+            Err(share::pull::not_fetched(&remote.name, session.as_str()))
+        };
+    }
+    let pulled = pull::bring(&scene, &remote, &session)?;
+    failure::warn_aftermath(&context.ui, &pulled.aftermath);
+    if !context.ui.options().json {
+        context.ui.status(share::pull::view(&pulled, false).text());
+    }
+    Ok(Selector {
+        base: Base::Word(session.to_string()),
+        ..selector
+    })
+}
+
+/// Refuses to plan with a session that was only fetched: it becomes one of this repository when it is resumed.
+pub(super) fn refuse_remote(opened: &OpenedRepository, selector: &Selector) -> Result<(), CommandError> {
+    let Some((remote, session, _)) = select::remote(&opened.scene(), selector) else {
+        return Ok(());
+    };
+    let name = format!("{remote}/{session}");
+    let error = CommandError::new(FailureKind::NotFound, format!("session '{name}' is only fetched"));
+    Err(error
+        .hint(format!(
+            "see what it would change: git checkpoint apply {name} --index --dry-run"
+        ))
+        .hint(format!(
+            "or make it a session of this repository: git checkpoint pull {remote} {session}"
+        )))
+}
