@@ -94,8 +94,16 @@ impl From<Error> for CommandError {
                     candidates,
                 )
             }
-            Error::Ambiguous { ref candidates, .. } => {
-                with_candidates(FailureKind::Ambiguous, &error.to_string(), candidates).hint("use a longer prefix")
+            Error::Ambiguous {
+                ref candidates, what, ..
+            } => {
+                // Of a branch, a name can be a prefix of nothing.
+                let hint = if what == "sessions" {
+                    "use the name of one of them"
+                } else {
+                    "use a longer prefix"
+                };
+                with_candidates(FailureKind::Ambiguous, &error.to_string(), candidates).hint(hint)
             }
             Error::NoItem { ref candidates, .. } if !candidates.is_empty() => with_candidates(
                 FailureKind::NotFound,

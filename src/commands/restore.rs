@@ -550,6 +550,7 @@ pub(super) fn report(
                     .hint(format!("or go back: git checkpoint {command} --abort")),
             )
         }
+        "done" if !receipt.conflicts.is_empty() => Ok(()),
         "done" if receipt.operation != "undo" => {
             context.ui.hint("Undo", "to undo: git checkpoint undo");
             Ok(())

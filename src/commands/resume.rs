@@ -177,7 +177,7 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
         }
     };
     let mut resumed = recover(context, &opened, &args, resumed)?;
-    report_reopened(context, &args, &resumed);
+    report_reopened(context, &resumed);
     if let Some(agent) = &args.agent {
         let document = &resumed.checkpoint.document;
         let (name, is_tip) = (&resumed.session, resumed.is_tip);
@@ -239,15 +239,14 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
 }
 
 /// Says that a session that had ended is active again.
-fn report_reopened(context: &Context, args: &Args, resumed: &ResumeOutcome) {
-    let word = resumed.standing.word();
-    if args.way.dry_run || !matches!(word, "completed" | "failed") || resumed.lost.is_some() {
-        return;
+fn report_reopened(context: &Context, resumed: &ResumeOutcome) {
+    if resumed.reopened {
+        context.ui.status(TextLine::plain(format!(
+            "Reopened session {}, which was {}; end it again: git checkpoint finish",
+            resumed.session,
+            resumed.standing.word()
+        )));
     }
-    context.ui.status(TextLine::plain(format!(
-        "Reopened session {}, which was {word}; end it again: git checkpoint finish",
-        resumed.session
-    )));
 }
 
 /// Takes the report anew, after files came back.

@@ -30,7 +30,8 @@ pub(super) fn guessed(opened: &OpenedRepository, selector: Selector) -> Result<S
     };
     let is_here = match ShortName::new(word.as_str()) {
         Ok(name) => store::session::tip(scene.repo, &name)?.is_some(),
-        Err(_) => select::remote(&scene, &selector).is_some(),
+        Err(_) => store::remote::named_ref(word)
+            .is_some_and(|(remote, ..)| store::remote::find(scene.repo, &remote).is_some()),
     };
     if is_here || branch_sessions::of_branch(&scene, word)?.is_some() {
         return Ok(selector);

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-pub(super) use crate::model::spelling::similar;
 use super::{
     error::{CommandError, FailureKind},
     shorthand,
 };
+pub(super) use crate::model::spelling::similar;
 use crate::{
     model::step::quoted,
     secrets::{RedactionSettings, Scanner},

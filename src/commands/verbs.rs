@@ -58,6 +58,27 @@ const VERBS: [(&[&str], &[&str]); 6] = [
 /// Nouns with a verb of their own for one of these.
 const OWN: [(&str, &str, &str); 2] = [("blocker", "done", "clear"), ("partition", "rm", "clear")];
 
+/// Whether people know a word as a verb, and one for taking something away or ending it.
+pub(super) fn meaning(word: &str) -> Option<VerbMeaning> {
+    let (same, _) = VERBS.iter().find(|(same, _)| same.contains(&word))?;
+    Some(match same.first() {
+        Some(&"ls" | &"show") => VerbMeaning::Listing,
+        Some(&"rm" | &"done") => VerbMeaning::Ending,
+        _ => VerbMeaning::Other,
+    })
+}
+
+/// Meaning of a verb of other tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum VerbMeaning {
+    /// Something is shown.
+    Listing,
+    /// Something is removed or done.
+    Ending,
+    /// Something is added or changed.
+    Other,
+}
+
 /// The error for a verb that the noun does not have.
 pub(super) fn mistaken(args: &[OsString]) -> Option<CommandError> {
     let at = shorthand::command_at(args)?;
@@ -80,15 +101,19 @@ pub(super) fn mistaken(args: &[OsString]) -> Option<CommandError> {
         None => ours.iter().copied().find(|name| has(name)),
     };
     let place = at + 1 + args[at + 1..].iter().position(|arg| arg == verb)?;
+    // A list takes no item.
+    let takes_item = |name: &str| {
+        let sub = definition.find_subcommand(name);
+        sub.is_some_and(|sub| sub.get_positionals().next().is_some())
+    };
     let command = |with: &str| {
-        let rest = args[at + 1..].iter().enumerate().map(|(n, arg)| {
-            if at + 1 + n == place {
-                with.to_owned()
-            } else {
-                quoted(&arg.to_string_lossy())
-            }
-        });
-        format!("git checkpoint {noun} {}", rest.collect::<Vec<_>>().join(" "))
+        let (before, rest) = (&args[at + 1..place], &args[place + 1..]);
+        let is_kept = |arg: &&OsString| takes_item(with) || arg.as_encoded_bytes().starts_with(b"-");
+        let words = before.iter().chain(rest.iter().filter(is_kept));
+        let words = words.map(|arg| quoted(&arg.to_string_lossy()));
+        let mut words: Vec<String> = words.collect();
+        words.insert(before.len(), with.to_owned());
+        format!("git checkpoint {noun} {}", words.join(" "))
     };
     let error = CommandError::new(FailureKind::Usage, format!("unknown command '{noun} {verb}'"));
     let names: Vec<&str> = definition
@@ -120,6 +145,7 @@ mod tests {
             ("todo del 1", "git checkpoint todo remove 1"),
             ("todo close 1", "git checkpoint todo done 1"),
             ("todo ls", "git checkpoint todo list"),
+            ("todo show 3 --json", "git checkpoint todo list --json"),
             ("task complete 'a b'", "git checkpoint task done"),
             ("question close 2", "git checkpoint question answer 2"),
             ("blocker done 1", "git checkpoint blocker clear 1"),

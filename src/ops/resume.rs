@@ -65,6 +65,8 @@ pub struct ResumeOutcome {
     pub recovered: Option<Offer>,
     /// Whether it is the current session now, and active.
     pub begun: bool,
+    /// Whether it had ended, and this made it active again.
+    pub reopened: bool,
     /// Last summary by a person, when the summary of this checkpoint was made from git's facts.
     pub said: Option<SummaryByPerson>,
 }
@@ -251,9 +253,11 @@ fn gather(
         }
         Err(error) => changes::without_files(scene, &checkpoint, &error, max_age),
     };
+    let mut reopened = false;
     if begin {
         if lost.is_none() {
-            activate(scene, &checkpoint)?;
+            let is_ended = matches!(standing, SessionStanding::Stated(status) if status.is_finished());
+            reopened = activate(scene, &checkpoint)? && is_ended;
         }
         start::make_current(scene, &checkpoint.document, &session)?;
     }
@@ -296,6 +300,7 @@ fn gather(
         autosave,
         recovered: None,
         begun: begin && lost_nothing,
+        reopened,
     })
 }
 
@@ -314,6 +319,7 @@ pub fn recover(
     let again = resume(scene, Some(&selector), max_age)?;
     Ok(ResumeOutcome {
         standing: resumed.standing,
+        reopened: resumed.reopened,
         chosen: resumed.chosen,
         autosave: None,
         recovered: Some(offer),
@@ -325,13 +331,14 @@ fn store_short(id: store::ObjectId) -> String {
     id.to_hex_with_len(8).to_string()
 }
 
-/// Notes in the draft that the session is active again, unless it is, or the draft says so already.
-fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(), Error> {
+/// Notes in the draft that the session is active again, unless it is, or the draft says so already. Gives whether it was
+/// noted.
+fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<bool, Error> {
     let session = &checkpoint.document.session;
     let mut subject = session_choice::carried(checkpoint, &session.name);
     session_choice::with_draft(scene, checkpoint, &mut subject)?;
     if subject.session.status == SessionStatus::Active {
-        return Ok(());
+        return Ok(false);
     }
     let operation = Operation {
         id: ids::item_id()?,
@@ -348,7 +355,7 @@ fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(), Error> {
     let draft_id = ids::item_id()?;
     match draft::append(scene.repo, &session.id, &[operation], || draft_id, scene.wait) {
         // Who has no key reads and restores it, and adds nothing.
-        Err(store::Error::RecordLocked { .. }) => Ok(()),
-        result => Ok(result.map(drop)?),
+        Err(store::Error::RecordLocked { .. }) => Ok(false),
+        result => Ok(result.map(|_| true)?),
     }
 }

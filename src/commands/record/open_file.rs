@@ -7,6 +7,7 @@ use crate::{
     commands::{
         Context,
         error::{CommandError, FailureKind as Failure},
+        verbs::{self, VerbMeaning},
     },
     ops::items,
 };
@@ -31,9 +32,6 @@ pub(in crate::commands) struct Args {
     whose: SessionArg,
 }
 
-/// Words that are commands of other lists.
-const ACTIONS: [&str; 4] = ["add", "list", "remove", "close"];
-
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let kind = super::kind("open-file");
     if args.places.is_empty() {
@@ -41,17 +39,14 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         return super::list(context, &ItemListArgs { open: false, whose }, kind);
     }
     // Other lists have these as commands.
-    if let Some(word) = args.places.first().filter(|word| ACTIONS.contains(&word.as_str()))
+    if let Some(word) = args.places.first()
+        && let Some(meaning) = verbs::meaning(word)
         && !context.env.cwd.join(word).exists()
     {
         let rest: Vec<&str> = args.places.iter().skip(1).map(String::as_str).collect();
-        let flag = if matches!(word.as_str(), "remove" | "close") {
-            " --close"
-        } else {
-            ""
-        };
-        let next = match (word.as_str(), rest.is_empty()) {
-            ("list", true) => "list open files: git checkpoint open-file".to_owned(),
+        let flag = if meaning == VerbMeaning::Ending { " --close" } else { "" };
+        let next = match (meaning, rest.is_empty()) {
+            (VerbMeaning::Listing, true) => "list open files: git checkpoint open-file".to_owned(),
             (_, true) => format!("specify files: git checkpoint open-file{flag} <path>"),
             _ => format!("specify files only: git checkpoint open-file{flag} {}", rest.join(" ")),
         };

@@ -4,6 +4,7 @@ use super::super::{Error, Scene};
 use crate::{
     model::time::Timestamp,
     store::{
+        checkpoint::{self, object_id, oid},
         last_command::{self, UnlistedCommand},
         refs, undo,
     },
@@ -29,14 +30,20 @@ pub fn subject(scene: &Scene<'_>) -> Result<Option<UndoSubject>, Error> {
     // A HEAD without a readable reflog tells nothing.
     let log = refs::reflog(scene.repo, "HEAD").unwrap_or_default();
     let since = entry.at.unix();
+    let before = super::files_before(entry).and_then(|before| checkpoint::load(scene.repo, object_id(before)).ok());
+    // Of the second in which the command ran, the HEAD that it found tells what came later.
+    let is_since = |at: i64| match &before {
+        Some(before) => at >= since && before.document.git.head != log.first().map(|line| oid(line.new)),
+        None => at > since,
+    };
     let moved = log
-        .into_iter()
-        .take_while(|line| line.who.time.seconds > since)
+        .iter()
+        .take_while(|line| is_since(line.who.time.seconds))
         .find(|line| !line.message.starts_with("checkout: "));
     Ok(Some(UndoSubject {
         what: entry.what.clone(),
         at: entry.at,
         later: last_command::read(scene.repo),
-        moved_head: moved.map(|line| (line.message, Timestamp::from_unix(line.who.time.seconds, 0))),
+        moved_head: moved.map(|line| (line.message.clone(), Timestamp::from_unix(line.who.time.seconds, 0))),
     }))
 }

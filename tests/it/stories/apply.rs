@@ -245,7 +245,7 @@ fn added_on_both_sides() {
     // And it is said how to have the other side.
     let said = world.checkpoint(["apply", "@", "--advice"]);
     said.code(1)
-        .stderr_has("conflict markers were written")
+        .stderr_has("edit the files between the conflict markers")
         .stderr_has("files without conflict markers are unchanged")
         .stderr_has("git show");
 }

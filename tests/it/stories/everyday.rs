@@ -376,6 +376,8 @@ fn verbs_of_other_tools_are_answered_with_ours() {
             "did you mean: git checkpoint decision remove 1",
         ),
         (&["todo", "edit", "1"], "'todo' has the commands: "),
+        (&["open-file", "rm", "a"], "git checkpoint open-file --close a"),
+        (&["todo", "show", "1"], "git checkpoint todo list\n"),
         (&["drop"], "did you mean: git checkpoint delete"),
         (&["edit"], "did you mean: git checkpoint save --amend"),
     ] {
@@ -400,6 +402,7 @@ fn what_a_cleaning_leaves_is_counted_and_listed() {
         .stdout_has("keep     dump.sql")
         .stdout_has("keep     lib");
     // Nothing failed, so the exit code is 0; `status` knows both.
+    world.checkpoint(["resume"]).success();
     world
         .checkpoint(["status", "--exit-code"])
         .code(1)
