@@ -12,6 +12,7 @@ use crate::{
         error::{CommandError, FailureKind},
         export::refuse_symlinks,
         opening::{self, IdentityArgs},
+        session_word::SessionWord,
     },
     model::name::ShortName,
     ops::share::bundle::{self, Request},
@@ -42,7 +43,7 @@ pub(in crate::commands) struct Args {
     file: PathBuf,
     /// The sessions; the current one by default
     #[arg(value_name = "SESSION")]
-    sessions: Vec<ShortName>,
+    sessions: Vec<SessionWord>,
     /// Bundle all sessions
     #[arg(long, conflicts_with = "sessions")]
     all: bool,
@@ -59,9 +60,13 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         let message = format!("file '{}' exists", args.file.display());
         return Err(CommandError::new(FailureKind::Refused, message).hint("replace it: --force"));
     }
+    let words = args.sessions.iter();
+    let sessions = words
+        .map(|word| word.resolved(&opened.scene()))
+        .collect::<Result<Vec<_>, _>>()?;
     let request = Request {
         file,
-        sessions: args.sessions,
+        sessions,
         all: args.all,
     };
     let bundled = wired(context, "git checkpoint bundle", |wire| {

@@ -23,7 +23,10 @@ impl CommandError {
             Error::NoRemote { ref name, ref known } => {
                 let out = of(FailureKind::NotFound).hint(format!("remotes: {}", known.join(", ")));
                 match name {
-                    Some(name) if name.contains(['/', ':']) => out.hint("name it first: git remote add <name> <url>"),
+                    // A relative path or URL; what has a slash inside may as well be a branch.
+                    Some(name) if name.contains(':') || name.starts_with(['/', '.', '~']) => {
+                        out.hint("name it first: git remote add <name> <url>")
+                    }
                     Some(name) => {
                         // 'fetch' gets all sessions of a remote.
                         let takes_session = !command.ends_with(" fetch");

@@ -238,6 +238,7 @@ fn a_branch_is_a_name_for_its_session() {
         &["diff", "feature/login"],
         &["show", "feature/login~1"],
         &["export", "feature/login", "--format", "markdown"],
+        &["bundle", "../login.bundle", "feature/login"],
         &["task", "add", "t", "--session", "feature/login"],
         &["save", "--session", "feature/login", "-n"],
         &["rename", "feature/login", "login"],
