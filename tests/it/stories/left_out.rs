@@ -85,7 +85,7 @@ fn secrets_are_left_out_by_their_content_and_named_everywhere() {
     status
         .code(1)
         .stdout_has("everything but 6 paths")
-        .stdout_has(".env a secret")
+        .stdout_has(".env: a secret")
         .stdout_lacks("everything is saved");
     let status = world.checkpoint(["status", "--json"]).success().stdout_json();
     assert_eq!(status["left_out"].as_array().unwrap().len(), 6, "{status}");
