@@ -24,6 +24,9 @@ pub(super) const FOLDER: &str = "chat";
 const MESSAGES: usize = 512;
 /// The bytes beyond which a chunk takes no further message. A longer message is a chunk of its own.
 const BYTES: usize = 256 << 10;
+/// A last chunk with fewer bytes is extended by the next save, so that short turns do not leave thousands of chunks; a
+/// longer one stays, so that a save writes little more than what is new.
+const SMALL: usize = 64 << 10;
 
 /// The messages saved next to a document.
 #[derive(Debug)]
@@ -189,12 +192,15 @@ pub fn append(
         Err(fault) => return Ok(Err(fault)),
     };
     if let Some(at) = chunks.full.len().checked_sub(1) {
-        match rewritten.remove(&at).map_or_else(|| saved.chunk(at), Ok) {
-            Ok(chunk) => chunks.open = chunk,
+        let last = match rewritten.remove(&at).map_or_else(|| saved.chunk(at), Ok) {
+            Ok(chunk) => chunk,
             Err(fault) => return Ok(Err(fault)),
+        };
+        if last.len() < SMALL {
+            chunks.open = last;
+            chunks.full.pop();
+            chunks.lines = lines(&chunks.open);
         }
-        chunks.full.pop();
-        chunks.lines = lines(&chunks.open);
     }
     // So many at a time that the lines take little memory.
     for some in messages.chunks(ENCODED_TOGETHER) {
@@ -351,7 +357,9 @@ impl Chunks {
             self.full.push((name(self.full.len()), id));
         }
         let mut entries = self.full.clone();
-        entries.push((name(entries.len()), writer.write_private(&self.open)?));
+        if !self.open.is_empty() {
+            entries.push((name(entries.len()), writer.write_private(&self.open)?));
+        }
         document.chat = Some(document::ChatInfo {
             messages: self.messages,
             tokens: None,

@@ -50,9 +50,9 @@ pub use strict::{ObjectProblem, StrictReader};
 
 /// Blobs that the memory form keeps, all together; what goes beyond is hashed only.
 const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
-/// The level for large private blobs, chunks of a chat, where the user set none: half the time of git's own level for a
-/// tenth more bytes.
-const PRIVATE_LEVEL: Compression = Compression::new(5);
+/// The level for large private blobs, chunks of a chat, where the user set none: well below half the time of git's own
+/// level for little more than a tenth more bytes.
+const PRIVATE_LEVEL: Compression = Compression::new(4);
 /// Private blobs from this size on are compressed at a level of their own.
 const LARGE: usize = 64 * 1024;
 /// Streamed blobs up to this size are kept by it.

@@ -58,6 +58,33 @@ fn holds(bytes: &[u8], part: &str) -> bool {
 }
 
 #[test]
+fn a_save_writes_little_more_of_the_chat_than_what_is_new() {
+    let world = session();
+    let mut said = Vec::new();
+    let mut add = |text: String| {
+        say(&world, "user", &text);
+        said.push(Value::from(text));
+        world.checkpoint(["save"]).success();
+        let listed = world.git_line(["ls-tree", "checkpoints/s:chat"]);
+        let blob = |line: &str| line.split([' ', '\t']).nth(2).unwrap().to_owned();
+        listed.lines().map(blob).collect::<Vec<_>>()
+    };
+    let first = add("long ".repeat(16_000));
+    let second = add("short".to_owned());
+    let third = add("and another".to_owned());
+    assert_eq!((first.len(), second.len(), third.len()), (1, 2, 2));
+    // The long chunk stays as it was; the short one is extended.
+    assert_eq!((&second[0], &third[0]), (&first[0], &first[0]));
+    assert_ne!(second[1], third[1]);
+    let texts: Vec<_> = messages(&world)
+        .iter()
+        .map(|message| message["content"].clone())
+        .collect();
+    assert_eq!(texts, said);
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
 fn messages_wait_are_saved_and_read_back() {
     let world = session();
     let before = world.fingerprint();

@@ -69,16 +69,6 @@ pub fn import_file(scene: &Scene<'_>, path: &Path, agent: &'static dyn Agent) ->
     let mut file = os::open_regular(path).map_err(io("read"))?;
     let len = file.metadata().map_err(io("read"))?.len();
     let head = read_at(&mut file, 0, ENDS.min(len)).map_err(io("read"))?;
-    let sample = read_at(&mut file, 0, (agents::SAMPLE as u64).min(len)).map_err(io("read"))?;
-    if agents::layout(agent, &sample) != Layout::Lines {
-        let bytes = read_at(&mut file, 0, len).map_err(io("read"))?;
-        let file = MessageFile {
-            bytes: &bytes,
-            name: &name(path),
-            agent: Some(agent),
-        };
-        return super::import(scene, &file);
-    }
     let is_copied = scene.settings.transcripts == TranscriptExtent::Full;
     let mut marks: Vec<ReadingMark> = serde_json::from_slice(&read_marks(scene.repo, &session)?).unwrap_or_default();
     let chat = SessionChat::open(scene)?;
@@ -100,6 +90,19 @@ pub fn import_file(scene: &Scene<'_>, path: &Path, agent: &'static dyn Agent) ->
             && found.is_none_or(|(_, taken)| taken < mark.taken)
         {
             found = Some((at, mark.taken));
+        }
+    }
+    if found.is_none() {
+        // What is read on from a mark consists of lines.
+        let sample = read_at(&mut file, 0, (agents::SAMPLE as u64).min(len)).map_err(io("read"))?;
+        if agents::layout(agent, &sample) != Layout::Lines {
+            let bytes = read_at(&mut file, 0, len).map_err(io("read"))?;
+            let file = MessageFile {
+                bytes: &bytes,
+                name: &name(path),
+                agent: Some(agent),
+            };
+            return super::import(scene, &file);
         }
     }
     let (state, lines, from, copied) = match found {
