@@ -325,8 +325,14 @@ fn worktree(made: &ForkWorktree) -> ForkWorktreeRow<'_> {
             refusals: refusals.map(|refusal| json!(refusal)).collect(),
             copied: &made.copied,
             not_copied: not_copied.map(|(path, why)| UncopiedFile { path, why }).collect(),
-            left_out: made.left_out.iter().map(SkippedPath::from).collect(),
+            left_out: made
+                .left_out
+                .iter()
+                .chain(&made.outdated)
+                .map(SkippedPath::from)
+                .collect(),
             left_out_words: receipt::left_out(&made.left_out),
+            outdated_words: receipt::left_out(&made.outdated),
             submodules: &made.submodules,
             not_populated: not_populated.map(|(path, why)| UncopiedFile { path, why }).collect(),
             hook: made.hook.as_ref().map(|hook| HookExit { exit_status: hook.code }),

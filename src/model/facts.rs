@@ -401,6 +401,19 @@ impl OperationKind {
             Self::Unknown => "unknown",
         }
     }
+
+    /// The word with its article.
+    pub fn with_article(self) -> &'static str {
+        match self {
+            Self::Merge => "a merge",
+            Self::Rebase => "a rebase",
+            Self::Am => "an am",
+            Self::CherryPick => "a cherry-pick",
+            Self::Revert => "a revert",
+            Self::Bisect => "a bisect",
+            Self::Unknown => "an operation of git",
+        }
+    }
 }
 
 #[cfg(test)]

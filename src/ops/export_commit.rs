@@ -3,6 +3,8 @@
 //! The commit has one parent, the commit that the checkpoint was saved at, so it can be reviewed and pushed like any other.
 //! A branch that is checked out, or that points to another commit, is refused: no work on a branch is moved or reverted.
 
+use std::path::PathBuf;
+
 use super::{
     Error, Scene,
     ids::short,
@@ -28,6 +30,8 @@ pub struct CheckpointCommit {
     pub parent: Option<Oid>,
     /// The checkpoint.
     pub selected: SelectedCheckpoint,
+    /// The store that alone has the branch, where the repository's own directory cannot be written.
+    pub store: Option<PathBuf>,
 }
 
 /// Makes the commit and the branch. A branch that points to the checkpoint's commit is advanced.
@@ -91,5 +95,6 @@ pub fn commit(
         branch: branch.to_owned(),
         parent: head.map(oid),
         selected,
+        store: store::read_only_directory(scene.repo).map(|_| scene.repo.common_dir().to_owned()),
     })
 }

@@ -8,6 +8,7 @@ use crate::{
     model::{
         facts::{GitOperation, OperationKind},
         id::Oid,
+        step::quoted,
     },
     store::{
         checkpoint::{self, Checkpoint, object_id, oid},
@@ -57,7 +58,7 @@ pub(super) fn set_up(
         let operation = operation.clone();
         Ok((OperationFate::Left { operation, why, remedy }, None))
     };
-    let again = format!("git checkpoint restore {} --index", short(checkpoint.entry.id));
+    let again = set_up_command(checkpoint);
     if crate::store::read_only_directory(scene.repo).is_some() {
         return left("the repository cannot be written".to_owned(), again);
     }
@@ -71,7 +72,7 @@ pub(super) fn set_up(
         return Ok((OperationFate::Same(operation.clone()), is_ours.then(effect)));
     }
     if let Some(begun) = begun_anew(recorded, checkpoint) {
-        return left(format!("git begins a {} anew", recorded.kind.word()), begun);
+        return left(format!("git begins {} anew", recorded.kind.with_article()), begun);
     }
     let head = facts::git_facts(scene.repo, None)?.head;
     let saved = &checkpoint.document.git.head;
@@ -151,6 +152,16 @@ fn contents(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Vec<u8>>, 
     contents.map_err(Error::damaged(short(checkpoint.entry.id)))
 }
 
+/// The command that begins an operation that a checkpoint recorded.
+pub(super) fn command(operation: &GitOperation, checkpoint: &Checkpoint) -> String {
+    begun_anew(operation, checkpoint).unwrap_or_else(|| set_up_command(checkpoint))
+}
+
+/// The command that sets up the operation of a checkpoint with its index.
+fn set_up_command(checkpoint: &Checkpoint) -> String {
+    format!("git checkpoint restore {} --index", short(checkpoint.entry.id))
+}
+
 /// How git begins an operation again that is not set up; `None` for those that are.
 fn begun_anew(operation: &GitOperation, checkpoint: &Checkpoint) -> Option<String> {
     let head = |wanted: &str| {
@@ -165,7 +176,10 @@ fn begun_anew(operation: &GitOperation, checkpoint: &Checkpoint) -> Option<Strin
     match operation.kind {
         OperationKind::Merge | OperationKind::CherryPick | OperationKind::Revert => None,
         OperationKind::Rebase => {
-            let branch = operation.branch.as_deref().or_else(|| head("/orig-head"));
+            // The name may come from others, and must be nothing but a word wherever the command is shown.
+            let is_plain = |name: &&str| quoted(name) == *name && !name.starts_with('-');
+            let branch = operation.branch.as_deref().filter(is_plain);
+            let branch = branch.or_else(|| head("/orig-head"));
             Some(match (head("/onto"), branch) {
                 (Some(onto), Some(branch)) => format!("git rebase {onto} {branch}"),
                 _ => "git rebase <onto>".to_owned(),

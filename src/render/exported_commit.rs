@@ -21,6 +21,9 @@ pub struct ExportedCommit {
     pub checkpoint: Oid,
     /// The session that the checkpoint was found through.
     pub session: Option<String>,
+    /// The store that alone has the branch, where the repository cannot be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
 }
 
 impl ExportedCommit {

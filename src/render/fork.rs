@@ -83,11 +83,14 @@ pub struct ForkFiles<'a> {
     pub copied: &'a [RepoPath],
     /// Files that could not be copied.
     pub not_copied: Vec<UncopiedFile<'a>>,
-    /// Paths that the checkpoint left out and the new working tree lacks.
+    /// Paths that the checkpoint left out: the new working tree lacks them, or has them as they were staged or committed.
     pub left_out: Vec<SkippedPath>,
-    /// The same in words.
+    /// Those that it lacks, in words.
     #[serde(skip)]
     pub left_out_words: Option<String>,
+    /// Those that it has, in words.
+    #[serde(skip)]
+    pub outdated_words: Option<String>,
     /// Submodules that are as in the current working tree.
     pub submodules: &'a [RepoPath],
     /// Submodules that could not be populated.
@@ -211,6 +214,10 @@ impl ForkRow<'_> {
         }
         if let Some(words) = &files.left_out_words {
             detail("left out", TextLine::plain(format!("{words}: not saved, so not there")));
+        }
+        if let Some(words) = &files.outdated_words {
+            let line = format!("{words}: not saved, so there as staged or committed");
+            detail("left out", TextLine::plain(line));
         }
     }
 }

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     agents::{self, Agent},
     formats::{self, ExportExtent, ExportFiles, ExportInput, OmittedContent, System, UnexportedCounts},
-    model::{binary_text, json as stored, outline::Contents, selector::Selector},
+    model::{binary_text, json as stored, outline::Contents, selector::Selector, step::quoted},
     ops::{
         agent::resumption,
         export::{self, ExportScope, ExportedCheckpoint},
@@ -545,7 +545,16 @@ fn commit(args: &Args, branch: &str, context: &mut Context) -> Result<(), Comman
         parent: made.parent,
         checkpoint: oid(made.selected.checkpoint.entry.id),
         session: made.selected.session.map(|session| session.to_string()),
+        store: made.store.map(|store| store.display().to_string()),
     };
+    if let Some(store) = &view.store {
+        let refspec = quoted(&format!("{0}:{0}", view.branch));
+        context.ui.warning(&format!(
+            "the repository cannot be written, so the branch is only in the store; fetch it where the repository can \
+             be written: git fetch {} {refspec}",
+            quoted(store)
+        ));
+    }
     if context.ui.options().json {
         return context.ui.json(&view);
     }

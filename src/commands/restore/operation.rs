@@ -22,8 +22,8 @@ pub(in crate::commands) fn report_operation(context: &Context, opened: &OpenedRe
         return;
     }
     context.ui.warning(&format!(
-        "the checkpoint was saved during a {}, which is not in progress now",
-        operation.kind.word()
+        "the checkpoint was saved during {}, which is not in progress now",
+        operation.kind.with_article()
     ));
     let heads = operation
         .heads

@@ -298,6 +298,9 @@ pub struct Operations {
     /// Then and now.
     #[serde(flatten)]
     pub is: SavedAndCurrent<Option<GitOperation>>,
+    /// The command that begins the saved one, where none is in progress and it may never have been.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 /// Entries of the stash.

@@ -9,7 +9,7 @@ mod history;
 
 use std::time::Duration;
 
-use super::{Scene, compose};
+use super::{Scene, compose, unfinished};
 use crate::{
     model::{
         document::{CheckpointKind, Document, SnapshotRef, WorktreeInfo},
@@ -186,6 +186,7 @@ pub(super) fn since(
         ..ReportLimits::default()
     };
     let mut report = report(overlay, then, now, limits);
+    begin_operation(&mut report, saved);
     if let Some(files) = &mut report.files {
         drop_paths(&mut files.not_compared, &exported);
     }
@@ -256,6 +257,7 @@ pub(super) fn without_files(
         ..ReportLimits::default()
     };
     let mut out = report(scene.repo, then, now, limits);
+    begin_operation(&mut out, saved);
     let mut unknown = vec![ReportPart::Files];
     if !known {
         (out.branch, out.commits, out.upstream, out.operation, out.stash) = (None, None, None, None, None);
@@ -391,7 +393,23 @@ fn operation(then: &GitFacts, now: &GitFacts) -> Operations {
         (Some(_), None) => ReportVerdict::Moved,
         _ => ReportVerdict::Check,
     };
-    Operations { verdict, is }
+    Operations {
+        verdict,
+        is,
+        command: None,
+    }
+}
+
+/// Names the command for an operation that the checkpoint recorded in another place and that is not in progress here:
+/// whether it ever was is not known.
+fn begin_operation(report: &mut ChangeReport, saved: &Checkpoint) {
+    let is_elsewhere = report.place.is != LocationVerdict::Same;
+    if let Some(line) = &mut report.operation
+        && let (Some(recorded), None) = (&line.is.then, &line.is.now)
+        && is_elsewhere
+    {
+        line.command = Some(unfinished::command(recorded, saved));
+    }
 }
 
 fn stash(then: &GitFacts, now: &GitFacts) -> Stash {

@@ -107,6 +107,8 @@ pub struct ForkWorktree {
     pub not_copied: Vec<(RepoPath, String)>,
     /// What the checkpoint left out, and is not in the new working tree either.
     pub left_out: Vec<SkippedEntry>,
+    /// Tracked files that could not be captured: the new working tree has them as they were staged or committed.
+    pub outdated: Vec<SkippedEntry>,
     /// Submodules that are as in the present working tree.
     pub submodules: Vec<RepoPath>,
     /// Submodules that could not be populated, with the reason.

@@ -206,7 +206,7 @@ fn fill(
         }
     };
     let carried = carried::carry(scene, path)?;
-    let left_out = left_out(scene, forked, path)?;
+    let (left_out, outdated) = left_out(scene, forked, path)?;
     let submodules = match &forked.document.snapshot {
         Some(snapshot) => submodules::populate(store::work_tree(scene.repo)?, path, &snapshot.tree)?,
         None => submodules::PopulatedSubmodules::default(),
@@ -227,6 +227,7 @@ fn fill(
         copied: carried.copied,
         not_copied: carried.failed,
         left_out,
+        outdated,
         submodules: submodules.populated,
         not_populated: submodules.failed,
         hook,
@@ -234,18 +235,23 @@ fn fill(
     })
 }
 
-/// What the checkpoint left out and was not copied either. Repositories below are left to git where they are submodules.
-fn left_out(scene: &Scene<'_>, forked: &ForkOutcome, path: &std::path::Path) -> Result<Vec<SkippedEntry>, Error> {
+/// What the checkpoint left out and was not copied either, and what it could not capture and the commit has. Repositories
+/// below are left to git where they are submodules.
+fn left_out(
+    scene: &Scene<'_>,
+    forked: &ForkOutcome,
+    path: &std::path::Path,
+) -> Result<(Vec<SkippedEntry>, Vec<SkippedEntry>), Error> {
     let checkpoint = session_choice::load(scene, forked.name.as_str(), forked.id)?;
     let mut lists = checkpoint::lists(scene.repo, &checkpoint).map_err(Error::damaged(forked.name.as_str()))?;
     let is_there = |skipped: &SkippedEntry| {
         let place = path.join(os::os_string(skipped.path.as_bytes()));
         place.symlink_metadata().is_ok()
     };
-    lists
-        .skipped
-        .retain(|skipped| skipped.reason.is_reported() && !is_there(skipped));
-    Ok(lists.skipped)
+    lists.skipped.retain(|skipped| skipped.reason.is_reported());
+    let (there, absent) = lists.skipped.into_iter().partition::<Vec<_>, _>(is_there);
+    let outdated = there.into_iter().filter(|skipped| skipped.reason.is_failure());
+    Ok((absent, outdated.collect()))
 }
 
 /// Removes the branch of a working tree that could not be made: git leaves it.

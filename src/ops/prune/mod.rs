@@ -153,7 +153,12 @@ pub fn prune(scene: &Scene<'_>, rules: &RetentionRules, dry_run: bool) -> Result
 fn frees(scene: &Scene<'_>, plan: &PrunePlan) -> Result<Option<u64>, Error> {
     let parts = |entry: &CheckpointCommit| [Some(entry.tree), entry.snapshot_commit()].into_iter().flatten();
     let from: Vec<ObjectId> = plan.going().flat_map(parts).collect();
-    let kept: Vec<ObjectId> = plan.held().flat_map(parts).collect();
+    let mut kept: Vec<ObjectId> = plan.held().flat_map(parts).collect();
+    for source in plan.foreign_sources() {
+        // What cannot be read holds nothing.
+        let held = session::chain(scene.repo, source).map_while(Result::ok);
+        kept.extend(held.flat_map(|entry| parts(&entry).collect::<Vec<_>>()));
+    }
     Ok(usage::only(scene.repo, &from, &kept)?)
 }
 

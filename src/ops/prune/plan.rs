@@ -399,6 +399,14 @@ impl PrunePlan {
             .filter(|entry| !self.drops(entry.id))
     }
 
+    /// Where chains that stay go on in what no session has any more: a fork keeps what its deleted source had.
+    pub(super) fn foreign_sources(&self) -> impl Iterator<Item = ObjectId> {
+        let owner = self.owners();
+        let stay = self.chains.iter().filter(|chain| !chain.goes_whole);
+        stay.filter_map(SessionChain::source)
+            .filter(move |source| !owner.contains_key(source))
+    }
+
     /// The chains that stay, sources before their forks.
     pub(super) fn order(&self) -> Vec<usize> {
         let owner = self.owners();

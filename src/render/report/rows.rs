@@ -22,7 +22,7 @@ pub(super) struct ReportRow {
     pub(super) verdict: ReportVerdict,
     /// More evidence, a line each.
     pub(super) details: Vec<TextLine>,
-    /// How much evidence is left out, and the command that shows it.
+    /// How much evidence is left out and the command that shows it, or the purpose of another command.
     pub(super) omitted: Vec<(String, String)>,
 }
 
@@ -67,7 +67,12 @@ pub(super) fn rows(report: &ChangeReport, selector: &str) -> Vec<ReportRow> {
     let same_head = report.branch.as_ref().is_none_or(|branch| branch.head.is_same());
     rows.extend(report.worktree.as_ref().filter(|_| same_head).and_then(files::index));
     rows.extend(report.upstream.as_ref().and_then(history::upstream));
-    rows.extend(report.operation.as_ref().and_then(operation));
+    rows.extend(
+        report
+            .operation
+            .as_ref()
+            .and_then(|line| operation(line, report.place.is)),
+    );
     rows.extend(report.stash.as_ref().and_then(stash));
     rows.extend(report.failed.iter().map(failure));
     rows
@@ -112,9 +117,11 @@ fn place(line: &MachineLocation) -> Option<ReportRow> {
     Some(ReportRow::new("place", line.verdict, pieces))
 }
 
-fn operation(line: &Operations) -> Option<ReportRow> {
-    let words = |operation: &GitOperation| {
-        let mut words = operation.kind.word().to_owned();
+/// Whether a saved operation that is not in progress ended is only known where it was begun; in another place it may
+/// never have been.
+fn operation(line: &Operations, place: LocationVerdict) -> Option<ReportRow> {
+    let words = |operation: &GitOperation, kind: &str| {
+        let mut words = kind.to_owned();
         if let Some(branch) = &operation.branch {
             words = format!("{words} of {branch}");
         }
@@ -123,13 +130,22 @@ fn operation(line: &Operations) -> Option<ReportRow> {
         }
         words
     };
-    let piece = match (&line.is.then, &line.is.now) {
+    let in_progress = |now: &GitOperation, how: &str| format!("{} {how}", words(now, now.kind.word()));
+    let saved_during = |then: &GitOperation| format!("saved during {}", words(then, then.kind.with_article()));
+    let pieces = match (&line.is.then, &line.is.now) {
         (None, None) => return None,
-        (Some(then), None) => format!("the {} has finished", then.kind.word()),
-        (Some(then), Some(now)) if then == now => format!("{} still in progress", words(now)),
-        (_, Some(now)) => format!("{} in progress", words(now)),
+        (None, Some(now)) => vec![in_progress(now, "in progress")],
+        (Some(then), Some(now)) if then.is_same(now) => vec![in_progress(now, "still in progress")],
+        (Some(then), Some(now)) => vec![in_progress(now, "in progress"), saved_during(then)],
+        (Some(then), None) if place == LocationVerdict::Same => vec![saved_during(then), "which has ended".to_owned()],
+        (Some(then), None) => vec![saved_during(then), "none is in progress here".to_owned()],
     };
-    Some(ReportRow::new("operation", line.verdict, vec![TextLine::plain(piece)]))
+    let pieces = pieces.into_iter().map(TextLine::plain).collect();
+    let mut row = ReportRow::new("operation", line.verdict, pieces);
+    if let Some(command) = &line.command {
+        row.omitted.push(("to begin it here".to_owned(), command.clone()));
+    }
+    Some(row)
 }
 
 fn stash(line: &Stash) -> Option<ReportRow> {

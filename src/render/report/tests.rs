@@ -113,6 +113,7 @@ fn quiet() -> ChangeReport {
         operation: Some(Operations {
             verdict: ReportVerdict::Same,
             is: pair(None),
+            command: None,
         }),
         stash: Some(Stash {
             verdict: ReportVerdict::Same,
@@ -211,6 +212,7 @@ fn busy() -> ChangeReport {
                 ..GitOperation::new(OperationKind::Rebase)
             }),
         },
+        command: None,
     });
     report.failed = vec![PartFailure {
         part: ReportPart::Stash,
@@ -308,4 +310,54 @@ fn markdown_takes_foreign_text_for_text() {
     // A vertical bar of foreign text would make a column.
     let bars = |line: &str| line.replace("\\|", "").matches('|').count();
     assert!(rows.iter().all(|row| bars(row) == 4), "{rows:?}");
+}
+
+#[test]
+fn an_operation_is_reported_by_where_it_was_begun() {
+    let row = |kind: OperationKind, place: LocationVerdict, now: bool| {
+        let mut report = quiet();
+        let begun = GitOperation {
+            branch: Some("topic".into()),
+            ..GitOperation::new(kind)
+        };
+        report.place.is = place;
+        report.operation = Some(Operations {
+            verdict: ReportVerdict::Moved,
+            is: SavedAndCurrent {
+                then: Some(begun.clone()),
+                now: now.then_some(begun),
+            },
+            command: (place != LocationVerdict::Same && !now).then(|| "git rebase x topic".to_owned()),
+        });
+        text(&report, "auth", 100).to_string()
+    };
+    let kinds = [
+        (OperationKind::Merge, "a merge"),
+        (OperationKind::CherryPick, "a cherry-pick"),
+        (OperationKind::Revert, "a revert"),
+        (OperationKind::Rebase, "a rebase"),
+        (OperationKind::Am, "an am"),
+        (OperationKind::Bisect, "a bisect"),
+        (OperationKind::Unknown, "an operation of git"),
+    ];
+    for (kind, words) in kinds {
+        let ended = row(kind, LocationVerdict::Same, false);
+        assert!(
+            ended.contains(&format!("saved during {words} of topic, which has ended")),
+            "{ended}"
+        );
+        assert!(!ended.contains("git rebase"), "{ended}");
+        for place in [
+            LocationVerdict::OtherHost,
+            LocationVerdict::OtherWorktree,
+            LocationVerdict::OtherFolder,
+        ] {
+            let never = row(kind, place, false);
+            let wanted = format!("saved during {words} of topic, none is in progress here");
+            assert!(never.contains(&wanted) && !never.contains("ended"), "{never}");
+            assert!(never.contains("to begin it here: git rebase x topic"), "{never}");
+            let same = row(kind, place, true);
+            assert!(same.contains("still in progress"), "{same}");
+        }
+    }
 }

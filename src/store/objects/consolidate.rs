@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flate2::Crc;
-use gix::odb::pack::index;
+use gix::odb::pack::{index, multi_index};
 
 use super::body::Body;
 use super::pack::{self, IndexEntry};
@@ -117,13 +117,48 @@ fn remove_superseded(directory: &Path, note: &Path) -> Result<RemovalOutcome, Er
         .next()
         .is_some_and(|new| directory.join(new).with_extension("idx").exists())
     {
-        for old in lines {
+        let old: Vec<&str> = lines.collect();
+        remove_multi_index(directory, &old)?;
+        for old in old {
             seal::remove(&directory.join(old))?;
             count += 1;
         }
     }
     fs::remove_file(note).map_err(Error::io("remove", note))?;
     Ok(RemovalOutcome::Some(count))
+}
+
+/// Removes git's index of several packs where it names one of these packs, as git does when it removes one: it would
+/// lead to nowhere. The user's next `git multi-pack-index write` or maintenance writes it again.
+fn remove_multi_index(directory: &Path, packs: &[&str]) -> Result<(), Error> {
+    let path = directory.join("multi-pack-index");
+    if !path.exists() {
+        return Ok(());
+    }
+    let names_one = match multi_index::File::at(&path, None) {
+        Ok(file) => file.index_names().iter().any(|name| {
+            let stem = name.file_stem().and_then(|stem| stem.to_str());
+            stem.is_some_and(|stem| packs.contains(&stem))
+        }),
+        // One that cannot be read is of no use to git either.
+        Err(_) => false,
+    };
+    if !names_one {
+        return Ok(());
+    }
+    let remove = |path: &Path| match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+        _ => Ok(()),
+    };
+    remove(&path)?;
+    // What goes with it: bitmaps and reverse indices, by its checksum.
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if name.to_str().is_some_and(|name| name.starts_with("multi-pack-index-")) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Copies the packs into a new one and notes them down.
@@ -281,7 +316,8 @@ impl PackSource {
 /// Whether git is at work on the packs.
 fn maintained(repo: &Repository) -> bool {
     let maintenance = paths::objects_dir(repo).join("maintenance.lock");
-    maintenance.exists() || collected(&repo.common_dir().join("gc.pid"))
+    let multi_index = paths::objects_dir(repo).join("pack/multi-pack-index.lock");
+    maintenance.exists() || multi_index.exists() || collected(&repo.common_dir().join("gc.pid"))
 }
 
 /// Whether the process that `gc.pid` names (`pid SP host`) may be at work. git leaves the file when it is killed, and

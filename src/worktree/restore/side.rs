@@ -51,7 +51,7 @@ pub(super) struct TreeSide<'a> {
     modes: HashMap<&'a [u8], u32>,
     raw: HashSet<&'a [u8]>,
     skipped: BTreeMap<&'a [u8], SkipReason>,
-    /// Directories that are plain ones here even if they are repositories.
+    /// Directories that are plain ones here even if they are repositories, or left out by rules.
     entered: Option<&'a HashSet<RepoPath>>,
     held: BTreeMap<&'a [u8], ObjectId>,
 }
@@ -97,7 +97,7 @@ impl<'a> TreeSide<'a> {
                 .iter()
                 .filter(|skipped| {
                     let is_entered = entered.is_some_and(|entered| entered.contains(&skipped.path));
-                    !(is_entered && skipped.reason == SkipReason::NestedRepository)
+                    !(is_entered && is_left_out_whole(skipped.reason))
                 })
                 .map(|s| (s.path.as_bytes(), s.reason))
                 .collect(),
@@ -250,6 +250,14 @@ impl<'a> TreeSide<'a> {
             start = end + 1;
         }
     }
+}
+
+/// Whether a directory is left out with all that is in it, for a reason that says nothing of its files.
+fn is_left_out_whole(reason: SkipReason) -> bool {
+    matches!(
+        reason,
+        SkipReason::NestedRepository | SkipReason::Excluded | SkipReason::Untracked
+    )
 }
 
 /// The permission bits that git gives a file under a creation mask.

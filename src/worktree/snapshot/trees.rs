@@ -288,7 +288,7 @@ impl<'a> Builder<'a> {
         let seen = directory.changes.iter().map(|change| (&*change.name, change.what));
         for (name, what) in seen.chain(directory.read.iter().map(|at| results.change(*at))) {
             match what {
-                // The directory itself is an entry: a repository.
+                // The directory itself is an entry: one that is known with all that is in it.
                 PathState::Put { mode, id } if name.is_empty() => return Ok(Some((mode, id))),
                 PathState::Put { mode, id } => {
                     inside.insert(name, Some((mode, id)));

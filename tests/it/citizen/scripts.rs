@@ -4,6 +4,15 @@
 use super::conventions::session;
 use crate::support::World;
 
+/// Each kind of fault at the borders names tests that exist and inputs that stand in them.
+#[test]
+fn the_list_of_kinds_at_the_borders_names_real_tests_and_inputs() {
+    let world = World::without_repository();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/borders");
+    let listed = world.command("python3", ["-B", script, "--kinds"]).run();
+    listed.success().stdout_has(" kinds\n");
+}
+
 /// A typing error in a pathspec is not taken for success without a word.
 #[test]
 fn row_05_pathspecs_that_choose_nothing() {

@@ -125,7 +125,7 @@ fn nothing_is_opened_without_asking_what_it_is() {
 }
 
 #[test]
-fn the_commit_of_a_sound_one_is_what_git_adds() {
+fn the_commit_of_a_tracked_one_is_what_git_adds_and_an_untracked_one_is_only_listed() {
     let ways: &[Spoiled] = &[
         ("as it is", |_| {}),
         ("packed refs", |w| drop(w.git(["-C", "f", "pack-refs", "--all"]))),
@@ -163,18 +163,23 @@ fn the_commit_of_a_sound_one_is_what_git_adds() {
         }),
     ];
     for (what, change) in ways {
-        let world = nested(false);
+        let world = nested(true);
+        world
+            .git(["-C", "f", "commit", "--quiet", "--allow-empty", "-m", "later"])
+            .success();
         change(&world);
         world.checkpoint(["save", "-m", "one"]).success();
         let ours = world.git_line(["ls-tree", "checkpoints/s^2", "f"]);
-        let add = world.git(["-c", "advice.addEmbeddedRepo=false", "add", "f"]);
-        let git = if add.is_success() {
-            world.git_line(["ls-files", "-s", "f"])
-        } else {
-            String::new()
-        };
+        // git refuses one without a commit, and the entry stays.
+        world.git(["add", "f"]);
+        let git = world.git_line(["ls-files", "-s", "f"]);
         let id = |text: &str| text.split_whitespace().find(|word| word.len() == 40).map(str::to_owned);
         assert_eq!(id(&ours), id(&git), "{what}");
+
+        let world = nested(false);
+        change(&world);
+        world.checkpoint(["save", "-m", "one"]).success();
+        assert_eq!(world.git_line(["ls-tree", "checkpoints/s^2", "f"]), "", "{what}");
         let skipped = world.git_line(["show", "checkpoints/s:lists/skipped"]);
         assert_eq!(skipped, "nested-repository f", "{what}");
     }

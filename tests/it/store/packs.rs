@@ -41,6 +41,57 @@ fn packs_stay_few_and_keep_their_objects() {
     }
 }
 
+/// Whatever the repository is like, and whatever limits are set: git's own collection never begins because of us.
+#[test]
+fn packs_stay_few_in_every_kind_of_repository() {
+    type Kind<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, &'a str)]);
+    let kinds: &[Kind<'_>] = &[
+        ("sha256", &["--object-format=sha256"], &[]),
+        ("reftable", &["--ref-format=reftable"], &[]),
+        ("shared", &["--shared=group"], &[]),
+        ("a low limit", &[], &[("gc.autoPackLimit", "12")]),
+        (
+            "small packs",
+            &[],
+            &[("pack.packSizeLimit", "1m"), ("core.bigFileThreshold", "1k")],
+        ),
+        (
+            "no delta and no compression",
+            &[],
+            &[("pack.window", "0"), ("core.compression", "0")],
+        ),
+        (
+            "a multi-pack index",
+            &[],
+            &[("core.multiPackIndex", "true"), ("gc.writeCommitGraph", "true")],
+        ),
+    ];
+    for (what, options, settings) in kinds {
+        let world = World::without_repository();
+        let init = [&["init", "--quiet", "--initial-branch=main"], *options].concat();
+        world.git(init).success();
+        for (key, value) in *settings {
+            world.git(["config", key, value]).success();
+        }
+        let repo = open(&world);
+        for round in 0..25 {
+            save(&repo, "s", format!("{what} {round}").as_bytes()).unwrap();
+            assert!(
+                packs(&world) <= 10,
+                "{what}: {} packs after {round} saves",
+                packs(&world)
+            );
+            if round == 12 && what.contains("multi-pack") {
+                world.git(["multi-pack-index", "write"]).success();
+            }
+        }
+        settle(&repo);
+        assert!(packs(&world) <= 10, "{what}: {} packs", packs(&world));
+        world.git(["gc", "--auto"]).success().stderr_lacks("packing");
+        assert_clean(&world);
+    }
+}
+
 /// The ids, subjects and trailers that a chain's entries show; where it breaks, `Err`.
 fn chain(world: &World) -> Vec<Result<String, String>> {
     let repo = open(world);

@@ -194,3 +194,47 @@ fn a_repository_that_is_read_only_by_its_modes() {
         within(&world, &["save", "-m", "after"]).success();
     }
 }
+
+/// A branch that is made of a checkpoint is only in the store, and the command that fetches it works.
+#[test]
+fn a_commit_made_of_a_checkpoint_is_fetched_from_the_store() {
+    let Some(world) = sandbox() else { return };
+    // Whose the store is matters to git, which runs as root here.
+    world.git(["config", "--global", "safe.directory", "*"]).success();
+    world.file("file", "saved\n");
+    within(&world, &["save", "-m", "one", "--session", "s"]).success();
+    for (branch, options) in [
+        ("review", &[][..]),
+        ("team/review", &["-m", "a message of its own"]),
+        ("größe", &[]),
+        ("it's", &[]),
+        ("-", &["--quiet"]),
+    ] {
+        let line = [&["export", "s", "--commit", branch], options].concat();
+        let made = within(&world, &line);
+        if branch == "-" {
+            assert!(!made.is_success(), "{made}");
+            continue;
+        }
+        made.success().stderr_has("only in the store");
+        world.git(["rev-parse", "--verify", "--quiet", branch]).code(1);
+        let (_, command) = made.stderr().split_once("be written: ").unwrap();
+        world.command("sh", ["-c", command.trim()]).run().success();
+        world
+            .git(["show", &format!("{branch}:file")])
+            .success()
+            .stdout_is("saved\n");
+    }
+    let json = within(&world, &["export", "s", "--commit", "other", "--json"]);
+    let json = json.success().stdout_json();
+    let store = world.root().join("sessions/of it").canonicalize().unwrap();
+    assert_eq!(json["store"].as_str(), store.to_str());
+    // Where the repository can be written, the branch is there.
+    let world = World::with_commit();
+    world
+        .checkpoint(["save", "--allow-empty", "-m", "one", "--session", "s"])
+        .success();
+    let made = world.checkpoint(["export", "s", "--commit", "review"]);
+    made.success().stderr_lacks("store");
+    world.git(["rev-parse", "--verify", "--quiet", "review"]).success();
+}

@@ -20,6 +20,9 @@ fn a_tracked_file_that_was_deleted_is_not_an_ignored_one() {
         ("*.js\n", "dist/app.js"),
         ("app.js\n", "app.js"),
         ("*\n!.gitignore\n", "deep/er/app.js"),
+        ("**/dist/**\n", "web/dist/app.js"),
+        ("größe/\n", "größe/ä pp.js"),
+        ("[Aa]pp.j?\n", "app.js"),
     ] {
         let world = World::with_commit();
         world.file(path, "old\n");
@@ -50,31 +53,53 @@ fn a_tracked_file_that_was_deleted_is_not_an_ignored_one() {
 /// A fork whose files could not be brought says so, in words, in JSON and by its exit status.
 #[test]
 fn a_fork_whose_files_are_not_as_saved_says_so() {
-    let world = World::with_commit();
-    world.file("place/ignored.o", "tracked although ignored\n");
-    world.git(["add", "-f", "-A"]).success();
-    world.git(["commit", "-qm", "one"]).success();
-    // A file takes the place of the directory, in which the new working tree's hook leaves something ignored.
-    std::fs::remove_dir_all(world.path("place")).unwrap();
-    world.file("place", "a file now\n");
-    world.file("work", "three days of work\n");
-    world.checkpoint(["save", "--session", "s", "-m", "saved"]).success();
-    world.git(["config", "filter.drop.clean", "cat"]).success();
-    world
-        .git(["config", "filter.drop.smudge", "touch place/left.tmp; cat"])
-        .success();
-    world.file(".git/info/attributes", "ignored.o filter=drop\n");
-    world.file(".git/info/exclude", "*.tmp\n");
-    let json = world.checkpoint(["fork", "s", "--name", "f", "--worktree", "../fk", "--json"]);
-    if world.path("../fk/place/left.tmp").exists() {
-        let answer = json.code(4).stdout_json();
-        assert_eq!(answer["forks"][0]["worktree"]["complete"], false);
-        json.stderr_has("not the saved ones").stderr_has("in the way");
-        assert!(!world.path("../fk/work").exists());
-    } else {
-        assert_eq!(json.success().stdout_json()["forks"][0]["worktree"]["complete"], true);
-        assert_eq!(world.read("../fk/work"), b"three days of work\n");
+    let mut refused = 0;
+    // What the checkout of the new working tree leaves in the directory whose place a file takes.
+    for (left, made) in [
+        ("place/left.tmp", "touch place/left.tmp"),
+        ("place/pipe.tmp", "mkfifo place/pipe.tmp"),
+        (
+            "place/in.tmp/.git",
+            "env -u GIT_DIR -u GIT_WORK_TREE git init -q place/in.tmp",
+        ),
+        ("place/d/e/x.tmp", "mkdir -p place/d/e; touch place/d/e/x.tmp"),
+        ("place/ü\n.tmp", "touch \"$(printf 'place/ü\\n.tmp')\""),
+        ("place/large.tmp", "truncate -s 1G place/large.tmp"),
+    ] {
+        let world = World::with_commit();
+        world.file("place/ignored.o", "tracked although ignored\n");
+        world.git(["add", "-f", "-A"]).success();
+        world.git(["commit", "-qm", "one"]).success();
+        // A file takes the place of the directory.
+        std::fs::remove_dir_all(world.path("place")).unwrap();
+        world.file("place", "a file now\n");
+        world.file("work", "three days of work\n");
+        world.checkpoint(["save", "--session", "s", "-m", "saved"]).success();
+        world.git(["config", "filter.drop.clean", "cat"]).success();
+        world
+            .git(["config", "filter.drop.smudge", &format!("{made}; cat")])
+            .success();
+        world.file(".git/info/attributes", "ignored.o filter=drop\n");
+        world.file(".git/info/exclude", "*.tmp\n");
+        let json = world.checkpoint(["fork", "s", "--name", "f", "--worktree", "../fk", "--json"]);
+        let is_left = world.path("../fk").join(left).symlink_metadata().is_ok();
+        if is_left {
+            let answer = json.code(4).stdout_json();
+            assert_eq!(answer["forks"][0]["worktree"]["complete"], false, "{made}");
+            json.stderr_has("not the saved ones").stderr_has("in the way");
+            assert!(!world.path("../fk/work").exists(), "{made}");
+            refused += 1;
+        } else {
+            assert_eq!(
+                json.success().stdout_json()["forks"][0]["worktree"]["complete"],
+                true,
+                "{made}"
+            );
+            assert_eq!(world.read("../fk/work"), b"three days of work\n", "{made}");
+            assert_eq!(world.read("../fk/place"), b"a file now\n", "{made}");
+        }
     }
+    assert!(refused > 0, "nothing was in the way");
 }
 
 #[test]

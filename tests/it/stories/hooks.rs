@@ -538,6 +538,9 @@ fn a_directory_of_hooks_that_is_tracked_is_not_changed_unasked() {
         (".githooks", Some(".githooks")),
         ("tools/git/hooks", Some("tools/git/hooks")),
         ("hooks dir", Some("hooks dir")),
+        (".githooks", Some("./.githooks/")),
+        ("ci/häkchen", Some("ci/../ci/häkchen")),
+        ("it's \"hooks\"", Some("it's \"hooks\"")),
         (".githooks", None),
     ] {
         let world = World::with_commit();
@@ -629,4 +632,87 @@ fn notes_follow_commits_that_are_amended_and_rebased() {
         .git(["commit", "--quiet", "--amend", "-m", "four, again"])
         .success();
     assert_eq!(noted()[..4], [true; 4], "amended without a session");
+}
+
+/// Each way in which git rewrites commits, by the program that edits the list of a rebase.
+#[test]
+fn notes_follow_every_way_of_rewriting() {
+    let ways: &[(&str, &str, &[&str])] = &[
+        (
+            "another order",
+            "sed -i '1{h;d};2{G}'",
+            &["rebase", "--quiet", "-i", "main"],
+        ),
+        (
+            "a squash",
+            "sed -i '2s/^pick/squash/'",
+            &["rebase", "--quiet", "-i", "main"],
+        ),
+        (
+            "a fixup by its message",
+            "true",
+            &["rebase", "--quiet", "-i", "--autosquash", "main"],
+        ),
+        (
+            "a new message",
+            "sed -i '1s/^pick/reword/'",
+            &["rebase", "--quiet", "-i", "main"],
+        ),
+        (
+            "by patches",
+            "true",
+            &["rebase", "--quiet", "--apply", "--force-rebase", "main"],
+        ),
+        (
+            "with merges",
+            "true",
+            &["rebase", "--quiet", "--rebase-merges", "--force-rebase", "main"],
+        ),
+        (
+            "another author",
+            "true",
+            &[
+                "commit",
+                "--quiet",
+                "--amend",
+                "--no-edit",
+                "--author=Bo <bo@example.org>",
+            ],
+        ),
+        (
+            "onto another place",
+            "true",
+            &["rebase", "--quiet", "--onto", "other", "main"],
+        ),
+    ];
+    let world = hooked();
+    world.git(["config", "checkpoint.commitNotes", "on"]).success();
+    world.git(["switch", "--quiet", "-c", "other"]).success();
+    world
+        .git(["commit", "--quiet", "--allow-empty", "-m", "other"])
+        .success();
+    for (what, editor, rewrite) in ways {
+        world.git(["switch", "--quiet", "main"]).success();
+        world
+            .git(["switch", "--quiet", "-c", &what.replace(' ', "-")])
+            .success();
+        for (name, message) in [("one", "one"), ("two", "two"), ("three", "fixup! one")] {
+            world.file(format!("{what}/{name}"), name);
+            world.git(["add", "--all"]).success();
+            world.git(["commit", "--quiet", "-m", message]).success();
+        }
+        let before = world.git_line(["rev-parse", "HEAD"]);
+        let rewritten = world
+            .command("git", *rewrite)
+            .env("GIT_SEQUENCE_EDITOR", *editor)
+            .env("GIT_EDITOR", "true")
+            .run();
+        rewritten.success();
+        assert_ne!(world.git_line(["rev-parse", "HEAD"]), before, "{what}");
+        let base = if rewrite.contains(&"--onto") { "other" } else { "main" };
+        for id in world.git_line(["log", "--format=%H", &format!("{base}..")]).lines() {
+            let note = world.git(["notes", "--ref=checkpoints", "show", id]);
+            assert!(note.is_success(), "{what}: {id}");
+        }
+    }
 }

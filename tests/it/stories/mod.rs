@@ -50,6 +50,8 @@ mod merge_conclusion;
 mod merge_random;
 #[cfg(unix)]
 mod merge_structure;
+#[cfg(unix)]
+mod nested;
 mod neutral;
 mod newcomer;
 mod operations;
@@ -85,4 +87,6 @@ mod transcript_copy;
 mod transcripts;
 mod turns;
 mod undo;
+#[cfg(target_os = "linux")]
+mod unreadable;
 mod way_back;

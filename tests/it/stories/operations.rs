@@ -416,3 +416,60 @@ fn an_operation_that_does_not_fit_is_left_with_the_reason() {
             .starts_with("pick ")
     );
 }
+
+/// The report says what is so: still in progress, ended where it was begun, or never begun in this place.
+#[test]
+fn the_report_tells_an_operation_that_ended_from_one_that_was_never_here() {
+    for case in CASES {
+        let name = case.name;
+        let world = branches(false);
+        world.git(["init", "--quiet", "--bare", "../hub"]).success();
+        world.git(["remote", "add", "origin", "../hub"]).success();
+        world.git(["push", "--quiet", "origin", "--all"]).success();
+        (case.begin)(&world);
+        let kind = match name {
+            "am" | "bisect" | "revert" => name,
+            name if name.contains("merge") => "merge",
+            name if name.contains("pick") => "cherry-pick",
+            _ => "rebase",
+        };
+        world.checkpoint(["start", "s"]).success();
+        world.checkpoint(["save", "-m", "in the middle"]).success();
+        world.checkpoint(["push", "origin", "s"]).success();
+        let report = world.checkpoint(["resume", "s"]);
+        report.success().stdout_has(kind).stdout_lacks("ended");
+        report.stdout_lacks("none is in progress");
+        // Where it was begun, and ended.
+        world.git(case.end).success();
+        let report = world.checkpoint(["resume", "s"]);
+        report.success().stdout_has("which has ended").stdout_lacks("finished");
+        report.stdout_lacks("to begin it here");
+        // In another working tree and in another clone it never was.
+        world
+            .git(["worktree", "add", "--quiet", "--detach", "../linked", "main"])
+            .success();
+        world.git(["clone", "--quiet", "../hub", "../clone"]).success();
+        let places: &[&str] = match name {
+            "merge" | "revert" | "rebase" | "bisect" => &["linked", "clone"],
+            _ => &["linked"],
+        };
+        for place in places.iter().copied() {
+            world.enter(place);
+            if place == "clone" {
+                world.checkpoint(["pull", "origin", "s"]).success();
+            }
+            let report = world.checkpoint(["resume", "s"]);
+            report
+                .success()
+                .stdout_has("none is in progress here")
+                .stdout_has("to begin it here:")
+                .stdout_lacks("ended")
+                .stdout_lacks("finished");
+            let json = world.checkpoint(["resume", "s", "--json"]).success().stdout_json();
+            let line = &json["report"]["operation"];
+            assert!(line["command"].as_str().unwrap().starts_with("git "), "{name}: {line}");
+            let applied = world.checkpoint(["resume", "s", "--apply"]);
+            applied.stdout_lacks("has finished").stdout_lacks("ended");
+        }
+    }
+}

@@ -518,3 +518,84 @@ fn what_was_said_to_be_freed_is_free_after_the_collection_that_is_named() {
         "only what the session has: {log}"
     );
 }
+
+/// Each way of giving space back: what is said to be free is free after the collection that is named.
+#[test]
+fn each_way_of_pruning_frees_what_it_says() {
+    type Way<'a> = (&'a str, &'a [&'a str], &'a [&'a [&'a str]], &'a [&'a str]);
+    let ways: &[Way<'_>] = &[
+        ("a deleted session", &[], &[&["delete", "s"]], &["prune", "--trash"]),
+        (
+            "in a repository of reftables",
+            &["--ref-format=reftable"],
+            &[&["delete", "s"]],
+            &["prune", "--trash"],
+        ),
+        (
+            "with other ids",
+            &["--object-format=sha256"],
+            &[&["delete", "s"]],
+            &["prune", "--trash"],
+        ),
+        (
+            "a renamed session",
+            &[],
+            &[&["rename", "s", "t"], &["delete", "t"]],
+            &["prune", "--trash"],
+        ),
+        (
+            "what another session has as well",
+            &[],
+            &[&["fork", "s", "--name", "f"], &["delete", "s"]],
+            &["prune", "--trash"],
+        ),
+        (
+            "what an undo could bring back",
+            &[],
+            &[&["delete", "s"], &["undo"], &["delete", "s"]],
+            &["prune", "--trash"],
+        ),
+    ];
+    for (what, options, steps, command) in ways {
+        let world = World::without_repository();
+        let init = [&["init", "--quiet", "--initial-branch=main"], *options].concat();
+        world.git(init).success();
+        world.file("README.md", "hello\n");
+        world.git(["add", "--all"]).success();
+        world.git(["commit", "--quiet", "-m", "first"]).success();
+        world.git(["config", "gc.reflogExpire", "never"]).success();
+        world.git(["config", "gc.reflogExpireUnreachable", "never"]).success();
+        world.checkpoint(["start", "s"]).success();
+        let mut state = 1_u64;
+        for n in 1..=2 {
+            world.advance(60);
+            let bytes: Vec<u8> = (0..400_000)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    state.to_be_bytes()[0]
+                })
+                .collect();
+            world.file("data.bin", &bytes);
+            world.checkpoint(["save", "-m", &format!("n{n}")]).success();
+        }
+        for step in *steps {
+            world.checkpoint(*step).success();
+        }
+        let size = || {
+            world.git(["gc", "--quiet", "--prune=now"]).success();
+            let count = world.git_line(["count-objects", "-v"]);
+            let line = count.lines().find(|line| line.starts_with("size-pack:")).unwrap();
+            line.rsplit(' ').next().unwrap().parse::<u64>().unwrap() * 1024
+        };
+        let before = size();
+        let line = [*command, &["--json"]].concat();
+        let said = world.checkpoint(line).success().stdout_json()["frees_bytes"]
+            .as_u64()
+            .unwrap();
+        let freed = before.saturating_sub(size());
+        assert!(freed + 50_000 >= said, "{what}: {said} said, {freed} free");
+        let is_kept = what.contains("another session");
+        assert_eq!(said < 100_000, is_kept, "{what}: {said} said, {freed} free");
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}

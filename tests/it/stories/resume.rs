@@ -396,6 +396,48 @@ fn the_index_is_a_line_of_its_own() {
         .stdout_has("  index      nothing staged now, 1 staged when saved");
 }
 
+/// Whatever is meant by drift, a line of the report explains it.
+#[test]
+fn no_drift_is_without_a_line_that_explains_it() {
+    type Row<'a> = (&'a str, fn(&World));
+    let rows: [Row<'_>; 9] = [
+        ("staged only now", |w| drop(w.git(["add", "new"]))),
+        ("a deleted file", |w| fs::remove_file(w.path("src/main.txt")).unwrap()),
+        ("executable now", |w| {
+            use std::os::unix::fs::PermissionsExt as _;
+            fs::set_permissions(w.path("README.md"), fs::Permissions::from_mode(0o755)).unwrap();
+        }),
+        ("a symlink in place of a file", |w| {
+            fs::remove_file(w.path("new")).unwrap();
+            std::os::unix::fs::symlink("README.md", w.path("new")).unwrap();
+        }),
+        ("a detached HEAD", |w| drop(w.git(["checkout", "-q", "--detach"]))),
+        ("an empty commit", |w| {
+            drop(w.git(["commit", "-q", "--allow-empty", "-m", "x"]))
+        }),
+        ("another branch", |w| drop(w.git(["switch", "-q", "-c", "other"]))),
+        ("a bisect", |w| drop(w.git(["bisect", "start"]))),
+        ("removed from the index alone", |w| {
+            drop(w.git(["rm", "-q", "--cached", "README.md"]))
+        }),
+    ];
+    for (what, change) in rows {
+        let world = World::with_commit();
+        world.file("new", "untracked\n");
+        world.checkpoint(["save", "--session", "s", "-m", "one"]).success();
+        let resumed = world.checkpoint(["resume", "s", "--fail-on-drift"]);
+        resumed.success();
+        change(&world);
+        let resumed = world.checkpoint(["resume", "s", "--fail-on-drift"]);
+        let text = resumed.code(6).stdout();
+        let (_, report) = text.split_once("Since then").unwrap();
+        let verdicts = report.lines().skip(1).take_while(|line| line.starts_with("  "));
+        let explained = ["changed", "missing", "conflict", "check", "unknown", "moved"];
+        let is_explained = |line: &str| explained.iter().any(|verdict| line.trim_end().ends_with(verdict));
+        assert!(verdicts.into_iter().any(is_explained), "{what}: {text}");
+    }
+}
+
 #[test]
 fn text_of_others_stands_between_delimiters() {
     let world = World::with_commit();

@@ -249,6 +249,8 @@ fn rules_that_no_snapshot_has_do_not_stop_a_restore() {
         ("*.x working-tree-encoding=UTF-16\n", b"\xff\xfea\0", b"\xff\xfeb\0"),
         ("*.x ident\n", b"$Id$", b"$Id: x $"),
         ("*.x -text\n", b"a\r\n", b"b\n"),
+        ("[attr]odd text eol=crlf\n*.x odd\n", b"a\r\n", b"b\r\nc\n"),
+        ("* text=auto\n*.x !text eol=lf\n", b"a\n", b"b\r\n"),
     ] {
         let world = World::with_commit();
         world.file(".git/info/exclude", ".gitattributes\n");
@@ -276,6 +278,11 @@ fn undo_judges_by_what_was_written() {
         ("excludes", "out/report"),
         (".gitignore", "out/deep/er/report"),
         ("filter", "out/report.rnd"),
+        ("checkpoint.exclude=/out", "out/report"),
+        (".checkpointignore", "out/report"),
+        ("checkpoint.maxFileSize=1", "out/report"),
+        ("status.showUntrackedFiles=no", "out/report"),
+        (".gitignore", "out/ü\nreport"),
     ] {
         let world = World::with_commit();
         world.file(path, "1\n");
@@ -293,6 +300,10 @@ fn undo_judges_by_what_was_written() {
                 world.git(["config", "filter.rnd.clean", "cat; date +%N"]).success();
                 world.git(["config", "filter.rnd.smudge", "cat"]).success();
                 world.file(".git/info/attributes", "*.rnd filter=rnd\n");
+            }
+            setting if setting.contains('=') => {
+                let (key, value) = setting.split_once('=').unwrap();
+                world.git(["config", key, value]).success();
             }
             file => world.file(file, "/out\n"),
         }

@@ -172,6 +172,12 @@ impl Planner<'_, '_> {
                 }
                 Ok(WalkDecision::Done)
             }
+            (None, Some(SideEntry::Directory(_))) if self.is_unlisted_repository(path)? => {
+                if self.is_selected_below(path, then) {
+                    self.plan.block(path, BlockReason::Repository);
+                }
+                Ok(WalkDecision::Done)
+            }
             (Some(SideEntry::Directory(_)), Some(SideEntry::Directory(_)) | None)
             | (None | Some(SideEntry::Repository(_)), Some(SideEntry::Directory(_))) => Ok(WalkDecision::Enter),
             (Some(SideEntry::Directory(_)), Some(_)) => {

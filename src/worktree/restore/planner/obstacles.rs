@@ -160,17 +160,22 @@ impl Planner<'_, '_> {
             if is_skipped || matches!(node, Some(SideEntry::Repository(_))) {
                 return Ok(true);
             }
-            let is_entered = |entered: &HashSet<RepoPath>| entered.contains(&RepoPath::from(path));
-            if matches!(node, Some(SideEntry::Directory(_))) || self.options.entered.is_some_and(is_entered) {
-                continue;
-            }
-            // One that is ignored is in no list.
-            let dot_git = [path, b"/.git"].concat();
-            if matches!(self.disk.at(&dot_git).map_err(self.io(path))?, DiskEntry::Something(_)) {
+            if !matches!(node, Some(SideEntry::Directory(_))) && self.is_unlisted_repository(path)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Whether a directory of which the present has nothing is a repository: one that is ignored is in no list.
+    pub(super) fn is_unlisted_repository(&mut self, path: &[u8]) -> Result<bool, Error> {
+        let is_entered = |entered: &HashSet<RepoPath>| entered.contains(&RepoPath::from(path));
+        if self.options.entered.is_some_and(is_entered) {
+            return Ok(false);
+        }
+        let dot_git = [path, b"/.git"].concat();
+        let there = self.disk.at(&dot_git).map_err(self.io(path))?;
+        Ok(matches!(there, DiskEntry::Something(_)))
     }
 
     /// Reports files that existed at save time and are missing now.

@@ -2,12 +2,12 @@
 
 use std::io;
 
-use super::{GITLINK, Visit};
+use super::Visit;
 use crate::model::list::SkipReason;
 use crate::os::dir::{Dir, DirNames, FileKind, Meta};
 use crate::worktree::snapshot::names;
 use crate::worktree::snapshot::nested::{self, Nested};
-use crate::worktree::snapshot::walk::{PathState, ReadReason, WalkChange, WalkMode};
+use crate::worktree::snapshot::walk::{ReadReason, WalkMode};
 
 impl Visit<'_, '_> {
     /// A name that only the disk has.
@@ -108,17 +108,11 @@ impl Visit<'_, '_> {
         }
         // A `.git` that is no repository may become one by what is done elsewhere.
         self.found.elsewhere += 1;
-        match nested::inside(self.repo, dir, &path, self.ground) {
-            Nested::No { .. } => return false,
-            Nested::At(id) => {
-                // As `git add` would: which commit it is at, and nothing of what is in it.
-                self.changes.push(WalkChange {
-                    name: Box::default(),
-                    what: PathState::Put { mode: GITLINK, id },
-                });
-            }
-            Nested::Without | Nested::Unknown => {}
+        if let Nested::No { .. } = nested::inside(self.repo, dir, &path, self.ground) {
+            return false;
         }
+        // No gitlink, as `git add` would make one: nothing of the repository is saved, and where it is not, as in a
+        // fork's working tree, nothing is missing.
         self.found.tally.untracked.add(&path);
         self.found.skip(&path, SkipReason::NestedRepository);
         true
