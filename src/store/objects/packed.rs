@@ -143,26 +143,23 @@ impl PackReader {
     }
 
     /// Maps the bytes of these commits with `make`, in their order; [`commit`](Self::commit) says what `None` means.
-    /// Two threads share a large amount of work.
+    ///
+    /// Read as [`each_of`](Self::each_of) reads: in the order of their names, each of a hundred thousand commits would cost
+    /// a piece of the pack.
     pub(in crate::store) fn each<T: Send>(
         &mut self,
         ids: &[ObjectId],
         make: impl Fn(ObjectId, &[u8]) -> T + Sync,
     ) -> Vec<Option<T>> {
-        let places = self.look_for(ids);
         let hash = self.hash;
-        // By number, whichever had the last object.
-        let mut packs = self.packs.clone();
-        packs.sort_by_key(|pack| pack.number);
-        os::parallel_map(ids, |ids| {
-            let mut packed = Self::of(hash, packs.clone());
-            let mut one = |id: &ObjectId| {
-                let (number, offset) = *places.get(id)?;
-                let found = packed.entry(number, offset)?;
-                packed.checked(*id, found).map(|data| make(*id, &data))
-            };
-            ids.iter().map(&mut one).collect()
-        })
+        let is_commit = |id: &ObjectId, data: &[u8]| {
+            gix::objs::compute_hash(hash, Kind::Commit, data).is_ok_and(|found| found == *id)
+        };
+        // Boxed: they are moved several times until they are in order.
+        let made = self.each_of(Kind::Commit, ids, |at, data| {
+            is_commit(&ids[at], data).then(|| Box::new(make(ids[at], data)))
+        });
+        made.into_iter().map(|made| made.flatten().map(|made| *made)).collect()
     }
 
     /// Maps the bytes of these blobs with `make`, as [`each_of`](Self::each_of).
