@@ -76,7 +76,7 @@ fn all_under(repo: &Repository, prefix: &str) -> Result<Vec<SessionTip>, Error> 
         .iter()
         .filter_map(|(_, target)| target.as_ref().ok().copied())
         .collect();
-    let mut entries = PackReader::new(repo).each(&ids, checkpoint::entry_from).into_iter();
+    let mut entries = PackReader::new(repo).each(&ids, checkpoint::entry_from);
     let mut tip = |target: Result<ObjectId, RefDamage>| {
         let id = target.map_err(Broken::Ref)?;
         let entry = match entries.next().flatten() {

@@ -116,6 +116,9 @@ impl PackReader {
     /// everything else.
     fn look_for(&mut self, ids: &[ObjectId]) -> PackOffsets {
         let wanted: hashtable::HashSet<ObjectId> = ids.iter().copied().collect();
+        // An index is sorted: looked for in its order, many ids cost each piece of it once.
+        let mut sorted: Vec<ObjectId> = wanted.iter().copied().collect();
+        sorted.sort_unstable();
         let mut places = PackOffsets::default();
         for pack in &self.packs {
             let number = pack.number;
@@ -132,7 +135,7 @@ impl PackReader {
                     }
                 }
             } else {
-                for id in &wanted {
+                for id in &sorted {
                     if let Some(offset) = index.find(&mut self.blocks, id) {
                         places.insert(*id, (number, offset));
                     }
@@ -146,20 +149,21 @@ impl PackReader {
     ///
     /// Read as [`each_of`](Self::each_of) reads: in the order of their names, each of a hundred thousand commits would cost
     /// a piece of the pack.
-    pub(in crate::store) fn each<T: Send>(
+    pub(in crate::store) fn each<T: Send, F: Fn(ObjectId, &[u8]) -> T + Sync>(
         &mut self,
         ids: &[ObjectId],
-        make: impl Fn(ObjectId, &[u8]) -> T + Sync,
-    ) -> Vec<Option<T>> {
+        make: F,
+    ) -> impl Iterator<Item = Option<T>> + use<T, F> {
         let hash = self.hash;
         let is_commit = |id: &ObjectId, data: &[u8]| {
             gix::objs::compute_hash(hash, Kind::Commit, data).is_ok_and(|found| found == *id)
         };
-        // Boxed: they are moved several times until they are in order.
+        // Boxed, and given one by one: they are moved several times, and twice in memory they would be the most that a list
+        // takes.
         let made = self.each_of(Kind::Commit, ids, |at, data| {
             is_commit(&ids[at], data).then(|| Box::new(make(ids[at], data)))
         });
-        made.into_iter().map(|made| made.flatten().map(|made| *made)).collect()
+        made.into_iter().map(|made| made.flatten().map(|made| *made))
     }
 
     /// Maps the bytes of these blobs with `make`, as [`each_of`](Self::each_of).
