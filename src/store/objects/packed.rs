@@ -154,16 +154,45 @@ impl PackReader {
         ids: &[ObjectId],
         make: F,
     ) -> impl Iterator<Item = Option<T>> + use<T, F> {
-        let hash = self.hash;
-        let is_commit = |id: &ObjectId, data: &[u8]| {
-            gix::objs::compute_hash(hash, Kind::Commit, data).is_ok_and(|found| found == *id)
-        };
-        // Boxed, and given one by one: they are moved several times, and twice in memory they would be the most that a list
-        // takes.
-        let made = self.each_of(Kind::Commit, ids, |at, data| {
-            is_commit(&ids[at], data).then(|| Box::new(make(ids[at], data)))
+        /// Place of a commit in a pack, and what became of it: filled where it is, since twice in memory they would be the
+        /// most that a list takes.
+        struct CommitSlot<T> {
+            at: usize,
+            place: Option<(usize, u64)>,
+            made: Option<T>,
+        }
+        let offsets = self.look_for(ids);
+        let slots = ids.iter().enumerate().map(|(at, id)| CommitSlot {
+            at,
+            place: offsets.get(id).copied(),
+            made: None,
         });
-        made.into_iter().map(|made| made.flatten().map(|made| *made))
+        let mut slots: Vec<CommitSlot<T>> = slots.collect();
+        drop(offsets);
+        let mut order: Vec<usize> = (0..slots.len()).collect();
+        order.sort_unstable_by_key(|at| slots[*at].place);
+        arrange(&mut slots, order);
+        let mut packs = self.packs.clone();
+        packs.sort_by_key(|pack| pack.number);
+        os::parallel_edit(
+            &mut slots,
+            RUN,
+            || Self::of(self.hash, packs.clone()),
+            |packed, run| {
+                for slot in run {
+                    let Some((number, offset)) = slot.place else { continue };
+                    let found = packed.entry(number, offset);
+                    let data = found.and_then(|found| packed.checked(ids[slot.at], found));
+                    slot.made = data.map(|data| make(ids[slot.at], &data));
+                }
+            },
+        );
+        let mut order = vec![0; slots.len()];
+        for (now, slot) in slots.iter().enumerate() {
+            order[slot.at] = now;
+        }
+        arrange(&mut slots, order);
+        slots.into_iter().map(|slot| slot.made)
     }
 
     /// Maps the bytes of these blobs with `make`, as [`each_of`](Self::each_of).
@@ -328,8 +357,40 @@ impl PackReader {
     }
 }
 
+/// Moves items so that each place has the one that `order` names for it.
+fn arrange<T>(items: &mut [T], mut order: Vec<usize>) {
+    for start in 0..order.len() {
+        let mut at = start;
+        // Along a cycle of places, until it is closed.
+        while order[at] != start {
+            let next = order[at];
+            items.swap(at, next);
+            order[at] = at;
+            at = next;
+        }
+        order[at] = at;
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn items_are_arranged_in_any_order() {
+        for order in [
+            vec![],
+            vec![0],
+            vec![1, 0],
+            vec![2, 0, 1, 3],
+            vec![4, 3, 2, 1, 0],
+            vec![1, 2, 3, 4, 0],
+        ] {
+            let mut items: Vec<usize> = (10..10 + order.len()).collect();
+            arrange(&mut items, order.clone());
+            let wanted: Vec<usize> = order.iter().map(|at| at + 10).collect();
+            assert_eq!(items, wanted, "{order:?}");
+        }
+    }
+
     use super::super::Writer;
     use super::*;
 
