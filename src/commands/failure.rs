@@ -25,7 +25,9 @@ impl From<store::Error> for CommandError {
             | store::Error::PackedRefs { .. }
             | store::Error::Vanished { .. } => FailureKind::Damaged,
             store::Error::Pathspec { .. } => FailureKind::Usage,
-            store::Error::RecordLocked { .. } | store::Error::NoRecipient => FailureKind::Refused,
+            store::Error::RecordLocked { .. } | store::Error::NoRecipient | store::Error::IncompleteFork { .. } => {
+                FailureKind::Refused
+            }
             store::Error::FormatVersion { .. } | store::Error::Extension { .. } => FailureKind::Newer,
             store::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
                 FailureKind::Denied

@@ -1,22 +1,19 @@
 //! `fork --list` and `fork --remove`: the forks of a repository and their working trees.
 
-use std::path::PathBuf;
-
 use super::{
     Context,
-    error::{CommandError, FailureKind},
+    error::CommandError,
     opening::{self, IdentityArgs, OpenedRepository},
     session_word::SessionWord,
 };
 use crate::{
     model::path::RepoPath,
     ops::fork::{list as forks, unfinished},
-    os,
     render::{
         forks::{ForkListRow, ForkRemovalView, ForksView},
         text::TextLine,
     },
-    store::{self, checkpoint::oid},
+    store::checkpoint::oid,
 };
 
 /// Warns of forks that were cut off, and names the command that completes them.
@@ -27,31 +24,6 @@ pub(super) fn warn_unfinished(context: &Context, opened: &OpenedRepository) {
             note.session
         ));
     }
-}
-
-/// Refuses to save this working tree if it is that of a fork that was cut off, and to merge such a fork: files that are not
-/// there yet would count as deleted.
-pub(super) fn refuse_unfinished(opened: &OpenedRepository, merged: Option<&str>) -> Result<(), CommandError> {
-    let scene = opened.scene();
-    let here = store::work_tree(scene.repo)
-        .ok()
-        .and_then(|path| path.canonicalize().ok());
-    let is_meant = |note: &unfinished::ForkNote| {
-        if let Some(name) = merged {
-            return note.session.as_str() == name;
-        }
-        let path = PathBuf::from(os::os_string(note.path.as_bytes()));
-        here.is_some() && path.canonicalize().ok() == here
-    };
-    let Some(note) = unfinished::all(&scene)?.into_iter().find(is_meant) else {
-        return Ok(());
-    };
-    let name = &note.session;
-    let error = CommandError::new(
-        FailureKind::Refused,
-        format!("the working tree of fork '{name}' is not complete"),
-    );
-    Err(error.hint(format!("finish it: git checkpoint fork --continue {name}")))
 }
 
 /// Lists the forks.

@@ -3,14 +3,13 @@
 use super::{
     Context,
     error::{CommandError, FailureKind},
-    failure, fork_list,
+    failure,
     opening::{self, IdentityArgs, OpenedRepository},
     restore::{self, RestoreView, bringing},
 };
 use crate::{
     model::{
         plan::{Act, PlanReason},
-        selector::Base,
         step::quoted,
     },
     ops::merge::{self, MergeMethod, MergeOutcome, MergeRequest, WithoutFiles},
@@ -41,9 +40,12 @@ Examples:
     git checkpoint merge try-winnow --finish-others
   Only the record, no files:
     git checkpoint merge try-winnow --no-files
-  After conflicts in files:
+  After conflicts in files, resolved with 'git add':
     git checkpoint merge --continue
+  Give up; what was saved since is kept, but leaves the session:
     git checkpoint merge --abort
+  Keep your side of every conflict, with nothing of the other side left:
+    git checkpoint merge --continue --force
   Contradictions in the record:
     git checkpoint conflict
     git checkpoint conflict resolve 1 --theirs"
@@ -121,9 +123,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         selector: failure::selector(&selector)?,
         how: args.how.method(args.dry_run),
     };
-    if let Base::Word(name) = &request.selector.base {
-        fork_list::refuse_unfinished(&opened, Some(name))?;
-    }
     let merged = bringing(context, &opened, |progress| {
         Ok(merge::merge(&opened.scene(), &request, progress)?)
     })?;

@@ -37,7 +37,7 @@ use crate::{
         undo::{self, Direction, UndoOutcome},
     },
     render::{age, count::CountedNoun, text::TextLine},
-    store,
+    store::{self, checkpoint::oid},
 };
 
 /// Restore files from a checkpoint
@@ -369,20 +369,27 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
 }
 
 pub(super) fn undo(args: UndoArgs, context: &mut Context) -> Result<(), CommandError> {
-    take(args.how, Direction::Undo, args.older, context)
+    take(args.how, Direction::Undo, (args.older, None), context)
 }
 
 pub(super) fn redo(args: RedoArgs, context: &mut Context) -> Result<(), CommandError> {
-    take(args.how, Direction::Redo, false, context)
+    take(args.how, Direction::Redo, (false, None), context)
 }
 
-fn take(how: RestoreMethod, direction: Direction, older: bool, context: &mut Context) -> Result<(), CommandError> {
+/// Undoes or redoes; `aborts` is the number of the merge or apply in conflict that is given up.
+fn take(
+    how: RestoreMethod,
+    direction: Direction,
+    (older, aborts): (bool, Option<u64>),
+    context: &mut Context,
+) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let mut request = undo::UndoRequest {
         direction,
         dry_run: how.dry_run,
         force: how.force,
         older,
+        aborts,
     };
     let subject = match direction {
         Direction::Undo if !older => undo::subject(&opened.scene())?,
@@ -420,6 +427,20 @@ fn take(how: RestoreMethod, direction: Direction, older: bool, context: &mut Con
         taken => taken,
     };
     let taken = taken?;
+    for abandoned in &taken.abandoned {
+        let (session, id) = (&abandoned.session, oid(abandoned.latest));
+        let is = if how.dry_run {
+            "would no longer be"
+        } else {
+            "is no longer"
+        };
+        let count = CountedNoun::new(abandoned.count, "checkpoint");
+        context.ui.warning(&format!(
+            "what was saved in session '{session}' since the merge ({count}) {is} part of it, but kept; \
+             see: git checkpoint show {}",
+            id.short()
+        ));
+    }
     let force = format!("git checkpoint {} --force", direction.word());
     report(
         context,

@@ -8,7 +8,7 @@ use super::{
     Context, amend,
     compact::{self, Events},
     error::{CommandError, FailureKind},
-    failure, fork_list,
+    failure,
     input::{read_file, read_json},
     opening::{self, IdentityArgs, OpenedRepository},
     put_aside, record_fields, record_session, shorthand, summary, views,
@@ -397,9 +397,6 @@ fn report_and(
     events: &Events,
     then: Afterwards,
 ) -> Result<(), CommandError> {
-    if request.files {
-        fork_list::refuse_unfinished(opened, None)?;
-    }
     let change = request.chat.clone();
     let outcome = {
         let _counting = context.ui.counting("Looking at files");

@@ -42,6 +42,9 @@ pub struct Operation {
     /// A change of one step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepChange>,
+    /// The conflict of the record that it resolves, by id: it goes where the merge goes that left it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolves: Option<String>,
     /// Members of a later version.
     #[serde(flatten)]
     pub unknown: UnknownMembers,

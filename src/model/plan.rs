@@ -125,7 +125,7 @@ pub enum PlanReason {
     CurrentFolder,
     /// Skip: the checkpoint knows only which commit of another repository was there.
     Submodule,
-    /// Skip: sparse checkout leaves it out.
+    /// Skip: sparse checkout leaves it out. Delete: it did before.
     NotCheckedOut,
     /// Skip: bits that let a program run with the rights of its owner are not given.
     SpecialBits,

@@ -189,6 +189,7 @@ fn document(
             session: None,
             log: None,
             step: None,
+            resolves: None,
             unknown: Map::new(),
         };
         subject.apply(&operation)?;

@@ -4,11 +4,15 @@
 //! from, where it is of a fork, else against the commit that it was saved at. Nothing is staged; conflicts are unmerged
 //! entries of the index, so that git and its tools know them.
 
+mod discarded;
 mod merge_run;
 mod resolution;
 
+pub use discarded::{ResolutionState, resolution};
 pub(super) use merge_run::{Base, MergeRun, OverlapRule, Sides};
-pub use resolution::{concluded, conclusion, in_conflict, is_committed, is_last, unmerged_paths};
+pub use resolution::{
+    MergeConclusion, aborted, concluded, conclusion, in_conflict, is_committed, is_last, unmerged_paths,
+};
 pub(super) use resolution::{note_conflicts, pending};
 
 use std::cell::{Cell, RefCell};
@@ -21,7 +25,9 @@ use super::{
     ids::short,
     parts::{self, ChosenPart, PartsChooser},
     pathspecs,
-    plan_runner::{self, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
+    plan_runner::{
+        self, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback,
+    },
     put_aside::CheckpointPresence,
     record::RecordFate,
     refuse, rerere,
@@ -37,7 +43,6 @@ use crate::{
         self, Repository,
         ancestry::MergeEdges,
         checkpoint::{self, Checkpoint, object_id, oid},
-        lock,
         merge::Overlap,
         pathspec::PathFilter,
         refs, tree,
@@ -110,7 +115,7 @@ pub fn apply(scene: &Scene<'_>, request: &ApplyRequest, progress: ProgressCallba
     if request.index {
         store::require_own_directory(scene.repo, "the index stays as it is: leave '--index' out")?;
     }
-    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let _locks = OperationLocks::take(scene, OperationWait::AtOnce, request.dry_run)?;
     plan_runner::begin(scene, request.dry_run)?;
     let SelectedCheckpoint {
         session, checkpoint, ..

@@ -10,6 +10,7 @@ use super::{
     Error, Scene, chat,
     compose::{self, CurrentSnapshot, Predecessor},
     draft::{self as notes, DraftChange},
+    fork::unfinished,
     placement, put_aside, refuse,
     save::content,
     session_choice::{self, SessionChoice},
@@ -44,7 +45,8 @@ pub enum AutosaveOutcome {
     Saved(AutosaveReceipt),
     /// Nothing changed since the latest checkpoint or autosave.
     Unchanged(AutosaveReceipt),
-    /// No session is current, or the current one has ended: there is nothing to save to.
+    /// No session is current, or the current one has ended: there is nothing to save to. Nor is a fork saved whose working
+    /// tree is not complete.
     NoSession,
 }
 
@@ -77,6 +79,9 @@ pub fn session(scene: &Scene<'_>) -> Result<Option<ShortName>, Error> {
 /// Saves the present state next to the chain of the current session, unless nothing changed.
 pub fn autosave(scene: &Scene<'_>) -> Result<AutosaveOutcome, Error> {
     refuse::too_broad(scene)?;
+    if unfinished::here(scene)?.is_some() {
+        return Ok(AutosaveOutcome::NoSession);
+    }
     let Some(chosen) = start::automatic(scene)? else {
         return Ok(AutosaveOutcome::NoSession);
     };

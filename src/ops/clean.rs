@@ -14,7 +14,9 @@ use super::{
     Error, Scene,
     compose::{self, CurrentSnapshot},
     ids::short,
-    plan_runner::{self, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
+    plan_runner::{
+        self, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback,
+    },
     record::RecordFate,
     refuse::{self, Refusal},
     restore_outcome::{self, RestoreOutcome},
@@ -26,7 +28,7 @@ use crate::{
     store::{
         ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id, oid},
-        facts, lock, merge_state,
+        facts, merge_state,
         objects::Writer,
         restored, tree,
     },
@@ -61,7 +63,7 @@ pub fn clean(
     saved: Option<ObjectId>,
     progress: ProgressCallback<'_>,
 ) -> Result<RestoreOutcome, Error> {
-    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let _locks = OperationLocks::take(scene, OperationWait::Patient, saved.is_none())?;
     plan_runner::begin(scene, saved.is_none())?;
     let saved = match saved {
         Some(id) if !verify::is_intact(scene, id) => return Err(Error::Unproved { id: oid(id) }),

@@ -35,10 +35,11 @@ pub fn resolve(
     conflicts: &[Value],
     choice: &ConflictChoice,
 ) -> Result<DraftReceipt, Error> {
-    let before = serde_json::to_value(&now.record).unwrap_or_default();
-    let mut record = before.clone();
-    let mut changes = Vec::new();
+    let mut record = serde_json::to_value(&now.record).unwrap_or_default();
+    let mut all = Vec::new();
     for conflict in conflicts {
+        let before = record.clone();
+        let mut changes = Vec::new();
         let side = |name: &str| conflict.get(name).cloned();
         let value = match choice {
             ConflictChoice::Current => None,
@@ -70,11 +71,11 @@ pub fn resolve(
             list: "conflicts".to_owned(),
             id: id_of(conflict).to_owned(),
         });
+        // The record first: should a value not fit, nothing is resolved.
+        let changes = record_changes(&before, &record)?.into_iter().chain(changes);
+        all.extend(changes.map(|change| (change, Some(id_of(conflict).to_owned()))));
     }
-    // The record first: should a value not fit, nothing is resolved.
-    let mut all = record_changes(&before, &record)?;
-    all.extend(changes);
-    draft::append(scene, all)
+    draft::append_resolving(scene, all)
 }
 
 /// A merge patch that puts a value at a place.

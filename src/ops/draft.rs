@@ -106,6 +106,11 @@ impl DraftReceipt {
 ///
 /// All of them are on disk when this returns, or none is. A change that no record could hold is refused.
 pub fn append(scene: &Scene<'_>, changes: Vec<DraftChange>) -> Result<DraftReceipt, Error> {
+    append_resolving(scene, changes.into_iter().map(|change| (change, None)).collect())
+}
+
+/// The same for changes that resolve conflicts of the record, each with the id of its conflict.
+pub fn append_resolving(scene: &Scene<'_>, changes: Vec<(DraftChange, Option<String>)>) -> Result<DraftReceipt, Error> {
     let mut redactor = Redactor::new(scene)?;
     let agent = redactor.agent(scene);
     let scene = &Scene {
@@ -115,8 +120,11 @@ pub fn append(scene: &Scene<'_>, changes: Vec<DraftChange>) -> Result<DraftRecei
     };
     let by = by(scene);
     let mut operations = Vec::with_capacity(changes.len());
-    for change in changes {
-        operations.push(operation(scene, change, &by, &mut redactor)?);
+    for (change, resolves) in changes {
+        operations.push(Operation {
+            resolves,
+            ..operation(scene, change, &by, &mut redactor)?
+        });
     }
     let target = target(scene)?;
     if target.is == SessionOrigin::Continued {
@@ -154,6 +162,7 @@ fn empty(scene: &Scene<'_>, by: &str) -> Result<Operation, Error> {
         session: None,
         log: None,
         step: None,
+        resolves: None,
         unknown: Map::new(),
     })
 }

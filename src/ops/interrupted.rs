@@ -9,7 +9,9 @@ use super::{
     Error, Scene, apply, clean, compose,
     ids::short,
     merge,
-    plan_runner::{self, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
+    plan_runner::{
+        self, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback,
+    },
     record::RecordFate,
     restore,
     restore_outcome::RestoreOutcome,
@@ -23,7 +25,6 @@ use crate::{
     store::{
         Repository,
         checkpoint::{self, object_id},
-        lock,
         objects::Writer,
         undo,
     },
@@ -48,12 +49,13 @@ fn refuse(scene: &Scene<'_>, journal: &Journal, noted: &PlanJournal) -> Result<(
     let subject = short(object_id(&noted.safety));
     let before = checkpoint::load(scene.repo, object_id(&noted.safety)).map_err(Error::damaged(&*subject))?;
     let before = TargetState::of(scene, &before, &subject)?;
-    let since = plan_runner::unmet(scene, &overlay, snapshot, &before, only.as_ref())?;
+    let since = plan_runner::unmet(scene, &overlay, snapshot, (&before, true), only.as_ref())?;
     if since.is_empty() {
         return Ok(());
     }
     let aim = aim(scene, noted, &overlay, &present)?;
-    let not_made = plan_runner::unmet(scene, &overlay, snapshot, &aim, only.as_ref())?;
+    let is_earlier = matches!(noted.operation, PlanOperation::Undo | PlanOperation::Redo);
+    let not_made = plan_runner::unmet(scene, &overlay, snapshot, (&aim, is_earlier), only.as_ref())?;
     let not_made: HashSet<RepoPath> = not_made.into_iter().collect();
     let is_newer = |path: &RepoPath| not_made.contains(path) && !is_temporary(path);
     let paths: Vec<_> = since.into_iter().filter(is_newer).collect();
@@ -96,7 +98,7 @@ pub struct Resume {
 
 /// Finishes what was interrupted: plans again from the files as they are now.
 pub fn resume(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> Result<RestoreOutcome, Error> {
-    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let _locks = OperationLocks::take(scene, OperationWait::Patient, how.dry_run)?;
     let (journal, noted) = plan_runner::interruption(scene, how.dry_run)?;
     if !how.force {
         refuse(scene, &journal, &noted)?;
@@ -112,7 +114,7 @@ pub fn resume(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) ->
 
 /// Goes back to the state before what was interrupted.
 pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> Result<RestoreOutcome, Error> {
-    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let _locks = OperationLocks::take(scene, OperationWait::Patient, how.dry_run)?;
     let (journal, noted) = plan_runner::interruption(scene, how.dry_run)?;
     if !how.force {
         refuse(scene, &journal, &noted)?;

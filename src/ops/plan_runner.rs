@@ -5,6 +5,7 @@
 //! execution are saved and planned again, a few times, and then reported.
 
 mod fingerprint;
+mod index_change;
 mod journal;
 mod scope;
 mod unmet;
@@ -14,8 +15,10 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 
 pub(super) use fingerprint::PlanExpectation;
-pub(super) use journal::{Plain, PlanJournal, begin, interruption, note_record};
-pub use journal::{PlanOperation, interrupted};
+pub(super) use journal::{
+    OperationLocks, OperationWait, Plain, PlanJournal, begin, interruption, note_record, operation_lock, refuse_pending,
+};
+pub use journal::{PlanOperation, interrupted, running};
 pub(super) use scope::{PathScope, RefusalCheck};
 pub use scope::{ProgressCallback, ReplacedFiles};
 pub(super) use unmet::unmet;
@@ -266,7 +269,7 @@ impl<'a> PlanRunner<'a> {
             fingerprint,
             sealed,
         } = self.prepare()?;
-        let index = self.index(&repo, &present, &goal)?;
+        let index = index_change::plan(self.scene, &job.scope, self.own.as_ref(), &repo, (&present, &goal))?;
         self.brought.refusals = refusals;
         if !plan.blocked.is_empty() {
             self.brought.refusals.push(Refusal::Blocked {
@@ -446,6 +449,7 @@ impl<'a> PlanRunner<'a> {
             included: Some(included),
             entered,
             own: Some(&own).filter(|own| !own.is_empty()),
+            is_earlier: scope.enters,
             tracked: Some(goal.index),
         };
         Ok(restore::plan(
@@ -453,21 +457,6 @@ impl<'a> PlanRunner<'a> {
             target_state::files(snapshot),
             goal.files(),
             options,
-        )?)
-    }
-
-    fn index(&self, repo: &Repository, present: &CurrentSnapshot, goal: &TargetState) -> Result<IndexChange, Error> {
-        // Where the index cannot be written, conflicts are in the files alone.
-        let is_meant = self.job.scope.index && store::read_only_directory(self.scene.repo).is_none();
-        let (true, Some(snapshot)) = (is_meant, &present.snapshot) else {
-            return Ok(IndexChange::default());
-        };
-        let mut paths = self.job.scope.paths.clone();
-        Ok(index::compare(
-            repo,
-            target_state::staged(snapshot),
-            goal.staged(),
-            paths.as_mut(),
         )?)
     }
 

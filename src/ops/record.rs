@@ -232,6 +232,7 @@ fn append(scene: &Scene<'_>, session: &str, records: Vec<Value>, again: &[Operat
             session: None,
             log: None,
             step: None,
+            resolves: None,
             unknown: Map::new(),
         })
     };

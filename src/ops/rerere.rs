@@ -38,6 +38,33 @@ pub(super) fn run(scene: &Scene<'_>, brought: &mut AppliedPlan, conflicts: &[Rep
     Ok(())
 }
 
+/// Lets git remember how conflicts were resolved, as `git commit` does. The files are as they are saved.
+pub(super) fn learn(scene: &Scene<'_>) {
+    if !is_pending(scene) || !is_on(scene) {
+        return;
+    }
+    let Ok(output) = store::git(scene.repo).arg("rerere").accept(0..=255).run() else {
+        return;
+    };
+    let said = [String::from_utf8_lossy(&output.stdout).as_ref(), &output.stderr].concat();
+    for line in said.lines().filter(|line| line.starts_with("Recorded resolution")) {
+        os::notices::say(&format!("rerere: {line}"));
+    }
+}
+
+/// Lets git forget the conflicts of a merge or apply that is undone: their files are those of before now, which git would
+/// remember as the resolution.
+pub(super) fn forget(scene: &Scene<'_>) {
+    if is_pending(scene) {
+        let _ = store::git(scene.repo).args(["rerere", "clear"]).accept(0..=255).run();
+    }
+}
+
+/// Whether git has taken note of conflicts in this working tree.
+fn is_pending(scene: &Scene<'_>) -> bool {
+    scene.repo.git_dir().join("MERGE_RR").exists()
+}
+
 /// As git decides it: by the setting, else by whether there is anything recorded.
 fn is_on(scene: &Scene<'_>) -> bool {
     let setting = store::git(scene.repo)

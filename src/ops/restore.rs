@@ -12,7 +12,10 @@ use super::{
     ids::short,
     parts::{self, ChosenPart},
     pathspecs,
-    plan_runner::{self, AppliedPlan, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
+    plan_runner::{
+        self, AppliedPlan, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation,
+        ProgressCallback,
+    },
     record::{self, RecordFate},
     refuse,
     restore_outcome::{self, RestoreOutcome, RestoreSource},
@@ -31,7 +34,7 @@ use crate::{
     store::{
         self, Repository,
         checkpoint::{self, Checkpoint, object_id, oid},
-        lock, restored, undo,
+        restored, undo,
     },
     worktree::journal::{self, Journal},
 };
@@ -94,7 +97,7 @@ pub fn restore(
     if request.index {
         store::require_own_directory(scene.repo, "the index stays as it is: leave '--index' out")?;
     }
-    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let _locks = OperationLocks::take(scene, OperationWait::Patient, request.dry_run)?;
     plan_runner::begin(scene, request.dry_run)?;
     let SelectedCheckpoint {
         session, checkpoint, ..

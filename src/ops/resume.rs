@@ -350,6 +350,7 @@ fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<bool, Error> {
         session: Some(json!({ "status": SessionStatus::Active })),
         log: None,
         step: None,
+        resolves: None,
         unknown: Map::new(),
     };
     let draft_id = ids::item_id()?;

@@ -44,6 +44,10 @@ pub struct StatusReport {
     pub interrupted: Option<PlanOperation>,
     /// A merge or apply whose conflicts are being resolved, and how many paths are unmerged.
     pub in_conflict: Option<(MergeState, usize)>,
+    /// Whether nothing of that merge or apply is in the files any more.
+    pub is_discarded: bool,
+    /// A command that changes the files of this working tree right now.
+    pub running: Option<PlanOperation>,
     /// The watcher of this working tree, if there is or was one.
     pub watcher: Option<Watcher>,
     /// Whether the repository has no working tree.
@@ -171,9 +175,17 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
     let fetched = list::fetched_only(scene, &list::SessionFilter::default())?;
     let sessions = store::session::names(scene.repo)?.len();
     let unmerged = present.lists().unmerged().count();
+    let running = plan_runner::running(scene)?;
+    let in_conflict = apply::pending(scene, &overlay, &present)?.filter(|_| running.is_none());
+    let is_discarded = match in_conflict.as_ref().filter(|_| unmerged == 0) {
+        Some(state) => apply::resolution(scene, state)? == apply::ResolutionState::Discarded,
+        None => false,
+    };
     Ok(StatusReport {
         absent,
-        in_conflict: apply::pending(scene, &overlay, &present)?.map(|state| (state, unmerged)),
+        in_conflict: in_conflict.map(|state| (state, unmerged)),
+        is_discarded,
+        running,
         put_aside,
         is_bare: bare,
         may_fetch: sessions == 0 && fetched.is_empty() && !store::remote::all(scene.repo).is_empty(),

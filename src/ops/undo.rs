@@ -3,22 +3,27 @@
 //! Each effect is taken back only if what it left is still there; otherwise the reason is given and nothing is done. A
 //! tip that a ref leaves behind is kept on a ref of the undo list.
 
+mod abandoned;
 mod last;
 mod later;
 mod left;
 mod moved;
 mod parted;
 mod request;
+mod resolutions;
 
 use serde::{Deserialize, Serialize};
 
+pub use abandoned::AbandonedCheckpoints;
 pub use later::{UndoSubject, subject};
 pub use request::{Direction, UndoRequest};
 
 use super::{
     Error, Scene, compose,
     ids::short,
-    plan_runner::{self, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
+    plan_runner::{
+        self, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback,
+    },
     record::{self, RecordFate},
     refuse::Refusal,
     restore_outcome::RestoreOutcome,
@@ -31,7 +36,7 @@ use crate::{
     store::{
         ObjectId, chat as stored_chat,
         checkpoint::{self, object_id, oid},
-        current, draft, lock,
+        current, draft,
         refs::{self, ExpectedValue, RefUpdate},
         undo::{self, Effect, UndoEntry},
     },
@@ -56,6 +61,8 @@ pub struct UndoOutcome {
     pub record: bool,
     /// Working trees that stay although what made them was taken back: directory and branch. Those that are gone are left out.
     pub stays: Vec<(String, String)>,
+    /// Checkpoints that left their session with an aborted merge.
+    pub abandoned: Vec<AbandonedCheckpoints>,
     /// Files of ours that could not be removed.
     pub left: Vec<CleanupFailure>,
 }
@@ -71,24 +78,31 @@ struct UndoJournal {
     /// In a redo, the number of the last operation in the draft as the undo left it, where that is known.
     #[serde(default)]
     left: Option<u64>,
+    /// Whether it aborts a merge or apply in conflict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    aborts: bool,
 }
 
 /// Takes the last operation back, or does the last one that was taken back again.
 pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'_>) -> Result<UndoOutcome, Error> {
-    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    let _locks = OperationLocks::take(scene, OperationWait::Patient, request.dry_run)?;
     plan_runner::begin(scene, request.dry_run)?;
     let list = undo::read(scene.repo)?;
     let nothing = Error::NothingTo {
         what: request.direction.word(),
     };
-    let (entry, kept) = match request.direction {
-        Direction::Undo => (list.undoable().ok_or(nothing)?, None),
-        Direction::Redo => list.redoable().ok_or(nothing)?,
+    let aborted = request.aborts.map(|n| abandoned::entry(&list, n)).transpose()?;
+    let (entry, kept) = match (request.direction, &aborted) {
+        (_, Some(entry)) => (entry, None),
+        (Direction::Undo, None) => (list.undoable().ok_or(nothing)?, None),
+        (Direction::Redo, None) => list.redoable().ok_or(nothing)?,
     };
-    let entry = &part_only(scene, entry, request.direction)?;
+    let mut entry = part_only(scene, entry, request.direction)?;
+    let abandoned = abandoned::extend(scene, &mut entry, aborted.is_some())?;
     UndoRun {
         scene,
-        entry,
+        entry: &entry,
+        abandoned,
         kept,
         left: list.undone_last(entry.n),
         begun: None,
@@ -123,10 +137,14 @@ pub(super) fn resume(
         dry_run,
         force: true,
         older: true,
+        aborts: note.aborts.then_some(note.n),
     };
+    let mut entry = entry.clone();
+    let abandoned = abandoned::extend(scene, &mut entry, note.aborts)?;
     let taken = UndoRun {
         scene,
-        entry,
+        entry: &entry,
+        abandoned,
         // The list may say by now that it is done.
         kept: note.target.as_ref().filter(|_| direction == Direction::Redo).or(known),
         left: note.left.or_else(|| list.undone_last(entry.n)),
@@ -245,6 +263,8 @@ fn part_only(scene: &Scene<'_>, entry: &UndoEntry, direction: Direction) -> Resu
 struct UndoRun<'a> {
     scene: &'a Scene<'a>,
     entry: &'a UndoEntry,
+    /// Checkpoints after those that the entry ended at.
+    abandoned: Vec<AbandonedCheckpoints>,
     /// In a redo, the safety checkpoint of the state to go to.
     kept: Option<&'a Oid>,
     /// In a redo, the number of the last operation in the draft as the undo left it, where that is known.
@@ -274,6 +294,7 @@ impl UndoRun<'_> {
             record: record.is_some(),
             files: None,
             stays: self.stays(),
+            abandoned: self.abandoned.clone(),
             left: Vec::new(),
         };
         let (whole, safety) = match &files {
@@ -292,6 +313,10 @@ impl UndoRun<'_> {
         });
         if self.request.dry_run || !whole {
             return Ok(taken);
+        }
+        if !self.abandoned.is_empty() {
+            // A redo brings them back with the rest.
+            undo::note(self.scene.repo, self.entry.clone())?;
         }
         taken.left = self.move_refs(&edits)?;
         let mut begun = !edits.is_empty();
@@ -334,6 +359,7 @@ impl UndoRun<'_> {
         *begun |= last.is_some();
         super::unfinished::turn(scene, &self.entry.effects, self.is_undo())?;
         parted::carry(scene, self.entry, self.is_undo())?;
+        resolutions::turn(scene, self.entry, self.is_undo())?;
         self.current()?;
         let n = self.entry.n;
         // A redo that was done before a kill needs no second line; an undo neither, and its line has the right checkpoint.
@@ -581,6 +607,7 @@ impl UndoRun<'_> {
                 force: self.request.force,
                 target: Some(oid(target.entry.id)),
                 left: self.left,
+                aborts: self.request.aborts.is_some(),
             })
             .unwrap_or_default(),
             journal,

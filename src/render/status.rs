@@ -96,6 +96,10 @@ pub struct StatusNotes {
     pub finished: usize,
     /// The command that finishes what was interrupted.
     pub finished_by: Option<&'static str>,
+    /// A command that changes files right now.
+    pub running: Option<&'static str>,
+    /// Whether nothing of the merge or apply in conflict is in the files any more.
+    pub is_discarded: bool,
     /// Whether the repository has no working tree.
     pub is_bare: bool,
     /// Whether a remote may have sessions.
@@ -293,7 +297,9 @@ impl StatusView<'_> {
         if self.notes.may_fetch {
             out.plain("", "sessions of a remote: 'git checkpoint fetch'");
         }
-        if let Some(operation) = self.interrupted {
+        if let Some(operation) = self.notes.running {
+            out.plain("pending", format!("another process is changing the files: {operation}"));
+        } else if let Some(operation) = self.interrupted {
             let line = TextLine::new().with(Slot::Bad, format!("a {operation} was interrupted:"));
             out.row("pending", &line);
             let command = self.notes.finished_by.unwrap_or("restore");
@@ -302,6 +308,9 @@ impl StatusView<'_> {
             let ConflictsView { operation, from, .. } = conflicts;
             let word = if *operation == "merge" { "merge" } else { "apply" };
             let line = match conflicts.unmerged {
+                0 if self.notes.is_discarded => {
+                    TextLine::plain(format!("{word} of {from}: nothing of it is in the files any more"))
+                }
                 0 => TextLine::plain(format!("{word} of {from}: every conflict is resolved")),
                 n => TextLine::plain(format!("{word} of {from}: "))
                     .with(Slot::Bad, CountedNoun::new(n, "unmerged path").to_string()),

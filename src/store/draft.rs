@@ -67,6 +67,9 @@ struct DraftHeader {
 #[derive(Serialize, Deserialize)]
 struct DraftLine {
     n: u64,
+    /// Whether it does not count: the merge whose conflict it resolved was undone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    revoked: bool,
     #[serde(flatten)]
     operation: Operation,
 }
@@ -126,6 +129,7 @@ pub fn append(
         last += 1;
         let line = DraftLine {
             n: last,
+            revoked: false,
             operation: operation.clone(),
         };
         bytes.extend(encryption::encrypted_line(encryptor.as_deref(), &line, last)?);
@@ -229,6 +233,7 @@ pub fn read(repo: &Repository, session_id: &str) -> Result<Draft, Error> {
     for (at, line) in found.into_iter().enumerate() {
         match line {
             // One of a number that was saved is there because it could not be.
+            Some(line) if line.n > base && line.revoked => {}
             Some(line) if line.n > base => draft.operations.push((line.n, line.operation)),
             _ => draft.unreadable.push(first + at + 1),
         }
@@ -257,6 +262,50 @@ fn parsed(repo: &Repository, lines: &[Vec<u8>]) -> (Option<DraftHeader>, Vec<Opt
         }
     }
     (header, found)
+}
+
+/// Revokes the operations that are meant, or lets those that were revoked count again. They keep their numbers. Returns how
+/// many there are.
+pub fn revoke(
+    repo: &Repository,
+    session_id: &str,
+    is_meant: &dyn Fn(&Operation) -> bool,
+    revoked: bool,
+    wait: Duration,
+) -> Result<usize, Error> {
+    let encryptor = encryption::for_waiting(repo, session_id)?;
+    let _lock = lock::draft(repo, session_id, wait)?;
+    let path = path(repo, session_id)?;
+    let mut file = match os::open_regular(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(Error::io("read", &path)(error)),
+    };
+    let lines = read_lines(&mut file).map_err(Error::io("read", &path))?;
+    // Windows may not replace an open file.
+    drop(file);
+    let (Some(header), found) = parsed(repo, &lines) else {
+        return Ok(0);
+    };
+    let mut bytes = json::to_line(&header);
+    let mut count = 0;
+    for (line, parsed) in lines[1..].iter().zip(found) {
+        match parsed {
+            Some(parsed) if parsed.n > header.base && parsed.revoked != revoked && is_meant(&parsed.operation) => {
+                let changed = DraftLine { revoked, ..parsed };
+                bytes.extend(encryption::encrypted_line(encryptor.as_deref(), &changed, changed.n)?);
+                count += 1;
+            }
+            _ => {
+                bytes.extend_from_slice(line);
+                bytes.push(b'\n');
+            }
+        }
+    }
+    if count > 0 {
+        os::replace(&path, &bytes, sharing(repo), true).map_err(Error::io("write", path))?;
+    }
+    Ok(count)
 }
 
 /// Removes the draft of a session that is purged, whatever it holds.

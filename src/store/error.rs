@@ -233,6 +233,18 @@ pub enum Error {
         /// How long we waited.
         waited: Duration,
     },
+    /// Another process changes the files of this working tree.
+    #[error("{what} is running in this working tree")]
+    Running {
+        /// The command, with its article.
+        what: String,
+    },
+    /// The working tree of a fork was cut off while it was made: files that are not there yet would count as deleted.
+    #[error("the working tree of fork '{session}' is not complete")]
+    IncompleteFork {
+        /// The fork.
+        session: String,
+    },
     /// The note of an unfinished change of several refs cannot be understood.
     #[error("cannot understand the unfinished change of refs in '{}': {why}", path.display())]
     Journal {
@@ -354,6 +366,8 @@ impl Error {
             Self::Busy { .. } => {
                 "try again, or wait longer: git -c checkpoint.lockTimeout=2m checkpoint ...".to_owned()
             }
+            Self::IncompleteFork { session } => format!("finish it: git checkpoint fork --continue {session}"),
+            Self::Running { .. } => "try again when it has ended; nothing was changed".to_owned(),
             Self::Io { path, source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 format!("to make it yours: {}", crate::os::notices::take_over(directory_of(path)))
             }
@@ -365,7 +379,11 @@ impl Error {
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
-            Self::Moved { .. } | Self::RefLocked { .. } | Self::Busy { .. } | Self::Vanished { .. }
+            Self::Moved { .. }
+                | Self::RefLocked { .. }
+                | Self::Busy { .. }
+                | Self::Running { .. }
+                | Self::Vanished { .. }
         )
     }
 

@@ -11,6 +11,9 @@ use crate::os;
 /// The name of the lock of automatic sharing.
 const AUTOMATIC: &str = "push-queue";
 
+/// The name of the lock of a command that changes files.
+const OPERATION: &str = "operation.lock";
+
 /// A lock, held until dropped.
 #[derive(Debug)]
 #[must_use]
@@ -93,6 +96,18 @@ pub fn worktree(repo: &Repository, wait: Duration) -> Result<HeldLock, Error> {
     let path = paths::worktree_private_dir(repo)?.join("worktree.lock");
     current::check_readable(repo)?;
     acquire(repo, path, "this working tree", wait)
+}
+
+/// The lock of a command that changes the files of this working tree, from its first to its last change. It shows others
+/// that the command runs and was not interrupted. Taken before that of the working tree.
+pub fn operation(repo: &Repository, wait: Duration) -> Result<HeldLock, Error> {
+    let path = paths::worktree_private_dir(repo)?.join(OPERATION);
+    acquire(repo, path, "this working tree", wait)
+}
+
+/// Whether a command changes the files of this working tree right now.
+pub fn is_operation_running(repo: &Repository) -> bool {
+    os::is_locked(&paths::worktree_private_path(repo).join(OPERATION)).unwrap_or(false)
 }
 
 /// The lock of the working tree whose private directory this is.

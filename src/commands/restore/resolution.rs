@@ -8,7 +8,12 @@ use crate::{
         opening::OpenedRepository,
         save,
     },
-    ops::{apply, interrupted, plan_runner, undo::Direction},
+    model::path::RepoPath,
+    ops::{
+        apply::{self, ResolutionState},
+        interrupted, plan_runner,
+        undo::Direction,
+    },
     render::text::TextLine,
     store::merge_state::MergeState,
 };
@@ -37,7 +42,7 @@ pub(in crate::commands) fn go_on(
         return report(context, &opened, &view);
     }
     if abort {
-        apply::is_last(&opened.scene(), command)?;
+        let aborts = apply::aborted(&opened.scene(), command)?;
         if let Some(state) = apply::in_conflict(&opened.scene())?
             && apply::is_committed(&opened.scene(), &state)?
         {
@@ -49,7 +54,7 @@ pub(in crate::commands) fn go_on(
         }
         // What is between the markers by now is saved first, like everything.
         let how = RestoreMethod { dry_run, force: true };
-        return take(how, Direction::Undo, true, context);
+        return take(how, Direction::Undo, (true, aborts), context);
     }
     let state = apply::in_conflict(&opened.scene())?;
     let is_it = state.as_ref().is_some_and(|state| state.operation == command);
@@ -64,18 +69,50 @@ pub(in crate::commands) fn go_on(
         });
     }
     if !unmerged.is_empty() {
-        let mut message = "not every conflict is resolved".to_owned();
-        for path in unmerged.iter().take(20) {
-            message.push_str(&format!("\n  {}", path.quoted()));
-        }
-        return Err(CommandError::new(FailureKind::Negative, message)
+        return Err(CommandError::new(FailureKind::Negative, not_resolved(&unmerged))
             .hint("edit them, then: git add <path>")
             .hint(format!("or go back: git checkpoint {command} --abort")));
     }
-    match state {
-        Some(state) => conclude(&state, dry_run, opened, context),
-        None => Ok(()),
+    let Some(state) = state else { return Ok(()) };
+    if !force {
+        refuse_unresolved(&state, command, &opened)?;
     }
+    conclude(&state, dry_run, opened, context)
+}
+
+/// Refuses to save a merge that was thrown away, or conflict markers that nobody looked at, as a resolution.
+fn refuse_unresolved(state: &MergeState, command: &str, opened: &OpenedRepository) -> Result<(), CommandError> {
+    let abort = format!("git checkpoint {command} --abort");
+    let force = format!("git checkpoint {command} --continue --force");
+    match apply::resolution(&opened.scene(), state)? {
+        ResolutionState::Resolved => Ok(()),
+        ResolutionState::Discarded => {
+            let message = format!("nothing of {} is in the files any more", state.from);
+            Err(CommandError::new(FailureKind::Negative, message)
+                .hint(format!("to end the {command}: {abort}"))
+                .hint(format!(
+                    "to keep your side of every conflict as the resolution: {force}"
+                )))
+        }
+        ResolutionState::Reset(paths) => {
+            let message = not_resolved(&paths);
+            Err(CommandError::new(FailureKind::Negative, message)
+                .hint(format!(
+                    "the files are as the {command} left them, but no longer unmerged: edit them"
+                ))
+                .hint(format!("or save them as they are: {force}"))
+                .hint(format!("or go back: {abort}")))
+        }
+    }
+}
+
+/// The message that conflicts are left, with their paths.
+fn not_resolved(paths: &[RepoPath]) -> String {
+    let mut message = "not every conflict is resolved".to_owned();
+    for path in paths.iter().take(20) {
+        message.push_str(&format!("\n  {}", path.quoted()));
+    }
+    message
 }
 
 /// Saves the resolution of a merge. An apply changed no session: it is over.
@@ -85,10 +122,9 @@ fn conclude(
     mut opened: OpenedRepository,
     context: &mut Context,
 ) -> Result<(), CommandError> {
-    let request = apply::conclusion(&opened.scene(), state, dry_run)?;
-    let Some(request) = request else {
+    let Some(conclusion) = apply::conclusion(&opened.scene(), state, dry_run)? else {
         if !dry_run {
-            apply::concluded(&opened.scene(), state)?;
+            apply::concluded(&opened.scene(), state, None)?;
         }
         if context.ui.options().quiet == 0 {
             context.ui.data(TextLine::plain("Every conflict is resolved."));
@@ -96,13 +132,13 @@ fn conclude(
         return Ok(());
     };
     opened.use_session(state.session.as_ref());
-    let saved = save::report(context, &opened, request);
+    let saved = save::report(context, &opened, conclusion.request);
     let is_saved = match &saved {
         Ok(()) => true,
         Err(error) => error.kind() == FailureKind::Partial,
     };
     if is_saved && !dry_run {
-        apply::concluded(&opened.scene(), state)?;
+        apply::concluded(&opened.scene(), state, conclusion.resolved.as_ref())?;
     }
     saved
 }

@@ -337,6 +337,7 @@ impl MergeRun<'_> {
         };
         // What the checkpoint did not save is no change.
         merged.retain(|path| !skipped(&path.saved));
+        self.leave_nested(repo, ours.index, &mut merged)?;
         let tree = merge::tree(repo, Some(ours.tree), &merged)?;
         let mut lists = lists(&ours.lists, &self.sides.theirs.lists, &merged);
         self.beside_trees(repo, &mut lists, tree)?;
@@ -373,6 +374,27 @@ impl MergeRun<'_> {
             self.stage(repo, &mut goal)?;
         }
         Ok((goal, conflicts))
+    }
+
+    /// Leaves out repositories below that neither index tracks: no merge touches them, and a working tree that lacks one did
+    /// not delete it.
+    fn leave_nested(&self, repo: &Repository, ours: ObjectId, merged: &mut Vec<PathMerge>) -> Result<(), Error> {
+        let mut nested = HashSet::new();
+        for path in merged.iter() {
+            let mut sides = [&path.base, &path.ours, &path.theirs].into_iter().flatten();
+            if !sides.all(|side| side.mode == GITLINK) {
+                continue;
+            }
+            let mut is_tracked = false;
+            for index in [ours, self.sides.theirs.index] {
+                is_tracked |= tree::entry(repo, index, &path.path)?.is_some();
+            }
+            if !is_tracked {
+                nested.insert(path.path.clone());
+            }
+        }
+        merged.retain(|path| !nested.contains(&path.path));
+        Ok(())
     }
 
     /// Merges what was staged at the checkpoint into the index, all of it or nothing: what is unmerged on a side, and

@@ -7,17 +7,18 @@ use super::super::{
     compose::{self, CurrentSnapshot},
     ids::short,
     plan_runner::{AppliedPlan, PlanOperation},
+    rerere,
     save::{OverClaim, SaveRequest},
     session_choice, suggestions,
     target_state::{self, TargetState},
 };
 use crate::{
-    model::{document::CheckpointKind, id::Oid, list::Source, name::ShortName, path::RepoPath},
+    model::{document::CheckpointKind, id::Oid, list::Source, name::ShortName, operation::Operation, path::RepoPath},
     os,
     store::{
         ObjectId, Repository,
         checkpoint::{self, object_id, oid},
-        facts, lock,
+        draft, facts, lock,
         merge_state::{self, MergeState},
         objects::Writer,
         session, steps, tree,
@@ -31,6 +32,15 @@ use crate::{
 
 /// The trigger of the checkpoint that has the resolution of a merge.
 const TRIGGER: &str = "merge-continue";
+
+/// The number of the merge or apply that `--abort` goes back from, whatever was saved since; `None` for one without conflicts,
+/// which must be what undo comes to.
+pub fn aborted(scene: &Scene<'_>, operation: &str) -> Result<Option<u64>, Error> {
+    match merge_state::read(scene.repo)? {
+        Some(state) if state.operation == operation => Ok(Some(state.n)),
+        _ => is_last(scene, operation).map(|()| None),
+    }
+}
 
 /// Fails unless this operation is what undo comes to.
 pub fn is_last(scene: &Scene<'_>, operation: &str) -> Result<(), Error> {
@@ -127,9 +137,17 @@ pub(in crate::ops) fn note_conflicts(
     Ok(merge_state::write(scene.repo, &state)?)
 }
 
+/// End of a merge of which every conflict is resolved.
+pub struct MergeConclusion {
+    /// The checkpoint with the resolution.
+    pub request: SaveRequest,
+    /// The draft and its last operation, where the draft has nothing but resolutions of conflicts of the record.
+    pub resolved: Option<(String, u64)>,
+}
+
 /// The checkpoint that concludes a merge of which every conflict is resolved: it has the resolution. Entries of the index
 /// that were flagged before the merge are flagged again.
-pub fn conclusion(scene: &Scene<'_>, state: &MergeState, dry_run: bool) -> Result<Option<SaveRequest>, Error> {
+pub fn conclusion(scene: &Scene<'_>, state: &MergeState, dry_run: bool) -> Result<Option<MergeConclusion>, Error> {
     if !dry_run {
         flag_again(scene, state)?;
     }
@@ -137,25 +155,34 @@ pub fn conclusion(scene: &Scene<'_>, state: &MergeState, dry_run: bool) -> Resul
         return Ok(None);
     };
     let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
-    Ok(Some(SaveRequest {
-        status: chosen.tip.document.session.status,
-        trigger: Some(TRIGGER.to_owned()),
-        summary: Some(format!("resolved the conflicts of merging {}", state.from)),
-        start: false,
-        claim: OverClaim::Forced,
-        dry_run,
-        ..SaveRequest::new(CheckpointKind::Event)
+    let document = &chosen.tip.document;
+    let waiting = draft::read(scene.repo, &document.session.id)?;
+    let resolves = |(_, operation): &(u64, Operation)| operation.resolves.is_some() || !operation.says_something();
+    let is_resolution = waiting.after(&document.folded).all(resolves);
+    let last = waiting.last();
+    Ok(Some(MergeConclusion {
+        request: SaveRequest {
+            status: document.session.status,
+            trigger: Some(TRIGGER.to_owned()),
+            summary: Some(format!("resolved the conflicts of merging {}", state.from)),
+            start: false,
+            claim: OverClaim::Forced,
+            dry_run,
+            ..SaveRequest::new(CheckpointKind::Event)
+        },
+        resolved: waiting.id.zip(last).filter(|_| is_resolution),
     }))
 }
 
 /// Forgets a merge or apply that is concluded. Its entry of the undo list gets the resolution: an undo takes back both.
-pub fn concluded(scene: &Scene<'_>, state: &MergeState) -> Result<(), Error> {
+pub fn concluded(scene: &Scene<'_>, state: &MergeState, resolved: Option<&(String, u64)>) -> Result<(), Error> {
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    rerere::learn(scene);
     let list = undo::read(scene.repo)?;
     if let Some((entry, None)) = list.entry(state.n) {
         let mut entry = entry.clone();
         note_resolved_files(scene, state)?;
-        if note_resolution(scene, state, &mut entry)? {
+        if note_resolution(scene, (state, resolved), &mut entry)? {
             undo::note(scene.repo, entry)?;
         }
     }
@@ -176,7 +203,11 @@ fn note_resolved_files(scene: &Scene<'_>, state: &MergeState) -> Result<(), Erro
 }
 
 /// Lets the entry of a merge end at the checkpoint with the resolution, if that has nothing else that is new.
-fn note_resolution(scene: &Scene<'_>, state: &MergeState, entry: &mut UndoEntry) -> Result<bool, Error> {
+fn note_resolution(
+    scene: &Scene<'_>,
+    (state, resolved): (&MergeState, Option<&(String, u64)>),
+    entry: &mut UndoEntry,
+) -> Result<bool, Error> {
     let Some(name) = &state.session else {
         return Ok(false);
     };
@@ -191,10 +222,11 @@ fn note_resolution(scene: &Scene<'_>, state: &MergeState, entry: &mut UndoEntry)
     let full = session::ref_name(name);
     let (new, old) = (&tip.document, &merge.document);
     let is_same = |kept: &&str| new.trees.get(*kept) == old.trees.get(*kept);
+    // Resolutions of the record belong to it as those of files do.
+    let is_resolved = resolved.is_some_and(|(draft, last)| new.folded.get(draft) == Some(last));
     let is_only_files = new.trigger.as_deref() == Some(TRIGGER)
-        && new.record == old.record
-        && new.session == old.session
-        && chat::SIBLINGS.iter().chain([&steps::FOLDER]).all(is_same);
+        && (is_resolved || new.record == old.record && new.session == old.session && is_same(&steps::FOLDER))
+        && chat::SIBLINGS.iter().all(is_same);
     for effect in &mut entry.effects {
         if let Effect::Ref { name, new, .. } = effect
             && *name == full

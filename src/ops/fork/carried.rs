@@ -43,7 +43,9 @@ pub(super) fn carry(scene: &Scene<'_>, to: &Path) -> Result<Carried, Error> {
     }
     let named = untracked(scene, &patterns)?;
     let ignored: HashSet<RepoPath> = untracked(scene, &[])?.into_iter().collect();
-    let wanted: Vec<_> = named.into_iter().filter(|path| ignored.contains(path)).collect();
+    let wanted = named.into_iter().filter(|path| ignored.contains(path));
+    // git lists a repository below as a directory, and not what is in it.
+    let (nested, wanted): (Vec<_>, Vec<_>) = wanted.partition(|path| path.as_bytes().ends_with(b"/"));
     for path in &wanted {
         let name = os::os_string(path.as_bytes());
         let copies = [root, to].map(|root| os::read_regular(&root.join(&name)));
@@ -54,6 +56,11 @@ pub(super) fn carry(scene: &Scene<'_>, to: &Path) -> Result<Carried, Error> {
         }
     }
     let mut carried = Carried::default();
+    for path in nested {
+        let path = RepoPath::from(path.as_bytes().strip_suffix(b"/").unwrap_or_default());
+        let why = "it is a nested repository; only files are copied".to_owned();
+        carried.failed.push((path, why));
+    }
     for (path, copied) in worktree::copy(root, to, &wanted)? {
         match copied {
             Ok(()) => carried.copied.push(path),

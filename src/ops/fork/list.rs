@@ -1,7 +1,10 @@
 //! The forks of a repository with their working trees and changes, and the removal of a working tree after everything in it
 //! is saved.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use super::super::{
     Error, Scene, plan_runner,
@@ -141,10 +144,9 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
         return Err(none());
     }
     if path.canonicalize().ok() == here.canonicalize().ok() {
-        let main = scene.repo.common_dir().parent().unwrap_or(here);
         return Err(Error::OwnWorktree {
             session: name.clone(),
-            other: main.canonicalize().unwrap_or_else(|_| main.to_owned()),
+            other: elsewhere(scene, here),
         });
     }
     let there = Scene {
@@ -153,9 +155,7 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
         index: None,
         ..*scene
     };
-    if let Some(operation) = plan_runner::interrupted(&there)? {
-        return Err(Error::Interrupted { operation });
-    }
+    plan_runner::refuse_pending(&there)?;
     let request = SaveRequest {
         status: chosen.tip.document.session.status,
         trigger: Some("before-removal".to_owned()),
@@ -197,8 +197,23 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
     })
 }
 
+/// A place from which another working tree can be removed: the main working tree, else another linked one, else the
+/// repository, where that is bare.
+fn elsewhere(scene: &Scene<'_>, here: &Path) -> PathBuf {
+    let real = |path: &Path| path.canonicalize().ok();
+    let trees = store::worktree_ids(scene.repo)
+        .into_iter()
+        .filter_map(|id| real(&store::worktree_path(scene.repo, &id)?));
+    let mut others = trees.filter(|path| Some(path) != real(here).as_ref());
+    let common = scene.repo.common_dir();
+    others
+        .next()
+        .or_else(|| real(common))
+        .unwrap_or_else(|| common.to_owned())
+}
+
 /// Ignored files that differ from those of this working tree: `checkpoint.forkCopy` copied the others from here.
-fn ignored(there: &Scene<'_>, path: &std::path::Path, here: &std::path::Path) -> Result<Vec<RepoPath>, Error> {
+fn ignored(there: &Scene<'_>, path: &Path, here: &Path) -> Result<Vec<RepoPath>, Error> {
     let output = store::git(there.repo)
         .args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"])
         .run()
@@ -206,7 +221,7 @@ fn ignored(there: &Scene<'_>, path: &std::path::Path, here: &std::path::Path) ->
     let paths = output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     let is_other = |relative: &&[u8]| {
         let name = os::os_string(relative);
-        let read = |root: &std::path::Path| std::fs::read(root.join(&name)).ok();
+        let read = |root: &Path| std::fs::read(root.join(&name)).ok();
         let own = read(path);
         own.is_none() || own != read(here)
     };

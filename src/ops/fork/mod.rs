@@ -309,6 +309,7 @@ fn taken_back(scene: &Scene<'_>) -> bool {
         dry_run: false,
         force: false,
         older: false,
+        aborts: None,
     };
     undo::run(scene, request, &|_, _| {}).is_ok()
 }

@@ -2,7 +2,7 @@
 
 use super::super::{
     Error, Scene, interrupted,
-    plan_runner::{self, AppliedPlan, ProgressCallback},
+    plan_runner::{self, AppliedPlan, OperationLocks, OperationWait, ProgressCallback},
     restore, session_choice, start,
 };
 use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, setup, submodules, unfinished};
@@ -12,7 +12,7 @@ use crate::{
     store::{
         self, ObjectId,
         checkpoint::{self, object_id},
-        lock, refs, restored, session,
+        refs, restored, session,
     },
     worktree,
 };
@@ -195,7 +195,7 @@ fn fill(
         let restored = interrupted::resume(&there, how, progress)?;
         restored.brought.unwrap_or_else(AppliedPlan::nothing)
     } else {
-        let _worktree = lock::worktree(there.repo, there.wait)?;
+        let _locks = OperationLocks::take(&there, OperationWait::Patient, false)?;
         start::make_current(&there, &forked.document, &forked.name)?;
         let checkpoint = session_choice::load(&there, forked.name.as_str(), forked.id)?;
         let is_brought = restored::read(there.repo)?.is_some_and(|digest| digest == checkpoint.digest);

@@ -79,6 +79,10 @@ fn below(from: &Path, to: &Path, tree: &str, done: &mut PopulatedSubmodules) -> 
         if !is_populated(&source) {
             continue;
         }
+        if name_of(to, &link.path).is_none() && !is_tracked(to, &link.path)? {
+            // A nested repository that is no submodule: it is reported as left out.
+            continue;
+        }
         if !is_populated(&target)
             && let Err(why) = one(from, to, &link)
         {
@@ -94,6 +98,15 @@ fn below(from: &Path, to: &Path, tree: &str, done: &mut PopulatedSubmodules) -> 
         done.populated.push(link.path.clone());
     }
     Ok(())
+}
+
+/// Whether the index has an entry at a path.
+fn is_tracked(root: &Path, path: &RepoPath) -> Result<bool, git::Error> {
+    let git = git_in(root).config("core.quotePath=false");
+    let output = git
+        .args(["--literal-pathspecs", "ls-files", "-z", "--"])
+        .arg(os::os_string(path.as_bytes()));
+    Ok(!output.run()?.stdout.is_empty())
 }
 
 /// Populates one submodule; else says why that is not possible.

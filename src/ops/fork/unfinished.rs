@@ -112,6 +112,39 @@ pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkNote>, Error> {
     Ok(out)
 }
 
+/// The fork that this working tree is of, if it was cut off before it was complete.
+pub fn here(scene: &Scene<'_>) -> Result<Option<ForkNote>, Error> {
+    let notes = all(scene)?;
+    if notes.is_empty() {
+        return Ok(None);
+    }
+    let here = store::work_tree(scene.repo)
+        .ok()
+        .and_then(|path| path.canonicalize().ok());
+    let is_here = |note: &ForkNote| {
+        let path = PathBuf::from(os::os_string(note.path.as_bytes()));
+        here.is_some() && path.canonicalize().ok() == here
+    };
+    Ok(notes.into_iter().find(is_here))
+}
+
+/// Refuses to save this working tree if it is that of a fork that was cut off.
+pub(in crate::ops) fn refuse_here(scene: &Scene<'_>) -> Result<(), Error> {
+    here(scene)?.map_or(Ok(()), |note| Err(incomplete(&note)))
+}
+
+/// Refuses to merge a fork that was cut off.
+pub(in crate::ops) fn refuse_session(scene: &Scene<'_>, session: &ShortName) -> Result<(), Error> {
+    let notes = all(scene)?;
+    let note = notes.iter().find(|note| note.session == *session);
+    note.map_or(Ok(()), |note| Err(incomplete(note)))
+}
+
+fn incomplete(note: &ForkNote) -> Error {
+    let session = note.session.to_string();
+    store::Error::IncompleteFork { session }.into()
+}
+
 /// Completes the working tree of a fork that was cut off.
 pub fn finish(scene: &Scene<'_>, name: &ShortName, progress: ProgressCallback<'_>) -> Result<ForkOutcome, Error> {
     let note = all(scene)?.into_iter().find(|note| note.session == *name);

@@ -138,13 +138,14 @@ fn noted_sides(scene: &Scene<'_>, note: &MergeJournal) -> Result<MergeTips, Erro
         session: note.session.clone(),
         ours: chosen.ok_or_else(|| suggestions::absent(scene, &note.session))?.tip,
         from: note.from.clone(),
+        remote: note.remote.clone(),
         theirs: session_choice::load(scene, note.from.as_str(), object_id(&note.theirs))?,
         continues_theirs: note.continues_theirs,
     })
 }
 
 fn label(sides: &MergeTips) -> String {
-    format!("{} {}", sides.from, short(sides.theirs.entry.id))
+    format!("{} {}", sides.from_label(), short(sides.theirs.entry.id))
 }
 
 /// Sides of the merge of files; without a common checkpoint the merge base of their commits is the base, and without that the
@@ -199,7 +200,7 @@ pub(super) fn run(
         publish::publish(scene, sides, how, brought.as_ref(), &mut out)?;
         if let Some(brought) = brought.as_ref().filter(|_| !how.dry_run) {
             let paths = out.file_conflicts.iter().map(|(path, _)| path.clone());
-            let sessions = (Some(&sides.session), sides.from.to_string());
+            let sessions = (Some(&sides.session), sides.from_label());
             note_conflicts(scene, PlanOperation::Merge, sessions, brought, paths)?;
             journal::remove(scene.repo)?;
         }

@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 pub(super) use files::{forget, interrupted_target, resume};
 
 use super::{
-    Error, Scene, compose, ids,
-    plan_runner::{self, ProgressCallback},
+    Error, Scene, compose,
+    fork::unfinished,
+    ids,
+    plan_runner::{self, OperationWait, ProgressCallback},
     ref_transaction::Aftermath,
     refuse,
     restore_outcome::RestoreOutcome,
     save::{self, OverClaim, SaveRequest},
-    select,
-    session_choice::{self, SessionChoice},
-    suggestions,
+    select, session_choice, suggestions,
 };
 use crate::{
     model::{
@@ -144,6 +144,8 @@ pub(super) struct MergeTips {
     pub(super) ours: Checkpoint,
     /// The session that is merged in.
     pub(super) from: ShortName,
+    /// The remote that it was fetched from; `None` for a session of this repository.
+    pub(super) remote: Option<String>,
     /// Its checkpoint.
     pub(super) theirs: Checkpoint,
     /// Whether the merge continues their chain: that of a remote, which stays as others have it.
@@ -154,47 +156,55 @@ pub(super) struct MergeTips {
 pub fn merge(scene: &Scene<'_>, request: &MergeRequest, progress: ProgressCallback<'_>) -> Result<MergeOutcome, Error> {
     let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| suggestions::none_current(scene))?;
     let selected = select::checkpoint(scene, &request.selector)?;
-    let fetched = select::remote(scene, &request.selector).map(|(_, session, _)| session);
     let theirs = selected.checkpoint;
+    let (remote, fetched) = select::remote(scene, &request.selector)
+        .filter(|_| selected.session.is_none())
+        .map(|(remote, session, _)| (remote, session))
+        .unzip();
     let from = selected
         .session
         .or(fetched)
         .unwrap_or_else(|| theirs.document.session.name.clone());
-    tips(scene, chosen, (from, theirs), false, &request.how, progress)
+    let sides = MergeTips {
+        session: chosen.name,
+        ours: chosen.tip,
+        from,
+        remote,
+        theirs,
+        continues_theirs: false,
+    };
+    tips(scene, sides, &request.how, progress)
 }
 
 /// Merges what a remote has of a session into it. The session continues the remote's chain.
 pub(super) fn merge_remote(
     scene: &Scene<'_>,
-    name: &ShortName,
+    (remote, name): (&str, &ShortName),
     theirs: ObjectId,
     how: &MergeMethod,
     progress: ProgressCallback<'_>,
 ) -> Result<MergeOutcome, Error> {
     let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
-    let theirs = session_choice::load(scene, name.as_str(), theirs)?;
-    tips(scene, chosen, (name.clone(), theirs), true, how, progress)
+    let sides = MergeTips {
+        session: chosen.name,
+        ours: chosen.tip,
+        from: name.clone(),
+        remote: Some(remote.to_owned()),
+        theirs: session_choice::load(scene, name.as_str(), theirs)?,
+        continues_theirs: true,
+    };
+    tips(scene, sides, how, progress)
 }
 
 fn tips(
     scene: &Scene<'_>,
-    chosen: SessionChoice,
-    (from, theirs): (ShortName, Checkpoint),
-    continues_theirs: bool,
+    mut sides: MergeTips,
     how: &MergeMethod,
     progress: ProgressCallback<'_>,
 ) -> Result<MergeOutcome, Error> {
     refuse::too_broad(scene)?;
-    if let Some(operation) = plan_runner::interrupted(scene)? {
-        return Err(Error::Interrupted { operation });
-    }
-    let mut sides = MergeTips {
-        session: chosen.name.clone(),
-        ours: chosen.tip,
-        from,
-        theirs,
-        continues_theirs,
-    };
+    plan_runner::refuse_pending(scene)?;
+    unfinished::refuse_session(scene, &sides.from)?;
     refuse_claimed(scene, &sides, how)?;
     let is_here = current::read(scene.repo)?
         .session
@@ -203,20 +213,35 @@ fn tips(
     if !sides.needs(scene, chosen_files.is_none())? {
         return Ok(up_to_date(&sides));
     }
+    // Before anything is saved: of two merges of files at once, the second records nothing.
+    let _operation = (chosen_files.is_none() && !how.dry_run)
+        .then(|| plan_runner::operation_lock(scene, OperationWait::AtOnce))
+        .transpose()?;
     let mut saved = None;
     if is_here && !how.dry_run {
         saved = save_first(scene, &sides, how)?;
-        let again = session_choice::named(scene, &sides.session)?;
-        sides.ours = again.ok_or_else(|| suggestions::absent(scene, &sides.session))?.tip;
     }
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     plan_runner::begin(scene, how.dry_run)?;
+    let again = session_choice::named(scene, &sides.session)?;
+    sides.ours = again.ok_or_else(|| suggestions::absent(scene, &sides.session))?.tip;
+    if !sides.needs(scene, chosen_files.is_none())? {
+        return Ok(up_to_date(&sides));
+    }
     let mut out = files::run(scene, &sides, how, chosen_files, None, progress)?;
     out.saved = saved;
     Ok(out)
 }
 
 impl MergeTips {
+    /// The session that is merged in, as a person tells it from the one that is merged into: with its remote.
+    fn from_label(&self) -> String {
+        match &self.remote {
+            Some(remote) => format!("{remote}/{}", self.from),
+            None => self.from.to_string(),
+        }
+    }
+
     /// Whether there is anything to merge.
     fn needs(&self, scene: &Scene<'_>, files: bool) -> Result<bool, Error> {
         let edges = if files { MergeEdges::Files } else { MergeEdges::All };
@@ -312,6 +337,8 @@ struct MergeJournal {
     session: ShortName,
     from: ShortName,
     theirs: Oid,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    remote: Option<String>,
     /// The checkpoint whose files are the base.
     base: Option<Oid>,
     continues_theirs: bool,
@@ -323,6 +350,7 @@ impl MergeJournal {
         Self {
             session: sides.session.clone(),
             from: sides.from.clone(),
+            remote: sides.remote.clone(),
             theirs: oid(sides.theirs.entry.id),
             base: base.map(oid),
             continues_theirs: sides.continues_theirs,

@@ -1,6 +1,6 @@
 //! Journal note of an operation: enough to finish it and to take it back, record and all.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -11,6 +11,7 @@ use crate::{
     store::{
         self,
         checkpoint::{self, object_id},
+        lock::{self, HeldLock},
         refs, tree,
     },
     worktree::{
@@ -47,6 +48,18 @@ impl PlanOperation {
             Self::Clean => "clean",
             Self::Undo => "undo",
             Self::Redo => "redo",
+        }
+    }
+
+    /// Its word with an article.
+    pub(in crate::ops) fn with_article(self) -> &'static str {
+        match self {
+            Self::Restore => "a restore",
+            Self::Apply => "an apply",
+            Self::Merge => "a merge",
+            Self::Clean => "a clean",
+            Self::Undo => "an undo",
+            Self::Redo => "a redo",
         }
     }
 
@@ -126,17 +139,102 @@ impl PlanJournal {
     }
 }
 
-/// The command that was interrupted in this working tree.
+/// The command that was interrupted in this working tree. One that runs right now was not.
 pub fn interrupted(scene: &Scene<'_>) -> Result<Option<PlanOperation>, Error> {
+    if noted(scene)?.is_none() || lock::is_operation_running(scene.repo) {
+        return Ok(None);
+    }
+    // One that ended meanwhile has left no journal.
+    noted(scene)
+}
+
+/// The command that changes the files of this working tree right now, in another process.
+pub fn running(scene: &Scene<'_>) -> Result<Option<PlanOperation>, Error> {
+    if !lock::is_operation_running(scene.repo) {
+        return Ok(None);
+    }
+    noted(scene)
+}
+
+/// The command that the journal is of.
+fn noted(scene: &Scene<'_>) -> Result<Option<PlanOperation>, Error> {
     let Some(journal) = journal::read(scene.repo)? else {
         return Ok(None);
     };
     Ok(Some(PlanJournal::of(&journal)?.operation))
 }
 
-/// Refuses while something is interrupted, and cleans up behind killed processes.
+/// Time to wait for another command where two at once make no sense. Long enough for a process that only looks whether one
+/// runs.
+const AT_ONCE: Duration = Duration::from_millis(300);
+
+/// Waiting for another command that changes files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ops) enum OperationWait {
+    /// As for every lock: what is left to do is judged afterwards.
+    Patient,
+    /// Not at all: what the other one makes of the files is another beginning.
+    AtOnce,
+}
+
+/// Locks that a command holds while it changes files; a dry run takes that of the working tree alone.
+#[must_use]
+pub(in crate::ops) struct OperationLocks {
+    _worktree: HeldLock,
+    _operation: Option<HeldLock>,
+}
+
+impl OperationLocks {
+    /// Takes both.
+    pub(in crate::ops) fn take(scene: &Scene<'_>, wait: OperationWait, dry_run: bool) -> Result<Self, Error> {
+        let operation = if dry_run {
+            None
+        } else {
+            Some(operation_lock(scene, wait)?)
+        };
+        Ok(Self {
+            _worktree: lock::worktree(scene.repo, scene.wait)?,
+            _operation: operation,
+        })
+    }
+}
+
+/// The lock of a command that is about to change files.
+pub(in crate::ops) fn operation_lock(scene: &Scene<'_>, wait: OperationWait) -> Result<HeldLock, Error> {
+    let patience = match wait {
+        OperationWait::Patient => scene.wait,
+        OperationWait::AtOnce => scene.wait.min(AT_ONCE),
+    };
+    match lock::operation(scene.repo, patience) {
+        Err(store::Error::Busy { .. }) if wait == OperationWait::AtOnce => {
+            let what = match noted(scene) {
+                Ok(Some(operation)) => operation.with_article(),
+                _ => "another command that changes files",
+            };
+            let what = what.to_owned();
+            Err(store::Error::Running { what }.into())
+        }
+        held => Ok(held?),
+    }
+}
+
+/// Refuses while something is interrupted or running in this working tree. Whoever holds the lock of a command that changes
+/// files calls [`begin`].
+pub(in crate::ops) fn refuse_pending(scene: &Scene<'_>) -> Result<(), Error> {
+    if let Some(operation) = running(scene)? {
+        let what = operation.with_article().to_owned();
+        return Err(store::Error::Running { what }.into());
+    }
+    match interrupted(scene)? {
+        Some(operation) => Err(Error::Interrupted { operation }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses while something is interrupted, and cleans up behind killed processes. The caller holds the lock of the working
+/// tree, so nothing is running.
 pub(in crate::ops) fn begin(scene: &Scene<'_>, dry_run: bool) -> Result<(), Error> {
-    if let Some(operation) = interrupted(scene)? {
+    if let Some(operation) = noted(scene)? {
         return Err(Error::Interrupted { operation });
     }
     if !dry_run {

@@ -16,12 +16,12 @@ use crate::{
 };
 
 /// The paths among `only`, or of all, at which the disk is not as a goal has it, reported by the bytes. The present has
-/// all of them that are on the disk.
+/// all of them that are on the disk. `is_earlier` says that the goal is an earlier state of this working tree.
 pub(in crate::ops) fn unmet(
     scene: &Scene<'_>,
     repo: &Repository,
     snapshot: &Snapshot,
-    goal: &TargetState,
+    (goal, is_earlier): (&TargetState, bool),
     only: Option<&HashSet<RepoPath>>,
 ) -> Result<Vec<RepoPath>, Error> {
     let directories = only.map(with_directories);
@@ -33,6 +33,7 @@ pub(in crate::ops) fn unmet(
         included: only,
         entered: directories.as_ref(),
         own: only,
+        is_earlier,
         ..RestoreOptions::default()
     };
     let plan = restore::plan(repo, target_state::files(snapshot), goal.files(), options)?;

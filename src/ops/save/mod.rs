@@ -17,7 +17,9 @@ use serde_json::{Map, Value, json};
 pub(super) use self::early::{EarlyFiles, EarlyReading};
 use self::{attempt::SaveAttempt, files_origin::FilesOrigin};
 use super::{
-    Error, Scene, chat, compose, ids,
+    Error, Scene, chat, compose,
+    fork::unfinished,
+    ids,
     receipt::CheckpointOutcome,
     redact::Redactor,
     refuse, rekey,
@@ -163,6 +165,9 @@ pub(super) fn save_early(
     mut early: Option<EarlyFiles>,
 ) -> Result<CheckpointOutcome, Error> {
     refuse::too_broad(scene)?;
+    if request.files {
+        unfinished::refuse_here(scene)?;
+    }
     let mut redactor = Redactor::new(scene)?;
     redact(&mut request, &mut redactor);
     let agent = redactor.agent(scene);
@@ -198,6 +203,9 @@ pub(super) fn save_early(
         let is_here = matches!(origin, FilesOrigin::Here) && request.files && !request.dry_run;
         let files = origin.scene(scene);
         let is_as_saved = matches!(origin, FilesOrigin::AsSaved);
+        if request.files && !is_as_saved {
+            unfinished::refuse_here(&files)?;
+        }
         let (writer, present, moment) = if let Some(early) = early.take().filter(|_| is_here) {
             if !early.is_based_on(&target) {
                 held(scene, &early.writer, &target)?;
@@ -377,6 +385,7 @@ fn operation(scene: &Scene<'_>, by: &str, id: String, record: Option<Value>, ses
         session,
         log: None,
         step: None,
+        resolves: None,
         unknown: Map::new(),
     }
 }

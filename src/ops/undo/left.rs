@@ -43,7 +43,7 @@ pub(super) fn moved(
         }
     } else {
         let only = changes.iter().map(|(path, _)| path.clone()).collect();
-        paths = plan_runner::unmet(scene, repo, snapshot, &before, Some(&only))?;
+        paths = plan_runner::unmet(scene, repo, snapshot, (&before, true), Some(&only))?;
     }
     paths.sort();
     Ok(if paths.is_empty() {

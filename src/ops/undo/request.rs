@@ -36,4 +36,6 @@ pub struct UndoRequest {
     pub force: bool,
     /// Whether it is done although something came since that cannot be taken back.
     pub older: bool,
+    /// The number of the merge or apply in conflict that is aborted: what was saved since goes as well, and is kept.
+    pub aborts: Option<u64>,
 }

@@ -23,7 +23,7 @@ mod sparse;
 mod state;
 mod walk;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 pub use check::ByteDifferences;
@@ -73,6 +73,9 @@ pub struct RestoreOptions<'a> {
     pub entered: Option<&'a HashSet<RepoPath>>,
     /// Paths that the operation at hand changed before, and is to change again: sparse checkout does not leave them out.
     pub own: Option<&'a HashSet<RepoPath>>,
+    /// Whether the target is an earlier state of this working tree, to which the operation at hand goes back: of the paths
+    /// in `own`, those that sparse checkout left out then are not on the disk afterwards.
+    pub is_earlier: bool,
     /// The tree of the target's index: what it tracked was not ignored, whatever its rules say.
     pub tracked: Option<ObjectId>,
     /// The index, if it is not the repository's own: it shows what sparse checkout leaves out.
@@ -97,7 +100,14 @@ pub fn plan(
     let present = TreeSide::new(repo, present, system, options.entered)?;
     let target = TreeSide::new(repo, target, system, options.entered)?;
     let globals = GlobalPatterns::read(repo, settings.case())?;
-    let mut walk = PairWalk::new(repo, &present, &target, globals);
+    let own = options.own.filter(|_| options.is_earlier);
+    let left_out: BTreeSet<&[u8]> = own
+        .into_iter()
+        .flatten()
+        .map(RepoPath::as_bytes)
+        .filter(|path| target.is_left_out(path))
+        .collect();
+    let mut walk = PairWalk::new(repo, &present, &target, globals, left_out);
     let mut planner = Planner {
         options: &mut options,
         settings: &settings,

@@ -11,7 +11,7 @@ use gix::objs::tree::EntryKind;
 
 use super::Error;
 use super::paths::{FileSystem, PathProblem};
-use crate::model::list::{Lists, SkipReason};
+use crate::model::list::{Lists, SkipReason, Source};
 use crate::model::path::RepoPath;
 use crate::store::checkpoint;
 use crate::store::{Kind, ObjectId, Repository};
@@ -117,6 +117,18 @@ impl<'a> TreeSide<'a> {
     /// Why the path itself is not in the tree as it was on disk; directories above it are not looked at.
     pub(super) fn skipped(&self, path: &[u8]) -> Option<SkipReason> {
         self.skipped.get(path).copied()
+    }
+
+    /// Whether sparse checkout or a flag of the index left a file out of the working tree that the tree has. An unmerged path
+    /// is in the working tree all the same.
+    pub(super) fn is_left_out(&self, path: &[u8]) -> bool {
+        let lists = self.files.lists;
+        let origin = lists.origin_of(path);
+        let is_unmerged = || {
+            let mut unmerged = lists.conflicts.iter().filter(|conflict| conflict.stage != 0);
+            unmerged.any(|conflict| conflict.path.as_bytes() == path)
+        };
+        origin.is_some_and(|origin| origin.source == Source::Index) && !is_unmerged()
     }
 
     /// Whether the file is stored byte for byte.

@@ -72,6 +72,8 @@ pub(super) struct PairWalk<'a> {
     globals: GlobalPatterns,
     /// Paths that lists of either side name, and that are not what the other side's lists say.
     beside: BTreeSet<&'a [u8]>,
+    /// Files that the target's tree has and that are not to be on the disk.
+    left_out: BTreeSet<&'a [u8]>,
     seen: usize,
 }
 
@@ -90,6 +92,7 @@ impl<'a> PairWalk<'a> {
         present: &'a TreeSide<'a>,
         target: &'a TreeSide<'a>,
         globals: GlobalPatterns,
+        left_out: BTreeSet<&'a [u8]>,
     ) -> Self {
         let one: BTreeSet<_> = present.outside_tree().collect();
         let other: BTreeSet<_> = target.outside_tree().collect();
@@ -110,12 +113,14 @@ impl<'a> PairWalk<'a> {
         );
         // Where the present tree only says what the index has.
         beside.extend(present.lists().skipped.iter().map(|skipped| skipped.path.as_bytes()));
+        beside.extend(&left_out);
         Self {
             repo,
             present,
             target,
             globals,
             beside,
+            left_out,
             seen: 0,
         }
     }
@@ -275,6 +280,11 @@ impl<'a> PairWalk<'a> {
             frame.rules.ignore = self.globals.add(&frame.rules.ignore, &frame.path, &text);
         }
         Ok(())
+    }
+
+    /// Whether a file of the target's tree is not to be on the disk.
+    pub(super) fn is_left_out(&self, path: &[u8]) -> bool {
+        self.left_out.contains(path)
     }
 
     /// Whether the target's rules ignore a directory, or one above it.

@@ -132,7 +132,7 @@ fn leftovers(git_dir: &Path) -> Vec<String> {
                 || name.starts_with("checkpoint_tmp_")
                 || name == "refs.journal"
                 || (ends("keep") && directory.ends_with("pack"))
-                || (ends("lock") && name != "worktree.lock")
+                || (ends("lock") && !["worktree.lock", "operation.lock"].contains(&name.as_str()))
                 || (ends("pack") && !path.with_extension("idx").exists());
             if path.is_dir() {
                 directories.push(path);

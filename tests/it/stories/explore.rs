@@ -193,6 +193,10 @@ fn a_fork_that_was_cut_off_is_completed() {
                 let refused = world.checkpoint([command, "-m", "half"]);
                 refused.code(4).stderr_has("git checkpoint fork --continue try");
             }
+            let half = world.git_line(["for-each-ref"]);
+            world.checkpoint(["hooks", "run", "post-commit"]);
+            world.checkpoint(["watch", "--once", "--quiet"]);
+            assert_eq!(world.git_line(["for-each-ref"]), half, "nothing of it is saved");
             world.enter("repo");
         }
         world

@@ -143,6 +143,13 @@ fn named_ignored_files_go_along() {
     let link = std::fs::read_link(world.path("../fk/local/link")).unwrap();
     assert_eq!(link, std::path::Path::new("settings.json"));
     assert!(!world.path("../fk/build").exists());
+    // Nor is a repository below copied.
+    world.git(["init", "-q", "local/lib"]).success();
+    world
+        .checkpoint(["fork", "s", "--name", "n", "--worktree", "../n"])
+        .success()
+        .stderr_has("'local/lib' was not copied: it is a nested repository; only files are copied");
+    assert!(!world.path("../n/local/lib").exists());
     // What is not ignored is the checkpoint's business.
     assert_eq!(world.read("../fk/untracked"), b"not ignored\n");
     let status = world.command("git", ["status", "--porcelain"]).within("../fk").run();

@@ -46,6 +46,7 @@ mod journeys;
 mod large_files;
 mod left_out;
 mod merge;
+mod merge_abort;
 mod merge_conclusion;
 mod merge_random;
 #[cfg(unix)]

@@ -247,7 +247,7 @@ fn merge_diverged(
         ..how.clone()
     };
     let progress = |done: usize, all: usize| (wire.progress)("Writing files", done as u64, all as u64);
-    let mut merged = merge::merge_remote(scene, name, theirs, &how, &progress)?;
+    let mut merged = merge::merge_remote(scene, (&remote.name, name), theirs, &how, &progress)?;
     let aftermath = std::mem::take(&mut merged.aftermath);
     let id = merged.id.unwrap_or(before);
     let author = session_choice::load(scene, name.as_str(), theirs)?.entry.author;

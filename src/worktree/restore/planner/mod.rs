@@ -142,6 +142,19 @@ impl Planner<'_, '_> {
                 return Ok(WalkDecision::Done);
             }
         }
+        if walk.is_left_out(path) && !matches!(then, Some(SideEntry::Directory(_))) {
+            if matches!(now, Some(SideEntry::Directory(_))) {
+                return Ok(WalkDecision::Enter);
+            }
+            // In the working tree only because of the operation that is taken back.
+            if self.is_selected(path)
+                && let Some(was) = write::content(walk.present, path, now, &pair.rules.present)
+                && matches!(self.disk.at(path).map_err(self.io(path))?, DiskEntry::Something(_))
+            {
+                self.remove_content(path, was, PlanReason::NotCheckedOut);
+            }
+            return Ok(WalkDecision::Done);
+        }
         if pair.is_aliased
             && let Some(was) = write::content(walk.present, path, now, &pair.rules.present)
         {

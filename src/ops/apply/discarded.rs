@@ -1,0 +1,97 @@
+//! Whether the conflicts of a merge or apply were resolved, or the whole of it was thrown away.
+//!
+//! `git reset` and `git checkout HEAD -- .` leave no unmerged entry either. git's record of resolved conflicts in the index
+//! does not tell them from `git add`, as `git reset` writes it too. So files and index are compared with those from before.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::super::{Error, Scene, compose, ids::short, plan_runner, target_state::TargetState};
+use crate::{
+    model::path::RepoPath,
+    store::{
+        checkpoint::{self, object_id},
+        merge_state::MergeState,
+        objects::Writer,
+        tree,
+        undo::{self, Effect, PathState},
+    },
+    worktree::restore,
+};
+
+/// State of the paths in conflict, once none of them is unmerged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResolutionState {
+    /// All of them are resolved.
+    Resolved,
+    /// These files are as the merge left them and not staged: their entries were reset.
+    Reset(Vec<RepoPath>),
+    /// Nothing that was merged is in the files or the index any more.
+    Discarded,
+}
+
+/// Judges the paths in conflict. None of them may be unmerged.
+pub fn resolution(scene: &Scene<'_>, state: &MergeState) -> Result<ResolutionState, Error> {
+    let list = undo::read(scene.repo)?;
+    let Some((entry, None)) = list.entry(state.n) else {
+        return Ok(ResolutionState::Resolved);
+    };
+    let (mut before, mut after) = (None, None);
+    for effect in &entry.effects {
+        match effect {
+            Effect::Files { before: id } => before = Some(object_id(id)),
+            Effect::Index { after: id, .. } => after = Some(object_id(id)),
+            _ => {}
+        }
+    }
+    let Some(before) = before else {
+        return Ok(ResolutionState::Resolved);
+    };
+    let subject = short(before);
+    let before = checkpoint::load(scene.repo, before).map_err(Error::damaged(&*subject))?;
+    let head = tree::tree_of(scene.repo, before.document.git.head.as_ref().map(object_id))?;
+    let before = TargetState::of(scene, &before, &subject)?;
+    let changes = undo::changes(scene.repo, state.n)?;
+    let files = changes.iter().filter(|(_, left)| *left != PathState::Directory);
+    let paths: BTreeSet<RepoPath> = files.map(|(path, _)| path).chain(&state.paths).cloned().collect();
+    let only: HashSet<RepoPath> = paths.iter().cloned().collect();
+    let writer = Writer::memory(scene.repo);
+    let mut present = compose::snapshot(scene, &writer, &[])?;
+    restore::enter(scene.repo, &writer, &mut present, &only)?;
+    let repo = writer.overlay(scene.repo);
+    let now = |path: &RepoPath| tree::entry(&repo, present.tree, path);
+    let staged = |path: &RepoPath| tree::entry(&repo, present.index_tree, path);
+
+    let unlike = plan_runner::unmet(scene, &repo, &present, (&before, true), Some(&only))?;
+    let unlike: HashSet<RepoPath> = unlike.into_iter().collect();
+    let mut reset = Vec::new();
+    let states = restore::states(scene.repo, &state.paths)?;
+    for (path, state) in state.paths.iter().zip(states) {
+        let is_as_left = match changes.iter().find(|(changed, _)| changed == path) {
+            Some((_, left)) => state.as_ref() == Some(left),
+            None => !unlike.contains(path),
+        };
+        if is_as_left && now(path)? != staged(path)? {
+            reset.push(path.clone());
+        }
+    }
+    let mut is_discarded = true;
+    for path in &paths {
+        is_discarded &= !unlike.contains(path) || now(path)? == tree::entry(&repo, head, path)?;
+    }
+    // A choice that was staged, also that of the own side.
+    for path in &state.paths {
+        let chosen = staged(path)?;
+        is_discarded &= chosen == tree::entry(&repo, before.index, path)? || chosen == tree::entry(&repo, head, path)?;
+    }
+    // What was merged in the index alone.
+    if let Some(after) = after {
+        for change in tree::diff(&repo, Some(before.index), Some(after), tree::Renames::Off)? {
+            is_discarded &= only.contains(&change.path) || staged(&change.path)? != change.new;
+        }
+    }
+    Ok(match (is_discarded, reset.is_empty()) {
+        (true, _) => ResolutionState::Discarded,
+        (false, true) => ResolutionState::Resolved,
+        (false, false) => ResolutionState::Reset(reset),
+    })
+}
