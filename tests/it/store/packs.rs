@@ -74,7 +74,7 @@ fn packs_stay_few_in_every_kind_of_repository() {
             world.git(["config", key, value]).success();
         }
         let repo = open(&world);
-        for round in 0..25 {
+        for round in 0..15 {
             save(&repo, "s", format!("{what} {round}").as_bytes()).unwrap();
             assert!(
                 packs(&world) <= 10,
