@@ -135,7 +135,9 @@ impl PullReceipt<'_> {
         TextLine::plain(match self.result {
             "up-to-date" => format!("Up to date: {name}{}", self.detail()),
             "diverged" => format!(
-                "Would pull {name}, {theirs}; {ours} of yours would move to session {tail}, or be merged with --merge"
+                "Would pull {name}, {theirs}; {ours} of yours would move to session {tail}, or be merged with it by 'git checkpoint \
+                 pull --merge {} {name}'",
+                self.remote
             ),
             "merged" => format!("Would merge {name}: {theirs} of the remote, {ours} of yours"),
             _ => format!("Would pull {name}{}", self.detail()),

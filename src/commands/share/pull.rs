@@ -26,8 +26,9 @@ use crate::{
 ///
 /// Without a session: the current one, or the only one of the remote if none is current. If both sides have diverged,
 /// your checkpoints and draft move to a separate session, which stays current, and the session itself follows the
-/// remote. With --merge both become one session, as by 'git checkpoint merge'. Nothing is dropped, and without --merge
-/// no file changes; 'git checkpoint undo' undoes the pull.
+/// remote. With --merge both become one session, as by 'git checkpoint merge'; after a pull that separated them, --merge
+/// merges the session into yours. Nothing is dropped, and without --merge no file changes; 'git checkpoint undo' undoes
+/// the pull.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -199,7 +200,7 @@ fn hints(context: &Context, pulled: &PulledSession) {
         PullOutcome::Forward { .. } => format!("see what is new: git checkpoint resume {name}"),
         PullOutcome::Parted { tail, fork, .. } => {
             if fork.is_some() {
-                let together = format!("merge both: git checkpoint merge {name}");
+                let together = format!("merge both: git checkpoint pull --merge {} {name}", pulled.remote);
                 context.ui.hint("Pulled", &together);
             }
             format!("compare them: git checkpoint compare {name} {tail}")

@@ -39,7 +39,7 @@ fn two_clones_that_diverged_become_one_session() {
     world
         .checkpoint(["pull", "--dry-run"])
         .success()
-        .stdout_has("or be merged with --merge");
+        .stdout_has("or be merged with it by 'git checkpoint pull --merge origin auth'");
     world.checkpoint(["pull", "--merge"]).success().stdout_has("Merged");
     // The session continues what others have; what was only here is merged in, and the files of both are here.
     assert_eq!(at(&world, "repo", "refs/checkpoints/auth^"), theirs);
@@ -122,4 +122,66 @@ fn two_clones_that_diverged_become_one_session() {
     // Taken back, both stand where they stood.
     world.checkpoint(["purge", "--yes", "--", "list.txt"]).success();
     world.checkpoint(["verify", "--all"]).success();
+}
+
+/// A plain pull moved what was only here to a session of its own; `pull --merge` brings that together as well.
+#[test]
+fn sessions_that_a_pull_separated_are_merged_later() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    world.file("list.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    world.checkpoint(["state", "patch", r#"{"a":1}"#]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["resume", "auth"]).success();
+    world.checkpoint(["restore", "@"]).success();
+    world.file("list.txt", "1\nbob\n3\n4\n5\n6\n7\n8\n9\n");
+    world.checkpoint(["state", "patch", r#"{"a":5}"#]).success();
+    world.checkpoint(["todo", "add", "of bob"]).success();
+    world.advance(60);
+    save(&world, "bob's");
+    world.checkpoint(["push"]).success();
+
+    world.enter("repo");
+    world.file("list.txt", "1\n2\n3\n4\n5\n6\n7\nana\n9\n");
+    world.checkpoint(["state", "patch", r#"{"a":6}"#]).success();
+    world.checkpoint(["todo", "add", "of ana"]).success();
+    world.advance(60);
+    save(&world, "ana's");
+    world
+        .checkpoint(["pull"])
+        .success()
+        .stderr_has("git checkpoint pull --merge origin auth");
+    world.checkpoint(["todo", "add", "later"]).success();
+    let refs = world.git_line(["for-each-ref", "refs/checkpoints"]);
+    world
+        .checkpoint(["pull", "--merge", "--dry-run"])
+        .success()
+        .stdout_has("Would merge");
+    assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints"]), refs);
+    // With the contradiction of the record, the answer is no.
+    world
+        .checkpoint(["pull", "--merge", "origin", "auth"])
+        .code(1)
+        .stdout_has("Merged");
+    assert_eq!(world.read("list.txt"), b"1\nbob\n3\n4\n5\n6\n7\nana\n9\n");
+    let todos = world.checkpoint(["todo"]);
+    todos
+        .success()
+        .stdout_has("of bob")
+        .stdout_has("of ana")
+        .stdout_has("later");
+    world.checkpoint(["conflict"]).success().stdout_has("6 here, 5 in auth");
+    world.checkpoint(["pull", "--merge"]).success().stdout_has("Up to date");
+    world.checkpoint(["verify", "--all"]).success();
+    // Where they diverge in one session, the sides are here and at the remote.
+    world.checkpoint(["undo"]).success();
+    world.checkpoint(["undo", "--older"]).success();
+    world.checkpoint(["pull", "--merge"]).code(1);
+    world
+        .checkpoint(["conflict"])
+        .success()
+        .stdout_has("6 here, 5 in origin/auth");
 }

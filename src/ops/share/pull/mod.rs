@@ -4,6 +4,7 @@
 //! and so does a session of the same name that was made here independently. A tip that no session leads to any more goes
 //! to the trash. Nothing is dropped.
 
+mod joined;
 mod part;
 
 use super::{ChainRelation, Error, Wire, chain, fetch, fetch::FetchOutcome, listing};
@@ -136,9 +137,14 @@ pub fn pull(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result<
 
 /// The same; in a dry run with a repository whose new objects do not stay.
 fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result<PulledSession, Error> {
-    let name = match &request.session {
-        Some(name) => name.clone(),
-        None => {
+    let moved = match &request.merge {
+        Some(_) => joined::moved_aside(scene)?,
+        None => None,
+    };
+    let name = match (&request.session, &moved) {
+        (Some(name), _) => name.clone(),
+        (None, Some(moved)) if !moved.is_shared => moved.source.clone(),
+        (None, _) => {
             session_choice::session_for_command(scene)?
                 .ok_or_else(|| suggestions::none_current(scene))?
                 .name
@@ -189,6 +195,13 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
             bring_beside(scene, &remote, &name, &taken, planned)?
         }
     };
+    if let (Some(how), Some(moved)) = (&request.merge, moved.filter(|moved| moved.source == name)) {
+        let how = MergeMethod {
+            dry_run: request.dry_run,
+            ..how.clone()
+        };
+        joined::join(scene, &moved, &how, &mut pulled, wire)?;
+    }
     pulled.fetched = Some(fetched);
     pulled.signature = signature::of_commit(scene.repo, pulled.id)?;
     Ok(pulled)
