@@ -190,6 +190,10 @@ impl View for PullReceipt<'_> {
                 line.push(Slot::Session, tail.as_str());
             }
             text.push(line);
+            if self.fork.is_some() {
+                let command = format!("git checkpoint pull --merge {} {}", self.remote, self.session);
+                text.push(TextLine::plain(format!("  merge both: {command}")));
+            }
         }
         text
     }

@@ -198,11 +198,7 @@ fn hints(context: &Context, pulled: &PulledSession) {
         PullOutcome::UpToDate { .. } => format!("push them: git checkpoint push {} {name}", pulled.remote),
         PullOutcome::New { .. } => format!("resume it: git checkpoint resume {name}"),
         PullOutcome::Forward { .. } => format!("see what is new: git checkpoint resume {name}"),
-        PullOutcome::Parted { tail, fork, .. } => {
-            if fork.is_some() {
-                let together = format!("merge both: git checkpoint pull --merge {} {name}", pulled.remote);
-                context.ui.hint("Pulled", &together);
-            }
+        PullOutcome::Parted { tail, .. } => {
             format!("compare them: git checkpoint compare {name} {tail}")
         }
     };
