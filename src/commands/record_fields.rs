@@ -28,13 +28,11 @@ pub(super) fn warn_unknown(context: &Context, record: &Value) {
             "is not kept"
         };
         let near = usage::similar(name, member.known.iter().map(String::as_str));
-        let near = near.map_or_else(
-            || match path.contains('.') {
-                true => "see: git checkpoint help record".to_owned(),
-                false => "use 'state' or 'extra' for your own fields".to_owned(),
-            },
-            |near| format!("did you mean '{near}'?"),
-        );
+        let near = match near {
+            Some(near) => format!("did you mean '{near}'?"),
+            None if path.contains('.') => "see: git checkpoint help record".to_owned(),
+            None => "use 'state' or 'extra' for your own fields".to_owned(),
+        };
         context
             .ui
             .warning(&format!("unknown record field '{path}' {outcome}; {near}"));

@@ -121,13 +121,11 @@ impl IdScanner {
             rest = more;
             match self.state {
                 ScanState::Broken => return,
-                ScanState::Text(false) if self.value.is_none() => {
-                    // Nearly all of what is too long is in strings.
-                    if is_plain(*byte) {
-                        let end = more.iter().position(|byte| !is_plain(*byte)).unwrap_or(more.len());
-                        rest = &more[end..];
-                        continue;
-                    }
+                // Nearly all of what is too long is in strings.
+                ScanState::Text(false) if self.value.is_none() && is_plain(*byte) => {
+                    let end = more.iter().position(|byte| !is_plain(*byte)).unwrap_or(more.len());
+                    rest = &more[end..];
+                    continue;
                 }
                 ScanState::Number(part) if part.is_complete() && part.next(*byte).is_none() => self.end_value(),
                 _ => {}
@@ -170,8 +168,17 @@ impl IdScanner {
     fn step(&mut self, byte: u8) -> ScanState {
         let is_space = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         match self.state {
-            ScanState::Value | ScanState::FirstItem | ScanState::FirstName | ScanState::Name if is_space => self.state,
-            ScanState::Colon | ScanState::After | ScanState::End if is_space => self.state,
+            ScanState::Value
+            | ScanState::FirstItem
+            | ScanState::FirstName
+            | ScanState::Name
+            | ScanState::Colon
+            | ScanState::After
+            | ScanState::End
+                if is_space =>
+            {
+                self.state
+            }
             ScanState::FirstItem if byte == b']' => self.close(false),
             ScanState::FirstName if byte == b'}' => self.close(true),
             ScanState::FirstName | ScanState::Name if byte == b'"' => {

@@ -30,7 +30,7 @@ pub(in crate::commands) fn report_applied(
     }
     let mut error = conflicts_error(context, "apply", conflicts);
     // Of one that is deleted on a side, what the other changed is there.
-    let is_there = |verdict: &MergeVerdict| has_markers(verdict) || *verdict == MergeVerdict::ModifyDelete;
+    let is_there = |verdict: &MergeVerdict| has_markers(*verdict) || *verdict == MergeVerdict::ModifyDelete;
     let unmarked = conflicts.iter().find(|(_, verdict)| !is_there(verdict));
     if let (Some((path, _)), Some(from)) = (unmarked, &applied.restored.from) {
         error = error.hint(format!(
@@ -41,7 +41,7 @@ pub(in crate::commands) fn report_applied(
     Err(error)
 }
 
-fn has_markers(verdict: &MergeVerdict) -> bool {
+fn has_markers(verdict: MergeVerdict) -> bool {
     matches!(verdict, MergeVerdict::Content | MergeVerdict::AddAdd)
 }
 
@@ -61,7 +61,7 @@ pub(in crate::commands) fn conflicts_error(
             message.push_str(&format!("\n  ... and {} more", conflicts.len() - LISTED));
         }
     }
-    let is_marked = conflicts.iter().any(|(_, verdict)| has_markers(verdict));
+    let is_marked = conflicts.iter().any(|(_, verdict)| has_markers(*verdict));
     let edit = if is_marked {
         "edit the files between the conflict markers, then: git add <path>"
     } else {

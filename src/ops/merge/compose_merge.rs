@@ -288,7 +288,7 @@ fn stored_conflict(scene: &Scene<'_>, sides: &MergeTips, by: &str, conflict: Mem
         at: scene.now,
         by: by.to_owned(),
         member: conflict.member,
-        session: Some(sides.from_label()),
+        session: Some(sides.label_of_theirs()),
         base: conflict.base,
         ours: conflict.ours,
         theirs: conflict.theirs,

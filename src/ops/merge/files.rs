@@ -145,7 +145,7 @@ fn noted_sides(scene: &Scene<'_>, note: &MergeJournal) -> Result<MergeTips, Erro
 }
 
 fn label(sides: &MergeTips) -> String {
-    format!("{} {}", sides.from_label(), short(sides.theirs.entry.id))
+    format!("{} {}", sides.label_of_theirs(), short(sides.theirs.entry.id))
 }
 
 /// Sides of the merge of files; without a common checkpoint the merge base of their commits is the base, and without that the
@@ -200,7 +200,7 @@ pub(super) fn run(
         publish::publish(scene, sides, how, brought.as_ref(), &mut out)?;
         if let Some(brought) = brought.as_ref().filter(|_| !how.dry_run) {
             let paths = out.file_conflicts.iter().map(|(path, _)| path.clone());
-            let sessions = (Some(&sides.session), sides.from_label());
+            let sessions = (Some(&sides.session), sides.label_of_theirs());
             note_conflicts(scene, PlanOperation::Merge, sessions, brought, paths)?;
             journal::remove(scene.repo)?;
         }

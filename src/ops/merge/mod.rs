@@ -235,7 +235,7 @@ fn tips(
 
 impl MergeTips {
     /// The session that is merged in, as a person tells it from the one that is merged into: with its remote.
-    fn from_label(&self) -> String {
+    fn label_of_theirs(&self) -> String {
         match &self.remote {
             Some(remote) => format!("{remote}/{}", self.from),
             None => self.from.to_string(),

@@ -337,9 +337,12 @@ impl SaveAttempt<'_> {
         let trouble = [
             cleared,
             store::chat::forget(scene.repo, &whom.id, &receipt.document.folded, scene.wait),
-            current.and_then(|now| match self.is_of_this_branch() {
-                true => current::write(scene.repo, &self.next_current(&now, &whom)),
-                false => Ok(()),
+            current.and_then(|now| {
+                if self.is_of_this_branch() {
+                    current::write(scene.repo, &self.next_current(&now, &whom))
+                } else {
+                    Ok(())
+                }
             }),
             objects::consolidate(scene.repo).map(|_| ()),
         ];

@@ -222,20 +222,17 @@ pub(super) fn save_early(
                 .iter()
                 .for_each(|sealed| writer.trust(sealed.written().iter().chain(sealed.relied_on()).copied()));
             let held = held(scene, &writer, &target)?;
-            match stored.take() {
-                Some((present, moment)) => {
-                    // Asking for them makes the save rely on them, so that it is checked that they are still there.
-                    for sealed in &*lost.borrow() {
-                        sealed.written().iter().chain(sealed.relied_on()).for_each(|id| {
-                            writer.has(scene.repo, id);
-                        });
-                    }
-                    (writer, present, Some(moment))
+            if let Some((present, moment)) = stored.take() {
+                // Asking for them makes the save rely on them, so that it is checked that they are still there.
+                for sealed in &*lost.borrow() {
+                    sealed.written().iter().chain(sealed.relied_on()).for_each(|id| {
+                        writer.has(scene.repo, id);
+                    });
                 }
-                None => {
-                    let present = compose::present(&files, &writer, request.files && !is_as_saved, &held)?;
-                    (writer, present, None)
-                }
+                (writer, present, Some(moment))
+            } else {
+                let present = compose::present(&files, &writer, request.files && !is_as_saved, &held)?;
+                (writer, present, None)
             }
         };
         let sealed = lost.borrow().len();

@@ -277,13 +277,15 @@ fn many_young_objects_are_synced_at_once() {
     assert!(trace.contains("syncfs("), "{trace}");
 }
 
+/// Commands that are run first, and the one that is looked at.
+type Row<'a> = (&'a [&'a [&'a str]], &'a [&'a str]);
+
 /// What a command wrote among the files is on the disk before the journal that could repair it goes.
 #[test]
 fn what_was_written_among_the_files_is_on_the_disk_before_the_journal_goes() {
     if !strace() {
         return;
     }
-    type Row<'a> = (&'a [&'a [&'a str]], &'a [&'a str]);
     let rows: &[Row<'_>] = &[
         (&[], &["restore", "s~1", "--force"]),
         (&[], &["restore", "s~1", "--index", "--force"]),

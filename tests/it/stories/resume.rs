@@ -413,12 +413,12 @@ fn no_drift_is_without_a_line_that_explains_it() {
         }),
         ("a detached HEAD", |w| drop(w.git(["checkout", "-q", "--detach"]))),
         ("an empty commit", |w| {
-            drop(w.git(["commit", "-q", "--allow-empty", "-m", "x"]))
+            drop(w.git(["commit", "-q", "--allow-empty", "-m", "x"]));
         }),
         ("another branch", |w| drop(w.git(["switch", "-q", "-c", "other"]))),
         ("a bisect", |w| drop(w.git(["bisect", "start"]))),
         ("removed from the index alone", |w| {
-            drop(w.git(["rm", "-q", "--cached", "README.md"]))
+            drop(w.git(["rm", "-q", "--cached", "README.md"]));
         }),
     ];
     for (what, change) in rows {

@@ -188,12 +188,11 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
         Some(how) => merge_diverged(scene, &remote, &name, planned, how, wire)?,
         None => None,
     };
-    let mut pulled = match together {
-        Some(merged) => merged,
-        None => {
-            let taken = names_alike(scene, &remote, &name, &fetched, wire)?;
-            bring_beside(scene, &remote, &name, &taken, planned)?
-        }
+    let mut pulled = if let Some(merged) = together {
+        merged
+    } else {
+        let taken = names_alike(scene, &remote, &name, &fetched, wire)?;
+        bring_beside(scene, &remote, &name, &taken, planned)?
     };
     if let (Some(how), Some(moved)) = (&request.merge, moved.filter(|moved| moved.source == name)) {
         let how = MergeMethod {
