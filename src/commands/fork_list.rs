@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     model::path::RepoPath,
-    ops::fork::{list as forks, unfinished},
+    ops::{fork::list as forks, fork_notes},
     render::{
         forks::{ForkListRow, ForkRemovalView, ForksView},
         text::TextLine,
@@ -18,7 +18,7 @@ use crate::{
 
 /// Warns of forks that were cut off, and names the command that completes them.
 pub(super) fn warn_unfinished(context: &Context, opened: &OpenedRepository) {
-    for note in unfinished::all(&opened.scene()).unwrap_or_default() {
+    for note in fork_notes::all(&opened.scene()).unwrap_or_default() {
         context.ui.warning(&format!(
             "the working tree of fork '{0}' is not complete; finish it: git checkpoint fork --continue {0}",
             note.session

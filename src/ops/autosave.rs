@@ -10,8 +10,7 @@ use super::{
     Error, Scene, chat,
     compose::{self, CurrentSnapshot, Predecessor},
     draft::{self as notes, DraftChange},
-    fork::unfinished,
-    placement, put_aside, refuse,
+    fork_notes, placement, put_aside, refuse,
     save::content,
     session_choice::{self, SessionChoice},
     start,
@@ -79,7 +78,7 @@ pub fn session(scene: &Scene<'_>) -> Result<Option<ShortName>, Error> {
 /// Saves the present state next to the chain of the current session, unless nothing changed.
 pub fn autosave(scene: &Scene<'_>) -> Result<AutosaveOutcome, Error> {
     refuse::too_broad(scene)?;
-    if unfinished::here(scene)?.is_some() {
+    if fork_notes::here(scene)?.is_some() {
         return Ok(AutosaveOutcome::NoSession);
     }
     let Some(chosen) = start::automatic(scene)? else {

@@ -5,7 +5,7 @@
 //! its end and keeps which commit became which. The cost is that of a save and does not depend on how many sessions
 //! or checkpoints there are, as only the current session is looked at.
 
-use super::{Error, Scene, fork::unfinished, link, receipt::CheckpointOutcome, save, session_choice};
+use super::{Error, Scene, fork_notes, link, receipt::CheckpointOutcome, save, session_choice};
 use crate::{
     model::{
         document::{CheckpointKind, SessionStatus},
@@ -42,7 +42,7 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
     if hook == Hook::PostRewrite && scene.settings.commit_notes {
         link::follow(scene, &rewritten(input))?;
     }
-    if unfinished::here(scene)?.is_some() {
+    if fork_notes::here(scene)?.is_some() {
         return Ok(HookOutcome::Skipped("the working tree of this fork is not complete"));
     }
     let chosen = session_choice::session_of_branch(scene)?;

@@ -34,6 +34,7 @@ pub mod export;
 pub mod export_commit;
 pub mod file_history;
 pub mod fork;
+pub mod fork_notes;
 pub mod fork_points;
 pub mod graph;
 pub mod hooks;

@@ -24,7 +24,7 @@ use chrono::TimeDelta;
 use sha2::{Digest as _, Sha256};
 
 use self::{early::EventFiles, session::bound};
-use super::{Error, Scene, fork::unfinished, receipt::CheckpointOutcome, redact::Redactor, save, session_choice};
+use super::{Error, Scene, fork_notes, receipt::CheckpointOutcome, redact::Redactor, save, session_choice};
 use crate::{
     agents::hooks::{
         adapter::Adapter,
@@ -173,7 +173,7 @@ pub fn take_errors(scene: &Scene<'_>) -> Result<Vec<Binding>, Error> {
 }
 
 fn act(scene: &Scene<'_>, event: &HookEvent, binding: &mut Binding, files: EventFiles) -> Result<EventOutcome, Error> {
-    if unfinished::here(scene)?.is_some() {
+    if fork_notes::here(scene)?.is_some() {
         return Ok(EventOutcome::Ignored("the working tree of this fork is not complete"));
     }
     match event.occasion {

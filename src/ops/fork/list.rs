@@ -188,7 +188,7 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
         .args(["worktree", "remove", "--force", "--"])
         .arg(&path);
     git.run().map_err(store::Error::from)?;
-    super::unfinished::forget(scene, name)?;
+    super::super::fork_notes::forget(scene, name)?;
     Ok(WorktreeRemoval {
         path,
         session: name.clone(),

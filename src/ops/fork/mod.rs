@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use self::places::{branch_of, check_places, work_tree};
 use super::{
-    Error, Scene, compose, ids, items,
+    Error, Scene, compose, fork_notes, ids, items,
     plan_runner::{AppliedPlan, ProgressCallback},
     ref_transaction::{Aftermath, UndoableRefTransaction},
     rekey,
@@ -254,19 +254,19 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
     let mut works = Vec::new();
     for (wanted, forked) in request.forks.iter().zip(&made) {
         if let Some(path) = &wanted.worktree {
-            let note = unfinished::ForkNote {
+            let note = fork_notes::ForkNote {
                 session: forked.name.clone(),
                 path: RepoPath::new(path.as_os_str().as_encoded_bytes()),
                 branch: branch_of(wanted, &forked.name),
             };
-            works.push(unfinished::ForkWork::begin(scene, &note)?);
+            works.push(fork_notes::ForkWork::begin(scene, &note)?);
         }
     }
     // Before the working trees: if one cannot be made, the sessions can still be taken back.
     let aftermath = match deed.run(scene) {
         Ok(aftermath) => aftermath,
         Err(error) => {
-            works.into_iter().try_for_each(unfinished::ForkWork::end)?;
+            works.into_iter().try_for_each(fork_notes::ForkWork::end)?;
             return Err(error);
         }
     };
@@ -278,7 +278,7 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
                 Ok(made) => made,
                 // git could not make the working tree, as where a filter fails in it: then nothing was made.
                 Err(error) if is_single && !path.exists() && taken_back(scene) => {
-                    works.into_iter().try_for_each(unfinished::ForkWork::end)?;
+                    works.into_iter().try_for_each(fork_notes::ForkWork::end)?;
                     return Err(error);
                 }
                 Err(error) => {
@@ -298,7 +298,7 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
             made.setup = Some(setup::run(command, &made.path));
         }
     }
-    works.into_iter().try_for_each(unfinished::ForkWork::end)?;
+    works.into_iter().try_for_each(fork_notes::ForkWork::end)?;
     Ok(Forks { made, aftermath })
 }
 

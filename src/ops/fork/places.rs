@@ -1,11 +1,11 @@
 //! Where forks go: names, branches and directories that have to be free, and the working tree that is made for one.
 
 use super::super::{
-    Error, Scene, interrupted,
+    Error, Scene, fork_notes, interrupted,
     plan_runner::{self, AppliedPlan, OperationLocks, OperationWait, ProgressCallback},
     restore, session_choice, start,
 };
-use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, setup, submodules, unfinished};
+use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, setup, submodules};
 use crate::{
     model::{id::Oid, list::SkippedEntry, name::ShortName},
     os,
@@ -32,7 +32,7 @@ pub(super) fn check_places(scene: &Scene<'_>, forks: &[ForkTarget]) -> Result<()
             && (session::tip(scene.repo, name)?.is_some()
                 || earlier.iter().any(|other| other.name.as_ref() == Some(name)))
         {
-            unfinished::refuse(scene, name)?;
+            fork_notes::refuse(scene, name)?;
             return Err(Error::Exists { name: name.clone() });
         }
         let Some(path) = &wanted.worktree else { continue };

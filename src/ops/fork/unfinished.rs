@@ -1,153 +1,16 @@
-//! Forks whose working tree is being made: a note each, from before the directory is made until the set-up command ended. A
-//! note that no process works on is of a fork that was cut off, and [`finish`] completes it.
+//! A fork that was cut off before its working tree was complete, completed.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
-
-use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 use super::{
-    super::{Error, Scene, plan_runner::ProgressCallback, session_choice, suggestions},
+    super::{Error, Scene, fork_notes, plan_runner::ProgressCallback, session_choice, suggestions},
     ForkOutcome, ForkTarget, list, places, setup,
 };
-use crate::{
-    model::{name::ShortName, path::RepoPath},
-    os,
-    store::{self, lock},
-};
-
-/// Where the notes are, below our directory.
-const DIRECTORY: &str = "forks";
-
-/// A fork whose working tree is not complete.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ForkNote {
-    /// The session.
-    pub session: ShortName,
-    /// The directory of the working tree.
-    pub path: RepoPath,
-    /// Its branch.
-    pub branch: String,
-}
-
-/// The work on one fork; other processes see that somebody is at it until this is dropped.
-pub(super) struct ForkWork {
-    file: PathBuf,
-    _lock: lock::HeldLock,
-}
-
-impl ForkWork {
-    /// Notes that a working tree is about to be made.
-    pub(super) fn begin(scene: &Scene<'_>, note: &ForkNote) -> Result<Self, Error> {
-        let work = Self::enter(scene, &note.session)?;
-        let directory = store::private_dir(scene.repo)?.join(DIRECTORY);
-        fs::create_dir_all(&directory).map_err(store::Error::io("create", &directory))?;
-        // What a kill left of writing the same note before.
-        let half = format!("{}.json.", note.session);
-        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(&half) {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-        let bytes = serde_json::to_vec(note).unwrap_or_default();
-        os::replace(&work.file, &bytes, store::sharing(scene.repo), true)
-            .map_err(store::Error::io("write", &work.file))?;
-        Ok(work)
-    }
-
-    fn enter(scene: &Scene<'_>, session: &ShortName) -> Result<Self, Error> {
-        Ok(Self {
-            _lock: lock::fork(scene.repo, session.as_str(), Duration::ZERO)?,
-            file: file(scene, session),
-        })
-    }
-
-    /// Notes that nothing is left to do.
-    pub(super) fn end(self) -> Result<(), Error> {
-        remove(&self.file)
-    }
-}
-
-/// Forgets a fork whose working tree is gone.
-pub(super) fn forget(scene: &Scene<'_>, session: &ShortName) -> Result<(), Error> {
-    remove(&file(scene, session))
-}
-
-fn remove(file: &Path) -> Result<(), Error> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(store::Error::io("remove", file)(error).into()),
-        _ => Ok(()),
-    }
-}
-
-fn file(scene: &Scene<'_>, session: &ShortName) -> PathBuf {
-    store::private_path(scene.repo)
-        .join(DIRECTORY)
-        .join(format!("{session}.json"))
-}
-
-/// The forks that were cut off, by name.
-pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkNote>, Error> {
-    let directory = store::private_path(scene.repo).join(DIRECTORY);
-    let mut out = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        // What is not a note of ours is left alone.
-        let path = entry.path();
-        let note = fs::read(&path)
-            .ok()
-            .filter(|_| path.extension().is_some_and(|end| end == "json"));
-        let Some(note) = note.and_then(|bytes| serde_json::from_slice::<ForkNote>(&bytes).ok()) else {
-            continue;
-        };
-        let is_busy = lock::is_fork_busy(scene.repo, note.session.as_str());
-        // A session that was undone or deleted needs no working tree.
-        if !is_busy && store::session::tip(scene.repo, &note.session)?.is_some() {
-            out.push(note);
-        }
-    }
-    out.sort_by(|a, b| a.session.cmp(&b.session));
-    Ok(out)
-}
-
-/// The fork that this working tree is of, if it was cut off before it was complete.
-pub fn here(scene: &Scene<'_>) -> Result<Option<ForkNote>, Error> {
-    let notes = all(scene)?;
-    if notes.is_empty() {
-        return Ok(None);
-    }
-    let here = store::work_tree(scene.repo)
-        .ok()
-        .and_then(|path| path.canonicalize().ok());
-    let is_here = |note: &ForkNote| {
-        let path = PathBuf::from(os::os_string(note.path.as_bytes()));
-        here.is_some() && path.canonicalize().ok() == here
-    };
-    Ok(notes.into_iter().find(is_here))
-}
-
-/// Refuses to save this working tree if it is that of a fork that was cut off.
-pub(in crate::ops) fn refuse_here(scene: &Scene<'_>) -> Result<(), Error> {
-    here(scene)?.map_or(Ok(()), |note| Err(incomplete(&note)))
-}
-
-/// Refuses to merge a fork that was cut off.
-pub(in crate::ops) fn refuse_session(scene: &Scene<'_>, session: &ShortName) -> Result<(), Error> {
-    let notes = all(scene)?;
-    let note = notes.iter().find(|note| note.session == *session);
-    note.map_or(Ok(()), |note| Err(incomplete(note)))
-}
-
-fn incomplete(note: &ForkNote) -> Error {
-    let session = note.session.to_string();
-    store::Error::IncompleteFork { session }.into()
-}
+use crate::{model::name::ShortName, os};
 
 /// Completes the working tree of a fork that was cut off.
 pub fn finish(scene: &Scene<'_>, name: &ShortName, progress: ProgressCallback<'_>) -> Result<ForkOutcome, Error> {
-    let note = all(scene)?.into_iter().find(|note| note.session == *name);
+    let note = fork_notes::all(scene)?.into_iter().find(|note| note.session == *name);
     let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
     let Some(note) = note else {
         if chosen.tip.document.session.forked_from.is_none() {
@@ -165,7 +28,7 @@ pub fn finish(scene: &Scene<'_>, name: &ShortName, progress: ProgressCallback<'_
             },
         });
     };
-    let work = ForkWork::enter(scene, name)?;
+    let work = fork_notes::ForkWork::enter(scene, name)?;
     let tip = chosen.tip;
     let source = tip.previous().ok_or(Error::ConcurrentModification)?;
     let mut forked = ForkOutcome {
@@ -196,17 +59,4 @@ pub fn finish(scene: &Scene<'_>, name: &ShortName, progress: ProgressCallback<'_
     forked.worktree = Some(made);
     work.end()?;
     Ok(forked)
-}
-
-/// The refusal for a fork whose name is taken by one that was cut off.
-pub(super) fn refuse(scene: &Scene<'_>, name: &ShortName) -> Result<(), Error> {
-    if all(scene)?.iter().any(|note| note.session == *name) {
-        return Err(Error::PathTaken {
-            what: format!(
-                "fork '{name}' was cut off before its working tree was complete; finish it: git checkpoint fork --continue \
-                 {name}"
-            ),
-        });
-    }
-    Ok(())
 }

@@ -14,9 +14,7 @@ use serde::{Deserialize, Serialize};
 pub(super) use files::{forget, interrupted_target, resume};
 
 use super::{
-    Error, Scene, compose,
-    fork::unfinished,
-    ids,
+    Error, Scene, compose, fork_notes, ids,
     plan_runner::{self, OperationWait, ProgressCallback},
     ref_transaction::Aftermath,
     refuse,
@@ -204,7 +202,7 @@ fn tips(
 ) -> Result<MergeOutcome, Error> {
     refuse::too_broad(scene)?;
     plan_runner::refuse_pending(scene)?;
-    unfinished::refuse_session(scene, &sides.from)?;
+    fork_notes::refuse_session(scene, &sides.from)?;
     refuse_claimed(scene, &sides, how)?;
     let is_here = current::read(scene.repo)?
         .session

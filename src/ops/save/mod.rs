@@ -17,9 +17,7 @@ use serde_json::{Map, Value, json};
 pub(super) use self::early::{EarlyFiles, EarlyReading};
 use self::{attempt::SaveAttempt, files_origin::FilesOrigin};
 use super::{
-    Error, Scene, chat, compose,
-    fork::unfinished,
-    ids,
+    Error, Scene, chat, compose, fork_notes, ids,
     receipt::CheckpointOutcome,
     redact::Redactor,
     refuse, rekey,
@@ -166,7 +164,7 @@ pub(super) fn save_early(
 ) -> Result<CheckpointOutcome, Error> {
     refuse::too_broad(scene)?;
     if request.files {
-        unfinished::refuse_here(scene)?;
+        fork_notes::refuse_here(scene)?;
     }
     let mut redactor = Redactor::new(scene)?;
     redact(&mut request, &mut redactor);
@@ -204,7 +202,7 @@ pub(super) fn save_early(
         let files = origin.scene(scene);
         let is_as_saved = matches!(origin, FilesOrigin::AsSaved);
         if request.files && !is_as_saved {
-            unfinished::refuse_here(&files)?;
+            fork_notes::refuse_here(&files)?;
         }
         let (writer, present, moment) = if let Some(early) = early.take().filter(|_| is_here) {
             if !early.is_based_on(&target) {

@@ -104,7 +104,11 @@ fn outside(world: &World) -> String {
             ],
         )
         .run();
-    format!("{}{}", find.stdout(), git.stdout())
+    let listed = format!("{}{}", find.stdout(), git.stdout());
+    // A file system lists a directory in an order of its own, which a write may change.
+    let mut lines: Vec<&str> = listed.lines().collect();
+    lines.sort_unstable();
+    lines.join("\n")
 }
 
 fn world() -> World {

@@ -1,0 +1,157 @@
+//! Notes of forks whose working tree is being made, each from before the directory is made until the set-up command ended. A
+//! note that no process works on is of a fork that was cut off.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, Scene};
+use crate::{
+    model::{name::ShortName, path::RepoPath},
+    os,
+    store::{self, lock},
+};
+
+/// Where the notes are, below our directory.
+const DIRECTORY: &str = "forks";
+
+/// A fork whose working tree is not complete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkNote {
+    /// The session.
+    pub session: ShortName,
+    /// The directory of the working tree.
+    pub path: RepoPath,
+    /// Its branch.
+    pub branch: String,
+}
+
+/// The work on one fork; other processes see that somebody is at it until this is dropped.
+pub(in crate::ops) struct ForkWork {
+    file: PathBuf,
+    _lock: lock::HeldLock,
+}
+
+impl ForkWork {
+    /// Notes that a working tree is about to be made.
+    pub(in crate::ops) fn begin(scene: &Scene<'_>, note: &ForkNote) -> Result<Self, Error> {
+        let work = Self::enter(scene, &note.session)?;
+        let directory = store::private_dir(scene.repo)?.join(DIRECTORY);
+        fs::create_dir_all(&directory).map_err(store::Error::io("create", &directory))?;
+        // What a kill left of writing the same note before.
+        let half = format!("{}.json.", note.session);
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&half) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        let bytes = serde_json::to_vec(note).unwrap_or_default();
+        os::replace(&work.file, &bytes, store::sharing(scene.repo), true)
+            .map_err(store::Error::io("write", &work.file))?;
+        Ok(work)
+    }
+
+    /// Takes up the work on a fork that was cut off.
+    pub(in crate::ops) fn enter(scene: &Scene<'_>, session: &ShortName) -> Result<Self, Error> {
+        Ok(Self {
+            _lock: lock::fork(scene.repo, session.as_str(), Duration::ZERO)?,
+            file: file(scene, session),
+        })
+    }
+
+    /// Notes that nothing is left to do.
+    pub(in crate::ops) fn end(self) -> Result<(), Error> {
+        remove(&self.file)
+    }
+}
+
+/// Forgets a fork whose working tree is gone.
+pub(in crate::ops) fn forget(scene: &Scene<'_>, session: &ShortName) -> Result<(), Error> {
+    remove(&file(scene, session))
+}
+
+fn remove(file: &Path) -> Result<(), Error> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(store::Error::io("remove", file)(error).into()),
+        _ => Ok(()),
+    }
+}
+
+fn file(scene: &Scene<'_>, session: &ShortName) -> PathBuf {
+    store::private_path(scene.repo)
+        .join(DIRECTORY)
+        .join(format!("{session}.json"))
+}
+
+/// The forks that were cut off, by name.
+pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkNote>, Error> {
+    let directory = store::private_path(scene.repo).join(DIRECTORY);
+    let mut out = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        // What is not a note of ours is left alone.
+        let path = entry.path();
+        let note = fs::read(&path)
+            .ok()
+            .filter(|_| path.extension().is_some_and(|end| end == "json"));
+        let Some(note) = note.and_then(|bytes| serde_json::from_slice::<ForkNote>(&bytes).ok()) else {
+            continue;
+        };
+        let is_busy = lock::is_fork_busy(scene.repo, note.session.as_str());
+        // A session that was undone or deleted needs no working tree.
+        if !is_busy && store::session::tip(scene.repo, &note.session)?.is_some() {
+            out.push(note);
+        }
+    }
+    out.sort_by(|a, b| a.session.cmp(&b.session));
+    Ok(out)
+}
+
+/// The fork that this working tree is of, if it was cut off before it was complete.
+pub fn here(scene: &Scene<'_>) -> Result<Option<ForkNote>, Error> {
+    let notes = all(scene)?;
+    if notes.is_empty() {
+        return Ok(None);
+    }
+    let here = store::work_tree(scene.repo)
+        .ok()
+        .and_then(|path| path.canonicalize().ok());
+    let is_here = |note: &ForkNote| {
+        let path = PathBuf::from(os::os_string(note.path.as_bytes()));
+        here.is_some() && path.canonicalize().ok() == here
+    };
+    Ok(notes.into_iter().find(is_here))
+}
+
+/// Refuses to save this working tree if it is that of a fork that was cut off.
+pub(in crate::ops) fn refuse_here(scene: &Scene<'_>) -> Result<(), Error> {
+    here(scene)?.map_or(Ok(()), |note| Err(incomplete(&note)))
+}
+
+/// Refuses to merge a fork that was cut off.
+pub(in crate::ops) fn refuse_session(scene: &Scene<'_>, session: &ShortName) -> Result<(), Error> {
+    let notes = all(scene)?;
+    let note = notes.iter().find(|note| note.session == *session);
+    note.map_or(Ok(()), |note| Err(incomplete(note)))
+}
+
+fn incomplete(note: &ForkNote) -> Error {
+    let session = note.session.to_string();
+    store::Error::IncompleteFork { session }.into()
+}
+
+/// The refusal for a fork whose name is taken by one that was cut off.
+pub(in crate::ops) fn refuse(scene: &Scene<'_>, name: &ShortName) -> Result<(), Error> {
+    if all(scene)?.iter().any(|note| note.session == *name) {
+        return Err(Error::PathTaken {
+            what: format!(
+                "fork '{name}' was cut off before its working tree was complete; finish it: git checkpoint fork --continue \
+                 {name}"
+            ),
+        });
+    }
+    Ok(())
+}
