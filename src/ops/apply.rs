@@ -329,7 +329,10 @@ fn run(
     let mut brought = plan_runner::apply_plan(scene, &job)?;
     let whole = brought.is_complete() && brought.refusals.is_empty();
     let (in_progress, effect) = if whole && note.index && !note.reverse && note.pathspecs.is_empty() {
-        unfinished::set_up(scene, checkpoint, brought.safety, dry_run)?
+        // Without its index a merge would be concluded as if it had brought nothing.
+        let left = unstaged.get();
+        let has_index = left.staged == 0 && left.unmerged == 0;
+        unfinished::set_up(scene, checkpoint, has_index, (brought.safety, dry_run))?
     } else {
         (OperationFate::NotMeant, None)
     };

@@ -24,7 +24,12 @@ use super::{
     verify,
 };
 use crate::{
-    model::{facts::GitFacts, id::Oid, list::Lists, path::RepoPath},
+    model::{
+        facts::{GitFacts, OperationKind},
+        id::Oid,
+        list::Lists,
+        path::RepoPath,
+    },
     store::{
         ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id, oid},
@@ -50,9 +55,12 @@ pub fn refusals(scene: &Scene<'_>) -> Result<Vec<Refusal>, Error> {
     if facts.head.is_none() {
         return Err(Error::NoCommit);
     }
-    let in_progress = facts.operation.map(|operation| Refusal::OperationInProgress {
-        operation: operation.kind,
-    });
+    // What a merge of sessions joins is not in the checkpoint that would be saved: it could not be concluded later.
+    let merge = merge_state::read(scene.repo)?.filter(|state| state.session.is_some());
+    let kind = facts.operation.map(|operation| operation.kind);
+    let in_progress = kind
+        .or(merge.map(|_| OperationKind::Merge))
+        .map(|operation| Refusal::OperationInProgress { operation });
     Ok(in_progress.into_iter().collect())
 }
 

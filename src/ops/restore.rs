@@ -382,7 +382,7 @@ impl RestoreRun<'_> {
         let mut effects = Vec::new();
         if self.note.index && self.note.pathspecs.is_empty() {
             let safety = restored.brought.as_ref().and_then(|brought| brought.safety);
-            let (fate, effect) = unfinished::set_up(scene, &self.checkpoint, safety, self.dry_run)?;
+            let (fate, effect) = unfinished::set_up(scene, &self.checkpoint, true, (safety, self.dry_run))?;
             restored.in_progress = fate;
             effects.extend(effect);
         }

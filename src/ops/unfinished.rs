@@ -38,13 +38,13 @@ pub enum OperationFate {
     },
 }
 
-/// Sets the operation of a checkpoint up again, whose index was just restored. Gives what an undo takes back. `safety`
-/// holds the state before; a later run than the first may find what that run set up.
+/// Sets the operation of a checkpoint up again, if its index was just restored (`has_index`). Gives what an undo takes back.
+/// `safety` holds the state before; a later run than the first may find what that run set up.
 pub(super) fn set_up(
     scene: &Scene<'_>,
     checkpoint: &Checkpoint,
-    safety: Option<Safety>,
-    dry_run: bool,
+    has_index: bool,
+    (safety, dry_run): (Option<Safety>, bool),
 ) -> Result<(OperationFate, Option<Effect>), Error> {
     let Some(recorded) = &checkpoint.document.git.operation else {
         return Ok((OperationFate::NotMeant, None));
@@ -80,6 +80,9 @@ pub(super) fn set_up(
         let at = |id: &Option<Oid>| id.as_ref().map_or("no commit", |id| id.short()).to_owned();
         let remedy = format!("git switch --detach {} && {again}", at(saved));
         return left(format!("HEAD is at {}, it began at {}", at(&head), at(saved)), remedy);
+    }
+    if !has_index {
+        return left("what was staged and unmerged is not in the index".to_owned(), again);
     }
     let missing = operation::missing(scene.repo, recorded);
     if !missing.is_empty() {

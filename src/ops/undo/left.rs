@@ -1,6 +1,6 @@
 //! Files as an operation left them, and as they are: whether they were changed since, and what has to stay.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::super::{
     Error, Scene, compose::CurrentSnapshot, ids::short, plan_runner, refuse::Refusal, target_state::TargetState,
@@ -8,9 +8,10 @@ use super::super::{
 use crate::{
     model::{id::Oid, path::RepoPath, plan::Act},
     store::{
-        Repository,
-        checkpoint::{self, object_id},
-        tree,
+        ObjectId, Repository,
+        checkpoint::{self, Checkpoint, object_id},
+        merge, refs,
+        tree::{self, Renames},
         undo::{PathChange, PathState},
     },
     worktree::{self, restore::RestorePlan, snapshot::Snapshot},
@@ -98,4 +99,62 @@ fn is_as_left(
         }
         (left, now) => Some(left) == now,
     })
+}
+
+/// The entries of the index that became others after an operation, which an undo of it keeps.
+pub(super) struct LaterIndex {
+    /// Paths whose files or entries the operation changed.
+    touched: BTreeSet<RepoPath>,
+    /// The tree of HEAD when the state to go back to was saved, and of HEAD now.
+    heads: (ObjectId, ObjectId),
+}
+
+impl LaterIndex {
+    /// `sides` are the checkpoint with the index before the operation and the tree of the index after it; `target` has the
+    /// state to go back to.
+    pub(super) fn of(
+        scene: &Scene<'_>,
+        (before, after): (&Oid, &Oid),
+        target: &Checkpoint,
+        changes: &[PathChange],
+    ) -> Result<Self, Error> {
+        let before = object_id(before);
+        let before = checkpoint::load(scene.repo, before).map_err(Error::damaged(short(before)))?;
+        let before = TargetState::of(scene, &before, "the safety checkpoint")?;
+        let staged = tree::diff(scene.repo, Some(before.index), Some(object_id(after)), Renames::Off)?;
+        let conflicts = before.lists.conflicts.into_iter().map(|conflict| conflict.path);
+        let touched = staged.into_iter().map(|change| change.path).chain(conflicts);
+        let touched = touched.chain(changes.iter().map(|(path, _)| path.clone())).collect();
+        let then = target.document.git.head.as_ref().map(object_id);
+        let now = tree::tree_of(scene.repo, refs::head(scene.repo)?.id)?;
+        // In a clone without all history that commit may be missing.
+        let heads = (tree::tree_of(scene.repo, then).unwrap_or(now), now);
+        Ok(Self { touched, heads })
+    }
+
+    /// The state to go back to, with what was staged or committed since: other paths keep their entries, and what was as
+    /// HEAD had it is as HEAD has it now. So no later commit takes back one that was made since.
+    pub(super) fn keep(
+        &self,
+        repo: &Repository,
+        present: &CurrentSnapshot,
+        mut goal: TargetState,
+    ) -> Result<TargetState, Error> {
+        let Some(snapshot) = &present.snapshot else {
+            return Ok(goal);
+        };
+        let (then, now) = self.heads;
+        let mut edits = Vec::new();
+        for change in tree::diff(repo, Some(goal.index), Some(snapshot.index_tree), Renames::Off)? {
+            let path = change.path;
+            if !self.touched.contains(&path) {
+                edits.push((path, change.new));
+            } else if then != now && change.old == tree::entry(repo, then, &path)? {
+                let entry = tree::entry(repo, now, &path)?;
+                edits.push((path, entry));
+            }
+        }
+        goal.index = merge::edited(repo, goal.index, &edits)?;
+        Ok(goal)
+    }
 }

@@ -44,6 +44,7 @@ mod import;
 mod interrupted;
 mod journeys;
 mod large_files;
+mod later_commits;
 mod left_out;
 mod merge;
 mod merge_abort;

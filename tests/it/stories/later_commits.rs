@@ -1,0 +1,107 @@
+//! Commands after which the index would make the next commit take back what somebody else committed.
+
+use crate::support::World;
+
+/// A change that a commit made is not in what `undo` stages, whatever the undone command did to other paths.
+#[test]
+fn undo_stages_nothing_against_a_later_commit() {
+    for (staged, committed) in [("new", "README.md"), ("dir/new", "other"), ("README.md", "other")] {
+        let world = World::with_commit();
+        world.file("other", "1\n");
+        world.git(["add", "-A"]).success();
+        world.git(["commit", "-qm", "other"]).success();
+        world.file(staged, "staged\n");
+        world.git(["add", staged]).success();
+        world.checkpoint(["pause", "--clean", "-m", "aside"]).success();
+        world.checkpoint(["resume", "--apply"]).success();
+        world.file(committed, "important\n");
+        world.git(["commit", "-qam", "important"]).success();
+        world.checkpoint(["undo"]).success();
+        let shown = world.git(["show", &format!(":{committed}")]);
+        assert_eq!(shown.success().stdout(), "important\n", "{staged}");
+        assert_eq!(world.git(["diff", "--cached", "--name-only"]).stdout(), "", "{staged}");
+        // What the undone command brought is gone from the working tree, as a change that is not staged.
+        let expected = if staged == "README.md" {
+            " M README.md\n"
+        } else {
+            &format!(" D {staged}\n")
+        };
+        assert_eq!(world.git(["status", "--porcelain"]).stdout(), expected);
+    }
+}
+
+/// What somebody staged after the undone command stays staged, where that command did not touch the path.
+#[test]
+fn undo_keeps_what_was_staged_since() {
+    let world = World::with_commit();
+    world.file("a", "a\n");
+    world.git(["add", "a"]).success();
+    world.checkpoint(["pause", "--clean", "-m", "aside"]).success();
+    world.checkpoint(["resume", "--apply"]).success();
+    world.file("b", "b\n");
+    world.git(["add", "b"]).success();
+    world.checkpoint(["undo"]).success();
+    assert_eq!(world.git(["status", "--porcelain"]).stdout(), "A  b\n");
+    world.checkpoint(["redo"]).success();
+    assert_eq!(world.git(["status", "--porcelain"]).stdout(), "A  a\nA  b\n");
+}
+
+/// A merge is not in progress again without its unmerged entries: `git commit` would conclude it with nothing of the other
+/// side.
+#[test]
+fn a_merge_comes_back_with_its_index_or_not_at_all() {
+    for file in ["untracked", "other"] {
+        let world = World::with_commit();
+        world.file("f", "1\n");
+        world.file("other", "1\n");
+        world.git(["add", "-A"]).success();
+        world.git(["commit", "-qm", "base"]).success();
+        world.git(["switch", "-qc", "topic"]).success();
+        world.file("f", "topic\n");
+        world.git(["commit", "-qam", "topic"]).success();
+        world.git(["switch", "-q", "main"]).success();
+        world.file("f", "main\n");
+        world.git(["commit", "-qam", "main"]).success();
+        world.git(["merge", "-q", "topic"]);
+        world.file("untracked", "x\n");
+        world.checkpoint(["pause", "-m", "in the merge"]).success();
+        world.git(["merge", "--abort"]).success();
+        // Something that was not there when the merge began keeps the files from being exactly those of the checkpoint.
+        world.file(file, "changed since\n");
+        let resumed = world.checkpoint(["resume", "--apply"]);
+        let is_merging = world.path(".git/MERGE_HEAD").exists();
+        let unmerged = world.git(["ls-files", "-u"]).stdout().lines().count();
+        assert_eq!(is_merging, unmerged == 3, "{}", resumed.stdout());
+        assert!(resumed.stdout().contains("--index"), "{}", resumed.stdout());
+    }
+}
+
+/// The merge of two sessions cannot be put aside: what it joins is noted for its conclusion alone.
+#[test]
+fn a_merge_of_sessions_is_not_put_aside() {
+    let world = World::with_commit();
+    world.file("f", "1\n2\n3\n");
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "base"]).success();
+    world.checkpoint(["save", "-m", "base", "--allow-empty"]).success();
+    world
+        .checkpoint(["fork", "@", "--name", "try", "--worktree", "../try"])
+        .success();
+    world.enter("try");
+    world.file("f", "1\ntheirs\n3\n");
+    world.checkpoint(["save", "-m", "theirs"]).success();
+    world.enter("repo");
+    world.file("f", "1\nours\n3\n");
+    world.checkpoint(["merge", "try"]);
+    for _ in 0..2 {
+        let refused = world.checkpoint(["pause", "--clean"]);
+        assert!(
+            refused.stderr().contains("a merge is in progress"),
+            "{}",
+            refused.stderr()
+        );
+        world.git(["add", "f"]).success();
+    }
+    world.checkpoint(["merge", "--continue"]).success();
+    world.checkpoint(["pause", "--clean"]).success();
+}
