@@ -572,14 +572,7 @@ impl UndoRun<'_> {
         let target = checkpoint::load(scene.repo, target).map_err(Error::damaged(&*subject))?;
         let goal = TargetState::of(scene, &target, &subject)?;
         let changes = undo::changes(scene.repo, self.entry.n)?;
-        let index = self.entry.effects.iter().find_map(|effect| match effect {
-            Effect::Index { before, after } => Some((before, after)),
-            _ => None,
-        });
-        let kept = match index {
-            Some(sides) => Some(left::LaterIndex::of(scene, sides, &target, &changes)?),
-            None => None,
-        };
+        let later = left::LaterIndex::of(scene, self.entry, &target, &changes)?;
         let continued = journal.is_some();
         let operation = self.request.direction.operation();
         let job = PlanJob {
@@ -590,11 +583,11 @@ impl UndoRun<'_> {
                 enters: true,
                 trusted: true,
                 include: true,
-                index: index.is_some(),
+                index: later.is_some(),
                 ..PathScope::default()
             },
-            goal: &|repo, present| match &kept {
-                Some(kept) => kept.keep(repo, present, goal.clone()),
+            goal: &|repo, present| match &later {
+                Some(later) => later.keep(repo, present, goal.clone()),
                 None => Ok(goal.clone()),
             },
             refuse: &|repo, present, plan| {

@@ -231,6 +231,15 @@ impl Text {
         Self::default()
     }
 
+    /// The text with its lines [folded](TextLine::folded).
+    #[must_use]
+    pub fn folded(&self, columns: usize) -> Self {
+        self.lines()
+            .iter()
+            .flat_map(|line| line.folded(columns.max(1)))
+            .collect()
+    }
+
     /// The lines of `text` as running text. A last line end makes no empty line; tabs become spaces.
     pub fn block(text: &str) -> Self {
         let text = escape::block(text);

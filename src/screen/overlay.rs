@@ -41,7 +41,7 @@ pub(super) fn overlay(frame: &mut Frame<'_>, area: Rect, state: &mut ScreenState
             let is_cut = items.iter().any(|action| WORDS + action.about.len() > columns);
             // Words that do not fit next to the name are below, for the action that is chosen.
             let about = TextLine::new().with(Slot::Dim, items[*at].about);
-            let below = folded(&about.into(), columns);
+            let below = Text::from(about).folded(columns);
             let below = if is_cut { below } else { Text::new() };
             let rows = below.lines().len();
             let mut place = dialog(frame, area, "Actions", items.len() + rows, theme);
@@ -70,7 +70,7 @@ pub(super) fn overlay(frame: &mut Frame<'_>, area: Rect, state: &mut ScreenState
         } => {
             let label = action.field.as_ref().map(|field| field.label).unwrap_or_default();
             let columns = columns_within(area);
-            let mut lines = folded(&TextLine::plain(action.about).into(), columns);
+            let mut lines = Text::from(TextLine::plain(action.about)).folded(columns);
             lines.push(TextLine::new());
             let entry_row = u16::try_from(lines.lines().len()).unwrap_or(0);
             let prompt = TextLine::new().with(Slot::Prompt, format!("{label}: "));
@@ -108,8 +108,8 @@ pub(super) fn overlay(frame: &mut Frame<'_>, area: Rect, state: &mut ScreenState
                 }
             };
             let columns = columns_within(area);
-            let about = folded(&TextLine::new().with(Slot::Dim, action.about).into(), columns);
-            let lines = folded(&lines, columns);
+            let about = Text::from(TextLine::new().with(Slot::Dim, action.about)).folded(columns);
+            let lines = lines.folded(columns);
             let count = lines.lines().len();
             let rows = u16::try_from(about.lines().len()).unwrap_or(1);
             let mut place = dialog(frame, area, action.title, count + 3 + usize::from(rows), theme);
@@ -146,7 +146,7 @@ pub(super) fn overlay(frame: &mut Frame<'_>, area: Rect, state: &mut ScreenState
 /// A box with a text; how far it can be scrolled.
 fn scrolled(frame: &mut Frame<'_>, area: Rect, name: &str, lines: &Text, scroll: usize, theme: Theme) -> usize {
     let columns = columns_within(area);
-    let lines = folded(lines, columns);
+    let lines = lines.folded(columns);
     let count = lines.lines().len();
     let mut place = dialog(frame, area, name, count, theme);
     if count <= place.height.into() {
@@ -173,12 +173,6 @@ fn with_more(line: TextLine, scroll: usize, most: usize) -> TextLine {
         (at, most) if at < most => line.with(Slot::Dim, "  Down shows more"),
         _ => line.with(Slot::Dim, "  Up shows more"),
     }
-}
-
-/// A text whose lines fit; one word that does not is cut.
-pub(super) fn folded(given: &Text, columns: usize) -> Text {
-    let lines = given.lines().iter().flat_map(|line| line.folded(columns.max(1)));
-    lines.collect()
 }
 
 /// The width of a box over the panes.

@@ -7,7 +7,6 @@ use std::time::Instant;
 use super::{
     ScreenOptions,
     job::{Job, JobResult, SearchHit},
-    overlay::folded,
     panes::{Focus, panes},
 };
 use crate::{
@@ -306,7 +305,7 @@ impl ScreenState {
                     None => run.text,
                 };
                 // What does not fit in a line takes several, so that scrolling reaches all of it.
-                self.detail = folded(&self.detail, self.detail_columns());
+                self.detail = self.detail.folded(self.detail_columns());
                 self.scroll = self.scroll.min(self.detail.lines().len().saturating_sub(1));
             }
             JobResult::Search { words, hits } => match hits {

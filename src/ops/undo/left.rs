@@ -12,7 +12,7 @@ use crate::{
         checkpoint::{self, Checkpoint, object_id},
         merge, refs,
         tree::{self, Renames},
-        undo::{PathChange, PathState},
+        undo::{Effect, PathChange, PathState, UndoEntry},
     },
     worktree::{self, restore::RestorePlan, snapshot::Snapshot},
 };
@@ -103,33 +103,42 @@ fn is_as_left(
 
 /// The entries of the index that became others after an operation, which an undo of it keeps.
 pub(super) struct LaterIndex {
-    /// Paths whose files or entries the operation changed.
-    touched: BTreeSet<RepoPath>,
+    /// Paths whose files or entries the operation changed. All may be where the index after it is not stored.
+    touched: Option<BTreeSet<RepoPath>>,
     /// The tree of HEAD when the state to go back to was saved, and of HEAD now.
     heads: (ObjectId, ObjectId),
 }
 
 impl LaterIndex {
-    /// `sides` are the checkpoint with the index before the operation and the tree of the index after it; `target` has the
-    /// state to go back to.
+    /// `None` for an operation that left the index as it was. `target` has the state to go back to.
     pub(super) fn of(
         scene: &Scene<'_>,
-        (before, after): (&Oid, &Oid),
+        entry: &UndoEntry,
         target: &Checkpoint,
         changes: &[PathChange],
-    ) -> Result<Self, Error> {
+    ) -> Result<Option<Self>, Error> {
+        let sides = entry.effects.iter().find_map(|effect| match effect {
+            Effect::Index { before, after } => Some((before, after)),
+            _ => None,
+        });
+        let Some((before, after)) = sides else {
+            return Ok(None);
+        };
         let before = object_id(before);
         let before = checkpoint::load(scene.repo, before).map_err(Error::damaged(short(before)))?;
         let before = TargetState::of(scene, &before, "the safety checkpoint")?;
-        let staged = tree::diff(scene.repo, Some(before.index), Some(object_id(after)), Renames::Off)?;
+        let staged = tree::diff(scene.repo, Some(before.index), Some(object_id(after)), Renames::Off);
         let conflicts = before.lists.conflicts.into_iter().map(|conflict| conflict.path);
-        let touched = staged.into_iter().map(|change| change.path).chain(conflicts);
-        let touched = touched.chain(changes.iter().map(|(path, _)| path.clone())).collect();
+        let files = changes.iter().map(|(path, _)| path.clone());
+        let touched = staged.ok().map(|staged| {
+            let staged = staged.into_iter().map(|change| change.path);
+            staged.chain(conflicts).chain(files).collect()
+        });
         let then = target.document.git.head.as_ref().map(object_id);
         let now = tree::tree_of(scene.repo, refs::head(scene.repo)?.id)?;
         // In a clone without all history that commit may be missing.
         let heads = (tree::tree_of(scene.repo, then).unwrap_or(now), now);
-        Ok(Self { touched, heads })
+        Ok(Some(Self { touched, heads }))
     }
 
     /// The state to go back to, with what was staged or committed since: other paths keep their entries, and what was as
@@ -147,7 +156,7 @@ impl LaterIndex {
         let mut edits = Vec::new();
         for change in tree::diff(repo, Some(goal.index), Some(snapshot.index_tree), Renames::Off)? {
             let path = change.path;
-            if !self.touched.contains(&path) {
+            if self.touched.as_ref().is_some_and(|touched| !touched.contains(&path)) {
                 edits.push((path, change.new));
             } else if then != now && change.old == tree::entry(repo, then, &path)? {
                 let entry = tree::entry(repo, now, &path)?;
