@@ -4,6 +4,7 @@
 //! Each job runs on a thread of its own and hands its result back, so that the screen never waits. What is drawn is a
 //! function of the state (`view`), so that tests need no terminal.
 
+mod drawing;
 mod job;
 mod overlay;
 mod panes;

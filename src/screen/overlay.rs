@@ -10,9 +10,9 @@ use ratatui::{
 };
 
 use super::{
+    drawing::{list, put, text},
     state::{KEYS, Overlay, ScreenState, failure_text, warning_lines},
     style::Theme,
-    view::{list, put, text},
 };
 use crate::render::{
     slot::Slot,

@@ -9,6 +9,7 @@ use ratatui::{
 };
 
 use super::{
+    drawing::{list, put, text},
     overlay::overlay,
     panes::{Focus, panes},
     state::{ScreenState, Search, Tab},
@@ -17,7 +18,7 @@ use super::{
 use crate::render::{
     age,
     slot::Slot,
-    text::{Text, TextLine, cut, width},
+    text::{TextLine, cut, width},
 };
 
 /// Draws all.
@@ -60,10 +61,6 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &mut ScreenState, theme: Theme)
     }
     bottom(frame, area, state, theme);
     overlay(frame, area, state, theme);
-}
-
-pub(super) fn put(frame: &mut Frame<'_>, area: Rect, line: Line<'_>) {
-    frame.render_widget(line, area);
 }
 
 fn top(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) {
@@ -142,35 +139,6 @@ fn title(text: impl Into<String>, is_focused: bool) -> Line<'static> {
         Style::new().add_modifier(Modifier::DIM)
     };
     Line::from(Span::styled(text.into(), style))
-}
-
-/// The first line of a list to show, so that the chosen one is in sight.
-fn first_line(at: usize, count: usize, rows: usize) -> usize {
-    at.saturating_sub(rows / 2).min(count.saturating_sub(rows))
-}
-
-pub(super) fn list(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    count: usize,
-    at: usize,
-    is_focused: bool,
-    theme: Theme,
-    line: impl Fn(usize) -> TextLine,
-) {
-    let rows = usize::from(area.height);
-    let first = first_line(at, count, rows);
-    for (index, y) in (first..count.min(first + rows)).zip(area.y..) {
-        let mut shown = line(index).cut(area.width.into());
-        let place = Rect::new(area.x, y, area.width, 1);
-        if index == at {
-            shown.pad_to(area.width.into());
-            let plain = Line::from(Span::styled(shown.text().to_owned(), theme.selected(is_focused)));
-            put(frame, place, plain);
-        } else {
-            put(frame, place, theme.line(&shown));
-        }
-    }
 }
 
 fn sessions(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) {
@@ -296,21 +264,4 @@ fn detail(frame: &mut Frame<'_>, area: Rect, state: &mut ScreenState, theme: The
         frame.buffer_mut().set_string(at, area.y, &share, theme.slot(Slot::Dim));
     }
     text(frame, place, &state.detail, state.scroll, theme);
-}
-
-/// The lines of a text that fit; longer ones are folded.
-pub(super) fn text(frame: &mut Frame<'_>, area: Rect, text: &Text, scroll: usize, theme: Theme) {
-    let folded = text
-        .lines()
-        .iter()
-        .skip(scroll)
-        .take(area.height.into())
-        .flat_map(|line| line.folded(area.width.into()));
-    for (line, y) in folded.zip(area.y..area.bottom()) {
-        put(
-            frame,
-            Rect::new(area.x, y, area.width, 1),
-            theme.line(&line.cut(area.width.into())),
-        );
-    }
 }
