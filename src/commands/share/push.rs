@@ -196,7 +196,7 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
     let error = CommandError::new(kind, message);
     Err(match &first.fate {
         PushFate::Diverged { .. } => error.hint(format!(
-            "pull first, nothing is dropped: git checkpoint pull {remote} {name}"
+            "merge the two first: git checkpoint pull {remote} {name} --merge"
         )),
         PushFate::Another => error
             .hint(format!("rename yours: git checkpoint rename {name} <name>"))
