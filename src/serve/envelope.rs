@@ -108,6 +108,7 @@ impl IdScanner {
     }
 
     /// The ids in a whole text.
+    #[cfg(any(test, feature = "mcp"))]
     pub(super) fn ids_of(text: &[u8], takes_lists: bool) -> Vec<Value> {
         let mut scanner = Self::new(takes_lists);
         scanner.feed(text);
