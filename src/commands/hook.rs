@@ -32,7 +32,7 @@ use crate::{
     os,
 };
 
-/// How long the agent waits after its JSON document was read. What a worker is saving then goes on. The system needs some
+/// How long the agent waits after its JSON document was read. A worker that is saving then continues. The system needs some
 /// milliseconds before and after, and the agent is to have its answer within 50.
 const BUDGET: Duration = Duration::from_millis(40);
 /// How long the worker waits for a lock: another event of the same agent session may be at work.

@@ -13,8 +13,8 @@ use crate::{
 pub(super) enum SessionWord {
     /// A name. It need not be taken yet.
     Name(ShortName),
-    /// What cannot be a session's name, but a branch's.
-    Branch(String),
+    /// What cannot be a session's name, with the reason, but a branch's.
+    Branch(String, InvalidName),
 }
 
 impl From<ShortName> for SessionWord {
@@ -29,7 +29,7 @@ impl FromStr for SessionWord {
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         match ShortName::new(text) {
             Ok(name) => Ok(Self::Name(name)),
-            Err(_) if is_branch_like(text) => Ok(Self::Branch(text.to_owned())),
+            Err(error) if is_branch_like(text) => Ok(Self::Branch(text.to_owned(), error)),
             Err(error) => Err(error),
         }
     }
@@ -46,9 +46,9 @@ impl SessionWord {
     pub(super) fn resolved(&self, scene: &Scene<'_>) -> Result<ShortName, CommandError> {
         match self {
             Self::Name(name) => Ok(name.clone()),
-            Self::Branch(branch) => match branch_sessions::of_branch(scene, branch)? {
+            Self::Branch(branch, invalid) => match branch_sessions::of_branch(scene, branch)? {
                 Some((name, _)) => Ok(name),
-                None => Err(self.invalid()),
+                None => Err(CommandError::of(FailureKind::Usage, invalid)),
             },
         }
     }
@@ -57,18 +57,7 @@ impl SessionWord {
     pub(super) fn name(&self) -> Result<ShortName, CommandError> {
         match self {
             Self::Name(name) => Ok(name.clone()),
-            Self::Branch(_) => Err(self.invalid()),
-        }
-    }
-
-    fn invalid(&self) -> CommandError {
-        let text = match self {
-            Self::Name(name) => name.as_str(),
-            Self::Branch(branch) => branch,
-        };
-        match ShortName::new(text) {
-            Err(error) => CommandError::of(FailureKind::Usage, &error),
-            Ok(name) => CommandError::new(FailureKind::Usage, format!("'{name}' is no branch with a session")),
+            Self::Branch(_, invalid) => Err(CommandError::of(FailureKind::Usage, invalid)),
         }
     }
 }
@@ -89,11 +78,11 @@ mod tests {
     use super::{SessionWord, of_remote};
 
     #[test]
-    fn branches_are_told_from_names_and_from_mistakes() {
+    fn branches_are_no_names_and_no_mistakes() {
         let word = |text: &str| text.parse::<SessionWord>();
         assert!(matches!(word("auth"), Ok(SessionWord::Name(_))));
         for branch in ["feature/login", "Feature", "a/b/c", "fix_\u{fc}ber"] {
-            assert!(matches!(word(branch), Ok(SessionWord::Branch(_))), "{branch}");
+            assert!(matches!(word(branch), Ok(SessionWord::Branch(..))), "{branch}");
         }
         for wrong in ["", "-x", "a b", "a~1", "/a", "a/", "a:b", "..", "."] {
             assert!(word(wrong).is_err(), "{wrong}");

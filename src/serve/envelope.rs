@@ -188,7 +188,7 @@ impl IdScanner {
             }
             ScanState::Value | ScanState::FirstItem => self.begin(byte),
             ScanState::Colon if byte == b':' => {
-                // Within an id, which goes on being kept, there may be objects.
+                // An id may contain objects; all of it is kept.
                 if self.is_in_request() {
                     self.value = self.is_id.then(Vec::new);
                 }

@@ -62,7 +62,7 @@ impl ListMark {
             changed,
             list: self.list,
         };
-        // A note that cannot be written is missed by nobody but `undo`, which then says less.
+        // Only `undo` needs the note; without it, it says less.
         let _ = os::replace(&self.directory.join(FILE), &json::to_line(&noted), self.sharing, false);
     }
 }

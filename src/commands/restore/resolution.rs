@@ -80,7 +80,7 @@ pub(in crate::commands) fn go_on(
     conclude(&state, dry_run, opened, context)
 }
 
-/// Refuses to save a merge that was thrown away, or conflict markers that nobody looked at, as a resolution.
+/// Refuses to save a merge that was thrown away, or conflict markers that were not edited, as a resolution.
 fn refuse_unresolved(state: &MergeState, command: &str, opened: &OpenedRepository) -> Result<(), CommandError> {
     let abort = format!("git checkpoint {command} --abort");
     let force = format!("git checkpoint {command} --continue --force");

@@ -75,7 +75,7 @@ pub(super) fn after_event(known: Option<&AgentProcess>, seen: AgentProcess) -> A
             chain: vec![agent.clone()],
             is_confirmed: true,
         },
-        // The session goes on in another process.
+        // The session continues in another process.
         None => seen,
     }
 }

@@ -218,8 +218,8 @@ pub(in crate::ops) fn operation_lock(scene: &Scene<'_>, wait: OperationWait) -> 
     }
 }
 
-/// Refuses while something is interrupted or running in this working tree. Whoever holds the lock of a command that changes
-/// files calls [`begin`].
+/// Refuses while something is interrupted or running in this working tree. A command that holds the
+/// lock for changes of files calls [`begin`] instead.
 pub(in crate::ops) fn refuse_pending(scene: &Scene<'_>) -> Result<(), Error> {
     if let Some(operation) = running(scene)? {
         let what = operation.with_article().to_owned();

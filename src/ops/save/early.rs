@@ -1,7 +1,7 @@
 //! Files of the moment of an event, read before anything that the save waits for.
 //!
 //! The end of a turn of an agent is reported before its session file is complete, and events wait for one another. What
-//! is saved then is to be the files of the event, not those of a person who went on meanwhile. So files, index, HEAD and
+//! is saved then is to be the files of the event, not those that a person edited meanwhile. So files, index, HEAD and
 //! the operation in progress are read first, their objects wait in the writer that the save completes, and the checkpoint
 //! is composed of them later.
 

@@ -214,46 +214,44 @@ struct Fetch<'a> {
 
 impl<'a> Fetch<'a> {
     fn new(scene: &'a Scene<'a>, request: &'a FetchRequest, remote: &'a Remote, wire: Wire<'a>) -> Result<Self, Error> {
-        let prefix = remote.tracking();
-        let mut known = BTreeMap::new();
-        let few = request.session.iter().chain(request.only.iter().flatten());
+        let mut fetch = Self {
+            scene,
+            request,
+            remote,
+            wire,
+            known: BTreeMap::new(),
+            refused: Vec::new(),
+            alike: Vec::new(),
+        };
+        fetch.read_known()?;
+        Ok(fetch)
+    }
+
+    /// Reads the remote-tracking refs: those of a few sessions by name, else all of them at once.
+    fn read_known(&mut self) -> Result<(), Error> {
+        let (repo, request, remote) = (self.scene.repo, self.request, self.remote);
         if request.session.is_some() || request.only.as_ref().is_some_and(|only| only.len() <= ONE_BY_ONE) {
-            for name in few {
-                if let Some(id) = refs::read(scene.repo, &remote.tracking_ref(name))? {
-                    known.insert(name.clone(), id);
+            for name in request.session.iter().chain(request.only.iter().flatten()) {
+                if let Some(id) = refs::read(repo, &remote.tracking_ref(name))? {
+                    self.known.insert(name.clone(), id);
                 }
             }
-            return Ok(Self {
-                scene,
-                request,
-                remote,
-                wire,
-                known,
-                refused: Vec::new(),
-                alike: Vec::new(),
-            });
+            return Ok(());
         }
+        let prefix = remote.tracking();
         let only: Option<BTreeSet<&ShortName>> = request.only.as_ref().map(|only| only.iter().collect());
-        for (full, target) in refs::list(scene.repo, &prefix)? {
+        for (full, target) in refs::list(repo, &prefix)? {
             let name = full.strip_prefix(&prefix).and_then(|name| ShortName::new(name).ok());
             let is_wanted = |name: &ShortName| only.as_ref().is_none_or(|only| only.contains(name));
             let Some(name) = name.filter(is_wanted) else {
                 continue;
             };
             match target {
-                Ok(id) => drop(known.insert(name, id)),
+                Ok(id) => drop(self.known.insert(name, id)),
                 Err(damage) => return Err(store::Error::Damaged { name: full, damage }.into()),
             }
         }
-        Ok(Self {
-            scene,
-            request,
-            remote,
-            wire,
-            known,
-            refused: Vec::new(),
-            alike: Vec::new(),
-        })
+        Ok(())
     }
 
     /// Lists what the remote has, and fetches what changed.

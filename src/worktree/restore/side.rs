@@ -120,7 +120,7 @@ impl<'a> TreeSide<'a> {
     }
 
     /// Whether sparse checkout or a flag of the index left a file out of the working tree that the tree has. An unmerged path
-    /// is in the working tree all the same.
+    /// never is.
     pub(super) fn is_left_out(&self, path: &[u8]) -> bool {
         let lists = self.files.lists;
         let origin = lists.origin_of(path);

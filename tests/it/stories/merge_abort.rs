@@ -22,12 +22,7 @@ fn in_conflict(paths: &[&str]) -> World {
     for path in paths {
         world.file(path, lines(0, ""));
     }
-    world.git(["add", "-A"]).success();
-    world.git(["commit", "-qm", "files"]).success();
-    world.checkpoint(["save", "--session", "s", "-m", "one"]).success();
-    world
-        .checkpoint(["fork", "s", "--name", "t", "--worktree", "../t"])
-        .success();
+    world.commit_and_fork();
     world.enter("t");
     for path in paths {
         world.file(path, lines(3, "theirs"));

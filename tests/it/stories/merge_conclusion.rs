@@ -18,12 +18,7 @@ fn forked(paths: &[&str]) -> World {
     for path in paths {
         world.file(path, lines(0, ""));
     }
-    world.git(["add", "-A"]).success();
-    world.git(["commit", "-qm", "files"]).success();
-    world.checkpoint(["save", "--session", "s", "-m", "one"]).success();
-    world
-        .checkpoint(["fork", "s", "--name", "t", "--worktree", "../t"])
-        .success();
+    world.commit_and_fork();
     world
 }
 

@@ -16,12 +16,7 @@ fn sides(theirs: &dyn Fn(&World), ours: &dyn Fn(&World)) -> World {
     for path in ["a", "b", "d/e"] {
         world.file(path, LINES);
     }
-    world.git(["add", "-A"]).success();
-    world.git(["commit", "-qm", "files"]).success();
-    world.checkpoint(["save", "--session", "s", "-m", "one"]).success();
-    world
-        .checkpoint(["fork", "s", "--name", "t", "--worktree", "../t"])
-        .success();
+    world.commit_and_fork();
     world.enter("t");
     theirs(&world);
     world.checkpoint(["save", "-m", "theirs"]).success();

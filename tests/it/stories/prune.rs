@@ -44,6 +44,15 @@ fn refs(world: &World) -> String {
     ])
 }
 
+/// Bytes that nothing compresses, others at each call.
+fn incompressible(state: &mut u64, length: usize) -> Vec<u8> {
+    let mut next = || {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state.to_be_bytes()[0]
+    };
+    (0..length).map(|_| next()).collect()
+}
+
 #[test]
 fn without_a_rule_everything_stays_and_a_dry_run_changes_nothing() {
     let (world, _) = history();
@@ -478,13 +487,7 @@ fn what_was_said_to_be_freed_is_free_after_the_collection_that_is_named() {
     let mut state = 1_u64;
     for n in 1..=5 {
         world.advance(60);
-        // Bytes that nothing compresses.
-        let bytes: Vec<u8> = (0..300_000)
-            .map(|_| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                state.to_be_bytes()[0]
-            })
-            .collect();
+        let bytes = incompressible(&mut state, 300_000);
         world.file("data.bin", &bytes);
         world.checkpoint(["save", "-m", &format!("n{n}")]).success();
         if n == 3 {
@@ -569,12 +572,7 @@ fn each_way_of_pruning_frees_what_it_says() {
         let mut state = 1_u64;
         for n in 1..=2 {
             world.advance(60);
-            let bytes: Vec<u8> = (0..400_000)
-                .map(|_| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    state.to_be_bytes()[0]
-                })
-                .collect();
+            let bytes = incompressible(&mut state, 400_000);
             world.file("data.bin", &bytes);
             world.checkpoint(["save", "-m", &format!("n{n}")]).success();
         }

@@ -59,6 +59,15 @@ impl World {
         world
     }
 
+    /// Commits all files, saves them in session `s`, and forks it as `t` into a working tree of its own, `../t`.
+    pub fn commit_and_fork(&self) {
+        self.git(["add", "-A"]).success();
+        self.git(["commit", "-qm", "files"]).success();
+        self.checkpoint(["save", "--session", "s", "-m", "one"]).success();
+        self.checkpoint(["fork", "s", "--name", "t", "--worktree", "../t"])
+            .success();
+    }
+
     /// The directory that holds everything of this world.
     pub fn root(&self) -> &Path {
         self.root.path()
