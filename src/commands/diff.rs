@@ -149,7 +149,7 @@ pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandEr
             ..PatchOptions::default()
         },
     };
-    let diff = diff::diff(&opened.scene(), &request)?;
+    let diff = diff::diff(&opened.scene(), &request).map_err(|error| args.pathspecs.as_given(error))?;
     let differs = !diff.record.is_empty() || !diff.files.is_empty();
     if context.ui.options().json {
         context.ui.json(&render::CheckpointDiff {

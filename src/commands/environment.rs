@@ -15,6 +15,7 @@ use chrono::TimeZone as _;
 
 use crate::model::time::Timestamp;
 use crate::os::{reason, terminal};
+use crate::serve::PathRule;
 
 /// Variables that are kept besides all whose names start with `GIT_` or `CHECKPOINT_`. Others are not read, so that a
 /// report of the environment can show nothing else.
@@ -59,6 +60,10 @@ pub struct Environment {
     pub terminals: Terminals,
     /// Whether it is that of another directory than the one this process was started in.
     pub is_elsewhere: bool,
+    /// Whether a front end runs the command, which gives it its input; else a person or a script does.
+    pub is_resident: bool,
+    /// Meaning of pathspecs.
+    pub paths: PathRule,
     variables: BTreeMap<OsString, OsString>,
 }
 
@@ -145,6 +150,7 @@ impl Environment {
         let mut out = self.clone();
         out.now = self.later();
         out.terminals = Terminals::default();
+        out.is_resident = true;
         out
     }
 
@@ -165,6 +171,8 @@ impl Environment {
             unreadable_date: None,
             terminals,
             is_elsewhere: false,
+            is_resident: false,
+            paths: PathRule::Typed,
             variables,
         };
         if let Some(date) = out.variable("GIT_COMMITTER_DATE") {

@@ -13,6 +13,7 @@ use crate::render::escape;
 use crate::render::help::{FailureDetail, FailureView};
 use crate::render::slot::Slot;
 use crate::render::text::{Text, TextLine};
+use crate::serve::CommandLine;
 
 /// Kind of failure. Several kinds may share an exit code; scripts that need more look at [`FailureKind::code`] in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +138,17 @@ impl FailureKind {
         }
     }
 
+    /// The same for whoever calls a tool, who has arguments and no options.
+    pub(super) fn meaning_for_tool(self) -> &'static str {
+        match self {
+            Self::Usage => "the arguments are wrong",
+            Self::NeedsAnswer => "an answer is needed, and nobody is there to give it",
+            Self::Refused => "refused because work would be lost; nothing was changed",
+            Self::Drift => "the project changed",
+            _ => self.meaning(),
+        }
+    }
+
     /// The first word of the message, as git chooses it.
     fn label(self) -> &'static str {
         if self.exit_code() == 128 { "fatal" } else { "error" }
@@ -156,13 +168,68 @@ pub(super) fn exit_codes() -> Vec<(u8, &'static str, Vec<&'static str>)> {
     out
 }
 
+/// Advice below a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Hint {
+    /// A sentence, best with a command.
+    Text(String),
+    /// To run the command once more with another option.
+    Again {
+        purpose: String,
+        command: String,
+        option: AgainOption,
+    },
+}
+
+/// An option that repeats a command in another way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgainOption {
+    /// Overrides a refusal, which is for a person to decide.
+    Force,
+    /// Passes over a later command.
+    Older,
+}
+
+impl AgainOption {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Force => "force",
+            Self::Older => "older",
+        }
+    }
+}
+
+impl Hint {
+    /// The hint for whoever runs this line; the line of a tool has arguments for some of the options.
+    fn text(&self, line: Option<&CommandLine>) -> String {
+        let (purpose, command, option) = match self {
+            Self::Text(text) => return text.clone(),
+            Self::Again {
+                purpose,
+                command,
+                option,
+            } => (purpose, command, *option),
+        };
+        let argument = line
+            .filter(|line| line.is_tool)
+            .and_then(|line| line.argument(option.name()));
+        match (argument, option) {
+            (None, _) => format!("{purpose}: {command}"),
+            (Some(argument), AgainOption::Force) => {
+                format!("{purpose}: ask the user, then call again with '{argument}' true")
+            }
+            (Some(argument), AgainOption::Older) => format!("{purpose}: call again with '{argument}' true"),
+        }
+    }
+}
+
 /// The failure of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandError {
     kind: FailureKind,
     message: String,
     causes: Vec<String>,
-    hints: Vec<String>,
+    hints: Vec<Hint>,
     /// The exit code, where it is not that of the kind.
     code: Option<u8>,
 }
@@ -225,7 +292,18 @@ impl CommandError {
     /// become several `hint:` lines.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+        self.hints.push(Hint::Text(hint.into()));
+        self
+    }
+
+    /// The same with the advice to run the command once more with an option; `command` is the whole of it, as typed.
+    #[must_use]
+    pub fn again(mut self, purpose: &str, command: impl Into<String>, option: AgainOption) -> Self {
+        self.hints.push(Hint::Again {
+            purpose: purpose.to_owned(),
+            command: command.into(),
+            option,
+        });
         self
     }
 
@@ -240,8 +318,13 @@ impl CommandError {
     }
 
     /// Hints that are printed below the message.
-    pub fn hints(&self) -> &[String] {
-        &self.hints
+    pub fn hints(&self) -> Vec<String> {
+        self.hints.iter().map(|hint| hint.text(None)).collect()
+    }
+
+    /// The same for the caller of this line.
+    pub(super) fn hints_for(&self, line: &CommandLine) -> Vec<String> {
+        self.hints.iter().map(|hint| hint.text(Some(line))).collect()
     }
 
     /// The exit code as a number.
@@ -274,7 +357,7 @@ impl CommandError {
             );
         }
         if hints {
-            out.append(hint_lines(self.hints.iter().map(String::as_str)));
+            out.append(hint_lines(self.hints().iter().map(String::as_str)));
         }
         out
     }
@@ -286,7 +369,7 @@ impl CommandError {
             error: FailureDetail {
                 code: self.kind.code(),
                 message: self.full_message(),
-                hints: &self.hints,
+                hints: &self.hints(),
             },
         };
         let text = serde_json::to_string(&view).unwrap_or_default();
@@ -354,6 +437,32 @@ mod tests {
             error.render_json(),
             r#"{"error":{"code":"locked","message":"locked by \u009b","hints":["try again"]}}"#
         );
+    }
+
+    #[test]
+    fn a_tool_has_arguments_where_a_command_has_options() {
+        let command = "git checkpoint restore 'auth' --force";
+        let error = CommandError::new(FailureKind::Refused, "no")
+            .again("to proceed anyway", command, AgainOption::Force)
+            .hint("finish it: git checkpoint restore --continue");
+        let typed = [
+            "to proceed anyway: git checkpoint restore 'auth' --force",
+            "finish it: git checkpoint restore --continue",
+        ];
+        assert_eq!(error.hints(), typed);
+        let line = CommandLine::new("restore").flag("force", false);
+        assert_eq!(error.hints_for(&line), typed);
+        assert_eq!(
+            error.hints_for(&line.for_tool()),
+            [
+                "to proceed anyway: ask the user, then call again with 'force' true",
+                typed[1]
+            ]
+        );
+        assert_eq!(error.hints_for(&CommandLine::new("pause").for_tool()), typed);
+        let older = CommandError::new(FailureKind::Refused, "no").again("undo it", "x", AgainOption::Older);
+        let undo = CommandLine::new("undo").flag("older", false).for_tool();
+        assert_eq!(older.hints_for(&undo), ["undo it: call again with 'older' true"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Failures of the layers below as the command line reports them: kind, exit code, and what to do next.
 
 use super::{
-    error::{CommandError, FailureKind},
+    error::{AgainOption, CommandError, FailureKind},
     ui::Ui,
 };
 use crate::{
@@ -158,7 +158,7 @@ impl From<Error> for CommandError {
                 .hint(format!("resume it: git checkpoint resume {name}"))
                 .hint("or choose another name"),
             Error::NameTaken { ref session, .. } => of(FailureKind::Fatal)
-                .hint("choose another name, or omit --name")
+                .hint("choose another name, or none")
                 .hint(format!("see its checkpoints: git checkpoint log {session}")),
             Error::NotADate { .. } => {
                 of(FailureKind::Usage).hint("use a form such as '2 days ago', yesterday or 2026-11-27T12:00")
@@ -309,14 +309,20 @@ impl From<Error> for CommandError {
                 .hint("save them first: git checkpoint save")
                 .hint("then replace them: git checkpoint restore --continue --force, or --abort --force"),
             Error::NotInterrupted | Error::NothingTo { .. } => of(FailureKind::Negative),
-            Error::NotLast { .. } => of(FailureKind::Refused).hint("undo that one: git checkpoint undo --older"),
+            Error::NotLast { .. } => {
+                of(FailureKind::Refused).again("undo that one", "git checkpoint undo --older", AgainOption::Older)
+            }
             Error::ChangedSince { ref remedies, .. } => {
                 let refused = of(FailureKind::Refused);
                 remedies.iter().fold(refused, CommandError::hint)
             }
             Error::RecordChanged { direction, .. } => of(FailureKind::Refused)
                 .hint("keep the record as it is now: git checkpoint save")
-                .hint(format!("to proceed anyway: git checkpoint {direction} --force")),
+                .again(
+                    "to proceed anyway",
+                    format!("git checkpoint {direction} --force"),
+                    AgainOption::Force,
+                ),
         }
     }
 }

@@ -437,7 +437,7 @@ pub(super) fn compare(args: CompareArgs, context: &mut Context) -> Result<(), Co
             ..PatchOptions::default()
         },
     };
-    let compared = compare::compare(&opened.scene(), &request)?;
+    let compared = compare::compare(&opened.scene(), &request).map_err(|error| args.pathspecs.as_given(error))?;
     let view = comparison(&compared);
     if context.ui.options().json {
         return context.ui.json(&view);

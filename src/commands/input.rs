@@ -17,7 +17,7 @@ pub(super) fn read_json(context: &Context, path: &std::path::Path, what: &str) -
     };
     json::parse_input(&bytes).map_err(|source| {
         let what = if path.as_os_str() == "-" {
-            format!("{what} on standard input")
+            context.ui.input_name(what)
         } else {
             format!("{what} '{}'", path.display())
         };

@@ -247,7 +247,7 @@ fn files(
         since: args.since.clone(),
         limit: args.limit,
     };
-    let history = file_history::history(&scene, &request)?;
+    let history = file_history::history(&scene, &request).map_err(|error| args.pathspecs.as_given(error))?;
     let format = args.patch_format();
     let width = (format == Some(PatchFormat::Stat)).then(|| context.ui.width());
     let changes = PatchLog::new(&scene, format.unwrap_or_default(), width);

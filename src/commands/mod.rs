@@ -91,7 +91,11 @@ mod view_source;
 mod views;
 mod watch;
 
-use std::{ffi::OsString, process::ExitCode, time::Instant};
+use std::{
+    ffi::OsString,
+    process::ExitCode,
+    time::{Instant, SystemTime},
+};
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
@@ -369,20 +373,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let started = os::moment();
     let word = command.word();
     let result = command.run(&mut context);
-    if let (Ok(()), Some(visited)) = (&result, &context.visited) {
-        unlisted::note(visited, word, &args, context.env.now);
-    }
-    if let Some(visited) = &context.visited
-        && let Err(error) = os::hand_over(&visited.common, &visited.common, started)
-    {
-        let why = os::reason(&error);
-        context.ui.warning(&format!(
-            "not everything in the git directory could be given to its owner: {why}"
-        ));
-    }
-    if os::trace::has_changed() {
-        all_repos::note(&context);
-    }
+    let change = (os::trace::has_changed(), started);
+    note_run(&context, (word, &args), result.is_ok(), change);
     let took = begun.elapsed().as_millis();
     for said in os::trace::taken() {
         let line = format!("{:>6} ms  {}", said.after.as_millis(), said.text);
@@ -396,6 +388,29 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     context.ui.detail(1, TextLine::plain(format!("It took {took} ms.")));
     conclude(&mut context.ui, result)
+}
+
+/// Notes a command that ran, for `undo`, for the list of repositories and for the owner of the git directory: whether it
+/// changed anything, and when it began.
+fn note_run(
+    context: &Context,
+    (word, args): (&'static str, &[OsString]),
+    is_done: bool,
+    (changed, started): (bool, SystemTime),
+) {
+    let Some(visited) = &context.visited else { return };
+    if is_done {
+        unlisted::note(visited, word, args, context.env.now, changed);
+    }
+    if let Err(error) = os::hand_over(&visited.common, &visited.common, started) {
+        let why = os::reason(&error);
+        context.ui.warning(&format!(
+            "not everything in the git directory could be given to its owner: {why}"
+        ));
+    }
+    if changed {
+        all_repos::note(context);
+    }
 }
 
 /// The definition of the whole program.

@@ -4,6 +4,7 @@
 //! that no layer below has to know them.
 
 use std::{
+    cell::OnceCell,
     ffi::OsString,
     fs::File,
     io::Read as _,
@@ -17,8 +18,13 @@ use super::{
     message,
 };
 use crate::{
-    model::{path, step::quoted},
-    os,
+    model::{
+        path::{self, RepoPath},
+        step::quoted,
+    },
+    ops, os,
+    serve::PathRule,
+    store,
 };
 
 /// The most bytes of a file with pathspecs: 64 MiB, some million paths.
@@ -42,6 +48,9 @@ pub(super) struct Pathspecs {
     /// Pathspecs in that file end with NUL and are not quoted
     #[arg(long, requires = "pathspec_from_file", hide_short_help = true)]
     pathspec_file_nul: bool,
+    /// What was made of those that were read, and how they were given.
+    #[arg(skip)]
+    made: OnceCell<Vec<(OsString, OsString)>>,
 }
 
 impl Pathspecs {
@@ -74,6 +83,9 @@ impl Pathspecs {
     /// # Errors [`FailureKind::Invalid`] when the file cannot be read, is quoted wrongly or names nothing: that is not
     /// everything.
     pub(super) fn read(&self, context: &Context) -> Result<Vec<OsString>, CommandError> {
+        if let Some(made) = self.made.get() {
+            return Ok(made.iter().map(|(made, _)| made.clone()).collect());
+        }
         let given = match &self.pathspec_from_file {
             None => self.given.iter().map(|spec| spec.as_encoded_bytes().to_vec()).collect(),
             Some(file) => {
@@ -94,7 +106,35 @@ impl Pathspecs {
             }
         };
         let mode = PathspecMode::of(&context.env);
-        Ok(given.iter().map(|spec| os::os_string(&mode.applied(spec))).collect())
+        let made = given
+            .iter()
+            .map(|spec| (os::os_string(&mode.applied(spec)), os::os_string(spec)));
+        let made = self.made.get_or_init(|| made.collect());
+        Ok(made.iter().map(|(made, _)| made.clone()).collect())
+    }
+
+    /// The error of an operation with a pathspec as it was given.
+    pub(super) fn as_given(&self, mut error: ops::Error) -> ops::Error {
+        let given = |spec: &[u8]| {
+            let made = self.made.get()?.iter();
+            made.rev()
+                .find(|(made, _)| made.as_encoded_bytes() == spec)
+                .map(|(_, given)| given)
+        };
+        match &mut error {
+            ops::Error::NoMatch { spec, .. } => {
+                if let Some(given) = given(spec.as_bytes()) {
+                    *spec = RepoPath::new(given.as_encoded_bytes().to_vec());
+                }
+            }
+            ops::Error::Store(store::Error::Pathspec { spec, .. }) => {
+                if let Some(given) = given(spec.as_bytes()) {
+                    *spec = given.to_string_lossy().into_owned();
+                }
+            }
+            _ => {}
+        }
+        error
     }
 
     /// The same as bytes.
@@ -140,6 +180,7 @@ fn parse(bytes: &[u8], nul: bool) -> Result<Vec<Vec<u8>>, Vec<u8>> {
 /// How git's variables want pathspecs to be read, as `git --literal-pathspecs` and its like set them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct PathspecMode {
+    top: bool,
     literal: bool,
     glob: bool,
     noglob: bool,
@@ -150,7 +191,8 @@ impl PathspecMode {
     fn of(env: &Environment) -> Self {
         let is_set = |name: &str| env.flag(name) == Some(true);
         Self {
-            literal: is_set("GIT_LITERAL_PATHSPECS"),
+            top: env.paths != PathRule::Typed,
+            literal: env.paths == PathRule::Exact || is_set("GIT_LITERAL_PATHSPECS"),
             glob: is_set("GIT_GLOB_PATHSPECS"),
             noglob: is_set("GIT_NOGLOB_PATHSPECS"),
             icase: is_set("GIT_ICASE_PATHSPECS"),
@@ -163,10 +205,14 @@ impl PathspecMode {
             return spec.to_vec();
         }
         if self.literal {
-            return [b":(literal)", spec].concat();
+            let words: &[u8] = if self.top { b":(top,literal)" } else { b":(literal)" };
+            return [words, spec].concat();
         }
         let (mut words, rest) = taken_apart(spec);
         let has = |words: &[String], word: &str| words.iter().any(|known| known == word);
+        if self.top && !has(&words, "top") {
+            words.push("top".to_owned());
+        }
         if self.glob && !has(&words, "literal") && !has(&words, "glob") {
             words.push("glob".to_owned());
         }
@@ -236,6 +282,14 @@ mod tests {
         assert_eq!(applied(none, ":/a"), ":/a");
         let literal = PathspecMode { literal: true, ..none };
         assert_eq!(applied(literal, ":*"), ":(literal):*");
+        let top = PathspecMode { top: true, ..none };
+        assert_eq!(applied(top, "*.c"), ":(top)*.c");
+        assert_eq!(applied(top, ":!*.c"), ":(exclude,top)*.c");
+        assert_eq!(applied(top, ":/a"), ":(top)a");
+        assert_eq!(
+            applied(PathspecMode { literal: true, ..top }, ":!*"),
+            ":(top,literal):!*"
+        );
         let glob = PathspecMode { glob: true, ..none };
         assert_eq!(applied(glob, "*.c"), ":(glob)*.c");
         assert_eq!(applied(glob, ":!*.c"), ":(exclude,glob)*.c");

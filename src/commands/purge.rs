@@ -89,7 +89,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             return Ok(());
         }
     }
-    let planned = purge::purge(&scene, &request(true)).map_err(|error| is_a_file(error, &args, context))?;
+    let planned = purge::purge(&scene, &request(true))
+        .map_err(|error| is_a_file(args.pathspecs.as_given(error), &args, context))?;
     if args.dry_run || planned.is_empty() {
         return report(context, &opened, &planned, &[]);
     }

@@ -11,10 +11,10 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Context, all_repos,
+    Context,
     environment::Environment,
     error::{CommandError, FailureKind},
-    options, parse, program,
+    note_run, options, parse, program,
     ui::{Streams, Ui},
     usage,
 };
@@ -77,7 +77,7 @@ fn run(
             exit_code: error.status(),
             output: String::new(),
             warnings: Vec::new(),
-            failure: Some(failure(&error)),
+            failure: Some(failure_of(&error, line)),
         };
     }
     let mut args: Vec<OsString> = vec!["git-checkpoint".into()];
@@ -98,22 +98,19 @@ fn run(
                 is_last: false,
                 visited: None,
             };
+            context.env.paths = line.paths;
             let command = cli
                 .command
                 .unwrap_or(super::Command::Status(super::status::Args::default()));
-            let result = match OWN_PROCESS
-                .iter()
-                .find(|name| line.words.first().is_some_and(|word| word == *name))
-            {
-                Some(name) => Err(CommandError::new(
-                    FailureKind::Usage,
-                    format!("'{name}' needs a process of its own"),
-                )),
-                None => command.run(&mut context),
-            };
-            if os::trace::has_changed() {
-                all_repos::note(&context);
-            }
+            let (word, started) = (command.word(), os::moment());
+            let (result, changed) = os::trace::with_changes(|| {
+                if OWN_PROCESS.contains(&word) {
+                    let message = format!("'{word}' needs a process of its own");
+                    return Err(CommandError::new(FailureKind::Usage, message));
+                }
+                command.run(&mut context)
+            });
+            note_run(&context, (word, &args), result.is_ok(), (changed, started));
             for notice in os::notices::taken() {
                 context.ui.warning(&notice);
             }
@@ -126,7 +123,11 @@ fn run(
         Err(error) => {
             let program = program(env);
             let words = usage::command_of(&program, &args);
-            Err(usage::error(&error, &program, &words, &args))
+            Err(if line.is_tool {
+                usage::of_tool(&error, &program, &words, line)
+            } else {
+                usage::error(&error, &program, &words, &args)
+            })
         }
     };
     output.push_str(&captured.output());
@@ -134,7 +135,7 @@ fn run(
         exit_code: result.as_ref().err().map_or(0, CommandError::status),
         output,
         warnings: warnings(&captured.error(), line.text),
-        failure: result.err().as_ref().map(failure),
+        failure: result.err().map(|error| failure_of(&error, line)),
     }
 }
 
@@ -153,16 +154,29 @@ fn warnings(text: &str, is_text: bool) -> Vec<String> {
 
 /// The failure of an error.
 pub(super) fn failure(error: &CommandError) -> CommandFailure {
-    let kind = error.kind();
+    failure_of(error, &CommandLine::default())
+}
+
+/// The failure of this line. All that is wrong for a tool came as an argument, and so there is one code for it.
+fn failure_of(error: &CommandError, line: &CommandLine) -> CommandFailure {
+    let (kind, exit_code) = match error.kind() {
+        FailureKind::Invalid if line.is_tool => (FailureKind::Usage, FailureKind::Usage.exit_code()),
+        kind => (kind, error.status()),
+    };
+    let meaning = if line.is_tool {
+        kind.meaning_for_tool()
+    } else {
+        kind.meaning()
+    };
     CommandFailure {
         code: kind.code(),
-        exit_code: error.status(),
-        meaning: kind.meaning(),
+        exit_code,
+        meaning,
         message: if error.is_silent() {
-            kind.meaning().to_owned()
+            meaning.to_owned()
         } else {
             error.to_string()
         },
-        hints: error.hints().to_vec(),
+        hints: error.hints_for(line),
     }
 }

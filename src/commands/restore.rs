@@ -210,7 +210,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if args.patch {
         let request = request(&args, context, &opened)?;
         let ask = |git| parts::ask(context, git);
-        let chosen = restore::choose_parts(&opened.scene(), &request, &ask)?;
+        let chosen =
+            restore::choose_parts(&opened.scene(), &request, &ask).map_err(|error| args.pathspecs.as_given(error))?;
         if chosen.is_empty() {
             context.ui.status(TextLine::plain("no hunk was chosen"));
             return Ok(());
@@ -301,7 +302,7 @@ fn bring_back(
             parts: parts.cloned(),
             ..request(args, context, opened)?
         };
-        Ok(restore::restore(&opened.scene(), &request, progress)?)
+        restore::restore(&opened.scene(), &request, progress).map_err(|error| args.pathspecs.as_given(error).into())
     })
 }
 
@@ -341,7 +342,8 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
         parts: None,
     };
     if args.patch {
-        let chosen = apply::choose_parts(&opened.scene(), &request, &|git| parts::ask(context, git))?;
+        let chosen = apply::choose_parts(&opened.scene(), &request, &|git| parts::ask(context, git))
+            .map_err(|error| args.pathspecs.as_given(error))?;
         if chosen.is_empty() {
             context.ui.status(TextLine::plain("no hunk was chosen"));
             return Ok(());
@@ -349,7 +351,7 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
         request.parts = Some(chosen);
     }
     let applied = bringing(context, &opened, |progress| {
-        Ok(apply::apply(&opened.scene(), &request, progress)?)
+        apply::apply(&opened.scene(), &request, progress).map_err(|error| args.pathspecs.as_given(error).into())
     })
     .map_err(|error| {
         let selector = args.selector.as_deref().filter(|_| args.pathspecs.is_empty());

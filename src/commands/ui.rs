@@ -333,6 +333,15 @@ impl Ui {
         TraceProgress::start(self.progress(title, None))
     }
 
+    /// The name of something on standard input, in messages. Who calls a front end gave it and no stream.
+    pub fn input_name(&self, what: &str) -> String {
+        if self.env.is_resident {
+            what.to_owned()
+        } else {
+            format!("{what} on standard input")
+        }
+    }
+
     /// All of standard input, for an argument `-`. `what` names it in messages; more than `limit` bytes are refused.
     ///
     /// # Errors
@@ -346,13 +355,13 @@ impl Ui {
         let bytes = self.sink.read_all(limit).map_err(|error| {
             CommandError::new(
                 FailureKind::Fatal,
-                format!("cannot read {what} from standard input: {}", reason(&error)),
+                format!("cannot read {}: {}", self.input_name(what), reason(&error)),
             )
         })?;
         if bytes.len() as u64 > limit {
             return Err(CommandError::new(
                 FailureKind::Invalid,
-                format!("{what} on standard input is larger than {limit} bytes"),
+                format!("{} is larger than {limit} bytes", self.input_name(what)),
             ));
         }
         Ok(bytes)

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::all_repos::VisitedRepository;
-use crate::{model::time::Timestamp, os};
+use crate::model::time::Timestamp;
 
 /// Commands that a person may want to undo although they changed nothing.
 const EXPECTED_TO_CHANGE: [&str; 13] = [
@@ -19,9 +19,8 @@ const PASSED_OVER: [&str; 10] = [
 /// Options with which a command only shows something.
 const SHOWING: [&str; 3] = ["--list", "--help", "--version"];
 
-/// Notes a command that succeeded, where the undo list does not have it.
-pub(super) fn note(visited: &VisitedRepository, word: &'static str, args: &[OsString], at: Timestamp) {
-    let changed = os::trace::has_changed();
+/// Notes a command that succeeded, where the undo list does not have it; `changed` says whether it changed anything.
+pub(super) fn note(visited: &VisitedRepository, word: &'static str, args: &[OsString], at: Timestamp, changed: bool) {
     let is_idle = !changed && EXPECTED_TO_CHANGE.contains(&word) && !only_shows(args);
     if (changed || is_idle) && !PASSED_OVER.contains(&word) {
         visited.list.note(word, at, changed);

@@ -1,7 +1,7 @@
 //! Wrong usage in git's form: what is wrong in one line, then what to do about it as hints. clap words it; its layout of
 //! paragraphs and tips is taken apart here.
 
-use std::ffi::OsString;
+use std::{error::Error as _, ffi::OsString};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -13,6 +13,7 @@ pub(super) use crate::model::spelling::similar;
 use crate::{
     model::step::quoted,
     secrets::{RedactionSettings, Scanner},
+    serve::CommandLine,
 };
 
 /// The error for arguments that clap refuses; `words` are those of the command they were given to.
@@ -24,7 +25,7 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str, a
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
     let own = at(program, words).filter(|_| is_unknown && words != "git checkpoint");
     let usage = own.as_ref().map(|command| usage_line(command.clone()));
-    let out = from_text(
+    let (out, has_usage) = from_text(
         &without_secrets(&error.render().to_string()),
         usage.as_deref(),
         own.as_ref().is_none_or(takes_text),
@@ -46,10 +47,55 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str, a
         return CommandError::new(FailureKind::Usage, out.to_string()).hint(format!("did you mean: {command}"));
     }
     // What is wrong with a value leads clap to show no usage.
-    if out.hints().iter().any(|hint| hint.starts_with("see: ")) {
+    if has_usage {
         return out;
     }
     out.hint(format!("see: {}", help_for(words)))
+}
+
+/// The error for an argument of a tool that the options of its command refuse: an argument has a name and no usage.
+pub(super) fn of_tool(error: &clap::Error, program: &clap::Command, words: &str, line: &CommandLine) -> CommandError {
+    let command = at(program, words);
+    let name = |given: &str| {
+        let arg = command
+            .as_ref()
+            .and_then(|command| command.get_arguments().find(|arg| arg.to_string() == given));
+        let argument = arg.map(|arg| match arg.get_long() {
+            Some(long) => line.argument(long),
+            None => Some(arg.get_id().to_string()),
+        });
+        argument.flatten().unwrap_or_else(|| given.to_owned())
+    };
+    let texts = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => Vec::new(),
+    };
+    let names = |kind| -> Vec<String> { texts(kind).iter().map(|given| format!("'{}'", name(given))).collect() };
+    let named = names(ContextKind::InvalidArg).join(", ");
+    let value = texts(ContextKind::InvalidValue).join(" ");
+    let message = match error.kind() {
+        ErrorKind::ArgumentConflict => {
+            format!(
+                "{named} and {} exclude each other",
+                names(ContextKind::PriorArg).join(", ")
+            )
+        }
+        ErrorKind::InvalidValue if value.is_empty() => format!("{named} is empty"),
+        ErrorKind::InvalidValue => {
+            let known = texts(ContextKind::ValidValue).join(", ");
+            format!("invalid value '{value}' for {named} [possible values: {known}]")
+        }
+        ErrorKind::ValueValidation => {
+            let why = error.source().map(|why| format!(": {why}")).unwrap_or_default();
+            format!("invalid value '{value}' for {named}{why}")
+        }
+        _ => from_text(&error.render().to_string(), None, false)
+            .0
+            .message()
+            .to_owned(),
+    };
+    CommandError::new(FailureKind::Usage, without_secrets(&message))
 }
 
 /// Commands of git and of other tools, and those of ours that do what they do.
@@ -228,8 +274,9 @@ fn without_secrets(text: &str) -> String {
 }
 
 /// The error in these words of the parser; `own` is the usage of the command, where that of the parser names what was
-/// given in part. `takes_text` says whether an argument of the command may begin with a dash.
-fn from_text(text: &str, own: Option<&str>, takes_text: bool) -> CommandError {
+/// given in part. `takes_text` says whether an argument of the command may begin with a dash. Also whether the usage is among
+/// the hints.
+fn from_text(text: &str, own: Option<&str>, takes_text: bool) -> (CommandError, bool) {
     let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
     let text = NUMBERS
         .iter()
@@ -267,7 +314,7 @@ fn from_text(text: &str, own: Option<&str>, takes_text: bool) -> CommandError {
         out = others.iter().fold(out, |out, other| out.hint(format!("or: {other}")));
         out = out.hint(format!("see: {}", help_for(&command.join(" "))));
     }
-    out
+    (out, usage.is_some())
 }
 
 /// Whether a command takes a text of the caller's own, which may begin with a dash.

@@ -113,7 +113,7 @@ pub(super) struct ApplyJournal {
 pub fn apply(scene: &Scene<'_>, request: &ApplyRequest, progress: ProgressCallback<'_>) -> Result<ApplyOutcome, Error> {
     refuse::too_broad(scene)?;
     if request.index {
-        store::require_own_directory(scene.repo, "the index stays as it is: leave '--index' out")?;
+        store::require_own_directory(scene.repo, "the index stays as it is; the files alone can be written")?;
     }
     let _locks = OperationLocks::take(scene, OperationWait::AtOnce, request.dry_run)?;
     plan_runner::begin(scene, request.dry_run)?;

@@ -73,7 +73,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The checkpoint was made without files.
-    #[error("checkpoint '{subject}' has no files: it begins its session, or was saved with --no-files")]
+    #[error("checkpoint '{subject}' has no files: it begins its session, or was saved without them")]
     NoFiles {
         /// The checkpoint.
         subject: String,

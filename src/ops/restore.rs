@@ -95,7 +95,7 @@ pub fn restore(
 ) -> Result<RestoreOutcome, Error> {
     refuse::too_broad(scene)?;
     if request.index {
-        store::require_own_directory(scene.repo, "the index stays as it is: leave '--index' out")?;
+        store::require_own_directory(scene.repo, "the index stays as it is; the files alone can be written")?;
     }
     let _locks = OperationLocks::take(scene, OperationWait::Patient, request.dry_run)?;
     plan_runner::begin(scene, request.dry_run)?;

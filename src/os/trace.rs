@@ -5,6 +5,7 @@
 //! unless it was asked for, and never more than ten thousand lines; nothing of it decides anything.
 
 use std::{
+    cell::Cell,
     sync::{
         Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -41,9 +42,24 @@ pub fn count() {
 
 static CHANGED: AtomicBool = AtomicBool::new(false);
 
+thread_local! {
+    static CHANGED_HERE: Cell<bool> = const { Cell::new(false) };
+}
+
 /// Says that something was changed for good: a ref, a draft, the current session, files of the user.
 pub fn changed() {
     CHANGED.store(true, Ordering::Relaxed);
+    CHANGED_HERE.set(true);
+}
+
+/// Whether this thread changed anything while it did some work, and the result of the work: for one of several commands of
+/// a process.
+pub fn with_changes<T>(work: impl FnOnce() -> T) -> (T, bool) {
+    let before = CHANGED_HERE.replace(false);
+    let result = work();
+    let changed = CHANGED_HERE.get();
+    CHANGED_HERE.set(before || changed);
+    (result, changed)
 }
 
 /// Whether anything was since the beginning of the process: where that cannot be reported on standard output, it must

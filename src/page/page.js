@@ -159,7 +159,10 @@
       fill(byId("dialog-error"), markup);
       return;
     }
-    dialog.close();
+    // A warning is to be read; all else shows on the page.
+    fill(dialog, markup);
+    if (dialog.querySelector(".alert")) dialog.querySelector("[data-close]").focus();
+    else dialog.close();
     await refresh(true);
     say("Done", "on");
     setTimeout(() => say("Live", "on"), 2000);

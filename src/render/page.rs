@@ -287,13 +287,13 @@ pub fn absent(message: &str, hints: &[String]) -> String {
     html! { main id="main" tabindex="-1" class="empty" { (failure(message, hints)) } }.into_string()
 }
 
-/// Receipt of an action.
+/// Receipt of an action, as the contents of the dialog.
 pub fn receipt(text: &Text, warnings: &[String]) -> String {
     html! {
-        div class="receipt" {
-            pre tabindex="0" { (html::lines(text)) }
-            @for warning in warnings { p class="alert" { (shown_lines(warning)) } }
-        }
+        h2 id="dialog-title" { "Done" }
+        pre class="plan" tabindex="0" aria-label="Receipt" { (html::lines(text)) }
+        @for warning in warnings { p class="alert" { (shown_lines(warning)) } }
+        p class="buttons" { button type="button" class="main" data-close="true" { "Close" } }
     }
     .into_string()
 }

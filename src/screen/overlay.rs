@@ -196,7 +196,13 @@ fn dialog(frame: &mut Frame<'_>, area: Rect, name: &str, lines: usize, theme: Th
         columns,
         height,
     );
-    frame.render_widget(Clear, place);
+    // All of the rows: the panes would read on next to the box.
+    let rows = Rect {
+        x: area.x,
+        width: area.width,
+        ..place
+    };
+    frame.render_widget(Clear, rows);
     let rule = theme.rule().repeat(usize::from(columns));
     let style = theme.slot(Slot::Dim);
     frame.buffer_mut().set_string(place.x, place.y, &rule, style);

@@ -233,7 +233,14 @@ impl ScreenState {
     }
 
     fn read_checkpoints(&mut self) {
-        let Some(session) = self.session() else { return };
+        let Some(session) = self.session() else {
+            self.listed = None;
+            self.checkpoints.clear();
+            self.checkpoint_at = 0;
+            self.checkpoint_home = 0;
+            self.detail = Text::block("No session. Start one: git checkpoint save");
+            return;
+        };
         if session.status == "damaged" {
             let damage = session.damage.clone().unwrap_or_default();
             self.checkpoints.clear();
@@ -351,16 +358,12 @@ impl ScreenState {
             .wanted
             .take()
             .or_else(|| self.session().map(|row| row.session.clone()));
-        let is_first = self.now.is_none();
         self.sessions = sessions;
         self.indicator = indicator;
         self.now = Some(now);
         let named = wanted.and_then(|name| self.sessions.iter().position(|row| row.session == name));
         let current = self.sessions.iter().position(|row| row.current);
         self.session_at = named.or(current).unwrap_or(0);
-        if is_first && self.sessions.is_empty() {
-            self.detail = Text::block("No session yet. Start one: git checkpoint save");
-        }
         self.read_checkpoints();
     }
 
@@ -406,6 +409,7 @@ impl ScreenState {
             self.overlay = None;
             self.message = text.lines().first().cloned().or_else(|| Some(TextLine::plain("Done")));
         } else {
+            self.message = None;
             self.overlay = Some(Overlay::Outcome {
                 text,
                 is_failure,
@@ -432,7 +436,7 @@ impl ScreenState {
 }
 
 /// Whether two ids, of which one may be cut, are of the same checkpoint.
-fn same_id(id: Option<&String>, other: &str) -> bool {
+pub(super) fn same_id(id: Option<&String>, other: &str) -> bool {
     id.is_some_and(|id| id.starts_with(other) || other.starts_with(id.as_str()))
 }
 

@@ -288,6 +288,63 @@ fn every_size_can_be_drawn() {
 }
 
 #[test]
+fn little_room_still_shows_how_to_leave_and_the_part_that_was_asked_for() {
+    let mut driven = Driven::new(60, 15, 5);
+    let screen = driven.screen();
+    let keys = screen.lines().last().expect("a line");
+    assert!(
+        keys.starts_with("Enter open") && keys.ends_with("? keys  q quit"),
+        "{keys}"
+    );
+    driven.keys("4");
+    let screen = driven.screen();
+    assert!(
+        screen.contains("4 Chat") && screen.contains("output of message show"),
+        "{screen}"
+    );
+    let mut driven = Driven::new(20, 15, 5);
+    assert_eq!(driven.screen().lines().last(), Some("? keys  q quit"));
+}
+
+#[test]
+fn nothing_reads_on_next_to_a_box() {
+    let mut driven = Driven::new(60, 15, 5);
+    driven.keys("a");
+    let screen = driven.screen();
+    let rows: Vec<_> = screen.lines().collect();
+    let rules = (0..rows.len()).filter(|at| rows[*at].contains("--------"));
+    let rules: Vec<_> = rules.collect();
+    assert_eq!(rules.len(), 2, "{screen}");
+    for row in &rows[rules[0]..=rules[1]] {
+        assert!(row.is_empty() || row.starts_with("  "), "{screen}");
+        assert!(row.chars().skip(58).all(|letter| letter == ' '), "{screen}");
+    }
+}
+
+#[test]
+fn a_mark_leaves_the_graph_in_line() {
+    let mut driven = Driven::new(80, 24, 5);
+    driven.keys("mj");
+    let screen = driven.screen();
+    let columns: Vec<_> = screen.lines().filter_map(|line| line.find("o  ")).collect();
+    assert!(screen.contains("* o  ") && columns.len() == 5, "{screen}");
+    assert!(columns.iter().all(|column| *column == columns[0]), "{screen}");
+}
+
+#[test]
+fn checkpoints_of_a_session_that_is_gone_are_not_shown() {
+    let mut driven = Driven::new(80, 24, 5);
+    assert!(driven.screen().contains("checkpoint 5"));
+    driven
+        .state
+        .done(job::JobResult::Sessions(Ok((Vec::new(), None, time()))));
+    driven.settle();
+    assert!(!driven.screen().contains("checkpoint 5"));
+    driven.keys("\n");
+    assert!(driven.screen().contains("No session. Start one: git checkpoint save"));
+}
+
+#[test]
 fn a_graph_that_comes_before_the_list_stays() {
     let mut driven = Driven::new(100, 30, 5);
     let is_graph = |driven: &Driven| driven.state.checkpoints.iter().any(|line| line.id.is_none());

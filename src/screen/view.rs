@@ -12,7 +12,7 @@ use super::{
     drawing::{list, put, text},
     overlay::overlay,
     panes::{Focus, panes},
-    state::{ScreenState, Search, Tab},
+    state::{ScreenState, Search, Tab, same_id},
     style::Theme,
 };
 use crate::render::{
@@ -91,35 +91,40 @@ fn bottom(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme) 
         }
         return;
     } else {
-        let mut line = TextLine::new();
-        for (key, word) in [
-            ("Enter", "open"),
-            ("1-4", "part"),
-            ("/", "search"),
-            ("r", "restore"),
-            ("f", "fork"),
-            ("a", "actions"),
-            ("?", "keys"),
-            ("q", "quit"),
-        ] {
-            let next = format!("  {key} {word}");
-            if line.width() + width(&next) > columns {
-                break;
-            }
-            line.push(
-                Slot::Plain,
-                if line.is_empty() {
-                    key.to_owned()
-                } else {
-                    format!("  {key}")
-                },
-            );
-            line.push(Slot::Dim, format!(" {word}"));
-        }
-        line
+        keys_that_fit(columns)
     };
     let last = Rect::new(area.x, area.bottom() - 1, area.width, 1);
     put(frame, last, theme.line(&line.cut(columns)));
+}
+
+/// The most important keys; where there is little room, how to see all of them and how to leave come first.
+fn keys_that_fit(columns: usize) -> TextLine {
+    let mut keys = vec![
+        ("Enter", "open"),
+        ("1-4", "part"),
+        ("/", "search"),
+        ("r", "restore"),
+        ("f", "fork"),
+        ("a", "actions"),
+        ("?", "keys"),
+        ("q", "quit"),
+    ];
+    let line = |keys: &[(&str, &str)]| {
+        keys.iter()
+            .enumerate()
+            .fold(TextLine::new(), |line, (at, (key, word))| {
+                let gap = if at > 0 { "  " } else { "" };
+                line.with(Slot::Plain, format!("{gap}{key}"))
+                    .with(Slot::Dim, format!(" {word}"))
+            })
+    };
+    for less in ["f", "r", "1-4", "/", "a", "Enter"] {
+        if line(&keys).width() <= columns {
+            break;
+        }
+        keys.retain(|(key, _)| *key != less);
+    }
+    line(&keys)
 }
 
 /// The heading of a pane; the place below it.
@@ -146,6 +151,10 @@ fn sessions(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme
     let count = state.sessions.len();
     let place = heading(frame, area, title(format!("Sessions {count}"), is_focused));
     let columns = usize::from(area.width);
+    let names = state.sessions.iter().map(|row| width(&row.session));
+    let name_columns = names.max().unwrap_or(0).min(columns / 3);
+    let statuses = state.sessions.iter().map(|row| width(row.status));
+    let status_columns = statuses.max().unwrap_or(0);
     list(frame, place, count, state.session_at, is_focused, theme, |at| {
         let row = &state.sessions[at];
         let (mark, slot) = match (row.status, row.current) {
@@ -157,12 +166,17 @@ fn sessions(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Theme
             (Some(at), Some(now)) => short_age(&age::age(at, now)),
             _ => String::new(),
         };
-        let room = columns.saturating_sub(width(&age) + 4);
+        let room = match columns {
+            0..=50 => columns.saturating_sub(width(&age) + 4),
+            _ => name_columns,
+        };
         let mut line = TextLine::new()
             .with(slot, mark)
             .with(Slot::Session, cut(&row.session, room));
         if columns > 50 {
-            line.push(Slot::Dim, format!("  {}  ", row.status));
+            line.pad_to(2 + name_columns);
+            line.push(Slot::Dim, format!("  {}", row.status));
+            line.pad_to(2 + name_columns + 2 + status_columns + 2);
             let summary = row.damage.as_ref().unwrap_or(&row.summary);
             let rest = columns.saturating_sub(line.width() + width(&age) + 2);
             line.push(Slot::Plain, cut(&crate::render::escape::line(summary), rest));
@@ -204,13 +218,14 @@ fn checkpoints(frame: &mut Frame<'_>, area: Rect, state: &ScreenState, theme: Th
         theme,
         |at| {
             let line = &lines[at];
-            let is_marked = matches!((&line.id, &state.marked), (Some(id), Some(marked)) if marked.starts_with(id.as_str()) || id.starts_with(marked.as_str()));
-            if is_marked {
-                let mut marked = TextLine::new().with(Slot::Caution, "*");
-                marked.append(&line.line);
-                return marked;
-            }
-            line.line.clone()
+            let Some(marked) = &state.marked else {
+                return line.line.clone();
+            };
+            // A column of its own, so that the graph stays in line.
+            let is_marked = same_id(line.id.as_ref(), marked);
+            let mut out = TextLine::new().with(Slot::Caution, if is_marked { "* " } else { "  " });
+            out.append(&line.line);
+            out
         },
     );
 }

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use serde_json::Value;
 
-use super::{CallMonitor, CommandLine, ViewSource, source::TextRun};
-use crate::{model::id::Digest, render::text::TextLine};
+use super::{CallMonitor, CommandLine, PathRule, ViewSource, source::TextRun};
+use crate::model::id::Digest;
 
 /// An action.
 #[derive(Debug)]
@@ -201,9 +201,9 @@ pub const ACTIONS: &[Action] = &[
             let text = request.needed(request.text(), "a path")?;
             // The very files, whatever patterns their names look like.
             let lines = text.lines().filter(|line| !line.is_empty());
-            let paths: Vec<String> = lines.map(|line| format!("{EXACT}{line}")).collect();
+            let paths: Vec<String> = lines.map(str::to_owned).collect();
             let line = request.on_checkpoint("restore")?.option("plan", request.plan.as_ref());
-            Ok(line.operands(&paths))
+            Ok(line.paths(PathRule::Exact, &paths))
         },
     },
     Action {
@@ -399,7 +399,7 @@ impl Action {
         // The token first: had something changed in between, the plan that is shown would be the later one, and the action
         // would be refused.
         let token = self.token(&line, source, monitor);
-        let run = without_magic(source.text(&line, columns, monitor));
+        let run = source.text(&line, columns, monitor);
         Ok(Some(ActionPlan { run, token }))
     }
 
@@ -435,32 +435,8 @@ impl Action {
             }
         }
         let line = self.line(request).map_err(ActionRefusal::Request)?;
-        Ok(without_magic(source.text(&line, columns, monitor)))
+        Ok(source.text(&line, columns, monitor))
     }
-}
-
-/// The start of the pathspec of one path from the root of the repository.
-const EXACT: &str = ":(top,literal)";
-
-/// Texts with paths as a person gave them.
-fn without_magic(mut run: TextRun) -> TextRun {
-    let plain = |line: &TextLine| {
-        let spans = line.spans();
-        spans.fold(TextLine::new(), |line, span| {
-            line.with(span.slot(), span.text().replace(EXACT, ""))
-        })
-    };
-    run.text = run.text.lines().iter().map(plain).collect();
-    for warning in &mut run.warnings {
-        *warning = warning.replace(EXACT, "");
-    }
-    if let Some(failure) = &mut run.failure {
-        failure.message = failure.message.replace(EXACT, "");
-        for hint in &mut failure.hints {
-            *hint = hint.replace(EXACT, "");
-        }
-    }
-    run
 }
 
 #[cfg(test)]

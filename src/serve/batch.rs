@@ -1,14 +1,13 @@
 //! The batch mode: requests as JSON lines, answers as JSON lines, in the same order.
 
-use std::io::{self, BufRead, Read as _, Write};
+use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use super::{
     CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner,
-    envelope::IdScanner,
-    read_on,
+    request_line::{RequestLine, RequestReader},
     tools::{self, Arguments, ToolCall, ToolResult},
 };
 use crate::render::batch::{BatchAnswer, BatchFailure};
@@ -62,34 +61,19 @@ pub struct BatchCounts {
 /// When the input cannot be read or an answer cannot be written.
 pub fn run(
     runner: &dyn CommandRunner,
-    mut input: impl BufRead,
+    input: impl BufRead,
     mut output: impl Write,
     stop: bool,
 ) -> io::Result<BatchCounts> {
     let mut counts = BatchCounts::default();
-    let mut line = Vec::new();
-    let mut number = 0;
-    loop {
-        line.clear();
-        if input.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
-            return Ok(counts);
-        }
-        number += 1;
-        let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LONGEST;
-        let mut id = Value::Null;
-        if !is_whole {
-            let mut scanner = IdScanner::new(false);
-            scanner.feed(&std::mem::take(&mut line));
-            read_on(&mut input, |bytes| scanner.feed(bytes))?;
-            id = scanner.finish().pop().unwrap_or_default();
-        } else if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
+    let mut input = RequestReader::new(input, LONGEST, false);
+    while let Some(line) = input.next()? {
         counts.requests += 1;
-        let answer = if is_whole {
-            answer(runner, number, &line)
-        } else {
-            malformed(number, id, format!("a line has at most {LONGEST} bytes"))
+        let answer = match line {
+            RequestLine::Whole(line) => answer(runner, input.number, &line),
+            RequestLine::TooLarge { message, mut ids } => {
+                malformed(input.number, ids.pop().unwrap_or_default(), message)
+            }
         };
         counts.failed += u64::from(answer.exit_code != 0);
         let mut bytes = serde_json::to_vec(&answer)?;
@@ -97,9 +81,10 @@ pub fn run(
         output.write_all(&bytes)?;
         output.flush()?;
         if stop && answer.exit_code != 0 {
-            return Ok(counts);
+            break;
         }
     }
+    Ok(counts)
 }
 
 fn malformed(line: u64, id: Value, message: String) -> BatchAnswer {
@@ -138,6 +123,7 @@ fn answer(runner: &dyn CommandRunner, line: u64, bytes: &[u8]) -> BatchAnswer {
                     Some(value) => value.to_string().into_bytes(),
                 },
                 text: request.text,
+                ..CommandLine::default()
             };
             of_command(line, id, runner.run(&command, &CallMonitor::default()))
         }

@@ -11,6 +11,24 @@ pub struct CommandLine {
     pub input: Vec<u8>,
     /// Whether the output is text instead of JSON.
     pub text: bool,
+    /// Meaning of its pathspecs.
+    pub paths: PathRule,
+    /// Whether a tool runs it, whose caller has arguments and no options.
+    pub is_tool: bool,
+    /// Each option that the line may have, and the argument of the tool that it stands for.
+    pub(super) arguments: Vec<(&'static str, &'static str)>,
+}
+
+/// Meaning of the pathspecs of a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathRule {
+    /// Pathspecs as a person types them in the current directory.
+    #[default]
+    Typed,
+    /// Pathspecs from the root of the working tree.
+    FromRoot,
+    /// Paths from the root of the working tree, whatever patterns their names look like.
+    Exact,
 }
 
 impl CommandLine {
@@ -24,7 +42,8 @@ impl CommandLine {
 
     /// The same with an option that has no value, if `given`.
     #[must_use]
-    pub fn flag(mut self, name: &str, given: bool) -> Self {
+    pub fn flag(mut self, name: &'static str, given: bool) -> Self {
+        self.arguments.push((name, name));
         if given {
             self.words.push(format!("--{name}").into());
         }
@@ -34,7 +53,8 @@ impl CommandLine {
     /// The same with an option and its value, if there is one. Option and value are one word, so that a value which
     /// begins with a hyphen stays a value.
     #[must_use]
-    pub fn option(mut self, name: &str, value: Option<impl std::fmt::Display>) -> Self {
+    pub fn option(mut self, name: &'static str, value: Option<impl std::fmt::Display>) -> Self {
+        self.arguments.push((name, name));
         if let Some(value) = value {
             self.words.push(format!("--{name}={value}").into());
         }
@@ -43,8 +63,33 @@ impl CommandLine {
 
     /// The same with an option for each value.
     #[must_use]
-    pub fn each(self, name: &str, values: &[String]) -> Self {
-        values.iter().fold(self, |line, value| line.option(name, Some(value)))
+    pub fn each(mut self, name: &'static str, values: &[String]) -> Self {
+        self.words
+            .extend(values.iter().map(|value| format!("--{name}={value}").into()));
+        self.arguments.push((name, name));
+        self
+    }
+
+    /// The same for the caller of a tool.
+    #[must_use]
+    pub fn for_tool(mut self) -> Self {
+        self.is_tool = true;
+        self
+    }
+
+    /// The same where the last option stands for an argument of another name.
+    #[must_use]
+    pub fn for_argument(mut self, argument: &'static str) -> Self {
+        if let Some((_, known)) = self.arguments.last_mut() {
+            *known = argument;
+        }
+        self
+    }
+
+    /// The argument of the tool that an option stands for.
+    pub fn argument(&self, option: &str) -> Option<String> {
+        let (_, argument) = self.arguments.iter().find(|(known, _)| *known == option)?;
+        Some(argument.replace('-', "_"))
     }
 
     /// The same with operands, which are behind `--`.
@@ -56,6 +101,13 @@ impl CommandLine {
             self.words.extend(operands.map(OsString::from));
         }
         self
+    }
+
+    /// The same with paths as operands.
+    #[must_use]
+    pub fn paths<'a>(mut self, rule: PathRule, paths: impl IntoIterator<Item = &'a String>) -> Self {
+        self.paths = rule;
+        self.operands(paths)
     }
 
     /// The same with a selector before any `--`.
@@ -102,6 +154,12 @@ mod tests {
             line.words,
             ["task", "add", "--json", "--session=--force", "--", "--record-only"]
         );
+        assert_eq!(line.argument("session").as_deref(), Some("session"));
+        assert_eq!(line.argument("force"), None);
+        let renamed = CommandLine::new("save").flag("no-files", true).for_argument("files");
+        let renamed = renamed.each("next-step", &[]);
+        assert_eq!(renamed.argument("no-files").as_deref(), Some("files"));
+        assert_eq!(renamed.argument("next-step").as_deref(), Some("next_step"));
         let line = |text: &str| CommandLine::new("restore").selector(Some(&text.to_owned()));
         assert_eq!(line("-").expect("the previous session").words, ["restore", "-"]);
         assert_eq!(line("a~1").expect("a checkpoint").words, ["restore", "a~1"]);

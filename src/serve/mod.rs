@@ -10,21 +10,19 @@
 pub mod actions;
 pub mod batch;
 pub mod documents;
-mod envelope;
+mod id_scanner;
 mod line;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+mod request_line;
 pub mod source;
 pub mod tools;
 
-use std::{
-    io::{self, BufRead},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use serde::Serialize;
 
-pub use line::CommandLine;
+pub use line::{CommandLine, PathRule};
 pub use source::ViewSource;
 
 use crate::os::Cancellation;
@@ -45,27 +43,6 @@ pub struct CallMonitor {
     pub progress: Option<ProgressReceiver>,
     /// Stops the command, as long as it has changed nothing.
     pub cancellation: Cancellation,
-}
-
-/// Reads the rest of a line, whatever its length, in pieces.
-fn read_on(input: &mut impl BufRead, mut each: impl FnMut(&[u8])) -> io::Result<()> {
-    loop {
-        let buffer = match input.fill_buf() {
-            Ok(buffer) => buffer,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        if buffer.is_empty() {
-            return Ok(());
-        }
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let consumed = end.map_or(buffer.len(), |at| at + 1);
-        each(&buffer[..consumed]);
-        input.consume(consumed);
-        if end.is_some() {
-            return Ok(());
-        }
-    }
 }
 
 /// Result of a command.

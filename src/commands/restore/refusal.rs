@@ -1,7 +1,7 @@
 //! The error for a restore that was refused, with the commands that help.
 
 use super::{
-    super::error::{CommandError, FailureKind},
+    super::error::{AgainOption, CommandError, FailureKind},
     RestoreView,
 };
 use crate::{
@@ -60,10 +60,11 @@ pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) ->
         }
     }
     if refusals.iter().all(Refusal::yields_to_force) {
-        error = error.hint(format!(
-            "to proceed anyway (your files are saved first): {}",
-            report.force
-        ));
+        error = error.again(
+            "to proceed anyway (your files are saved first)",
+            report.force,
+            AgainOption::Force,
+        );
     }
     error
 }

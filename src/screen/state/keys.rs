@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{Focus, Job, Overlay, ScreenState, Search, Tab};
+use super::{Focus, Job, Overlay, ScreenState, Search, Tab, panes};
 use crate::{
     render::text::{Text, TextLine},
     serve::{
@@ -53,6 +53,9 @@ impl ScreenState {
             }
             KeyCode::Char(digit @ '1'..='4') => {
                 self.tab = Tab::ALL[usize::from(digit as u8 - b'1')].0;
+                if !panes(self.width, self.focus).detail {
+                    self.focus = Focus::Detail;
+                }
                 self.scroll = 0;
                 self.detail = Text::new();
                 self.read_detail();

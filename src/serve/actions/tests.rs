@@ -152,50 +152,13 @@ fn paths_follow_the_options_of_a_plan() {
     wanted.text = Some("a  b.txt\n\n--force\n".to_owned());
     wanted.plan = Some("t".to_owned());
     let action = Action::find("restore-paths").expect("an action");
+    assert_eq!(action.line(&wanted).expect("a command").paths, PathRule::Exact);
     assert_eq!(
         action.plan(&wanted).expect("a plan").expect("a plan").words,
-        [
-            "restore",
-            "auth~1",
-            "--dry-run",
-            "--",
-            ":(top,literal)a  b.txt",
-            ":(top,literal)--force"
-        ]
+        ["restore", "auth~1", "--dry-run", "--", "a  b.txt", "--force"]
     );
     assert_eq!(
         action.line(&wanted).expect("a command").words,
-        [
-            "restore",
-            "auth~1",
-            "--plan=t",
-            "--",
-            ":(top,literal)a  b.txt",
-            ":(top,literal)--force"
-        ]
-    );
-}
-
-#[test]
-fn paths_are_shown_as_they_were_given() {
-    let given = format!("no '{EXACT}a b' here");
-    let run = without_magic(TextRun {
-        text: Text::block(&format!("{given}\nplain")),
-        warnings: vec![given.clone()],
-        failure: Some(CommandFailure {
-            code: "not-found",
-            exit_code: 3,
-            meaning: "",
-            message: given.clone(),
-            hints: vec![given],
-        }),
-    });
-    assert_eq!(run.text.lines()[0].text(), "no 'a b' here");
-    assert_eq!(run.text.lines()[1].text(), "plain");
-    assert_eq!(run.warnings, ["no 'a b' here"]);
-    let failure = run.failure.expect("it failed");
-    assert_eq!(
-        (failure.message.as_str(), failure.hints),
-        ("no 'a b' here", vec!["no 'a b' here".to_owned()])
+        ["restore", "auth~1", "--plan=t", "--", "a  b.txt", "--force"]
     );
 }

@@ -6,7 +6,7 @@
 
 use std::{
     collections::{HashSet, VecDeque},
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, BufReader, Read, Write},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         mpsc::{self, Sender},
@@ -23,12 +23,10 @@ use rmcp::{
 use serde_json::{Number, Value};
 use tokio::sync::{Notify, Semaphore, mpsc as queue};
 
-use crate::serve::{envelope::IdScanner, read_on};
+use crate::serve::request_line::{RequestLine, RequestReader};
 
-/// The most bytes of a message.
+/// The most bytes of a line.
 const LONGEST: u64 = 2 << 20;
-/// The most values of a message: each takes up to 200 bytes of memory, however short it is written.
-const VALUES: usize = 20_000;
 /// How many lines wait to be parsed.
 const WAITING: usize = 1;
 /// The most bytes of answers that wait for a client which does not read.
@@ -36,16 +34,9 @@ const UNREAD: usize = 8 << 20;
 /// How long the end of the process waits for a client that does not read the last answers.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A line of the input.
-enum InputLine {
-    Whole(Vec<u8>),
-    /// Too long to be parsed; the ids of its requests.
-    TooLong(Vec<Value>),
-}
-
 /// The transport.
 pub(super) struct LineTransport {
-    lines: queue::Receiver<InputLine>,
+    lines: queue::Receiver<RequestLine>,
     /// Messages of a line that has several.
     parsed: VecDeque<Value>,
     writer: Option<Sender<Vec<u8>>>,
@@ -95,8 +86,8 @@ impl LineTransport {
     pub(super) fn new(input: impl Read + Send + 'static, mut output: impl Write + Send + 'static) -> io::Result<Self> {
         let (send_line, lines) = queue::channel(WAITING);
         std::thread::Builder::new().name("input".to_owned()).spawn(move || {
-            let mut input = BufReader::new(input);
-            while let Ok(Some(line)) = read_line(&mut input) {
+            let mut input = RequestReader::new(BufReader::new(input), LONGEST, true);
+            while let Ok(Some(line)) = input.next() {
                 if send_line.blocking_send(line).is_err() {
                     return;
                 }
@@ -185,17 +176,11 @@ impl LineTransport {
     }
 
     /// The messages of a line.
-    fn parse(&mut self, line: InputLine) {
+    fn parse(&mut self, line: RequestLine) {
         let line = match line {
-            InputLine::Whole(line) => line,
-            InputLine::TooLong(ids) => {
-                return self.refuse_each(&format!("a message has at most {LONGEST} bytes"), ids);
-            }
+            RequestLine::Whole(line) => line,
+            RequestLine::TooLarge { message, ids } => return self.refuse_each(&message, ids),
         };
-        if values(&line) > VALUES {
-            let ids = IdScanner::ids_of(&line, true);
-            return self.refuse_each(&format!("a message has at most {VALUES} values"), ids);
-        }
         match serde_json::from_slice(&line) {
             // The version of 2025-03-26 has several messages in one.
             Ok(Value::Array(messages)) if !messages.is_empty() => self.parsed.extend(messages),
@@ -218,41 +203,6 @@ fn weight(bytes: usize) -> usize {
 
 fn permits(bytes: usize) -> u32 {
     u32::try_from(weight(bytes)).unwrap_or(u32::MAX)
-}
-
-/// An upper bound for the number of values in a JSON text, counted without parsing it.
-fn values(line: &[u8]) -> usize {
-    let (mut count, mut in_string, mut escaped) = (1, false, false);
-    for byte in line {
-        match (in_string, *byte) {
-            (true, _) if escaped => escaped = false,
-            (true, b'\\') => escaped = true,
-            (_, b'"') => in_string = !in_string,
-            (false, b',' | b'[' | b'{') => count += 1,
-            _ => {}
-        }
-    }
-    count
-}
-
-/// The next line that is not empty; `None` at the end.
-fn read_line(input: &mut impl BufRead) -> io::Result<Option<InputLine>> {
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        if input.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
-            return Ok(None);
-        }
-        if !line.ends_with(b"\n") && line.len() as u64 == LONGEST {
-            let mut scanner = IdScanner::new(true);
-            scanner.feed(&std::mem::take(&mut line));
-            read_on(input, |bytes| scanner.feed(bytes))?;
-            return Ok(Some(InputLine::TooLong(scanner.finish())));
-        }
-        if !line.iter().all(u8::is_ascii_whitespace) {
-            return Ok(Some(InputLine::Whole(line)));
-        }
-    }
 }
 
 impl Transport<RoleServer> for LineTransport {
@@ -308,41 +258,5 @@ impl Transport<RoleServer> for LineTransport {
         self.writer = None;
         let _ = self.written.recv_timeout(PATIENCE);
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_never_underestimated() {
-        for (text, count) in [
-            ("1", 1),
-            ("[1,2,3]", 4),
-            (r#"{"a":"x,[{","b":[]}"#, 4),
-            (r#"["\",",1]"#, 3),
-            ("[[[[", 5),
-            ("", 1),
-        ] {
-            assert_eq!(values(text.as_bytes()), count, "{text}");
-        }
-    }
-
-    #[test]
-    fn long_lines_are_skipped_and_the_next_is_read() {
-        let mut text = vec![b'x'; usize::try_from(LONGEST).expect("it is small") + 10];
-        text.extend(b"\n\n  \n{}\n");
-        let long = "y".repeat(usize::try_from(LONGEST).expect("it is small"));
-        text.extend(format!("{{\"params\":\"{long}\",\"id\":7}}\nlast").bytes());
-        let mut input = text.as_slice();
-        let mut lines = Vec::new();
-        while let Some(line) = read_line(&mut input).expect("memory") {
-            lines.push(match line {
-                InputLine::Whole(line) => String::from_utf8(line).expect("text"),
-                InputLine::TooLong(ids) => format!("too long {}", Value::Array(ids)),
-            });
-        }
-        assert_eq!(lines, ["too long []", "{}\n", "too long [7]", "last"]);
     }
 }

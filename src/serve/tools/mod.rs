@@ -8,13 +8,12 @@ mod restore;
 mod save;
 mod step;
 mod task;
-mod terms;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::{CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner};
+use super::{CallMonitor, CommandFailure, CommandLine, CommandRunner, PathRule};
 use crate::{
     model::{json, spelling},
     render::schemas,
@@ -94,30 +93,20 @@ pub struct ToolCall<'a> {
 
 impl ToolCall<'_> {
     /// Runs a command and takes the JSON that it prints. A partial checkpoint is a result, and so is an empty one.
-    fn view(&self, line: &CommandLine) -> Result<(Value, Vec<String>), CommandFailure> {
+    fn view(&self, line: CommandLine) -> Result<(Value, Vec<String>), CommandFailure> {
         /// Nothing was found; or saved, but some paths could not be read.
         const WITH_RESULT: [u8; 2] = [1, 7];
-        let CommandRun {
-            exit_code,
-            output,
-            warnings,
-            failure,
-        } = self.runner.run(line, self.monitor);
-        let command = line.words.first().and_then(|word| word.to_str()).unwrap_or_default();
-        let warnings = warnings
-            .iter()
-            .map(|warning| terms::warning(warning, command))
-            .collect();
-        match (serde_json::from_str(&output), failure) {
-            (Ok(view), None) => Ok((view, warnings)),
-            (Ok(view), Some(_)) if WITH_RESULT.contains(&exit_code) => Ok((view, warnings)),
-            (_, Some(failure)) => Err(terms::failure(failure, command)),
+        let run = self.runner.run(&line.for_tool(), self.monitor);
+        match (serde_json::from_str(&run.output), run.failure) {
+            (Ok(view), None) => Ok((view, run.warnings)),
+            (Ok(view), Some(_)) if WITH_RESULT.contains(&run.exit_code) => Ok((view, run.warnings)),
+            (_, Some(failure)) => Err(failure),
             (Err(_), None) => Err(internal("the command printed no JSON")),
         }
     }
 
     /// The same as the result of the tool.
-    fn result(&self, line: &CommandLine) -> Result<ToolResult, CommandFailure> {
+    fn result(&self, line: CommandLine) -> Result<ToolResult, CommandFailure> {
         let (structured, warnings) = self.view(line)?;
         Ok(ToolResult {
             structured,
@@ -164,26 +153,21 @@ fn unknown_argument(words: &str) -> Option<CommandFailure> {
     Some(failure)
 }
 
-/// The start of a pathspec from the root of the repository.
-const FROM_ROOT: &str = ":(top)";
-
-/// Pathspecs of paths as results have them: from the root of the repository, wherever the server was started. Patterns with
-/// git's own magic stay as they are.
-fn from_root(paths: &[String]) -> Result<Vec<String>, CommandFailure> {
-    let one = |path: &String| {
-        if path.starts_with(':') {
-            return Ok(path.clone());
-        }
-        let is_outside = path.starts_with('/') || path.split('/').any(|part| part == "..");
-        if path.is_empty() || is_outside {
-            return Err(wrong(&format!(
+impl CommandLine {
+    /// The same with paths as results have them: from the root of the repository, wherever the server was started.
+    fn from_root(self, paths: &[String]) -> Result<Self, CommandFailure> {
+        let is_outside = |path: &&String| {
+            let leads_out = path.starts_with('/') || path.split('/').any(|part| part == "..");
+            path.is_empty() || leads_out && !path.starts_with(':')
+        };
+        match paths.iter().find(is_outside) {
+            Some(path) => Err(wrong(&format!(
                 "'paths': '{}' is not a path from the root of the repository",
                 path.escape_debug()
-            )));
+            ))),
+            None => Ok(self.paths(PathRule::FromRoot, paths)),
         }
-        Ok(format!("{FROM_ROOT}{path}"))
-    };
-    paths.iter().map(one).collect()
+    }
 }
 
 /// The failure for arguments that cannot be used.

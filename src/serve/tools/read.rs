@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Arguments, Tool, ToolCall, ToolResult, arguments, from_root, input, published, wrong};
+use super::{Arguments, Tool, ToolCall, ToolResult, arguments, input, published, wrong};
 use crate::serve::{CommandFailure, CommandLine};
 
 /// How many sessions a list has unless the caller says otherwise.
@@ -50,9 +50,10 @@ fn resume(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFa
     let line = CommandLine::new("resume")
         .option("format", Some("prompt"))
         .option("max-chars", given.max_characters)
+        .for_argument("max_characters")
         .selector(given.session.as_ref())
         .map_err(|message| wrong(&message))?;
-    let mut result = call.result(&line)?;
+    let mut result = call.result(line)?;
     result.text = result.structured["prompt"].as_str().map(str::to_owned);
     Ok(result)
 }
@@ -103,9 +104,11 @@ fn list(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFail
         .option("task", given.task.as_ref())
         .option("issue", given.issue.as_ref())
         .option("grep", given.text.as_ref())
+        .for_argument("text")
         .option("since", given.since.as_ref())
-        .flag("all", given.remotes == Some(true));
-    let mut result = call.result(&line)?;
+        .flag("all", given.remotes == Some(true))
+        .for_argument("remotes");
+    let mut result = call.result(line)?;
     let limit = given.limit.unwrap_or(SESSIONS);
     if let Some(sessions) = result.structured["sessions"]
         .as_array_mut()
@@ -147,7 +150,7 @@ fn show(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFail
         return Err(wrong("name a checkpoint without a path"));
     }
     let line = CommandLine::new("show").selector(given.checkpoint.as_ref());
-    call.result(&line.map_err(|message| wrong(&message))?)
+    call.result(line.map_err(|message| wrong(&message))?)
 }
 
 /// Whether a text may be `CHECKPOINT:PATH`, for which the command prints a file. A selector has a colon only at its
@@ -223,14 +226,19 @@ fn search(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFa
     let parts: Vec<&str> = given.parts.iter().map(|part| part.word()).collect();
     let line = CommandLine::new("search")
         .option("max-count", Some(given.limit.unwrap_or(MATCHES)))
+        .for_argument("limit")
         .flag("fixed-strings", !regexp)
+        .for_argument("regexp")
         .flag("extended-regexp", regexp)
+        .for_argument("regexp")
         .flag("ignore-case", given.match_case != Some(true))
+        .for_argument("match_case")
         .option("in", (!parts.is_empty()).then(|| parts.join(",")))
+        .for_argument("parts")
         .option("session", given.session.as_ref())
         .option("since", given.since.as_ref())
         .operands([&given.query]);
-    call.result(&line).map_err(|failure| CommandFailure {
+    call.result(line).map_err(|failure| CommandFailure {
         hints: match failure.code {
             "usage" if regexp => vec!["to search for the text as it is, leave 'regexp' out".to_owned()],
             _ => failure.hints,
@@ -278,8 +286,8 @@ fn diff(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFail
         .selector(given.old.as_ref())
         .and_then(|line| line.selector(given.new.as_ref()))
         .map_err(|message| wrong(&message))?
-        .operands(&from_root(&given.paths)?);
-    let mut result = call.result(&line)?;
+        .from_root(&given.paths)?;
+    let mut result = call.result(line)?;
     if !given.paths.is_empty() && result.structured["files"].as_array().is_some_and(Vec::is_empty) {
         result
             .warnings

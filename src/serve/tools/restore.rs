@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Arguments, Tool, ToolCall, ToolResult, arguments, from_root, input, published, wrong};
+use super::{Arguments, Tool, ToolCall, ToolResult, arguments, input, published, wrong};
 use crate::serve::{CommandFailure, CommandLine};
 
 pub(super) const RESTORE: Tool = Tool {
@@ -52,12 +52,14 @@ fn restore(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandF
         .map_err(|message| wrong(&message))?
         .flag("dry-run", given.confirm.is_none())
         .option("plan", given.confirm.as_ref())
+        .for_argument("confirm")
         .flag("index", given.index == Some(true))
         .flag("overlay", given.keep_later_files == Some(true))
+        .for_argument("keep_later_files")
         .flag("files-only", given.files_only == Some(true))
         .flag("force", given.force == Some(true))
-        .operands(&from_root(&given.paths)?);
-    call.result(&line)
+        .from_root(&given.paths)?;
+    call.result(line)
 }
 
 pub(super) const UNDO: Tool = Tool {
@@ -98,5 +100,5 @@ fn undo(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFail
         .flag("dry-run", given.dry_run == Some(true))
         .flag("older", given.older == Some(true))
         .flag("force", given.force == Some(true));
-    call.result(&line)
+    call.result(line)
 }

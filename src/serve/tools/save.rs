@@ -88,7 +88,7 @@ impl TextOrItem {
 
 fn call(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFailure> {
     let given: SaveArguments = arguments(given)?;
-    call.result(&line(call.agent(given.agent.as_ref()), &given, given.record_change()?))
+    call.result(line(call.agent(given.agent.as_ref()), &given, given.record_change()?))
 }
 
 impl SaveArguments {
@@ -127,17 +127,21 @@ fn line(agent: Option<&str>, given: &SaveArguments, record: Option<Value>) -> Co
     let parts = given.record.as_ref();
     let line = CommandLine::new(if pause { "pause" } else { "save" })
         .option("message", parts.and_then(|record| record.summary.as_ref()))
+        .for_argument("record.summary")
         .each(
             "next-step",
             parts
                 .and_then(|record| record.next_steps.as_deref())
                 .unwrap_or_default(),
         )
+        .for_argument("record.next_steps")
         .flag("no-files", given.files == Some(false))
+        .for_argument("files")
         .option("session", given.session.as_ref())
         .option("agent", agent)
         .option("name", given.name.as_ref())
-        .option("key", given.idempotency_key.as_ref());
+        .option("key", given.idempotency_key.as_ref())
+        .for_argument("idempotency_key");
     match record {
         Some(record) => line.option("record", Some("-")).input(record.to_string()),
         None => line,

@@ -108,7 +108,7 @@ struct StepResult {
 
 fn call(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFailure> {
     let given: StepArguments = arguments(given)?;
-    let (view, warnings) = call.view(&line(call, &given)?)?;
+    let (view, warnings) = call.view(line(call, &given)?)?;
     let text = view["prompt"].as_str().map(str::to_owned);
     let mut result = StepResult {
         action: given.action,
@@ -162,6 +162,7 @@ fn line(call: &ToolCall<'_>, given: &StepArguments) -> Result<CommandLine, Comma
                 .each("created", &given.created)
                 .each("modified", &given.modified)
                 .each("check", &checks.collect::<Vec<_>>())
+                .for_argument("checks")
                 .operands([&step])
         }
         StepAction::Fail => {
@@ -173,12 +174,14 @@ fn line(call: &ToolCall<'_>, given: &StepArguments) -> Result<CommandLine, Comma
         StepAction::Retry => about(CommandLine::new("step retry"))
             .option("objective", given.objective.as_ref())
             .each("correction", &given.corrections)
+            .for_argument("corrections")
             .operands([&needed(&given.step, "step")?]),
         StepAction::Replay => about(CommandLine::new("replay"))
             .option("format", Some("prompt"))
             .option("step", given.step.as_ref())
             .option("objective", given.objective.as_ref())
-            .each("correction", &given.corrections),
+            .each("correction", &given.corrections)
+            .for_argument("corrections"),
         StepAction::List => CommandLine::new("step list")
             .selector(given.session.as_ref())
             .map_err(|message| wrong(&message))?,

@@ -108,7 +108,7 @@ struct TaskResult {
 
 fn call(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFailure> {
     let given: TaskArguments = arguments(given)?;
-    let (view, warnings) = call.view(&line(&given)?)?;
+    let (view, warnings) = call.view(line(&given)?)?;
     let (change, tasks) = match given.action {
         TaskAction::List => (None, Some(view)),
         _ => (Some(view), None),
@@ -128,6 +128,7 @@ fn line(given: &TaskArguments) -> Result<CommandLine, CommandFailure> {
     let line = CommandLine::new(given.action.command()).option("session", given.session.as_ref());
     let details = |line: CommandLine| {
         line.option("agent", given.assignee.as_ref())
+            .for_argument("assignee")
             .option("notes", given.notes.as_ref())
             .option("percent", given.percent)
     };
@@ -141,7 +142,9 @@ fn line(given: &TaskArguments) -> Result<CommandLine, CommandFailure> {
             if !given.depends_on.is_empty() {
                 return Err(wrong("give 'depends_on' with edit where the task has an id of yours"));
             }
-            line.option("json-input", Some("-")).input(item(given)?.to_string())
+            line.option("json-input", Some("-"))
+                .for_argument("id")
+                .input(item(given)?.to_string())
         }
         TaskAction::Add => {
             let title = given.title.as_ref().filter(|title| !title.trim().is_empty());
@@ -152,6 +155,11 @@ fn line(given: &TaskArguments) -> Result<CommandLine, CommandFailure> {
                 .each("depends-on", &given.depends_on)
                 .operands([title])
         }
+        TaskAction::Edit if !given.has_details() => {
+            return Err(wrong(
+                "nothing to change: give 'title', 'assignee', 'issue', 'notes', 'percent', 'files' or 'depends_on'",
+            ));
+        }
         TaskAction::Edit => details(line)
             .option("title", given.title.as_ref())
             .option("issue", given.issue.as_ref())
@@ -161,6 +169,17 @@ fn line(given: &TaskArguments) -> Result<CommandLine, CommandFailure> {
         TaskAction::Remove => line.operands([task()?]),
         _ => details(line).operands([task()?]),
     })
+}
+
+impl TaskArguments {
+    /// Whether anything of a task is given.
+    fn has_details(&self) -> bool {
+        let texts = [&self.title, &self.assignee, &self.issue, &self.notes];
+        texts.iter().any(|text| text.is_some())
+            || self.percent.is_some()
+            || !self.files.is_empty()
+            || !self.depends_on.is_empty()
+    }
 }
 
 /// A task with an id of the caller's own.

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use serde_json::json;
 
 use super::*;
+use crate::serve::CommandRun;
 
 /// Answers every command with the same JSON.
 struct NotingRunner {
@@ -46,7 +47,11 @@ fn lines(tool: &str, arguments: Value) -> Result<Vec<String>, String> {
             let words: Vec<_> = line.words.iter().map(|word| word.to_string_lossy()).collect();
             let input = String::from_utf8(line.input).expect("text");
             let input = if input.is_empty() { input } else { format!(" <{input}") };
-            words.join(" ") + &input
+            let rule = match line.paths {
+                PathRule::FromRoot if line.words.iter().any(|word| word == "--") => " (from the root)",
+                _ => "",
+            };
+            words.join(" ") + &input + rule
         })
         .collect())
 }
@@ -112,13 +117,13 @@ fn arguments_become_words_that_cannot_be_options() {
         (
             "checkpoint_diff",
             json!({"old": "a", "new": "b", "paths": ["--stat"], "patch": true}),
-            "diff --patch a b -- :(top)--stat",
+            "diff --patch a b -- --stat (from the root)",
         ),
         ("checkpoint_restore", json!({"checkpoint": "a"}), "restore a --dry-run"),
         (
             "checkpoint_restore",
             json!({"checkpoint": "a", "paths": ["x"], "index": true, "confirm": "0f"}),
-            "restore a --plan=0f --index -- :(top)x",
+            "restore a --plan=0f --index -- x (from the root)",
         ),
         ("checkpoint_undo", json!({}), "undo"),
         (

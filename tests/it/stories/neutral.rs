@@ -244,3 +244,33 @@ fn variables_for_other_commands_of_git_change_no_outcome() {
         }
     }
 }
+
+#[test]
+fn pathspecs_are_reported_as_they_were_given() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "--session", "s", "-m", "one"]).success();
+    for variable in [
+        "GIT_LITERAL_PATHSPECS",
+        "GIT_NOGLOB_PATHSPECS",
+        "GIT_GLOB_PATHSPECS",
+        "GIT_ICASE_PATHSPECS",
+    ] {
+        let message = "pathspec 'no*file' did not match";
+        let git = world
+            .command("git", ["ls-files", "--error-unmatch", "--", "no*file"])
+            .env(variable, "1")
+            .run();
+        assert_eq!(git.status().code(), Some(1));
+        git.stderr_has(message);
+        for words in [&["restore", "s"][..], &["apply", "s"], &["diff", "s"], &["log"]] {
+            let words = words.iter().chain(&["--", "no*file"]);
+            let out = world.command(PROGRAM, words).env(variable, "1").run();
+            assert!(out.stderr().contains(message), "{variable}: {out}");
+        }
+    }
+    let out = world
+        .command(PROGRAM, ["restore", "s", "--", ":(odd)x"])
+        .env("GIT_ICASE_PATHSPECS", "1")
+        .run();
+    out.stderr_has("':(odd)x'");
+}

@@ -113,3 +113,12 @@ fn parts_of_an_apply_keep_what_came_since() {
     world.checkpoint(["restore", "t", "-p", "--index"]).code(129);
     world.checkpoint(["restore", "t", "-p", "--", "nosuch"]).code(3);
 }
+
+#[test]
+fn pathspecs_of_a_pipe_are_read_once() {
+    let world = saved();
+    let line = format!("{PROGRAM} restore s -p --pathspec-from-file=<(echo a)");
+    let out = world.command("bash", ["-c", &line]).input("y\nn\nn\n").run();
+    out.success();
+    assert_eq!(world.read("a"), lines(&[(2, "three")]).into_bytes());
+}

@@ -328,6 +328,64 @@ fn a_plan_is_carried_out_as_it_was_shown_or_not_at_all() {
 }
 
 #[test]
+fn undo_reverts_calls_and_commands_alike_one_at_a_time() {
+    let world = World::with_commit();
+    let mut client = Client::initialized(&world);
+    let save = |client: &mut Client, text: &str| {
+        world.file("README.md", text);
+        client.result(
+            "checkpoint_save",
+            json!({"session": "auth", "record": {"summary": text}}),
+        );
+    };
+    save(&mut client, "one");
+    save(&mut client, "two");
+    let restore = |client: &mut Client, checkpoint: &str| {
+        let plan = client.result("checkpoint_restore", json!({"checkpoint": checkpoint}));
+        let token = plan["plan_token"].clone();
+        client.result(
+            "checkpoint_restore",
+            json!({"checkpoint": checkpoint, "confirm": token}),
+        );
+    };
+    restore(&mut client, "auth~1");
+    assert_eq!(world.read("README.md"), b"one");
+    // By a command what a call did, and by a call what a command did.
+    world.checkpoint(["undo"]).success().stderr_lacks("came after");
+    assert_eq!(world.read("README.md"), b"two");
+    world.checkpoint(["restore", "auth~1"]).success();
+    assert_eq!(client.result("checkpoint_undo", json!({}))["outcome"], "done");
+    assert_eq!(world.read("README.md"), b"two");
+    // One call at a time.
+    world.file("README.md", "three");
+    restore(&mut client, "auth");
+    restore(&mut client, "auth~1");
+    client.result("checkpoint_undo", json!({}));
+    assert_eq!(world.read("README.md"), b"two");
+    client.result("checkpoint_undo", json!({}));
+    assert_eq!(world.read("README.md"), b"three");
+    client.result("checkpoint_undo", json!({"redo": true}));
+    assert_eq!(world.read("README.md"), b"two");
+    // What only reads is no later command.
+    client.result("checkpoint_show", json!({}));
+    client.result("checkpoint_list", json!({}));
+    let planned = client.result("checkpoint_undo", json!({"dry_run": true}));
+    assert!(planned["warnings"].is_null(), "{planned}");
+    // What undo does not revert is reported, whoever asks.
+    client.result("checkpoint_task", json!({"action": "add", "title": "later"}));
+    let planned = client.result("checkpoint_undo", json!({"dry_run": true}));
+    let warning = planned["warnings"][0].as_str().unwrap_or_default();
+    assert!(warning.starts_with("'task' came after"), "{planned}");
+    let typed = world.checkpoint(["undo", "--dry-run"]);
+    typed.success().stderr_has("'task' came after");
+    // A save is one, and then the restore before it is not what is meant.
+    save(&mut client, "four");
+    let refused = client.failure("checkpoint_undo", json!({}));
+    assert!(refused.contains("call again with 'older' true"), "{refused}");
+    assert_eq!(world.read("README.md"), b"four");
+}
+
+#[test]
 fn a_repeated_save_makes_no_second_checkpoint() {
     let world = World::with_commit();
     let mut client = Client::initialized(&world);

@@ -224,9 +224,27 @@ fn requests_that_are_too_large_are_answered_with_their_id() {
         "{answers:?}"
     );
     let long = "y".repeat(21 << 20);
-    let answers = batch(&world, &[json!({"input": long, "id": {"mine": 1}, "args": ["list"]})]);
-    assert_eq!(
-        (&answers[0]["id"], &answers[0]["exit_code"]),
-        (&json!({"mine": 1}), &json!(129))
+    let many = vec![1; 30_000];
+    let answers = batch(
+        &world,
+        &[
+            json!({"input": long, "id": {"mine": 1}, "args": ["list"]}),
+            json!({"input": many, "id": 2, "args": ["list"]}),
+            // A text is one value, whatever is in it.
+            json!({"input": format!("{many:?}"), "id": 3, "args": ["list"]}),
+        ],
     );
+    let found: Vec<_> = answers
+        .iter()
+        .map(|a| (a["id"].clone(), a["exit_code"].clone()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (json!({"mine": 1}), json!(129)),
+            (json!(2), json!(129)),
+            (json!(3), json!(0))
+        ]
+    );
+    assert_eq!(answers[1]["error"]["message"], "a line has at most 20000 values");
 }

@@ -107,14 +107,6 @@ impl IdScanner {
         }
     }
 
-    /// The ids in a whole text.
-    #[cfg(any(test, feature = "mcp"))]
-    pub(super) fn ids_of(text: &[u8], takes_lists: bool) -> Vec<Value> {
-        let mut scanner = Self::new(takes_lists);
-        scanner.feed(text);
-        scanner.finish()
-    }
-
     /// Reads the next piece.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
@@ -298,6 +290,12 @@ mod tests {
 
     use super::*;
 
+    fn ids_of(text: &[u8], takes_lists: bool) -> Vec<Value> {
+        let mut scanner = IdScanner::new(takes_lists);
+        scanner.feed(text);
+        scanner.finish()
+    }
+
     #[test]
     fn ids_are_those_of_the_parser() {
         let long = "y".repeat(100_000);
@@ -319,14 +317,14 @@ mod tests {
             (r#"[{"id":1},{"method":"m"},{"id":"b"}]"#.to_owned(), json!([1, "b"])),
             ("[[{\"id\":1}]]".to_owned(), json!([])),
         ] {
-            let found = IdScanner::ids_of(text.as_bytes(), true);
+            let found = ids_of(text.as_bytes(), true);
             assert_eq!(json!(found), ids, "{}", &text[..text.len().min(80)]);
             // It does not matter where the pieces end.
             let mut scanner = IdScanner::new(true);
             text.as_bytes().chunks(7).for_each(|piece| scanner.feed(piece));
             assert_eq!(scanner.finish(), found);
         }
-        assert!(IdScanner::ids_of(br#"[{"id":1}]"#, false).is_empty());
+        assert!(ids_of(br#"[{"id":1}]"#, false).is_empty());
     }
 
     #[test]
@@ -346,7 +344,7 @@ mod tests {
             &deep,
             "",
         ] {
-            assert!(IdScanner::ids_of(text.as_bytes(), true).is_empty(), "{text}");
+            assert!(ids_of(text.as_bytes(), true).is_empty(), "{text}");
         }
     }
 
@@ -371,7 +369,7 @@ mod tests {
         #[test]
         fn what_the_parser_refuses_has_no_id(text in r#"\{"id":1,("a":[\[\]{}0-9eE.,:"\\tu+ -]{0,12})?\}"#) {
             let parsed: Result<Value, _> = serde_json::from_str(&text);
-            let found = IdScanner::ids_of(text.as_bytes(), true);
+            let found = ids_of(text.as_bytes(), true);
             match parsed {
                 Ok(value) => prop_assert_eq!(found, vec![value["id"].clone()]),
                 // A surrogate by itself is for the parser to refuse.
