@@ -41,7 +41,7 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Starts to hold SIGINT and SIGTERM, and on Unix SIGHUP.
+    /// Starts to hold SIGINT and SIGTERM, and on Unix SIGHUP and SIGQUIT.
     pub fn new() -> io::Result<Self> {
         let mut ending = Self {
             flags: Vec::new(),
@@ -52,6 +52,8 @@ impl Ending {
             ("SIGTERM", signal_hook::consts::SIGTERM),
             #[cfg(unix)]
             ("SIGHUP", signal_hook::consts::SIGHUP),
+            #[cfg(unix)]
+            ("SIGQUIT", signal_hook::consts::SIGQUIT),
         ];
         for (name, signal) in signals {
             let flag = Arc::new(AtomicBool::new(false));

@@ -228,10 +228,13 @@ fn the_interface_acts_and_gives_the_terminal_back() {
     assert_eq!(world.read("notes.txt"), b"saved\n");
     assert!(is_given_back(&screen.text()), "{}", screen.text());
     // A signal ends it as well.
-    let script = format!("'{PROGRAM}' ui </dev/tty & pid=$!; sleep 1; kill -TERM $pid; wait $pid; echo \"ended $?\"");
-    let screen = Terminal::new(80, "xterm").run(&world, "sh", ["-c", &script]);
-    let text = screen.text();
-    assert!(is_given_back(&text) && text.contains("ended 0"), "{text}");
+    for signal in ["TERM", "QUIT", "HUP"] {
+        let end = format!("kill -{signal} $pid; wait $pid; echo \"ended $?\"");
+        let script = format!("'{PROGRAM}' ui </dev/tty & pid=$!; sleep 1; {end}");
+        let screen = Terminal::new(80, "xterm").run(&world, "sh", ["-c", &script]);
+        let text = screen.text();
+        assert!(is_given_back(&text) && text.contains("ended 0"), "{signal}: {text}");
+    }
 }
 
 /// Whether the last thing done to the screen was to leave it and to show the cursor.
