@@ -4,6 +4,8 @@
 //! them, so that text of others could load nothing even if it were markup. Every text goes through the template, which
 //! escapes it, after hidden and bidirectional characters became visible.
 
+mod said;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
@@ -362,7 +364,7 @@ impl HtmlReport<'_> {
                             @if !group.tokens.is_zero() { ", " (grouped(group.tokens.input + group.tokens.output)) " tokens" }
                         }
                     }
-                    @for message in of(group.first, group.last) { (said(message)) }
+                    @for message in of(group.first, group.last) { (message_markup(message)) }
                 }
             }
         }
@@ -387,13 +389,17 @@ fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-fn said(message: &Message) -> Markup {
+fn message_markup(message: &Message) -> Markup {
     let text = message.text();
     let role = message.role.word();
     let body = || {
         let (part, rest) = cut(&text, MESSAGE_LIMIT);
         html! {
-            pre class="said" tabindex="0" { (shown_block(part)) }
+            @if message.role == Role::Tool {
+                pre class="said" tabindex="0" { (shown_block(part)) }
+            } @else {
+                (said::markup(part))
+            }
             @if rest > 0 { p class="more" { (rest) " more bytes are left out" } }
         }
     };
