@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Which sessions to list; a member that is absent excludes nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFilter {
     /// Of this agent.
     pub agent: Option<String>,
@@ -95,20 +95,33 @@ pub struct SessionSummaryRow {
     pub current: bool,
 }
 
-/// The sessions of a filter that were fetched and have none of the same name here, as `<remote>/<session>`, latest first.
+/// More are not put in the order of time: to know it, each would have to be read.
+const MOST_ORDERED: usize = 1_000;
+
+/// The sessions of a filter that were fetched and have none of the same name here, as `<remote>/<session>`, latest first;
+/// of more than a thousand by name, where the filter excludes nothing.
 pub fn fetched_only(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<String>, Error> {
+    let own = session::names(scene.repo)?;
+    let is_new = |name: &str| !own.contains(name.rsplit('/').next().unwrap_or_default());
+    if *filter == SessionFilter::default() {
+        let mut names = session::fetched_names(scene.repo)?;
+        names.retain(|name| is_new(name));
+        if names.is_empty() || names.len() > MOST_ORDERED {
+            return Ok(names.iter().map(|name| store::remote::shown(name)).collect());
+        }
+        let found = session::fetched_named(scene.repo, |name| names.contains(name))?;
+        return Ok(found
+            .iter()
+            .map(|session| store::remote::shown(&session.name))
+            .collect());
+    }
     let remote = SessionFilter {
         remote: true,
         all: false,
         ..filter.clone()
     };
-    let fetched = sessions(scene, &remote)?;
-    if fetched.is_empty() {
-        return Ok(Vec::new());
-    }
-    let own = session::names(scene.repo)?;
-    let is_new = |name: &String| !own.contains(name.rsplit('/').next().unwrap_or_default());
-    Ok(fetched.into_iter().map(|row| row.name).filter(is_new).collect())
+    let fetched = sessions(scene, &remote)?.into_iter().map(|row| row.name);
+    Ok(fetched.filter(|name| is_new(name)).collect())
 }
 
 /// Sessions, latest first, damaged ones last.

@@ -282,12 +282,8 @@ fn rewritten(scene: &Scene<'_>, digits: &str, by_digest: bool) -> Result<Vec<Sel
 
 fn sessions_beginning(scene: &Scene<'_>, word: &str) -> Result<Vec<SelectorMatch>, Error> {
     let mut found = Vec::new();
-    for session in session::all(scene.repo)? {
-        if let (true, Ok(name), Ok(tip)) = (
-            session.name.starts_with(word),
-            ShortName::new(&session.name),
-            session.tip,
-        ) {
+    for session in session::named(scene.repo, |name| name.starts_with(word))? {
+        if let (Ok(name), Ok(tip)) = (ShortName::new(&session.name), session.tip) {
             found.push((Some(name), tip.id, false));
         }
     }
@@ -300,15 +296,8 @@ fn identities_beginning(scene: &Scene<'_>, word: &str) -> Result<Vec<SelectorMat
     if word.len() < MIN_DIGITS || !word.bytes().all(is_part) {
         return Ok(Vec::new());
     }
-    let mut found = Vec::new();
-    for session in session::all(scene.repo)? {
-        if let (Ok(name), Ok(tip)) = (ShortName::new(&session.name), session.tip)
-            && checkpoint::load(scene.repo, tip.id).is_ok_and(|tip| tip.document.session.id.starts_with(word))
-        {
-            found.push((Some(name), tip.id, false));
-        }
-    }
-    Ok(found)
+    let found = session_choice::with_identity(scene, |id| id.starts_with(word))?;
+    Ok(found.into_iter().map(|(name, tip)| (Some(name), tip, false)).collect())
 }
 
 fn find_named(scene: &Scene<'_>, tip: ObjectId, name: &ShortName) -> Option<CheckpointCommit> {

@@ -184,15 +184,8 @@ pub(super) fn by_identity(scene: &Scene<'_>, wanted: &SessionRef) -> Result<Opti
 
 /// The session of this identity.
 pub(super) fn of_identity(scene: &Scene<'_>, id: &str) -> Result<Option<SessionChoice>, Error> {
-    for session in session::all(scene.repo)? {
-        let (Ok(tip), Ok(name)) = (session.tip, ShortName::new(session.name)) else {
-            continue;
-        };
-        // A damaged session among the others cannot be the reason to fail: it is looked at when it is named.
-        let Ok(tip) = checkpoint::load(scene.repo, tip.id) else {
-            continue;
-        };
-        if tip.document.session.id == id {
+    for (name, tip) in with_identity(scene, |found| found == id)? {
+        if let Ok(tip) = checkpoint::load(scene.repo, tip) {
             return Ok(Some(SessionChoice {
                 name,
                 tip,
@@ -203,12 +196,29 @@ pub(super) fn of_identity(scene: &Scene<'_>, id: &str) -> Result<Option<SessionC
     Ok(None)
 }
 
+/// The sessions whose identity passes, with their latest checkpoints, latest first. A damaged session among the others
+/// cannot be the reason to fail: it is looked at when it is named.
+pub(super) fn with_identity(
+    scene: &Scene<'_>,
+    passes: impl Fn(&str) -> bool,
+) -> Result<Vec<(ShortName, ObjectId)>, Error> {
+    let all = session::all(scene.repo)?.into_iter();
+    let all: Vec<_> = all
+        .filter_map(|session| Some((ShortName::new(session.name).ok()?, session.tip.ok()?)))
+        .collect();
+    let tips: Vec<_> = all.iter().map(|(_, tip)| tip).collect();
+    let ids = store::session_ids(scene.repo, &tips);
+    let found = all.into_iter().zip(ids);
+    let passing = found.filter(|(_, id)| id.as_deref().is_some_and(&passes));
+    Ok(passing.map(|((name, tip), _)| (name, tip.id)).collect())
+}
+
 /// A name for a session nobody named: that of the branch, with a number behind it where a session here or a fetched one
 /// has it.
 pub(super) fn free_name(scene: &Scene<'_>, branch: Option<&str>) -> Result<ShortName, Error> {
     let name = ShortName::like(branch.unwrap_or("detached"));
-    let fetched = session::fetched(scene.repo)?;
-    let last = |session: &session::SessionTip| session.name.rsplit('/').next().unwrap_or_default().to_owned();
+    let fetched = session::fetched_names(scene.repo)?;
+    let last = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
     let fetched: std::collections::BTreeSet<String> = fetched.iter().map(last).collect();
     let is_free =
         |name: &ShortName| matches!(session::tip(scene.repo, name), Ok(None)) && !fetched.contains(name.as_str());

@@ -60,7 +60,8 @@ fn latest_fetched(scene: &Scene<'_>) -> Option<String> {
 /// Sessions, and checkpoints of the current one, whose names are like a word: for errors.
 pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<SelectorCandidate>, Error> {
     let mut near = Vec::new();
-    for session in session::all(scene.repo)? {
+    // Names first: of the others no checkpoint has to be read.
+    for session in session::named(scene.repo, |name| is_like(word, name).is_some())? {
         let (Ok(name), Ok(tip)) = (ShortName::new(session.name), session.tip) else {
             continue;
         };
@@ -73,16 +74,17 @@ pub(super) fn similar(scene: &Scene<'_>, word: &str) -> Result<Vec<SelectorCandi
             near.push((distance, candidate));
         }
     }
-    for session in session::fetched(scene.repo)? {
-        let shown = store::remote::shown(&session.name);
-        if let (Some((_, name)), Ok(tip)) = (shown.rsplit_once('/'), session.tip)
-            && let Some(distance) = (name == word).then_some(0).or_else(|| {
-                let typed = word.contains('/').then_some(word)?;
-                is_like(typed, &shown)
-            })
-        {
+    let fetched_distance = |part: &str| {
+        let shown = store::remote::shown(part);
+        let (_, name) = shown.rsplit_once('/')?;
+        (name == word)
+            .then_some(0)
+            .or_else(|| is_like(word.contains('/').then_some(word)?, &shown))
+    };
+    for session in session::fetched_named(scene.repo, |part| fetched_distance(part).is_some())? {
+        if let (Some(distance), Ok(tip)) = (fetched_distance(&session.name), session.tip) {
             let candidate = SelectorCandidate {
-                selector: shown.clone(),
+                selector: store::remote::shown(&session.name),
                 subject: tip.subject,
                 at: Some(tip.time),
             };

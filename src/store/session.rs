@@ -49,13 +49,27 @@ pub enum Broken {
 /// Every session, latest checkpoint first; of two of the same time the one whose ref was moved later comes first; damaged
 /// ones last, by name.
 pub fn all(repo: &Repository) -> Result<Vec<SessionTip>, Error> {
-    all_under(repo, PREFIX)
+    all_under(repo, PREFIX, |_| true)
+}
+
+/// The sessions with names that pass, in the order of [`all`]; no checkpoint of another one is read.
+pub fn named(repo: &Repository, passes: impl Fn(&str) -> bool) -> Result<Vec<SessionTip>, Error> {
+    all_under(repo, PREFIX, passes)
 }
 
 /// The names of every session, damaged ones included; no checkpoint is read.
 pub fn names(repo: &Repository) -> Result<BTreeSet<String>, Error> {
-    let found = refs::list_unproved(repo, PREFIX)?.into_iter();
-    let name = |full: String| full.strip_prefix(PREFIX).map(str::to_owned);
+    names_under(repo, PREFIX)
+}
+
+/// The same of every session fetched from a remote, as `<remote>/<session>`.
+pub fn fetched_names(repo: &Repository) -> Result<BTreeSet<String>, Error> {
+    names_under(repo, REMOTE_PREFIX)
+}
+
+fn names_under(repo: &Repository, prefix: &str) -> Result<BTreeSet<String>, Error> {
+    let found = refs::list_unproved(repo, prefix)?.into_iter();
+    let name = |full: String| full.strip_prefix(prefix).map(str::to_owned);
     Ok(found.filter_map(|(full, _)| name(full)).collect())
 }
 
@@ -67,11 +81,17 @@ pub fn tips(repo: &Repository, prefix: &str) -> Result<Vec<ObjectId>, Error> {
 
 /// Every session fetched from a remote, as `<remote>/<session>`, in the order of [`all`].
 pub fn fetched(repo: &Repository) -> Result<Vec<SessionTip>, Error> {
-    all_under(repo, REMOTE_PREFIX)
+    all_under(repo, REMOTE_PREFIX, |_| true)
 }
 
-fn all_under(repo: &Repository, prefix: &str) -> Result<Vec<SessionTip>, Error> {
-    let found = refs::list_unproved(repo, prefix)?;
+/// Those of them with names that pass; no checkpoint of another one is read.
+pub fn fetched_named(repo: &Repository, passes: impl Fn(&str) -> bool) -> Result<Vec<SessionTip>, Error> {
+    all_under(repo, REMOTE_PREFIX, passes)
+}
+
+fn all_under(repo: &Repository, prefix: &str, passes: impl Fn(&str) -> bool) -> Result<Vec<SessionTip>, Error> {
+    let mut found = refs::list_unproved(repo, prefix)?;
+    found.retain(|(full, _)| passes(full.strip_prefix(prefix).unwrap_or(full)));
     let ids: Vec<ObjectId> = found
         .iter()
         .filter_map(|(_, target)| target.as_ref().ok().copied())

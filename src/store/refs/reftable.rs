@@ -21,7 +21,7 @@ pub(super) fn id(text: &str) -> Result<ObjectId, Error> {
 
 /// The value of one ref.
 pub(super) fn read(repo: &Repository, name: &str) -> Result<Option<RefValue>, Error> {
-    Ok(list(repo, name)?.remove(name))
+    Ok(below(repo, name, name)?.remove(name))
 }
 
 /// All refs whose names begin with `prefix`.
@@ -32,6 +32,11 @@ pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, R
     } else {
         prefix.rsplit_once('/').map_or(prefix, |(directory, _)| directory)
     };
+    below(repo, directory, prefix)
+}
+
+/// The refs of this name or below it whose names begin with `prefix`.
+fn below(repo: &Repository, directory: &str, prefix: &str) -> Result<BTreeMap<String, RefValue>, Error> {
     let format = "--format=%(refname) %(objectname) %(symref)";
     let text = git(repo).args(["for-each-ref", format, directory]).text()?;
     let mut found = BTreeMap::new();
