@@ -25,7 +25,7 @@ use crate::{
     ops::{
         Error, Scene,
         chat::{self, NewMessage, SessionChat, import},
-        select,
+        select, transcript_facts,
     },
     render::{
         chat as render,
@@ -523,6 +523,8 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
     })?;
     report(context, &done.report);
     if let Some(transcript) = &done.transcript {
+        let session = transcript.facts.id.as_deref().unwrap_or(&name);
+        transcript_facts::note(&drafting(&opened), session, transcript)?;
         if transcript.is_torn {
             context
                 .ui

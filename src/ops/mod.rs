@@ -90,6 +90,7 @@ pub mod summary;
 pub mod switch;
 mod target_state;
 pub mod timeline;
+pub mod transcript_facts;
 pub mod undelete;
 pub mod undo;
 pub mod unfinished;

@@ -1,4 +1,4 @@
-//! The new part of an agent's session file: messages for the chat, helpers as steps, the to-do list as tasks.
+//! The new part of an agent's session file, at an event of the agent.
 
 use std::{
     path::Path,
@@ -6,31 +6,22 @@ use std::{
 };
 
 use chrono::TimeDelta;
-use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::super::{
     Error, Scene,
-    chat::{
-        SessionChat,
-        import::{self, ChatImport, MessageFile},
-    },
-    draft::{self, DraftChange},
+    chat::import::{self, ChatImport, MessageFile},
+    transcript_facts,
 };
 use crate::{
     agents,
-    agents::{HelperRun, TaskItem, hooks::event::HookEvent},
+    agents::hooks::event::HookEvent,
     model::{
-        chat::hex,
-        record::TaskStatus,
         time::Timestamp,
         turn::{Ending, TokenUsage},
     },
     store::{agents::Binding, config::TranscriptExtent},
 };
 
-/// The most bytes of a helper's answer that its step keeps; the chat has it whole.
-const ANSWER: usize = 16 << 10;
 /// How long the end of a turn waits for the agent to write it into its session file: some report the end first.
 const FLUSHED_WITHIN: Duration = Duration::from_millis(1500);
 /// How often the file is read in that time.
@@ -128,7 +119,9 @@ pub(super) fn import(scene: &Scene<'_>, event: &HookEvent, agent: &str) -> Resul
     };
     match done {
         Ok(done) => {
-            record(scene, event, &done)?;
+            if let Some(found) = &done.transcript {
+                transcript_facts::note(scene, &event.session, found)?;
+            }
             Ok(facts(done))
         }
         Err(Error::NoMessages { .. }) => Ok(TurnFacts::default()),
@@ -157,84 +150,4 @@ fn facts(done: ChatImport) -> TurnFacts {
         has_ended: turn.ending != Ending::Open,
         answer,
     }
-}
-
-/// Puts helpers and tasks into the draft. Their ids follow from the agent's, so that what comes again is the same.
-fn record(scene: &Scene<'_>, event: &HookEvent, done: &ChatImport) -> Result<(), Error> {
-    let Some(found) = &done.transcript else { return Ok(()) };
-    let mut changes: Vec<DraftChange> = found.helpers.iter().map(|run| step(&event.session, run)).collect();
-    if let Some(items) = &found.tasks {
-        changes.extend(tasks(scene, &event.session, items)?);
-    }
-    if !changes.is_empty() {
-        draft::append(scene, changes)?;
-    }
-    Ok(())
-}
-
-fn digits(text: &str) -> String {
-    hex(&Sha256::digest(text)[..4])
-}
-
-/// The change that makes a helper a step, or brings its step up to date.
-fn step(session: &str, run: &HelperRun) -> DraftChange {
-    let mut patch = Map::new();
-    let title = [run.title.as_str(), run.kind.as_deref().unwrap_or_default(), "sub-agent"];
-    let title = title.into_iter().find(|title| !title.trim().is_empty());
-    patch.insert("title".to_owned(), title.unwrap_or_default().into());
-    let status = match run.ending {
-        Ending::Open => "running",
-        Ending::Done => "done",
-        Ending::Interrupted | Ending::Failed => "failed",
-    };
-    patch.insert("status".to_owned(), status.into());
-    if let Some(kind) = &run.kind {
-        patch.insert("agent".to_owned(), kind.as_str().into());
-    }
-    if !run.prompt.is_empty() {
-        patch.insert("prompt".to_owned(), run.prompt.as_str().into());
-    }
-    if let Some(turn) = &run.turn {
-        patch.insert("turn".to_owned(), turn.as_str().into());
-    }
-    if let Some(answer) = run.result.as_deref().filter(|answer| !answer.is_empty()) {
-        let end = (0..=ANSWER.min(answer.len()))
-            .rev()
-            .find(|at| answer.is_char_boundary(*at));
-        let (head, rest) = answer.split_at(end.unwrap_or(0));
-        patch.insert("output".to_owned(), json!({ "head": head, "omitted": rest.len() }));
-    }
-    DraftChange::Step {
-        id: format!("helper-{}{}", digits(session), digits(&run.id)),
-        patch: Value::Object(patch),
-    }
-}
-
-/// The changes that make the tasks of the record those of the agent's list. One that left the list undone is dropped.
-fn tasks(scene: &Scene<'_>, session: &str, items: &[TaskItem]) -> Result<Vec<DraftChange>, Error> {
-    let prefix = format!("todo-{}-", digits(session));
-    let known = SessionChat::open(scene)?.record.tasks;
-    let mut patches = Vec::new();
-    let mut listed = Vec::new();
-    for item in items.iter().filter(|item| !item.title.trim().is_empty()) {
-        let id = format!("{prefix}{}", digits(&item.id));
-        let is_same = known
-            .iter()
-            .any(|task| task.id == id && task.title == item.title && task.status == item.status);
-        if !is_same {
-            patches.push(json!({ "id": id, "title": item.title, "status": item.status }));
-        }
-        listed.push(id);
-    }
-    let is_open = |status: TaskStatus| !matches!(status, TaskStatus::Done | TaskStatus::Dropped);
-    for task in &known {
-        if task.id.starts_with(&prefix) && is_open(task.status) && !listed.contains(&task.id) {
-            patches.push(json!({ "id": task.id, "status": TaskStatus::Dropped }));
-        }
-    }
-    Ok(if patches.is_empty() {
-        Vec::new()
-    } else {
-        vec![DraftChange::Record(json!({ "tasks": patches }))]
-    })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::chat::latest_states;
+use super::super::{chat::latest_states, transcript_facts};
 use crate::{
     agents::{self, Reader, State},
     formats::{Attachment, File, ForeignCheckpoint, ForeignRepoState, ForeignSession},
@@ -49,6 +49,18 @@ pub(super) fn session(file: &File, now: Timestamp) -> Option<ForeignSession> {
         let task = |task: agents::TaskItem| json!({ "id": task.id, "title": task.title, "status": task.status });
         record.insert("tasks".to_owned(), tasks.into_iter().map(task).collect());
     }
+    let begun = |run: &agents::HelperRun| {
+        let turn = reading.turns.iter().find(|turn| run.turn.as_ref() == Some(&turn.key));
+        turn.map_or(last.at, |turn| turn.started_at)
+    };
+    let step = |(run, n): (&agents::HelperRun, u32)| {
+        let mut step = transcript_facts::members(run);
+        step.insert("id".to_owned(), transcript_facts::step_id(&id, run).into());
+        step.insert("n".to_owned(), n.into());
+        step.insert("at".to_owned(), begun(run).to_string().into());
+        step.insert("by".to_owned(), agent.name().into());
+        Value::Object(step)
+    };
     let point = ForeignCheckpoint {
         id: id.clone(),
         at: Some(last.at.max(first.at)),
@@ -66,6 +78,7 @@ pub(super) fn session(file: &File, now: Timestamp) -> Option<ForeignSession> {
                 })
             })
             .collect(),
+        steps: reading.helpers.iter().zip(1..).map(step).collect(),
         attachments: vec![Attachment::of(file)],
         git: ForeignRepoState {
             branch: facts.branch,

@@ -100,6 +100,67 @@ fn every_part_of_an_answer_is_kept_and_a_second_import_adds_nothing() {
 }
 
 #[test]
+fn sub_agents_of_an_imported_file_are_steps_and_to_dos_are_tasks() {
+    let todos = |second: &str| {
+        json!({"type": "tool_use", "id": "t1", "name": "TodoWrite", "input": {"todos": [
+            {"content": "look", "status": "completed", "activeForm": "looking"},
+            {"content": "write", "status": second, "activeForm": "writing"}]}})
+    };
+    let task = json!({"type": "tool_use", "id": "t2", "name": "Task", "input": {"description": "Count files",
+        "subagent_type": "general-purpose", "prompt": "Count the files."}});
+    let result =
+        json!([{"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "There are 3."}]}]);
+    let answer = |uuid: &str, content: Value| {
+        let message = json!({"id": uuid, "role": "assistant", "model": "m", "content": content});
+        line("assistant", uuid, &message)
+    };
+    let mut text = line("user", "u0", &json!({"role": "user", "content": "ask a helper"}));
+    text += &answer("a0", json!([todos("in_progress"), task]));
+    text += &line("user", "u1", &json!({"role": "user", "content": result}));
+    text += &answer("a1", json!([{"type": "text", "text": "Three."}]));
+    let world = started();
+    world.file("t.jsonl", &text);
+    let steps = |world: &World| {
+        let listed = world.checkpoint(["step", "list", "--json"]).success().stdout_json();
+        let steps = listed["steps"].as_array().unwrap().clone();
+        let member = |step: &Value, name: &str| step[name].as_str().unwrap_or_default().to_owned();
+        let of = |step: &Value| ["title", "status", "prompt", "turn"].map(|name| member(step, name));
+        steps.iter().map(of).collect::<Vec<_>>()
+    };
+    let tasks = |world: &World| {
+        let listed = world.checkpoint(["task", "list", "--json"]).success().stdout_json();
+        let tasks = listed["items"].as_array().unwrap().clone();
+        let member = |task: &Value, name: &str| task[name].as_str().unwrap_or_default().to_owned();
+        let of = |task: &Value| ["title", "status"].map(|name| member(task, name));
+        tasks.iter().map(of).collect::<Vec<_>>()
+    };
+    let of = |title: &str, status: &str| [title.to_owned(), status.to_owned()];
+    import(&world, "t.jsonl");
+    let helper = ["Count files", "done", "Count the files.", "u0"].map(str::to_owned);
+    assert_eq!(steps(&world), [helper.clone()]);
+    assert_eq!(tasks(&world), [of("look", "done"), of("write", "in_progress")]);
+    world.checkpoint(["save", "-m", "kept"]).success();
+    // Again: nothing waits to be saved.
+    import(&world, "t.jsonl");
+    world.checkpoint(["status"]).success().stdout_has("everything is saved");
+    text += &line("user", "u2", &json!({"role": "user", "content": "go on"}));
+    text += &answer("a2", json!([todos("completed")]));
+    world.file("t.jsonl", &text);
+    import(&world, "t.jsonl");
+    assert_eq!(tasks(&world), [of("look", "done"), of("write", "done")]);
+    assert_eq!(steps(&world).len(), 1);
+    // As a session of its own.
+    world.checkpoint(["import", "t.jsonl"]).success();
+    let listed = world
+        .checkpoint(["step", "list", "5f1d", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(listed["steps"][0]["title"], "Count files");
+    assert_eq!(listed["steps"][0]["output"]["head"], "There are 3.");
+    assert_eq!(listed["steps"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn a_file_that_grows_gives_the_chat_of_the_whole_whatever_is_saved_between() {
     let whole = transcript(4);
     let expected = {
