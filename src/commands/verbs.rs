@@ -43,7 +43,7 @@ const NOUNS: [&str; 25] = [
 const VERBS: [(&[&str], &[&str]); 6] = [
     (
         &["rm", "remove", "delete", "del", "erase", "drop"],
-        &["remove", "uninstall"],
+        &["remove", "uninstall", "delete"],
     ),
     (&["ls", "list"], &["list", "status", "show", "get"]),
     (&["new", "create", "add"], &["ask", "add", "start", "set", "install"]),

@@ -21,7 +21,7 @@ use crate::{
     store::checkpoint::oid,
 };
 
-use super::wired;
+use super::{remove, wired};
 
 /// Compare local sessions with remotes
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,9 @@ Examples:
   List unpushed sessions:
     git checkpoint remote status
   Delete sessions on the remote that were deleted here, or are finished:
-    git checkpoint remote prune --finished --dry-run")]
+    git checkpoint remote prune --finished --dry-run
+  Delete one there:
+    git checkpoint remote delete auth")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]
     what: Option<RemoteAction>,
@@ -39,13 +41,37 @@ pub(in crate::commands) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum RemoteAction {
     Status(StatusArgs),
+    Delete(DeleteArgs),
     Prune(PruneArgs),
+}
+
+/// Delete sessions on a remote
+///
+/// As last fetched or pushed: one that somebody added to since is refused. Local sessions stay, and what only the remote
+/// had goes to the trash here. The same as 'git checkpoint delete --remote'.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  Delete a session on the remote that 'git checkpoint push' uses:
+    git checkpoint remote delete auth
+  On another one:
+    git checkpoint remote delete backup/auth")]
+struct DeleteArgs {
+    /// The sessions, also as 'origin/auth'
+    #[arg(value_name = "SESSION", required = true)]
+    sessions: Vec<String>,
+    /// The remote; the one of the session, else the usual one of a push
+    #[arg(long, value_name = "REMOTE")]
+    remote: Option<String>,
+    /// Show what would be done
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 /// Delete sessions on a remote that were deleted here
 ///
 /// Only sessions of which everything is here, as last fetched or pushed: one that somebody added to is refused. To delete
-/// single ones, see 'git checkpoint delete --remote'.
+/// single ones, see 'git checkpoint remote delete'.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -90,6 +116,7 @@ struct StatusArgs {
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let args = match args.what {
         Some(RemoteAction::Prune(args)) => return prune(&args, context),
+        Some(RemoteAction::Delete(args)) => return delete(args, context),
         Some(RemoteAction::Status(args)) => args,
         None => StatusArgs::default(),
     };
@@ -116,6 +143,16 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         context.ui.hint("Remote", "push everything: git checkpoint push --all");
     }
     Ok(())
+}
+
+fn delete(args: DeleteArgs, context: &mut Context) -> Result<(), CommandError> {
+    let opened = opening::open(context, &IdentityArgs::default())?;
+    let named = || Some(args.sessions.first()?.rsplit_once('/')?.0.to_owned());
+    let remote = match args.remote.or_else(named) {
+        Some(remote) => remote,
+        None => push::usual_remote(&opened.scene())?,
+    };
+    remove::run(&remote, &args.sessions, args.dry_run, context, &opened)
 }
 
 /// Shows what goes, asks, and deletes it.

@@ -310,6 +310,7 @@ remote status
 remote prune --dry-run
 pull origin steps
 delete --remote origin talk --dry-run
+remote delete talk --dry-run
 delete --remote origin talk
 status --prompt
 start gone

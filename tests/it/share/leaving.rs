@@ -72,6 +72,33 @@ fn a_remote_is_pruned_of_what_is_not_needed_there() {
     world.checkpoint(["undelete", "deleted"]).success();
 }
 
+#[test]
+fn single_sessions_are_deleted_on_a_remote() {
+    let world = pushed();
+    world
+        .checkpoint(["remote", "delete", "ahead", "--dry-run"])
+        .success()
+        .stdout_has("ahead");
+    assert_eq!(there(&world), ["active", "ahead", "deleted", "finished", "theirs"]);
+    world.checkpoint(["remote", "delete", "ahead"]).success();
+    world
+        .checkpoint(["remote", "delete", "origin/finished", "origin/deleted"])
+        .success();
+    world
+        .checkpoint(["remote", "delete", "--remote", "origin", "theirs"])
+        .success();
+    assert_eq!(there(&world), ["active"]);
+    assert!(!at(&world, "repo", "refs/checkpoints/finished").is_empty());
+    world.checkpoint(["remote", "delete", "ahead"]).code(3);
+    world.checkpoint(["remote", "delete", "nowhere/active"]).code(3);
+    world
+        .checkpoint(["remote", "rm", "active"])
+        .code(129)
+        .stderr_has("remote delete");
+    world.git(["remote", "remove", "origin"]).success();
+    world.checkpoint(["remote", "delete", "active"]).code(3);
+}
+
 /// What somebody added since is not deleted.
 #[test]
 fn a_session_that_went_on_at_the_remote_stays_there() {

@@ -25,7 +25,7 @@ use crate::{
 pub use prune::{
     PruneCandidate, PruneReason, PurgedAtRemote, RemotePruneRequest, candidates, place, prune, purge_there,
 };
-pub use remove::{RemovedSession, remove};
+pub use remove::{RemovedSession, remove, usual_remote};
 pub use rename::RenamedForPush;
 use send::Push;
 

@@ -36,6 +36,11 @@ pub struct RemovedSession {
     pub trash: Option<String>,
 }
 
+/// The remote of a push that names none.
+pub fn usual_remote(scene: &Scene<'_>) -> Result<String, Error> {
+    Ok(find(scene, None, true)?.name)
+}
+
 /// Deletes sessions at a remote, as they were last seen there.
 pub fn remove(
     scene: &Scene<'_>,
