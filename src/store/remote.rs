@@ -29,9 +29,9 @@ pub const BRANCH_NAMESPACE: &str = "refs/heads/checkpoints/";
 pub struct Remote {
     /// Its name.
     pub name: String,
-    /// Where it is fetched from.
+    /// Where it is fetched from, without credentials: for people, git itself knows it by the name.
     pub url: String,
-    /// Where it is pushed to, if somewhere else.
+    /// Where it is pushed to, if somewhere else; likewise.
     pub push_url: Option<String>,
     /// Whether every ref is pushed to it at once.
     pub mirror: bool,
@@ -145,10 +145,43 @@ pub fn find(repo: &Repository, name: &str) -> Option<Remote> {
         name: name.to_owned(),
         namespace,
         namespace_fault,
-        url: text("url")?,
-        push_url: text("pushurl"),
+        url: without_credentials(&text("url")?),
+        push_url: text("pushurl").map(|url| without_credentials(&url)),
         mirror: config.boolean(format!("remote.{name}.mirror").as_str()) == Some(true),
     })
+}
+
+/// A text whose addresses have no credentials: those of the web have neither user nor query, others no password.
+pub fn without_credentials(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, behind) = rest.split_at(at + 3);
+        out.push_str(before);
+        let is_web = ["http://", "https://"].iter().any(|scheme| before.ends_with(scheme));
+        let end = behind.find(|c: char| c.is_whitespace() || c == '\'' || c == '"');
+        let (address, behind) = behind.split_at(end.unwrap_or(behind.len()));
+        let (host, path) = address.split_at(address.find(['/', '?']).unwrap_or(address.len()));
+        match host.rsplit_once('@') {
+            Some((_, host)) if is_web => out.push_str(host),
+            Some((user, host)) => {
+                out.push_str(user.split(':').next().unwrap_or_default());
+                out.push('@');
+                out.push_str(host);
+            }
+            None => out.push_str(host),
+        }
+        match path.split_once('?') {
+            Some((path, _)) if is_web => {
+                out.push_str(path);
+                out.push_str("?...");
+            }
+            _ => out.push_str(path),
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
 }
 
 /// A namespace as it is written in the settings, with the slash at its end; the error is the reason why it is none.
@@ -254,6 +287,28 @@ mod tests {
             "refs/x.lock",
         ] {
             assert!(namespace(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn addresses_lose_their_credentials() {
+        for (text, shown) in [
+            ("../hub", "../hub"),
+            ("ana@host:x/y.git", "ana@host:x/y.git"),
+            ("https://host/x.git", "https://host/x.git"),
+            ("https://ana:word@host:1/x@y/z.git", "https://host:1/x@y/z.git"),
+            ("https://word@host", "https://host"),
+            ("https://a@b:c@host/x", "https://host/x"),
+            ("http://host/x.git?key=word&a=b", "http://host/x.git?..."),
+            ("http://host?key=word", "http://host?..."),
+            ("ssh://ana:word@host/x?y", "ssh://ana@host/x?y"),
+            (
+                "unable to access 'https://word@host/x?k=word/': see 'http://a:word@b' and https://host",
+                "unable to access 'https://host/x?...': see 'http://b' and https://host",
+            ),
+            ("a://", "a://"),
+        ] {
+            assert_eq!(without_credentials(text), shown);
         }
     }
 

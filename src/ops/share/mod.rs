@@ -142,7 +142,7 @@ fn unreachable(remote: &Remote, words: &str) -> Error {
         .filter(plain)
         .map(|line| {
             let line = line.trim_start_matches("fatal: ").trim_start_matches("error: ");
-            line.trim_end_matches('.').to_owned()
+            remote::without_credentials(line.trim_end_matches('.'))
         })
         .filter(|line| !line.is_empty())
         .collect();

@@ -1,5 +1,8 @@
 //! Repositories and remotes of other shapes: shallow, partial, SHA-256, reftables, linked working trees, odd names.
 
+use std::fs;
+use std::time::{Duration, Instant};
+
 use super::{at, clone, log, no_quarantine, save, shared};
 use crate::support::World;
 
@@ -146,6 +149,47 @@ fn remotes_with_odd_names_and_urls_are_read_or_refused() {
         assert!(!canary.exists(), "{url}");
     }
     world.checkpoint(["remote", "status"]).success().stdout_lacks("\u{1b}");
+}
+
+#[test]
+fn credentials_in_the_address_of_a_remote_are_shown_nowhere() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    for url in [
+        "http://ana:tok3n@127.0.0.1:1/x.git",
+        "http://tok3n@127.0.0.1:1/x.git",
+        "http://127.0.0.1:1/x.git?key=tok3n",
+    ] {
+        world.git(["config", "remote.origin.url", url]).success();
+        world.git(["config", "checkpoint.autoPush", "origin"]).success();
+        world.checkpoint(["save", "-m", "one", "--allow-empty"]).success();
+        for command in [
+            &["fetch"][..],
+            &["push", "origin", "auth"],
+            &["push", "--queued"],
+            &["push", "--queued", "--json"],
+            &["pull", "--json"],
+            &["status", "--json"],
+            &["remote", "status", "--json"],
+            &["remote", "status"],
+        ] {
+            let done = world.checkpoint(command);
+            done.stdout_lacks("tok3n").stderr_lacks("tok3n");
+        }
+        let state = fs::read_to_string(world.path(".git/checkpoint/push-queue.json")).unwrap();
+        assert!(
+            state.contains("127.0.0.1:1/x.git") && !state.contains("tok3n"),
+            "{state}"
+        );
+    }
+    // What is reached as well: a path may look like an address.
+    let hub = world.root().join("hub");
+    let shown = format!("file://{}", hub.display());
+    let url = format!("file://ana:tok3n@{}", hub.display());
+    world.git(["config", "remote.origin.url", &shown]).success();
+    world.git(["config", "remote.origin.pushurl", &url]).success();
+    let listed = world.checkpoint(["remote", "status"]);
+    listed.success().stdout_has(&shown).stdout_lacks("tok3n");
 }
 
 #[test]
