@@ -6,6 +6,7 @@ use super::{
     failure,
     opening::{self, IdentityArgs, OpenedRepository},
     restore::{self, RestoreView, bringing},
+    share,
 };
 use crate::{
     model::{
@@ -154,6 +155,15 @@ pub(super) fn report(
     context.ui.report(&view)?;
     if merged.is_up_to_date || dry_run {
         return Ok(());
+    }
+    let trouble = if merged.file_conflicts.is_empty() {
+        share::automatic::after_checkpoint(opened, &merged.session)
+    } else {
+        // No file of an export is written among those to be resolved.
+        share::automatic::shared(opened, &merged.session).into_iter().collect()
+    };
+    for trouble in trouble {
+        context.ui.warning(&trouble);
     }
     if merged.report.chat.renamed > 0 {
         context.ui.warning(&format!(

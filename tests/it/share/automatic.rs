@@ -68,6 +68,16 @@ fn a_saved_session_reaches_the_elected_remote_and_no_other() {
         at(&world, "hub", "refs/checkpoints/auth") == tip
     });
     world.git(["-C", "../other", "for-each-ref"]).success().no_stdout();
+    // A merge as well.
+    world.checkpoint(["start", "side"]).success();
+    world.checkpoint(["todo", "add", "of the side"]).success();
+    save(&world, "side");
+    world.checkpoint(["switch", "auth"]).success();
+    world.checkpoint(["merge", "side", "--no-files"]).success();
+    let tip = at(&world, "repo", "refs/checkpoints/auth");
+    until("it was not pushed", || {
+        at(&world, "hub", "refs/checkpoints/auth") == tip
+    });
     // A session without a save since then is not published.
     world.git(["config", "--unset", "checkpoint.autoPush"]).success();
     world.checkpoint(["start", "private"]).success();
