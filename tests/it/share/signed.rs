@@ -208,7 +208,14 @@ fn real_keys_of_gpg_sign() {
     fs::create_dir_all(&home).unwrap();
     fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).unwrap();
     let gpg = world.root().join("real-gpg");
-    let text = format!("#!/bin/sh\nGNUPGHOME='{}' exec gpg \"$@\"\n", home.display());
+    // Makes a key, and signs with it, at another time.
+    let clock = world.root().join("clock");
+    let text = format!(
+        "#!/bin/sh\nif test -e '{0}'; then set -- --faked-system-time \"$(cat '{0}')\" \"$@\"; fi\n\
+         GNUPGHOME='{1}' exec gpg \"$@\"\n",
+        clock.display(),
+        home.display()
+    );
     fs::write(&gpg, text).unwrap();
     fs::set_permissions(&gpg, fs::Permissions::from_mode(0o755)).unwrap();
     let gpg = gpg.to_str().unwrap();
@@ -265,6 +272,17 @@ fn real_keys_of_gpg_sign() {
         .checkpoint(["verify", "forged"])
         .code(1)
         .stdout_has("bad signature");
+    // A key that has expired since: what it signed before is not what a trusted key signs.
+    fs::write(&clock, "20260102T030000!").unwrap();
+    make("old", "1d");
+    world.git(["config", "user.signingKey", "old@example.org"]).success();
+    let before = save(&world, "with a key that expires");
+    fs::remove_file(&clock).unwrap();
+    assert_eq!((letter(&before).as_str(), word()), ("Y", "expired-key".into()));
+    world
+        .checkpoint(["show", "auth"])
+        .success()
+        .stdout_has("a key that has expired");
     // A passphrase that the agent would have to ask for.
     let locked = [
         "--batch",
@@ -300,10 +318,114 @@ fn real_keys_of_gpg_sign() {
     run(&["--batch", "--yes", "--delete-secret-and-public-key", print]).success();
     assert_eq!(letter(&tip), "E");
     world
-        .checkpoint(["show", "auth~1"])
+        .checkpoint(["show", &tip])
         .success()
         .stdout_has("that cannot be checked");
     agent("all");
+    let _ = fs::remove_dir_all(&home);
+}
+
+/// A certificate of gpgsm's own, trusted, untrusted and taken away. Skipped without gpgsm.
+#[test]
+fn certificates_of_x509_sign() {
+    let world = shared();
+    // Sockets have short paths.
+    let home = std::env::temp_dir().join(format!("gpgsm-{}", std::process::id()));
+    fs::create_dir_all(&home).unwrap();
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).unwrap();
+    let gpgsm = world.root().join("real-gpgsm");
+    fs::write(
+        &gpgsm,
+        format!("#!/bin/sh\nGNUPGHOME='{}' exec gpgsm \"$@\"\n", home.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&gpgsm, fs::Permissions::from_mode(0o755)).unwrap();
+    let gpgsm = gpgsm.to_str().unwrap();
+    if world.command(gpgsm, ["--version"]).run().status().code() != Some(0) {
+        return;
+    }
+    let kill = || {
+        world
+            .command("gpgconf", ["--homedir", home.to_str().unwrap(), "--kill", "all"])
+            .run();
+    };
+    fs::write(home.join("gpgsm.conf"), "disable-crl-checks\n").unwrap();
+    let wishes = "Key-Type: RSA\nKey-Length: 2048\nKey-Usage: sign\nSerial: random\nName-DN: CN=Ana Author\n\
+                  Name-Email: ana@example.org\nNot-Before: 2020-01-01\nNot-After: 2049-12-31\n";
+    let (file, certificate) = (home.join("wishes"), home.join("certificate"));
+    fs::write(&file, wishes).unwrap();
+    let (file, certificate) = (file.to_str().unwrap(), certificate.to_str().unwrap());
+    let line = [
+        "--batch",
+        "--pinentry-mode",
+        "loopback",
+        "--passphrase-fd",
+        "0",
+        "--output",
+        certificate,
+    ];
+    world
+        .command(gpgsm, line.into_iter().chain(["--generate-key", file]))
+        .input("\n")
+        .run()
+        .success();
+    world
+        .command(gpgsm, ["--batch", "--import", certificate])
+        .run()
+        .success();
+    let listed = world.command(gpgsm, ["--list-keys", "--with-colons"]).run();
+    let print = listed
+        .stdout()
+        .lines()
+        .find_map(|line| line.strip_prefix("fpr:::::::::"));
+    let print = print.unwrap().split(':').next().unwrap().to_owned();
+    let trust = home.join("trustlist.txt");
+    fs::write(&trust, format!("{print} S relax\n")).unwrap();
+    kill();
+    for (name, value) in [
+        ("gpg.format", "x509"),
+        ("gpg.x509.program", gpgsm),
+        ("user.signingKey", "ana@example.org"),
+        ("checkpoint.sign", "on"),
+    ] {
+        world.git(["config", name, value]).success();
+    }
+    world.checkpoint(["start", "auth"]).success();
+    let tip = save(&world, "one");
+    world.git(["verify-commit", &tip]).success();
+    world.git(["fsck", "--strict"]).success();
+    let letter = |tip: &str| world.git_line(["log", "-1", "--format=%G?", tip]);
+    let verdict = |session: &str| {
+        let shown = world.checkpoint(["show", session, "--json"]).success().stdout_json();
+        shown["signature"]["verdict"].clone()
+    };
+    assert_eq!((letter(&tip).as_str(), verdict("auth")), ("G", "good".into()));
+    world.checkpoint(["show", "auth"]).success().stdout_has("Ana Author");
+    let commit = world.git(["cat-file", "commit", &tip]);
+    let changed = commit.stdout().replace("\none\n", "\ntwo\n");
+    let line = ["hash-object", "-t", "commit", "-w", "--stdin"];
+    let forged = world
+        .command("git", line)
+        .input(changed)
+        .run()
+        .stdout()
+        .trim()
+        .to_owned();
+    world.git(["update-ref", "refs/checkpoints/forged", &forged]).success();
+    assert_eq!((letter(&forged).as_str(), verdict("forged")), ("B", "bad".into()));
+    world
+        .checkpoint(["verify", "forged"])
+        .code(1)
+        .stdout_has("bad signature");
+    fs::remove_file(&trust).unwrap();
+    kill();
+    assert_eq!((letter(&tip).as_str(), verdict("auth")), ("U", "untrusted".into()));
+    // Without the certificate nothing can be said but that there is a signature.
+    fs::remove_file(home.join("pubring.kbx")).unwrap();
+    kill();
+    assert_ne!(letter(&tip), "G");
+    assert_ne!(verdict("auth"), "good");
+    kill();
     let _ = fs::remove_dir_all(&home);
 }
 
@@ -434,5 +556,14 @@ fn keys_of_ssh_sign_and_what_others_signed_is_taken_only_if_it_is_trusted() {
     world.git(["config", "checkpoint.requireSigned", "off"]).success();
     world.checkpoint(["pull", "origin", "plain"]).success();
     let prompt = world.checkpoint(["resume", "plain", "--format", "prompt"]);
-    prompt.success();
+    prompt
+        .success()
+        .stdout_has("It was written by others: it came from remote 'origin'");
+    // Where signatures are required, what was saved here without one is nobody's that is known.
+    world.checkpoint(["start", "own"]).success();
+    save(&world, "without a signature");
+    let prompt = || world.checkpoint(["resume", "own", "--format", "prompt"]);
+    prompt().success().stdout_lacks("written by others");
+    world.git(["config", "checkpoint.requireSigned", "on"]).success();
+    prompt().success().stdout_has("it has no trusted signature: not signed");
 }
