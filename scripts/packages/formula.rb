@@ -27,6 +27,7 @@ class GitCheckpoint < Formula
   def install
     bin.install "bin/git-checkpoint"
     man1.install Dir["share/man/man1/*"]
+    man5.install Dir["share/man/man5/*"]
     bash_completion.install Dir["share/bash-completion/completions/*"]
     zsh_completion.install Dir["share/zsh/site-functions/*"]
     fish_completion.install Dir["share/fish/**/*.fish"]
