@@ -378,6 +378,11 @@ fn undo_reverts_calls_and_commands_alike_one_at_a_time() {
     assert!(warning.starts_with("'task' came after"), "{planned}");
     let typed = world.checkpoint(["undo", "--dry-run"]);
     typed.success().stderr_has("'task' came after");
+    client.result("checkpoint_save", json!({"record": {"summary": "three"}}));
+    let undone = client.result("checkpoint_undo", json!({}));
+    let warning = undone["warnings"][0].as_str().unwrap_or_default();
+    assert!(warning.starts_with("'save' came after"), "{undone}");
+    assert_eq!(world.read("README.md"), b"three");
 }
 
 #[test]
