@@ -347,7 +347,7 @@ impl Action {
     /// # Errors
     /// When something is not given, or looks like an option.
     pub fn line(&self, request: &ActionRequest) -> Result<CommandLine, String> {
-        (self.line)(request)
+        (self.line)(request).map(CommandLine::for_tool)
     }
 
     /// The command that shows its plan and changes nothing; `None` where the action only adds to the record, or makes

@@ -13,7 +13,7 @@ pub struct CommandLine {
     pub text: bool,
     /// Meaning of its pathspecs.
     pub paths: PathRule,
-    /// Whether a tool runs it, whose caller has arguments and no options.
+    /// Whether a tool or an action runs it, whose caller has arguments and no options.
     pub is_tool: bool,
     /// Each option that the line may have, and the argument of the tool that it stands for.
     pub(super) arguments: Vec<(&'static str, &'static str)>,

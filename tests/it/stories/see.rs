@@ -181,6 +181,11 @@ fn a_page_shows_follows_and_acts() {
         page.post("/api/act", &serde_json::json!({ "action": "nothing" })).0,
         400
     );
+    // Nobody typed an option here.
+    let wrong = serde_json::json!({ "action": "fork", "checkpoint": "auth", "text": "x y" });
+    let (_, plan) = page.post("/api/plan", &wrong);
+    assert!(plan.contains("'x y' for 'name'"), "{plan}");
+    assert!(!plan.contains("--name") && !plan.contains("help fork"), "{plan}");
 }
 
 #[test]
