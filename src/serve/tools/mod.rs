@@ -122,7 +122,13 @@ impl ToolCall<'_> {
 }
 
 /// The arguments of a call as their type.
-fn arguments<T: DeserializeOwned>(given: Arguments) -> Result<T, CommandFailure> {
+fn arguments<T: DeserializeOwned + JsonSchema>(given: Arguments) -> Result<T, CommandFailure> {
+    let schema = input::<T>();
+    let known = schema["properties"].as_object().into_iter().flatten();
+    let known: Vec<&str> = known.map(|(name, _)| name.as_str()).collect();
+    if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
+        return Err(unknown_argument(name, &known));
+    }
     serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| {
         let path = error.path().to_string();
         let place = if path == "." {
@@ -130,27 +136,21 @@ fn arguments<T: DeserializeOwned>(given: Arguments) -> Result<T, CommandFailure>
         } else {
             format!("'{path}': ")
         };
-        if let Some(failure) = unknown_argument(&error.inner().to_string()) {
-            return failure;
-        }
         wrong(&format!("{place}{}", json::words(error.inner())))
     })
 }
 
-/// The failure for an argument that a tool does not know, from the parser's words for it.
-fn unknown_argument(words: &str) -> Option<CommandFailure> {
-    let mut names = words.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
-    let name = names.next()?;
-    let known: Vec<&str> = names.collect();
+/// The failure for an argument that a tool does not know.
+fn unknown_argument(name: &str, known: &[&str]) -> CommandFailure {
     let mut failure = wrong(&format!("'{}' is no argument of this tool", name.escape_debug()));
     if let Some(near) = spelling::similar(name, known.iter().copied()) {
         failure.hints.push(format!("did you mean '{near}'?"));
     }
-    failure.hints.push(match known.as_slice() {
+    failure.hints.push(match known {
         [] => "it has no arguments".to_owned(),
         known => format!("its arguments: {}", known.join(", ")),
     });
-    Some(failure)
+    failure
 }
 
 impl CommandLine {
