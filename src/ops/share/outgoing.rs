@@ -69,12 +69,11 @@ pub(super) fn of(
     let there = RemoteView::of(scene, remote)?;
     let mut heads = Vec::new();
     let mut chains = Vec::new();
-    let mut handled = HashSet::new();
-    for Going { what, tip, tracking } in going {
-        let mut boundary: HashSet<_> = tracking.iter().chain(&there.sessions).copied().collect();
-        boundary.extend(&handled);
+    let mut boundary = there.sessions.clone();
+    boundary.extend(going.iter().filter_map(|going| going.tracking));
+    for Going { what, tip, .. } in going {
         let chain = UploadChain::read(scene, *tip, &boundary)?;
-        handled.extend(chain.new.iter().map(|new| new.entry.id));
+        boundary.extend(chain.new.iter().map(|new| new.entry.id));
         let files = chain.new.iter().filter_map(|new| new.files.as_ref());
         let new_heads = files.flat_map(|files| std::iter::once(files.head).chain(files.operation.iter().copied()));
         heads.extend(new_heads.filter(|head| !chain.known_heads.contains(head)));

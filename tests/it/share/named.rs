@@ -224,3 +224,55 @@ fn a_push_that_a_shallow_clone_cannot_make_says_so() {
         assert!(!pushed.stderr().contains("takes no refs"), "{pushed}");
     }
 }
+
+#[test]
+fn many_sessions_are_pushed_at_once_and_only_what_changed_is_noted() {
+    let world = shared();
+    let names: Vec<String> = (0..12).map(|n| format!("s{n:02}")).collect();
+    for name in &names {
+        world.checkpoint(["start", name]).success();
+    }
+    world.checkpoint(["push", "--all"]).success();
+    let logged = |name: &str| {
+        let log = format!("logs/refs/checkpoints-remote/origin/{name}");
+        std::fs::read_to_string(world.path(&format!(".git/{log}")))
+            .unwrap()
+            .lines()
+            .count()
+    };
+    for name in &names {
+        let tip = at(&world, "repo", &format!("refs/checkpoints/{name}"));
+        assert_eq!(at(&world, "hub", &format!("refs/checkpoints/{name}")), tip);
+        assert_eq!(
+            at(&world, "repo", &format!("refs/checkpoints-remote/origin/{name}")),
+            tip
+        );
+        assert_eq!(logged(name), 1);
+    }
+    // One goes on here, one went on there, and one is missing there.
+    let there = save(&world, "there");
+    world.checkpoint(["push", "origin", "s11"]).success();
+    let before = world.git_line(["rev-parse", "refs/checkpoints/s11~1"]);
+    for name in ["refs/checkpoints/s11", "refs/checkpoints-remote/origin/s11"] {
+        world.git(["update-ref", name, &before]).success();
+    }
+    world
+        .git(["-C", "../hub", "update-ref", "-d", "refs/checkpoints/s05"])
+        .success();
+    world.checkpoint(["resume", "s03", "--brief"]).success();
+    let here = save(&world, "here");
+    let pushed = world.checkpoint(["push", "--all", "--json"]);
+    let sessions = pushed.stdout_json()["sessions"].as_array().unwrap().clone();
+    assert_eq!(sessions.len(), 12);
+    assert_eq!(at(&world, "hub", "refs/checkpoints/s03"), here);
+    assert_eq!(at(&world, "repo", "refs/checkpoints-remote/origin/s03"), here);
+    assert!(!at(&world, "hub", "refs/checkpoints/s05").is_empty());
+    assert_eq!(at(&world, "hub", "refs/checkpoints/s11"), there, "it is not set back");
+    assert_eq!((logged("s00"), logged("s03")), (1, 2));
+    // With nothing new the time at which the remote was seen is noted once.
+    let all = || names.iter().map(|name| logged(name)).sum::<usize>();
+    world.checkpoint(["pull", "origin", "s11"]).success();
+    let before = all();
+    world.checkpoint(["push", "--all"]).success();
+    assert_eq!(all(), before + 1);
+}

@@ -13,6 +13,8 @@ mod remove;
 mod rename;
 mod send;
 
+use std::collections::BTreeMap;
+
 use super::{
     Error, Leak, Wire, find,
     outgoing::{self, Going},
@@ -20,7 +22,7 @@ use super::{
 use crate::{
     model::{name::ShortName, report::CommitInfo, selector::Selector},
     ops::{Scene, select, session_choice, suggestions},
-    store::{ObjectId, history, refs, scratch::Scratch, session},
+    store::{self, ObjectId, history, refs, remote::Remote, scratch::Scratch, session},
 };
 pub use prune::{
     PruneCandidate, PruneReason, PurgedAtRemote, RemotePruneRequest, candidates, place, prune, purge_there,
@@ -243,11 +245,7 @@ fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result
     if !request.dry_run {
         refs::recover(scene.repo, scene.wait)?;
     }
-    let mut sessions = Vec::new();
-    for (name, id) in chosen(scene, &request.which)? {
-        let tracking = refs::read(scene.repo, &remote.tracking_ref(&name))?;
-        sessions.push((name, id, tracking));
-    }
+    let sessions = with_tracking(scene, &remote, chosen(scene, &request.which)?)?;
     let push = Push {
         scene,
         request,
@@ -301,6 +299,33 @@ fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result
         notes_stay,
         dry_run: request.dry_run,
     })
+}
+
+/// Adds what the remote was last seen to have of each session: of a few by name, else from one list of all.
+fn with_tracking(
+    scene: &Scene<'_>,
+    remote: &Remote,
+    chosen: Vec<(ShortName, ObjectId)>,
+) -> Result<Vec<SessionToPush>, Error> {
+    /// For more, a list of all refs costs less.
+    const ONE_BY_ONE: usize = 8;
+    let is_few = chosen.len() <= ONE_BY_ONE;
+    let mut all = BTreeMap::new();
+    if !is_few {
+        all.extend(refs::list(scene.repo, &remote.tracking())?);
+    }
+    let mut sessions = Vec::with_capacity(chosen.len());
+    for (name, id) in chosen {
+        let full = remote.tracking_ref(&name);
+        let tracking = if is_few {
+            refs::read(scene.repo, &full)?
+        } else {
+            let found = all.remove(&full).transpose();
+            found.map_err(|damage| store::Error::Damaged { name: full, damage })?
+        };
+        sessions.push((name, id, tracking));
+    }
+    Ok(sessions)
 }
 
 /// The sessions and their latest checkpoints. A damaged one is an error only if it was named.
