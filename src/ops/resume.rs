@@ -113,7 +113,14 @@ pub enum ChoiceReason {
 /// The current session alone if there is one; else the paused and interrupted ones of this branch; else all that have
 /// not ended; else all. Damaged ones are left out: they can be named.
 pub fn candidates(scene: &Scene<'_>) -> Result<(Vec<SessionSummaryRow>, ChoiceReason), Error> {
-    let mut rows = list::sessions(scene, &SessionFilter::default())?;
+    candidates_among(scene, list::sessions(scene, &SessionFilter::default())?)
+}
+
+/// The same, of all sessions in the order of a list.
+pub(super) fn candidates_among(
+    scene: &Scene<'_>,
+    mut rows: Vec<SessionSummaryRow>,
+) -> Result<(Vec<SessionSummaryRow>, ChoiceReason), Error> {
     rows.retain(|row| row.tip.is_ok());
     if let Some(name) = scene.session {
         rows.retain(|row| row.name == name.as_str());

@@ -151,10 +151,16 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
             })
         }
     };
+    // Without a current session all of them are looked at, once.
+    let rows = match &session {
+        Some(_) => Vec::new(),
+        None => list::sessions(scene, &list::SessionFilter::default())?,
+    };
+    let finished = finished(&rows);
     // Damage is reported where the chain is needed.
     let tip = match &session {
         Some(current) => Some((current.tip, current.name.to_string())),
-        None => resume::candidates(scene).ok().and_then(|(rows, _)| {
+        None => resume::candidates_among(scene, rows).ok().and_then(|(rows, _)| {
             let row = rows.into_iter().next()?;
             Some((row.tip.ok()?.0.id, row.name))
         }),
@@ -164,10 +170,6 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         .and_then(|(tip, name)| Some((checkpoint::load(scene.repo, tip).ok()?, name)))
         .map(|(tip, name)| put_aside::missing(scene, &writer, &tip, &name, &present))
         .unwrap_or_default();
-    let finished = match &session {
-        Some(_) => 0,
-        None => finished(scene)?,
-    };
     let absent = match (&session, &damaged, scene.session) {
         (None, None, Some(name)) => Some(suggestions::absent(scene, name)),
         _ => None,
@@ -216,13 +218,12 @@ pub fn prompt(scene: &Scene<'_>) -> Result<Option<Prompt>, Error> {
 }
 
 /// How many sessions have ended.
-fn finished(scene: &Scene<'_>) -> Result<usize, Error> {
-    let rows = list::sessions(scene, &list::SessionFilter::default())?;
+fn finished(rows: &[list::SessionSummaryRow]) -> usize {
     let ended = |row: &&list::SessionSummaryRow| {
         let standing = row.tip.as_ref().ok().map(|(_, standing)| standing);
         matches!(standing, Some(SessionStanding::Stated(status)) if status.is_finished())
     };
-    Ok(rows.iter().filter(ended).count())
+    rows.iter().filter(ended).count()
 }
 
 fn changed(
