@@ -598,7 +598,9 @@ fn turns_of_agents_leave_no_plain_text_with_or_without_the_setting() {
     let event = |name: &str| {
         let payload = json!({ "session_id": "S1", "hook_event_name": name, "prompt": "markprompt",
             "cwd": world.repo().to_str().unwrap(), "transcript_path": file.to_str().unwrap() });
+        // In the foreground: what it does is there when it ends.
         let hook = world.command(PROGRAM, ["hook", "claude-code", name]);
+        let hook = hook.env("CHECKPOINT_AGENT_HOOK", "worker");
         hook.input(payload.to_string()).run().success();
         nothing_in_plain(&world, &marks);
     };

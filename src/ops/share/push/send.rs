@@ -258,14 +258,10 @@ impl Push<'_> {
 
     /// Notes what the remote has now.
     fn remember(&self, seen: &[SessionToPush]) -> Result<(), Error> {
-        // What is known already is not written again, but for one: its log says when the remote was seen.
-        let is_known = |(_, id, tracking): &&SessionToPush| *tracking == Some(*id);
-        let mut noted: Vec<_> = seen.iter().filter(|one| !is_known(one)).collect();
-        if noted.is_empty() {
-            noted.extend(seen.first());
-        }
         let mut edits = Vec::new();
-        for (name, id, _) in noted {
+        // What is known already is not written again.
+        let is_new = |(_, id, tracking): &&SessionToPush| *tracking != Some(*id);
+        for (name, id, _) in seen.iter().filter(is_new) {
             edits.push(RefUpdate {
                 name: self.remote.tracking_ref(name),
                 expected: ExpectedValue::Any,
