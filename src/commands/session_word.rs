@@ -13,7 +13,7 @@ use crate::{
 pub(super) enum SessionWord {
     /// A name. It need not be taken yet.
     Name(ShortName),
-    /// What cannot be a session's name, with the reason, but a branch's.
+    /// A name that a branch can have and a session cannot, with the reason.
     Branch(String, InvalidName),
 }
 

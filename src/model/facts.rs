@@ -159,7 +159,7 @@ pub struct BoundedList<T> {
     pub first: Vec<T>,
 }
 
-/// What is staged of a path, as far as it is known.
+/// Staged state of a path, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StagedKind<'a> {
     /// A new path.
@@ -227,7 +227,7 @@ impl<'a> StagedKind<'a> {
 }
 
 impl GitFacts {
-    /// What is staged of a path.
+    /// Staged state of a path.
     pub fn staged_kind(&self, path: &RepoPath) -> StagedKind<'_> {
         StagedKind::of(path, &self.staged_added, &self.staged_deleted, &self.renamed)
     }

@@ -44,7 +44,7 @@ pub(crate) fn words(error: &serde_json::Error) -> String {
     }
 }
 
-/// What was expected and what was given, in the terms of JSON. In a text, a number may also be written wrongly.
+/// The expected and the given value, in the terms of JSON. In a text, a number may also be written wrongly.
 fn plain_words(text: &str, is_text: bool) -> String {
     if let Some((given, wanted)) = text
         .strip_prefix("unknown variant ")

@@ -1,4 +1,4 @@
-//! What two checkpoints or commits have in common: the base of comparisons and merges.
+//! Common ancestors of two checkpoints or commits: the base of comparisons and merges.
 
 use super::{Error, Scene, ids::short};
 use crate::{

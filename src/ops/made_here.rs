@@ -8,7 +8,7 @@ use crate::store::{ObjectId, refs};
 /// Beginnings of messages in the reflog of HEAD with which git notes that it made a commit.
 const MADE: [&str; 6] = ["commit", "cherry-pick", "revert", "am", "rebase", "filter-branch"];
 
-/// What the reflog of HEAD says about commits.
+/// Commits made in this working tree, by the reflog of HEAD.
 #[derive(Debug, Default)]
 pub(super) struct LocalCommits {
     /// Commits to which HEAD went, and whether that was by making them.

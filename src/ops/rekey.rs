@@ -102,7 +102,7 @@ pub(super) fn encrypt_earlier(scene: &Scene<'_>, chosen: &SessionChoice) -> Resu
     }
 }
 
-/// What is next to the document of a checkpoint and encrypted with it.
+/// Files next to the document of a checkpoint, encrypted with it.
 fn private_parts() -> impl Iterator<Item = &'static str> {
     chat::SIBLINGS.into_iter().chain([steps::FOLDER])
 }

@@ -155,7 +155,7 @@ pub struct ReplayOutcome {
     pub status: i32,
 }
 
-/// Runs the commands of steps again, or says what would be run. `tell` is called with each step before it is done.
+/// Runs the commands of steps again, or reports what would be run. `tell` is called with each step before it is done.
 pub fn run(
     scene: &Scene<'_>,
     request: &RunRequest,

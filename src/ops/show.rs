@@ -15,7 +15,7 @@ pub struct CheckpointDetails {
     pub lists: Lists,
     /// The files it changes against its HEAD, when it has files.
     pub changes: Vec<TreeChange>,
-    /// What was staged, by path.
+    /// Staged changes, by path.
     pub staged: Vec<StagedChange>,
     /// How many changes of its session are not saved yet, where it is the latest.
     pub draft: usize,

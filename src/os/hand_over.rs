@@ -1,4 +1,4 @@
-//! What root made in a user's repository, given to the user: git's own files among it, which no code of ours opens.
+//! Files that root made in a user's repository, given to the user: git's own files among it, which no code of ours opens.
 
 use std::io;
 use std::path::Path;

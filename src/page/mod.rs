@@ -300,7 +300,7 @@ impl Site {
     }
 }
 
-/// Compares without telling by its time where texts differ.
+/// Compares in constant time.
 fn is_equal(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }

@@ -59,7 +59,7 @@ pub struct CheckpointView<'a> {
     pub skipped: Vec<SkippedPath>,
     /// Its files against its HEAD.
     pub changes: &'a [TreeChange],
-    /// What was staged, by path.
+    /// Staged changes, by path.
     pub staged: Vec<StagedRow<'a>>,
     /// How many changes of its session are not saved yet, where it is the latest.
     pub draft_operations: usize,

@@ -1,4 +1,4 @@
-//! What this program wrote into the files of `checkpoint.exportTo`: a file that still is as it was written is the
+//! Content that this program wrote into the files of `checkpoint.exportTo`: a file that still is as it was written is the
 //! program's own, and neither a user's work nor a change of the project.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What an undo says of commands that came after the one that it reverts.
+//! Report of commands that came after the one that an undo reverts.
 
 use crate::{commands::Context, model::time::Timestamp, ops::undo::UndoSubject, render::age::age};
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{LISTS, from_value};
 use crate::model::record::Record;
 
-/// The list whose items are told apart by one member.
+/// The list whose items are distinguished by one member.
 const BY_PATH: (&str, &str) = ("open_files", "path");
 /// The list that a given one replaces.
 const REPLACED: &str = "next_steps";

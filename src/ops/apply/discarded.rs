@@ -1,7 +1,7 @@
 //! Whether the conflicts of a merge or apply were resolved, or the whole of it was thrown away.
 //!
 //! `git reset` and `git checkout HEAD -- .` leave no unmerged entry either. git's record of resolved conflicts in the index
-//! does not tell them from `git add`, as `git reset` writes it too. So files and index are compared with those from before.
+//! does not distinguish them from `git add`, as `git reset` writes it too. So files and index are compared with those from before.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,4 +1,4 @@
-//! What a cleaning leaves alone although HEAD has something else there.
+//! Paths that a cleaning leaves alone although HEAD has something else there.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What came after the command that undo comes to, and stays as it is.
+//! Actions after the command that undo comes to, which stay as they are.
 
 use super::super::{Error, Scene};
 use crate::{
@@ -27,11 +27,11 @@ pub struct UndoSubject {
 pub fn subject(scene: &Scene<'_>) -> Result<Option<UndoSubject>, Error> {
     let list = undo::read(scene.repo)?;
     let Some(entry) = list.undoable() else { return Ok(None) };
-    // A HEAD without a readable reflog tells nothing.
+    // A HEAD without a readable reflog shows nothing.
     let log = refs::reflog(scene.repo, "HEAD").unwrap_or_default();
     let since = entry.at.unix();
     let before = super::files_before(entry).and_then(|before| checkpoint::load(scene.repo, object_id(before)).ok());
-    // Of the second in which the command ran, the HEAD that it found tells what came later.
+    // Of the second in which the command ran, the HEAD that it found shows what came later.
     let is_since = |at: i64| match &before {
         Some(before) => at >= since && before.document.git.head != log.first().map(|line| oid(line.new)),
         None => at > since,

@@ -1,4 +1,4 @@
-//! What is next to a document, written again: decrypted as it was, and encrypted as it is now.
+//! Files next to a document, written again: decrypted as it was, and encrypted as it is now.
 
 use gix::objs::tree::EntryKind;
 
