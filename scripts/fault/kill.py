@@ -8,7 +8,8 @@ a run comes to its end. After each kill:
   - after every other kill `undo` takes back what was done, also where the kill came before anybody could say so, and
     knows nothing of what was not;
   - git fsck and git status work, the same command and a save end with 0, and nothing of ours is left over;
-  - a checkpoint that waits to be pushed by itself is pushed by the next run of the queue;
+  - a checkpoint that waits to be pushed by itself is pushed by the next run of the queue, after a merge of the record where
+    the remote has diverged;
   - the user's own branch -d, fetch and gc --prune=now end with 0, and everything still verifies.
 restore, apply and undo, which change files, are killed by kill-files; purge, which is to remove, by kill-purge.
 """
@@ -70,6 +71,18 @@ def queued(world):
         raise SystemExit("faults: the push of the queue was never tried")
     time.sleep(0.5)
     world.git("config", "remote.origin.url", url)
+
+
+def apart(world):
+    """Both sides of the queue's session went on: what the remote has is merged into its record before it is pushed."""
+    tip = world.git("rev-parse", "refs/checkpoints/work").decode().strip()
+    world.checkpoint("todo", "add", "theirs")
+    world.checkpoint("message", "add", "--role", "user", "they say")
+    world.checkpoint("save", "-m", "elsewhere")
+    world.checkpoint("push", "origin", "work")
+    world.git("update-ref", "refs/checkpoints/work", tip)
+    world.checkpoint("todo", "add", "ours")
+    queued(world)
 
 
 def forked(world):
@@ -161,6 +174,7 @@ COMMANDS = {
     "watch": (["watch", "--once"], plain, (0,)),
     "push": (["push", "origin", "work"], plain, (0,)),
     "push-queued": (["push", "--queued"], queued, (0,)),
+    "push-apart": (["push", "--queued"], apart, (0,)),
     "fetch": (["fetch", "origin"], received, (0,)),
     "pull": (["pull", "origin", "work"], ahead, (0,)),
 }
@@ -206,6 +220,8 @@ def sweep(program, name, arguments, prepare, codes):
             if arguments[0] in DEEDS and when % 2:
                 taken_back(world, refs)
             judge(world, when)
+            if name == "push-apart":
+                merged_once(world, refs)
 
         kills, broken = w.kills(root, program, arguments, judge_undo)
         print(f"  {name}: {kills} kills, {len(broken)} broken", flush=True)
@@ -232,6 +248,18 @@ def taken_back(world, refs):
     elif len(refs) > 0:
         done = world.checkpoint("undo", "--dry-run", check=False)
         assert done.returncode != 0, f"undo would take back what was not done: {done.stdout.decode()}"
+
+
+def merged_once(world, refs):
+    """The record has what both sides added, once, from one merge; an undo takes that back."""
+    present = todos(world)
+    assert sorted(present) == ["ours", "theirs"], f"todos are {present}"
+    log = json.loads(world.checkpoint("log", "--json").stdout)["checkpoints"]
+    merges = [row for row in log if row["kind"] == "merge"]
+    assert len(merges) == 1, f"{len(merges)} merges"
+    world.git("update-ref", "refs/checkpoints/work", merges[0]["id"])
+    world.checkpoint("undo")
+    assert sessions(world) == refs, "undo did not take the merge back"
 
 
 def todos(world):

@@ -1,5 +1,5 @@
-"""kill-files [COMMAND...]: restore, apply, merge, undo, redo, pause --clean and resume --apply, also with chosen hunks,
-killed at every call that changes the disk.
+"""kill-files [COMMAND...]: restore, apply, merge, undo, redo, pause --clean and resume --apply, also with chosen hunks, and
+merge --continue, killed at every call that changes the disk.
 
 For each call, strace ends the process (SIGKILL) on entering it: the first time it is made, the second, and so on until
 a run comes to its end. After each kill:
@@ -9,6 +9,9 @@ a run comes to its end. After each kill:
     record: nobody touched anything meanwhile, so nothing is refused;
   - no temporary file and no lock is left;
   - undo then takes all of it back; after going back the command does it all once more.
+
+`merge --continue` is over or to be repeated after a kill: it saves the resolution once, changes no file, and undo then takes
+the merge and its resolution back.
 """
 
 import os
@@ -187,6 +190,68 @@ def diverged(world):
     world.checkpoint("switch", name)
 
 
+def resolved(world):
+    """A merge with conflicts in files and in the record, of which those in files are resolved."""
+    world.write("src/file1", "common\n")
+    world.checkpoint("state", "patch", '{"shared": 1}')
+    world.checkpoint("save", "-m", "common")
+    name = world.git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints").decode().split()[0]
+    world.checkpoint("fork", "@", "--name", "other")
+    world.write("src/file1", "theirs\n")
+    world.write("theirs", "theirs\n")
+    world.checkpoint("state", "patch", '{"shared": 2}')
+    world.checkpoint("save", "-m", "theirs")
+    (world.repo / "theirs").unlink()
+    world.write("src/file1", "ours\n")
+    world.checkpoint("switch", name)
+    world.checkpoint("state", "patch", '{"shared": 3}')
+    world.checkpoint("todo", "add", "our todo")
+    world.before_merge = files(world), state(world)
+    done = world.checkpoint("merge", "other", "--files", check=False)
+    assert done.returncode == 1, done.stderr.decode()
+    world.write("src/file1", "both\n")
+    world.git("add", "src/file1")
+
+
+def concluded(name, program):
+    """The sweep of `merge --continue`."""
+    arguments = ["merge", "--continue"]
+    with tempfile.TemporaryDirectory(prefix="checkpoint-faults-") as folder:
+        root = pathlib.Path(folder)
+        fixture = build(root / "fixture", program)
+        resolved(fixture)
+        known = held(fixture)
+        before_bytes = contents(fixture)
+        shutil.copytree(root / "fixture", root / "whole", symlinks=True)
+        whole = World(root / "whole", program)
+        whole.checkpoint(*arguments)
+        after = files(whole), state(whole)
+
+        def judge(world, when):
+            assert contents(world) == before_bytes, "a file changed"
+            lost = known - held(world)
+            assert not lost, f"lost {lost}"
+            world.git("fsck", "--strict")
+            world.git("status")
+            done = world.checkpoint(*arguments, check=False)
+            is_over = done.returncode == 1 and b"no merge in progress" in done.stderr
+            assert done.returncode == 0 or is_over, f"again: {done.returncode}: {done.stderr.decode()}"
+            compare(world, after, "concluded")
+            subjects = world.checkpoint("log", "--oneline").stdout.decode().splitlines()
+            many = sum("resolved the conflicts" in subject for subject in subjects)
+            assert many == 1, f"{many} checkpoints have the resolution"
+            assert not leftovers(world), f"left {leftovers(world)}"
+            world.checkpoint("undo")
+            compare(world, fixture.before_merge, "taken back")
+            world.checkpoint("save", "--allow-empty", "-m", "after")
+
+        points, broken = kills(root, program, arguments, judge)
+        print(f"  {name}: {points} kills, {len(broken)} broken")
+        for line in broken:
+            print(f"    {line[:600]}")
+        return points, len(broken)
+
+
 def restored(world):
     world.checkpoint("restore", "@", "--index")
 
@@ -206,6 +271,7 @@ COMMANDS = {
     "redo": (["redo"], taken_back),
     "clean": (["pause", "--clean"], lambda world: None),
     "resume": (["resume", "--apply"], lambda world: world.checkpoint("pause", "--clean")),
+    "merge-continue": None,
 }
 
 
@@ -214,6 +280,8 @@ def run(program, names):
     if reason:
         print(f"kill-files: skipped, {reason}")
         return True
-    results = [sweep(name, *COMMANDS[name], program) for name in names or COMMANDS]
+    swept = {name: concluded(name, program) if COMMANDS[name] is None else sweep(name, *COMMANDS[name], program)
+             for name in names or COMMANDS}
+    results = list(swept.values())
     print(f"kill-files: {sum(kills for kills, _ in results)} kills, {sum(broken for _, broken in results)} broken")
     return not any(broken for _, broken in results)

@@ -79,7 +79,7 @@ pub(super) struct MergeArgs {
     /// Merge no files
     #[arg(long, overrides_with = "files")]
     no_files: bool,
-    /// Merge staged changes as well, unless they conflict
+    /// Merge staged changes as well, but for paths in conflict
     #[arg(long)]
     index: bool,
     /// The summary of the merged session
@@ -91,7 +91,8 @@ pub(super) struct MergeArgs {
     /// Finish the sessions of the other options of the fork point
     #[arg(long)]
     finish_others: bool,
-    /// Override the safety checks; files in the way are saved first
+    /// Override the safety checks; files in the way are saved first. With --continue: save the files as they are, also
+    /// with conflict markers or with nothing of the other side
     #[arg(long)]
     force: bool,
 }
@@ -171,6 +172,12 @@ pub(super) fn report(
             merged.report.chat.renamed
         ));
     }
+    // Conflict markers are for nobody else; the resolution is shared once it is saved.
+    if merged.id.is_some() && merged.file_conflicts.is_empty() {
+        for trouble in share::automatic::after_checkpoint(opened, &merged.session) {
+            context.ui.warning(&trouble);
+        }
+    }
     let records = &merged.report.conflicts;
     let error = match (merged.file_conflicts.as_slice(), records.len()) {
         ([], 0) => {
@@ -181,11 +188,12 @@ pub(super) fn report(
             FailureKind::Negative,
             format!("{} of the record to resolve", CountedNoun::new(many, "conflict")),
         ),
-        (files, _) => restore::conflicts_error(context, "merge", files),
+        (files, _) => restore::conflicts_error(context, "merge", (files, &merged.resolved)),
     };
     Err(match records.first() {
         Some(conflict) => error.hint(format!(
-            "resolve those of the record: git checkpoint conflict resolve {} --ours|--theirs",
+            "resolve those of the record, with --theirs for {}: git checkpoint conflict resolve {} --ours|--theirs",
+            conflict.session.as_deref().unwrap_or(&merged.label),
             conflict.id
         )),
         None => error,
@@ -242,7 +250,8 @@ pub(super) fn view(merged: &MergeOutcome, dry_run: bool) -> MergeView {
         },
         dry_run,
         session: merged.session.to_string(),
-        from: merged.from.to_string(),
+        from: merged.label.clone(),
+        rejoined: merged.rejoined.as_ref().map(ToString::to_string),
         merged: oid(merged.theirs),
         base: merged.base.map(oid),
         id: merged.id.map(oid),

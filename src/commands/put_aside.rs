@@ -14,7 +14,7 @@ use crate::{
         clean,
         reapply::{self, Way},
     },
-    store,
+    store::{self, checkpoint::oid},
 };
 
 /// How 'resume' brings files back.
@@ -78,7 +78,12 @@ pub(super) fn report(
     within: Option<serde_json::Value>,
 ) -> Result<(), CommandError> {
     let command = if way.restore { "restore" } else { "apply" };
-    let force = format!("git checkpoint {command} {} --index --force", quoted(selector));
+    // What was put aside may be of an earlier checkpoint than the one that was named.
+    let brought = match &applied.restored.from {
+        Some(from) => oid(from.id).short().to_owned(),
+        None => quoted(selector),
+    };
+    let force = format!("git checkpoint {command} {brought} --index --force");
     let report = RestoreView {
         restored: Some(&applied.restored),
         conflicts: &applied.conflicts,

@@ -110,8 +110,8 @@ pub(super) struct Args {
 ///
 /// Each file that the checkpoint changed is merged with the current one. The base of the merge is the commit of the
 /// checkpoint, or, for a fork, the common checkpoint. Where both sides changed the same lines, the file gets conflict
-/// markers and the path is unmerged in the index, as after 'git merge'. Nothing else is staged, and your current files
-/// are saved first.
+/// markers and the path is unmerged in the index, as after 'git merge'. Nothing else is staged without --index, and your
+/// current files are saved first.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -137,10 +137,11 @@ pub(super) struct ApplyArgs {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Stage again what was staged, unless it conflicts
+    /// Stage again what was staged, but for paths in conflict
     #[arg(long)]
     index: bool,
-    /// Override the safety checks; files in the way are saved first
+    /// Override the safety checks; files in the way are saved first. With --continue: take the files as they are, also
+    /// with conflict markers or with nothing of the checkpoint
     #[arg(long)]
     force: bool,
     /// Choose hunks one by one, as 'git restore -p' does

@@ -29,7 +29,10 @@ use crate::{
         save::{self, SaveRequest},
         share, switch,
     },
-    render::receipt::{SaveReceipt, UnsearchedRow},
+    render::{
+        count::CountedNoun,
+        receipt::{SaveReceipt, UnsearchedRow},
+    },
 };
 
 /// Save your notes and the exact state of the files as a checkpoint
@@ -415,6 +418,15 @@ fn report_and(
     for line in views::submodule_lines(&receipt.document.git) {
         context.ui.warning(&line);
     }
+    if receipt.unmerged > 0 {
+        let paths = CountedNoun::new(receipt.unmerged, "unmerged path");
+        context.ui.warning(&format!(
+            "the checkpoint has {paths}, with conflict markers in the files"
+        ));
+        context
+            .ui
+            .hint("Conflict", "resolve them, 'git add' them, then save again");
+    }
     warn_redactions(context, &receipt.redactions);
     if let Some(warning) = UnsearchedRow::warning(&view.unsearched) {
         context.ui.warning(&warning);
@@ -453,8 +465,6 @@ fn report_and(
         // A file that is written now would have to be cleaned away at once.
         let trouble = if then.clean && !super::export::are_ignored(&scene) {
             super::share::automatic::shared(opened, &receipt.session)
-                .into_iter()
-                .collect()
         } else {
             super::share::automatic::after_checkpoint(opened, &receipt.session)
         };
@@ -558,7 +568,7 @@ pub(super) fn warn_redactions(context: &Context, found: &[RedactedSecret]) {
             .join("\n  ")
     };
     if !replaced.is_empty() {
-        let what = crate::render::count::CountedNoun::new(replaced.len(), "secret");
+        let what = CountedNoun::new(replaced.len(), "secret");
         let was = if replaced.len() == 1 { "was" } else { "were" };
         context
             .ui

@@ -73,6 +73,7 @@ pub(super) fn receipt<'a>(outcome: &'a CheckpointOutcome, ids: &'a Ids) -> SaveR
     view.unsearched = unsearched(&facts.unsearched);
     view.folded = facts.folded;
     view.new_bytes = facts.new_bytes;
+    view.unmerged = facts.unmerged;
     view.branch_changed = facts.elsewhere.as_ref().map(|elsewhere| BranchChange {
         from: elsewhere.branch.as_deref(),
         to: facts.document.git.worked_on(),
@@ -98,6 +99,7 @@ pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &
         parent: ids.parent.as_ref(),
         partial: false,
         skipped: Vec::new(),
+        unmerged: 0,
         redactions: Vec::new(),
         unsearched: Vec::new(),
         folded: 0,

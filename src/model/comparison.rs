@@ -72,6 +72,7 @@ pub fn with_steps(old: (&Record, &[Step]), new: (&Record, &[Step])) -> Vec<Recor
         all.extend(steps.iter().map(|step| ("step", step_text(step))));
         all
     };
+    let added = added_paragraphs(old.0, new.0);
     let (old, new) = (all(old), all(new));
     let old_set: BTreeSet<_> = old.iter().collect();
     let new_set: BTreeSet<_> = new.iter().collect();
@@ -86,7 +87,29 @@ pub fn with_steps(old: (&Record, &[Step]), new: (&Record, &[Step])) -> Vec<Recor
             }));
         }
     }
+    if let Some(added) = added {
+        // What was there stays.
+        changes.retain(|change| change.item != "summary");
+        let added = added.into_iter().map(|text| RecordDifference {
+            item: "summary",
+            added: true,
+            text: short_text(text),
+        });
+        changes.splice(0..0, added);
+    }
     changes
+}
+
+/// The first lines of the paragraphs that a summary got, where it has all of those that it had.
+fn added_paragraphs<'a>(old: &Record, new: &'a Record) -> Option<Vec<&'a str>> {
+    let (old, new) = (old.summary.as_deref()?, new.summary.as_deref()?);
+    let known: BTreeSet<&str> = old.split("\n\n").map(str::trim).collect();
+    let now: BTreeSet<&str> = new.split("\n\n").map(str::trim).collect();
+    known.is_subset(&now).then(|| {
+        let all = new.split("\n\n").map(str::trim);
+        let added = all.filter(|paragraph| !known.contains(paragraph));
+        added.filter_map(|paragraph| paragraph.lines().next()).collect()
+    })
 }
 
 /// A step as a line: its number, what it is, how far it is, and at which try.

@@ -402,6 +402,11 @@ impl OperationKind {
         }
     }
 
+    /// Whether git has `--continue` and `--abort` for it.
+    pub fn can_continue(self) -> bool {
+        !matches!(self, Self::Bisect | Self::Unknown)
+    }
+
     /// The word with its article.
     pub fn with_article(self) -> &'static str {
         match self {

@@ -13,7 +13,7 @@ pub(super) use merge_run::{Base, MergeRun, OverlapRule, Sides};
 pub use resolution::{
     MergeConclusion, aborted, concluded, conclusion, in_conflict, is_committed, is_last, unmerged_paths,
 };
-pub(super) use resolution::{note_conflicts, pending};
+pub(super) use resolution::{not_concluded, note_conflicts, pending};
 
 use std::cell::{Cell, RefCell};
 
@@ -47,7 +47,10 @@ use crate::{
         pathspec::PathFilter,
         refs, tree,
     },
-    worktree::journal::{self, Journal},
+    worktree::{
+        journal::{self, Journal},
+        snapshot::Snapshot,
+    },
 };
 
 /// Request of an apply.
@@ -82,6 +85,8 @@ pub struct ApplyOutcome {
     pub restored: RestoreOutcome,
     /// The paths on which both sides do not fit together, and how.
     pub conflicts: Vec<(RepoPath, MergeVerdict)>,
+    /// Those of them that have a recorded resolution in the file by now.
+    pub resolved: Vec<RepoPath>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -289,13 +294,12 @@ fn run(
             ..PathScope::default()
         },
         goal: &|repo, present| Ok(merging.merge(repo, present)?.0),
-        refuse: &|_, present, _| {
-            let refused = !note.force && !continued;
-            Ok(if refused {
-                refuse::in_progress(present).into_iter().collect()
-            } else {
-                Vec::new()
-            })
+        refuse: &|repo, present, _| {
+            if note.force || continued {
+                return Ok(Vec::new());
+            }
+            let open = not_concluded(scene, repo, present)?;
+            Ok(refuse::in_progress(present).into_iter().chain(open).collect())
         },
         note: serde_json::to_value(note).unwrap_or_default(),
         journal,
@@ -316,9 +320,11 @@ fn run(
         if let Some(present) = &present.snapshot {
             let paths = merging.paths.clone();
             if !note.reverse {
-                let mut left = target_state::unstaged(repo, checkpoint, &sides.theirs, present, paths)?;
-                if goal.index != present.index_tree || goal.lists.intent_to_add != present.lists.intent_to_add {
-                    left.staged = 0;
+                let saved = &sides.theirs;
+                let mut left = target_state::unstaged(repo, checkpoint, saved, present, paths)?;
+                if note.index {
+                    left.staged = not_staged(repo, (checkpoint, saved), &goal, (present, merging.paths.clone()))?;
+                    left.is_partial = true;
                 }
                 unstaged.set(left);
             }
@@ -336,9 +342,10 @@ fn run(
     } else {
         (OperationFate::NotMeant, None)
     };
+    let mut resolved = Vec::new();
     if whole && !dry_run {
         let paths: Vec<_> = conflicts.borrow().iter().map(|(path, _)| path.clone()).collect();
-        rerere::run(scene, &mut brought, &paths)?;
+        resolved = rerere::run(scene, &mut brought, &paths)?;
     }
     if whole && !dry_run {
         let word = if note.reverse {
@@ -387,7 +394,37 @@ fn run(
             aborted: false,
         },
         conflicts: conflicts.into_inner(),
+        resolved,
     })
+}
+
+/// How many paths that were staged at a checkpoint stay as they are in the index, where it has them otherwise.
+fn not_staged(
+    repo: &Repository,
+    (checkpoint, saved): (&Checkpoint, &TargetState),
+    goal: &TargetState,
+    (present, mut paths): (&Snapshot, Option<PathFilter>),
+) -> Result<usize, Error> {
+    let head = checkpoint.document.git.head.as_ref().map(object_id);
+    // The commit may be missing in a clone without all history; then this is not known.
+    let staged = match head {
+        Some(head) if checkpoint::commit_parts(repo, head).is_err() => Vec::new(),
+        head => tree::diff(repo, head, Some(saved.index), tree::Renames::Off)?,
+    };
+    let mut is_meant = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));
+    let mut count = 0;
+    for path in staged.iter().map(|change| &change.path) {
+        let then = tree::entry(repo, goal.index, path)?;
+        let is_left =
+            then != tree::entry(repo, saved.index, path)? && then == tree::entry(repo, present.index_tree, path)?;
+        let is_unmerged = goal.lists.conflicts.iter().any(|conflict| conflict.path == *path);
+        count += usize::from(is_meant(path) && (is_left || is_unmerged));
+    }
+    let intended = saved.lists.intent_to_add.iter();
+    Ok(count
+        + intended
+            .filter(|path| is_meant(path) && !goal.lists.intent_to_add.contains(path))
+            .count())
 }
 
 fn filter(scene: &Scene<'_>, note: &ApplyJournal) -> Result<Option<PathFilter>, Error> {

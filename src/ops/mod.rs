@@ -24,6 +24,7 @@ pub mod compare;
 mod compose;
 pub mod conflict;
 pub mod contents;
+mod current_session;
 pub mod delete;
 pub mod diff;
 pub mod draft;

@@ -5,7 +5,7 @@
 
 use super::{Error, Scene, changes, compose, ids::short, plan_runner::PlanOperation};
 use crate::{
-    model::{document::WorktreeInfo, id::Digest, outline::PutAside},
+    model::{document::WorktreeInfo, id::Digest, outline::PutAside, report::SavedFiles},
     store::{
         self, ObjectId,
         ancestry::{self, MergeEdges},
@@ -70,24 +70,26 @@ pub(super) fn checkpoints(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Che
 /// Damage is reported where the chain is needed.
 pub(super) fn listed(scene: &Scene<'_>, tip: &Checkpoint, session: Option<&str>) -> Vec<PutAside> {
     let found = checkpoints(scene, tip).unwrap_or_default();
-    let rows = found.iter().rev().zip(0..).map(|(aside, at)| {
-        let id = oid(aside.entry.id);
-        let document = &aside.document;
-        PutAside {
-            saved_at: document.created_at,
-            subject: document.subject().to_owned(),
-            branch: document.git.branch.clone(),
-            changes: document.git.changes(),
-            missing_changes: None,
-            // Of several, this brings the latest.
-            command: match session.filter(|_| at == 0) {
-                Some(session) => resume_command(session),
-                None => format!("git checkpoint apply {} --index", id.short()),
-            },
-            id,
-        }
-    });
-    rows.collect()
+    let mut rows: Vec<PutAside> = found.iter().rev().map(row).collect();
+    if let (Some(session), Some(latest)) = (session, rows.first_mut()) {
+        // Of several, this brings the latest.
+        latest.command = resume_command(session);
+    }
+    rows
+}
+
+fn row(aside: &Checkpoint) -> PutAside {
+    let id = oid(aside.entry.id);
+    let document = &aside.document;
+    PutAside {
+        saved_at: document.created_at,
+        subject: document.subject().to_owned(),
+        branch: document.git.branch.clone(),
+        changes: document.git.changes(),
+        missing_changes: None,
+        command: format!("git checkpoint apply {} --index", id.short()),
+        id,
+    }
 }
 
 /// The command that brings the latest work back that is missing.
@@ -119,7 +121,49 @@ pub(super) fn missing(
     if let Some(latest) = rows.first_mut() {
         latest.command = resume_command(session);
     }
+    for aside in brought_since(scene, tip)
+        .unwrap_or_default()
+        .iter()
+        .rev()
+        .take(COMPARED)
+    {
+        let report = changes::since(scene, &writer.overlay(scene.repo), aside, present, None);
+        let untracked = aside.document.git.untracked.count;
+        // A reset takes all of it but untracked files; a part that went alone is an edit.
+        let is_lost = |saved: &SavedFiles| {
+            saved.reverted + saved.missing > 0
+                && saved.committed + saved.included + saved.changed + saved.conflict == 0
+                && saved.same <= untracked
+        };
+        if let Some(saved) = report.saved.filter(is_lost) {
+            rows.push(PutAside {
+                missing_changes: Some(saved.reverted + saved.missing),
+                ..row(aside)
+            });
+        }
+    }
     rows
+}
+
+/// The checkpoints of a chain whose work was brought back into this working tree after its latest checkpoint, oldest first.
+fn brought_since(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Checkpoint>, Error> {
+    let list = undo::read(scene.repo)?;
+    let mut digests: Vec<&Digest> = Vec::new();
+    for (entry, _) in list.entries().filter(|(_, in_force)| *in_force) {
+        let Some(files) = &entry.files else { continue };
+        digests.retain(|known| **known != files.digest);
+        let is_brought = [PlanOperation::Apply, PlanOperation::Restore].map(PlanOperation::word);
+        if is_brought.contains(&entry.operation.as_str()) && entry.at >= tip.document.created_at {
+            digests.push(&files.digest);
+        }
+    }
+    let mut out = Vec::new();
+    for digest in digests {
+        if let Some(id) = find(scene, tip, digest)? {
+            out.push(checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?);
+        }
+    }
+    Ok(out)
 }
 
 /// Work of a session with this latest checkpoint that is put aside and missing in the working tree, latest first.

@@ -130,6 +130,7 @@ fn bring(
         Ok::<_, Error>(ApplyOutcome {
             restored,
             conflicts: Vec::new(),
+            resolved: Vec::new(),
         })
     };
     if request.way == Way::Restore {

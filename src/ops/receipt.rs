@@ -46,6 +46,8 @@ pub struct CheckpointReceipt {
     pub document: Document,
     /// Everything on disk that is not in the snapshot.
     pub skipped: Vec<SkippedEntry>,
+    /// The number of paths that are unmerged.
+    pub unmerged: usize,
     /// Secrets found on the way in.
     pub redactions: Vec<RedactedSecret>,
     /// Content that could not be searched for secrets.

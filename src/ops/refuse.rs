@@ -40,6 +40,13 @@ pub enum Refusal {
         /// Its name in the message.
         operation: OperationKind,
     },
+    /// The conflicts of an earlier merge or apply are not resolved, or their resolution is not saved.
+    NotConcluded {
+        /// The command.
+        operation: String,
+        /// Where its changes came from.
+        from: String,
+    },
     /// HEAD does not come after the commit at which the checkpoint was saved.
     OtherHistory {
         /// HEAD when it was saved.
@@ -149,6 +156,7 @@ impl fmt::Display for Refusal {
         };
         match self {
             Self::OperationInProgress { operation } => write!(f, "a {} is in progress", operation.word()),
+            Self::NotConcluded { operation, from } => write!(f, "the {operation} of {from} is not concluded"),
             Self::OtherHistory { saved, now: None } => {
                 write!(f, "it was saved at commit {}, and HEAD has no commit", short(saved))
             }

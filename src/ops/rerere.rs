@@ -9,14 +9,18 @@ use crate::{
 };
 
 /// Lets git put recorded resolutions into the files in conflict, and remember the conflicts for later. What it writes is part
-/// of the operation: undo takes it back as well.
-pub(super) fn run(scene: &Scene<'_>, brought: &mut AppliedPlan, conflicts: &[RepoPath]) -> Result<(), Error> {
+/// of the operation: undo takes it back as well. Returns the paths that it resolved.
+pub(super) fn run(
+    scene: &Scene<'_>,
+    brought: &mut AppliedPlan,
+    conflicts: &[RepoPath],
+) -> Result<Vec<RepoPath>, Error> {
     if conflicts.is_empty() || !is_on(scene) {
-        return Ok(());
+        return Ok(Vec::new());
     }
     // A conflict that git cannot take note of is resolved by hand, as without it.
     let Ok(output) = store::git(scene.repo).arg("rerere").accept(0..=255).run() else {
-        return Ok(());
+        return Ok(Vec::new());
     };
     let said = [String::from_utf8_lossy(&output.stdout).as_ref(), &output.stderr].concat();
     for line in said.lines() {
@@ -35,7 +39,18 @@ pub(super) fn run(scene: &Scene<'_>, brought: &mut AppliedPlan, conflicts: &[Rep
     if let Some(safety) = brought.safety {
         undo::write_changes(scene.repo, safety.n, &brought.changes)?;
     }
-    Ok(())
+    Ok(resolved(scene, conflicts))
+}
+
+/// The paths among these that are as they were resolved before. The list of the others has a line for each, so a path of
+/// several lines is none of the resolved ones.
+fn resolved(scene: &Scene<'_>, conflicts: &[RepoPath]) -> Vec<RepoPath> {
+    let Ok(remaining) = store::git(scene.repo).args(["rerere", "remaining"]).run() else {
+        return Vec::new();
+    };
+    let remaining: Vec<&[u8]> = remaining.stdout.split(|byte| *byte == b'\n').collect();
+    let is_resolved = |path: &&RepoPath| !path.as_bytes().contains(&b'\n') && !remaining.contains(&path.as_bytes());
+    conflicts.iter().filter(is_resolved).cloned().collect()
 }
 
 /// Lets git remember how conflicts were resolved, as `git commit` does. The files are as they are saved.

@@ -180,7 +180,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
     let running = plan_runner::running(scene)?;
     let in_conflict = apply::pending(scene, &overlay, &present)?.filter(|_| running.is_none());
     let is_discarded = match in_conflict.as_ref().filter(|_| unmerged == 0) {
-        Some(state) => apply::resolution(scene, state)? == apply::ResolutionState::Discarded,
+        Some(state) => matches!(apply::resolution(scene, state)?, apply::ResolutionState::Discarded(_)),
         None => false,
     };
     Ok(StatusReport {

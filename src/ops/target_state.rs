@@ -95,6 +95,8 @@ pub struct UnstagedChanges {
     pub staged: usize,
     /// Paths that were unmerged.
     pub unmerged: usize,
+    /// Whether the rest is staged again.
+    pub is_partial: bool,
 }
 
 /// How much was staged or unmerged at a checkpoint that is not so in the present, of the paths that are meant.

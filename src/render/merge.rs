@@ -29,8 +29,10 @@ pub struct MergeView {
     pub dry_run: bool,
     /// The session that was merged into.
     pub session: String,
-    /// The session that was merged in.
+    /// The session that was merged in, with its remote as 'origin/auth'.
     pub from: String,
+    /// The session that a pull had moved aside, and that is part of the other one again.
+    pub rejoined: Option<String>,
     /// The checkpoint that was merged in.
     pub merged: Oid,
     /// The checkpoint that both come from; null for unrelated sessions.
@@ -189,6 +191,11 @@ impl MergeView {
             line.push(Slot::Session, &point.option);
             text.push(line);
         }
+        if let Some(session) = &self.rejoined {
+            let mut line = TextLine::plain("  ").with(Slot::Session, session);
+            line.push(Slot::Plain, if self.dry_run { " would be" } else { " is" });
+            text.push(line.with(Slot::Plain, " part of it again"));
+        }
         for session in &self.finished {
             let mut line = TextLine::plain("  not chosen, finished: ");
             line.push(Slot::Session, session);
@@ -226,7 +233,9 @@ impl MergeView {
             line.push(Slot::Id, &conflict.id);
             line.push(Slot::Plain, format!("  {}: ", conflict.member));
             line.push(Slot::Plain, format!("{} here, ", value(conflict.ours.as_ref())));
-            text.push(line.with(Slot::Plain, format!("{} there", value(conflict.theirs.as_ref()))));
+            line.push(Slot::Plain, format!("{} in ", value(conflict.theirs.as_ref())));
+            let from = conflict.session.as_deref().unwrap_or(&self.from);
+            text.push(line.with(Slot::Session, from));
         }
         more(text, self.conflicts.len());
     }

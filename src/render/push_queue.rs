@@ -23,6 +23,8 @@ pub struct QueueView {
     pub pushed: Vec<PushedRow>,
     /// Sessions that still wait.
     pub waiting: Vec<WaitingRow>,
+    /// Sessions that had diverged, and whose record was merged.
+    pub merged: Vec<MergedRow>,
     /// Why the remote could not be reached; null where it was.
     pub failure: Option<String>,
 }
@@ -45,12 +47,37 @@ pub struct WaitingRow {
     pub session: String,
     /// Why it was not pushed.
     pub reason: String,
+    /// The command for what a person has to decide; null where there is nothing to decide.
+    pub command: Option<String>,
+}
+
+/// A session whose record was merged automatically, without its files.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MergedRow {
+    /// Its name.
+    pub session: String,
+    /// The checkpoint of the remote that was merged.
+    pub checkpoint: String,
+    /// The command that merges its files; null where that was not looked at.
+    pub command: Option<String>,
 }
 
 impl View for QueueView {
     // As text for people.
     fn text(&self) -> Text {
         let mut text = Text::new();
+        for row in &self.merged {
+            let mut line = TextLine::new()
+                .with(Slot::Added, "Merged")
+                .with(Slot::Plain, " the record of ");
+            line.push(Slot::Session, &row.session);
+            line.push(Slot::Plain, " with ");
+            line.push(Slot::Id, &row.checkpoint);
+            if let Some(remote) = &self.remote {
+                line.push(Slot::Plain, format!(" of {remote}; no files"));
+            }
+            text.push(line);
+        }
         for row in &self.pushed {
             let mut line = TextLine::new().with(Slot::Added, "Pushed").with(Slot::Plain, " ");
             line.push(Slot::Session, row.session.as_str());
@@ -92,6 +119,8 @@ pub struct AutomaticSharing {
     pub reason: Option<String>,
     /// Sessions that the remote did not take.
     pub refused: Vec<WaitingRow>,
+    /// Sessions whose record was merged with that of the remote, and whose files were not.
+    pub merged: Vec<MergedRow>,
     /// When sessions were last fetched.
     pub fetched_at: Option<Timestamp>,
     /// Why the last fetch failed; null where it did not.
@@ -124,7 +153,16 @@ impl AutomaticSharing {
                 for row in self.refused.iter().take(3) {
                     let text = format!("{}: {}", row.session, row.reason);
                     lines.push(TextLine::new().with(Slot::Bad, text).cut(69));
+                    if let Some(command) = &row.command {
+                        lines.push(TextLine::plain(format!("merge it: {command}")));
+                    }
                 }
+            }
+        }
+        for row in self.merged.iter().take(3) {
+            lines.push(TextLine::plain(format!("{}: record merged, files not", row.session)));
+            if let Some(command) = &row.command {
+                lines.push(TextLine::plain(format!("merge them: {command}")));
             }
         }
         if let Some(remote) = &self.fetch {

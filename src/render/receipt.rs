@@ -50,6 +50,8 @@ pub struct SaveReceipt<'a> {
     pub partial: bool,
     /// Paths on disk that are not in the checkpoint.
     pub skipped: Vec<SkippedPath>,
+    /// The number of paths that are unmerged, with conflict markers in the files.
+    pub unmerged: usize,
     /// Secrets that were found and, unless disabled, replaced.
     pub redactions: Vec<RedactionRow>,
     /// Content that could not be searched for secrets.

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::{
     ObjectId, Repository,
-    checkpoint::{self, CheckpointCommit, Fault},
+    checkpoint::{self, Checkpoint, CheckpointCommit, Fault},
 };
 use crate::model::{document::CheckpointKind, id::Digest};
 
@@ -15,7 +15,7 @@ use crate::model::{document::CheckpointKind, id::Digest};
 pub enum MergeEdges {
     /// All.
     All,
-    /// Those that merged files.
+    /// Those that merged files; of one without files, the side whose files it has.
     Files,
 }
 
@@ -53,9 +53,23 @@ pub fn parents(repo: &Repository, entry: &CheckpointCommit, edges: MergeEdges) -
         let checkpoint = checkpoint::load(repo, entry.id)?;
         let merged = checkpoint.document.merged.as_ref();
         let is_followed = merged.is_some_and(|merged| edges == MergeEdges::All || merged.files);
-        out.extend(checkpoint.merged().filter(|_| is_followed));
+        if is_followed {
+            out.extend(checkpoint.merged());
+        } else if let Some(other) = checkpoint.merged()
+            && let Some(previous) = checkpoint.previous()
+            && has_files_of(repo, &checkpoint, other)?
+            && !has_files_of(repo, &checkpoint, previous)?
+        {
+            // It continues the chain of a remote, and has the files of the other side.
+            out = vec![other];
+        }
     }
     Ok(out)
+}
+
+/// Whether a checkpoint has the snapshot of another one.
+fn has_files_of(repo: &Repository, checkpoint: &Checkpoint, other: ObjectId) -> Result<bool, Fault> {
+    Ok(checkpoint::load(repo, other)?.snapshot() == checkpoint.snapshot())
 }
 
 /// Relation of two checkpoints by the chains and merges before them.

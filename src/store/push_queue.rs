@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, ObjectId, Repository, paths::own_directory, private_dir, private_path, sharing};
 use crate::{
-    model::{json, name::ShortName, time::Timestamp},
+    model::{id::Oid, json, name::ShortName, time::Timestamp},
     os,
 };
 
@@ -35,10 +35,26 @@ pub struct SharingState {
     pub reported: bool,
     /// Sessions that the remote did not take, each with the reason.
     pub refused: Vec<(String, String)>,
+    /// Those of them that diverged and wait for a person to merge them.
+    pub diverged: Vec<String>,
+    /// Sessions whose record was merged with that of the remote, with the checkpoint that was merged in.
+    pub merged: Vec<MergedRecord>,
     /// When sessions were last fetched, or when that was last tried.
     pub fetched_at: Option<Timestamp>,
     /// Why the last fetch failed.
     pub fetch_failure: Option<String>,
+}
+
+/// A session whose record was merged automatically; its files were not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MergedRecord {
+    /// Its name.
+    pub session: ShortName,
+    /// The remote's checkpoint.
+    pub theirs: Oid,
+    /// Whether a command has reported it.
+    #[serde(default)]
+    pub reported: bool,
 }
 
 /// A session in the queue.

@@ -28,7 +28,7 @@ pub(in crate::commands) fn report_applied(
     if conflicts.is_empty() || applied.restored.dry_run {
         return Ok(());
     }
-    let mut error = conflicts_error(context, "apply", conflicts);
+    let mut error = conflicts_error(context, "apply", (conflicts, &applied.resolved));
     // Of one that is deleted on a side, what the other changed is there.
     let is_there = |verdict: &MergeVerdict| has_markers(*verdict) || *verdict == MergeVerdict::ModifyDelete;
     let unmarked = conflicts.iter().find(|(_, verdict)| !is_there(verdict));
@@ -50,7 +50,7 @@ fn has_markers(verdict: MergeVerdict) -> bool {
 pub(in crate::commands) fn conflicts_error(
     context: &Context,
     command: &str,
-    conflicts: &[(RepoPath, MergeVerdict)],
+    (conflicts, resolved): (&[(RepoPath, MergeVerdict)], &[RepoPath]),
 ) -> CommandError {
     let mut message = format!("{} to resolve", CountedNoun::new(conflicts.len(), "conflict"));
     if context.ui.options().quiet > 0 || context.ui.options().json {
@@ -61,14 +61,26 @@ pub(in crate::commands) fn conflicts_error(
             message.push_str(&format!("\n  ... and {} more", conflicts.len() - LISTED));
         }
     }
-    let is_marked = conflicts.iter().any(|(_, verdict)| has_markers(*verdict));
-    let edit = if is_marked {
-        "edit the files between the conflict markers, then: git add <path>"
-    } else {
-        "edit the files, then: git add <path>"
-    };
-    CommandError::new(FailureKind::Negative, message)
-        .hint(edit)
+    let mut error = CommandError::new(FailureKind::Negative, message);
+    let mut open = conflicts.iter().filter(|(path, _)| !resolved.contains(path)).peekable();
+    if open.peek().is_some() {
+        error = error.hint(if open.any(|(_, verdict)| has_markers(*verdict)) {
+            "edit the files between the conflict markers, then: git add <path>"
+        } else {
+            "edit the files, then: git add <path>"
+        });
+    }
+    if let Some(path) = resolved.first() {
+        let more = match resolved.len() {
+            1 => String::new(),
+            many => format!(" and {} more", many - 1),
+        };
+        error = error.hint(format!(
+            "{}{more}: as you resolved it before (rerere); check it, then: git add <path>",
+            path.quoted()
+        ));
+    }
+    error
         .hint(format!("then: git checkpoint {command} --continue"))
         .hint(format!("or go back: git checkpoint {command} --abort"))
 }

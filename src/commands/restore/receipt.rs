@@ -38,6 +38,7 @@ fn unstaged(restored: &RestoreOutcome, paths: &str) -> Option<String> {
             "not restored ({what} in the checkpoint); bring it back too: git checkpoint restore {} --index{paths}",
             id.short()
         )),
+        _ if left.is_partial => Some(format!("not staged, for conflicts: {what} in the checkpoint")),
         _ => Some(format!("nothing is staged ({what} in the checkpoint)")),
     }
 }

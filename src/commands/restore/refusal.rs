@@ -53,6 +53,17 @@ pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) ->
                     report.paths
                 ));
             }
+            Refusal::OperationInProgress { operation } if operation.can_continue() => {
+                let word = operation.word();
+                error = error.hint(format!(
+                    "finish it first: git {word} --continue, or give it up: git {word} --abort"
+                ));
+            }
+            Refusal::NotConcluded { operation, .. } => {
+                error = error.hint(format!(
+                    "conclude it first: git checkpoint {operation} --continue, or --abort"
+                ));
+            }
             Refusal::Blocked { .. } if !refusal.yields_to_force() => {
                 error = error.hint("move these files away, or choose other paths: -- <pathspec>");
             }

@@ -86,8 +86,12 @@ fn refuse_unresolved(state: &MergeState, command: &str, opened: &OpenedRepositor
     let force = format!("git checkpoint {command} --continue --force");
     match apply::resolution(&opened.scene(), state)? {
         ResolutionState::Resolved => Ok(()),
-        ResolutionState::Discarded => {
-            let message = format!("nothing of {} is in the files any more", state.from);
+        ResolutionState::Discarded(new) => {
+            let mut message = format!("nothing of {} is in the files any more", state.from);
+            if !new.is_empty() {
+                message.push_str(", but for new files");
+                message.push_str(&listed(&new));
+            }
             Err(CommandError::new(FailureKind::Negative, message)
                 .hint(format!("to end the {command}: {abort}"))
                 .hint(format!(
@@ -108,11 +112,20 @@ fn refuse_unresolved(state: &MergeState, command: &str, opened: &OpenedRepositor
 
 /// The message that conflicts are left, with their paths.
 fn not_resolved(paths: &[RepoPath]) -> String {
-    let mut message = "not every conflict is resolved".to_owned();
-    for path in paths.iter().take(20) {
-        message.push_str(&format!("\n  {}", path.quoted()));
+    format!("not every conflict is resolved{}", listed(paths))
+}
+
+/// Paths of a message, a line each.
+fn listed(paths: &[RepoPath]) -> String {
+    let mut lines: String = paths
+        .iter()
+        .take(20)
+        .map(|path| format!("\n  {}", path.quoted()))
+        .collect();
+    if paths.len() > 20 {
+        lines.push_str(&format!("\n  ... and {} more", paths.len() - 20));
     }
-    message
+    lines
 }
 
 /// Saves the resolution of a merge. An apply changed no session: it is over.

@@ -19,7 +19,7 @@ use crate::{
         },
     },
     os,
-    render::push_queue::{AutomaticSharing, PushedRow, QueueView, WaitingRow},
+    render::push_queue::{AutomaticSharing, MergedRow, PushedRow, QueueView, WaitingRow},
     store::checkpoint::oid,
 };
 
@@ -50,19 +50,21 @@ pub(in crate::commands) fn after_checkpoint(opened: &OpenedRepository, session: 
     trouble
 }
 
-/// Queues a session that was saved and lets it be pushed. Never fails and waits for nothing; returns a line for what is
+/// Queues a session that was saved and lets it be pushed. Never fails and waits for nothing; returns lines for what is
 /// to be reported, once.
-pub(in crate::commands) fn shared(opened: &OpenedRepository, session: &ShortName) -> Option<String> {
+pub(in crate::commands) fn shared(opened: &OpenedRepository, session: &ShortName) -> Vec<String> {
     let scene = opened.scene();
     if scene.settings.auto_push.is_none() && scene.settings.auto_fetch.is_none() {
-        return None;
+        return Vec::new();
     }
     match automatic::queue(&scene, session) {
         Ok(true) => start(opened),
         Ok(false) => {}
-        Err(error) => return Some(format!("the session was not queued for automatic push: {error}")),
+        Err(error) => return vec![format!("the session was not queued for automatic push: {error}")],
     }
-    automatic::unreported(&scene)
+    let mut lines = automatic::merged(&scene);
+    lines.extend(automatic::unreported(&scene));
+    lines
 }
 
 /// Lets sessions be fetched if that is due.
@@ -122,7 +124,7 @@ pub(super) fn queued(context: &mut Context) -> Result<(), CommandError> {
 fn report(context: &Context, remote: Option<String>, outcome: &QueueOutcome) -> Result<(), CommandError> {
     let pushed = outcome.pushed.iter().flat_map(|pushed| &pushed.sessions);
     let view = QueueView {
-        remote,
+        remote: remote.clone(),
         busy: outcome.is_busy,
         pushed: pushed
             .filter(|sent| sent.fate.is_good())
@@ -138,6 +140,19 @@ fn report(context: &Context, remote: Option<String>, outcome: &QueueOutcome) -> 
             .map(|(name, why)| WaitingRow {
                 session: name.to_string(),
                 reason: why.clone(),
+                command: outcome
+                    .diverged
+                    .contains(name)
+                    .then(|| automatic::merge_command(remote.as_deref().unwrap_or_default(), name.as_str())),
+            })
+            .collect(),
+        merged: outcome
+            .merged
+            .iter()
+            .map(|(name, theirs)| MergedRow {
+                session: name.to_string(),
+                checkpoint: oid(*theirs).short().to_owned(),
+                command: None,
             })
             .collect(),
         failure: outcome.failure.clone(),
@@ -154,13 +169,18 @@ fn report(context: &Context, remote: Option<String>, outcome: &QueueOutcome) -> 
         all => format!("session '{name}' was not pushed: {why}; and {} more", all - 1),
     };
     let remote = view.remote.as_deref().unwrap_or_default();
-    Err(CommandError::new(FailureKind::Refused, message)
-        .hint(format!("see the reason: git checkpoint push {remote} {name}")))
+    let hint = match view.waiting.first().and_then(|row| row.command.as_deref()) {
+        Some(command) => format!("merge it: {command}"),
+        None => format!("see the reason: git checkpoint push {remote} {name}"),
+    };
+    Err(CommandError::new(FailureKind::Refused, message).hint(hint))
 }
 
 /// The state of automatic sharing; `None` where nothing is shared automatically and nothing waits.
 pub(in crate::commands) fn view(scene: &Scene<'_>) -> Option<AutomaticSharing> {
     let found = automatic::status(scene)?;
+    let remote = found.push.clone().unwrap_or_default();
+    let diverged = found.state.diverged;
     let refused = found.state.refused.into_iter();
     Some(AutomaticSharing {
         push: found.push,
@@ -170,7 +190,22 @@ pub(in crate::commands) fn view(scene: &Scene<'_>) -> Option<AutomaticSharing> {
         failed_at: found.state.failed_at,
         reason: found.state.why,
         refused: refused
-            .map(|(session, reason)| WaitingRow { session, reason })
+            .map(|(session, reason)| WaitingRow {
+                command: diverged
+                    .contains(&session)
+                    .then(|| automatic::merge_command(&remote, &session)),
+                session,
+                reason,
+            })
+            .collect(),
+        merged: found
+            .unmerged
+            .into_iter()
+            .map(|(session, checkpoint)| MergedRow {
+                session: session.to_string(),
+                command: Some(format!("git checkpoint merge {checkpoint}")),
+                checkpoint,
+            })
             .collect(),
         fetched_at: found.state.fetched_at,
         fetch_failure: found.state.fetch_failure,

@@ -25,8 +25,8 @@ pub enum ResolutionState {
     Resolved,
     /// These files are as the merge left them and not staged: their entries were reset.
     Reset(Vec<RepoPath>),
-    /// Nothing that was merged is in the files or the index any more.
-    Discarded,
+    /// Nothing that was merged is in the files or the index any more, but for these new files, which git does not track.
+    Discarded(Vec<RepoPath>),
 }
 
 /// Judges the paths in conflict. None of them may be unmerged.
@@ -74,9 +74,19 @@ pub fn resolution(scene: &Scene<'_>, state: &MergeState) -> Result<ResolutionSta
             reset.push(path.clone());
         }
     }
-    let mut is_discarded = true;
+    let (mut is_discarded, mut new) = (true, Vec::new());
     for path in &paths {
-        is_discarded &= !unlike.contains(path) || now(path)? == tree::entry(&repo, head, path)?;
+        let before_it = tree::entry(&repo, head, path)?;
+        if !unlike.contains(path) || now(path)? == before_it {
+            continue;
+        }
+        // A reset leaves what is not tracked.
+        let is_new = before_it.is_none() && staged(path)?.is_none() && tree::entry(&repo, before.tree, path)?.is_none();
+        if is_new && !state.paths.contains(path) {
+            new.push(path.clone());
+        } else {
+            is_discarded = false;
+        }
     }
     // A choice that was staged, also that of the own side.
     for path in &state.paths {
@@ -90,7 +100,7 @@ pub fn resolution(scene: &Scene<'_>, state: &MergeState) -> Result<ResolutionSta
         }
     }
     Ok(match (is_discarded, reset.is_empty()) {
-        (true, _) => ResolutionState::Discarded,
+        (true, _) => ResolutionState::Discarded(new),
         (false, true) => ResolutionState::Resolved,
         (false, false) => ResolutionState::Reset(reset),
     })

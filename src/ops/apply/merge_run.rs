@@ -370,7 +370,7 @@ impl MergeRun<'_> {
             ..ours
         };
         // The index keeps what it has, unless what was staged fits into it.
-        if self.index && Vec::is_empty(&conflicts) {
+        if self.index {
             self.stage(repo, &mut goal)?;
         }
         Ok((goal, conflicts))
@@ -397,13 +397,10 @@ impl MergeRun<'_> {
         Ok(())
     }
 
-    /// Merges what was staged at the checkpoint into the index, all of it or nothing: what is unmerged on a side, and
-    /// what both changed, is left to the user.
+    /// Merges what was staged at the checkpoint into the index. What is unmerged on a side, and what both changed, is left to
+    /// the user.
     fn stage(&self, repo: &Repository, goal: &mut TargetState) -> Result<(), Error> {
         let theirs = &self.sides.theirs.lists;
-        if !theirs.conflicts.is_empty() || !goal.lists.conflicts.is_empty() {
-            return Ok(());
-        }
         let trees = Trees {
             base: self.sides.base_index(),
             ours: Some(goal.index),
@@ -423,20 +420,43 @@ impl MergeRun<'_> {
         let mut paths = self.paths.clone();
         let mut keeps = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));
         merged.retain(|path| keeps(&path.path) || keeps(&path.saved));
-        if merged.iter().any(|path| path.verdict != MergeVerdict::Clean) {
-            return Ok(());
+        let unmerged = theirs.conflicts.iter().chain(&goal.lists.conflicts);
+        let mut left: Vec<RepoPath> = unmerged.map(|conflict| conflict.path.clone()).collect();
+        for path in merged.iter().filter(|path| path.verdict != MergeVerdict::Clean) {
+            let aside = path.aside.as_ref().map(|(aside, _)| aside);
+            left.extend(
+                [&path.path, &path.saved]
+                    .into_iter()
+                    .chain(aside)
+                    .chain(&path.from)
+                    .cloned(),
+            );
         }
+        let is_left = |path: &RepoPath| {
+            left.iter()
+                .any(|left| left == path || is_in(path, left) || is_in(left, path))
+        };
+        merged.retain(|path| {
+            let more = [&path.removes, &path.from];
+            !is_left(&path.path) && !is_left(&path.saved) && !more.into_iter().flatten().any(is_left)
+        });
         goal.index = merge::tree(repo, Some(goal.index), &merged)?;
         for path in &theirs.intent_to_add {
             let is_new =
                 tree::entry(repo, goal.index, path)?.is_none() && tree::entry(repo, goal.tree, path)?.is_some();
-            if is_new && keeps(path) && !goal.lists.intent_to_add.contains(path) {
+            if is_new && keeps(path) && !is_left(path) && !goal.lists.intent_to_add.contains(path) {
                 goal.lists.intent_to_add.push(path.clone());
             }
         }
         goal.lists.sort();
         Ok(())
     }
+}
+
+/// Whether a path is below another one.
+fn is_in(path: &RepoPath, directory: &RepoPath) -> bool {
+    let rest = path.as_bytes().strip_prefix(directory.as_bytes());
+    rest.is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
 /// Merged entries that no file is written for: the commits of submodules, and files outside of a sparse checkout.

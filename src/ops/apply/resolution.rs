@@ -7,6 +7,7 @@ use super::super::{
     compose::{self, CurrentSnapshot},
     ids::short,
     plan_runner::{AppliedPlan, PlanOperation},
+    refuse::Refusal,
     rerere,
     save::{OverClaim, SaveRequest},
     session_choice, suggestions,
@@ -86,6 +87,19 @@ pub(in crate::ops) fn pending(
         }
     }
     Ok(None)
+}
+
+/// The reason not to bring more changes while the conflicts of a merge or apply are open: there is one way back.
+pub(in crate::ops) fn not_concluded(
+    scene: &Scene<'_>,
+    repo: &Repository,
+    present: &CurrentSnapshot,
+) -> Result<Option<Refusal>, Error> {
+    let state = pending(scene, repo, present)?;
+    Ok(state.map(|state| Refusal::NotConcluded {
+        operation: state.operation,
+        from: state.from,
+    }))
 }
 
 /// Whether the paths of an apply with conflicts were committed since, so that nothing is left to go back from.

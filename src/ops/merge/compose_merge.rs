@@ -139,7 +139,7 @@ pub(super) fn compose_merge(
     document.previous = Some(first.digest.clone());
     document.merged = Some(MergedCheckpoint {
         session: if sides.continues_theirs {
-            sides.session.clone()
+            sides.holder().clone()
         } else {
             sides.from.clone()
         },
@@ -216,11 +216,16 @@ fn common_base(scene: &Scene<'_>, sides: &MergeTips) -> Result<Option<CommonBase
 fn session(sides: &MergeTips, base: Option<&CommonBase>, conflicts: &mut Vec<MemberConflict>) -> Session {
     let (ours, theirs) = (&sides.ours.document.session, &sides.theirs.document.session);
     let mut out = ours.clone();
+    if sides.aside.is_some() {
+        out = theirs.clone();
+        out.status = ours.status;
+        out.agent.clone_from(&ours.agent);
+    }
     out.name = sides.session.clone();
     if out.status == SessionStatus::Paused {
         out.status = SessionStatus::Active;
     }
-    if ours.id != theirs.id {
+    if ours.id != theirs.id && sides.aside.is_none() {
         return out;
     }
     let before = base.and_then(|base| base.checkpoint.document.session.claim.as_ref());
@@ -238,10 +243,10 @@ fn session(sides: &MergeTips, base: Option<&CommonBase>, conflicts: &mut Vec<Mem
     let base = base
         .map(|base| members(&base.checkpoint.document.session))
         .unwrap_or_default();
-    let own = members(ours);
-    let (merged, found) = merge::objects("session", [&base, &own, &members(theirs)]);
+    let (merged, found) = merge::objects("session", [&base, &members(ours), &members(theirs)]);
     conflicts.extend(found);
-    let removed = own
+    let start = members(&out);
+    let removed = start
         .keys()
         .filter(|key| !merged.contains_key(*key))
         .map(|key| (key.clone(), Value::Null));

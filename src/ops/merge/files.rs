@@ -3,10 +3,10 @@
 use super::{
     super::{
         Error, Scene,
-        apply::{Base, MergeRun, OverlapRule, Sides, note_conflicts},
+        apply::{Base, MergeRun, OverlapRule, Sides, not_concluded, note_conflicts},
         bases,
         compose::CurrentSnapshot,
-        ids::short,
+        current_session,
         plan_runner::{self, AppliedPlan, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
         record::RecordFate,
         refuse, rerere,
@@ -18,10 +18,12 @@ use super::{
     MergeJournal, MergeMethod, MergeOutcome, MergeTips, WithoutFiles, latest_base, losers, outcome, publish,
 };
 use crate::{
+    model::name::ShortName,
     store::{
         ObjectId, Repository,
         ancestry::MergeEdges,
         checkpoint::object_id,
+        current,
         refs::{self, ExpectedValue, RefUpdate},
         session,
     },
@@ -89,7 +91,7 @@ pub(in crate::ops) fn interrupted_target(
         before: Some(&before),
         paths: None,
         index: note.how.index,
-        label: &label(&sides),
+        label: &sides.label_with_id(),
         overlap: OverlapRule::default(),
         stages_unwritten: true,
     };
@@ -116,24 +118,49 @@ pub(in crate::ops) fn forget(scene: &Scene<'_>, noted: &PlanJournal) -> Result<(
     } else {
         chosen.tip.merged()
     };
+    let mut current = None;
     if let (Some(_), Some(back)) = (merged.filter(|_| other == Some(theirs.entry.id)), back) {
-        edits.push(RefUpdate {
-            name: session::ref_name(&note.session),
-            expected: ExpectedValue::Is(chosen.tip.entry.id),
-            new: Some(back),
+        let move_back = |name: &ShortName, expected: ExpectedValue, new: ObjectId| RefUpdate {
+            name: session::ref_name(name),
+            expected,
+            new: Some(new),
             message: "checkpoint: merge aborted".to_owned(),
-        });
+        };
+        let is_now = ExpectedValue::Is(chosen.tip.entry.id);
+        match &note.aside {
+            Some(aside) => {
+                edits.push(move_back(&note.session, is_now, theirs.entry.id));
+                edits.push(move_back(aside, ExpectedValue::Absent, back));
+                let ours = session_choice::load(scene, aside.as_str(), back)?.document.session;
+                current = Some((chosen.tip.document.session.id, ours.id, aside));
+            }
+            None => edits.push(move_back(&note.session, is_now, back)),
+        }
         edits.extend(losers::back(scene, &theirs)?);
     }
     if !edits.is_empty() {
         let committer = super::super::compose::people(scene).committer;
         refs::update(scene.repo, &edits, &committer, scene.wait)?;
     }
+    if let Some((merged, ours, name)) = current {
+        let (before, after) = current_session::follow(scene, &merged, &ours, name)?;
+        if before != after {
+            current::write(scene.repo, &after)?;
+        }
+    }
     Ok(())
 }
 
 fn noted_sides(scene: &Scene<'_>, note: &MergeJournal) -> Result<MergeTips, Error> {
-    let chosen = session_choice::named(scene, &note.session)?;
+    // One that was put aside is gone once the merge is on its session.
+    let chosen = match &note.aside {
+        Some(aside) => session_choice::named(scene, aside)?,
+        None => None,
+    };
+    let chosen = match chosen {
+        Some(chosen) => Some(chosen),
+        None => session_choice::named(scene, &note.session)?,
+    };
     Ok(MergeTips {
         session: note.session.clone(),
         ours: chosen.ok_or_else(|| suggestions::absent(scene, &note.session))?.tip,
@@ -141,11 +168,8 @@ fn noted_sides(scene: &Scene<'_>, note: &MergeJournal) -> Result<MergeTips, Erro
         remote: note.remote.clone(),
         theirs: session_choice::load(scene, note.from.as_str(), object_id(&note.theirs))?,
         continues_theirs: note.continues_theirs,
+        aside: note.aside.clone(),
     })
-}
-
-fn label(sides: &MergeTips) -> String {
-    format!("{} {}", sides.label_of_theirs(), short(sides.theirs.entry.id))
 }
 
 /// Sides of the merge of files; without a common checkpoint the merge base of their commits is the base, and without that the
@@ -190,7 +214,7 @@ pub(super) fn run(
         let (mut plan, conflicts) = merge_files(scene, sides, how, interrupted, progress)?;
         if plan.is_done() && !how.dry_run {
             let paths: Vec<_> = conflicts.iter().map(|(path, _)| path.clone()).collect();
-            rerere::run(scene, &mut plan, &paths)?;
+            out.resolved = rerere::run(scene, &mut plan, &paths)?;
         }
         out.file_conflicts = conflicts;
         brought = Some(plan);
@@ -240,7 +264,7 @@ fn merge_files(
     // What came since the interruption is none of its.
     let only = journal.as_ref().and_then(|journal: &Journal| journal.paths.clone());
     let merged = merged_sides(scene, sides, base)?;
-    let label = label(sides);
+    let label = sides.label_with_id();
     let merging = MergeRun {
         sides: &merged,
         before: before.as_ref(),
@@ -268,11 +292,12 @@ fn merge_files(
             *conflicts.borrow_mut() = found;
             Ok(goal)
         },
-        refuse: &|_, present, _| {
+        refuse: &|repo, present, _| {
             if how.force || continued {
                 return Ok(Vec::new());
             }
-            Ok(refuse::in_progress(present).into_iter().collect())
+            let open = not_concluded(scene, repo, present)?;
+            Ok(refuse::in_progress(present).into_iter().chain(open).collect())
         },
         note: serde_json::to_value(&note).unwrap_or_default(),
         journal,

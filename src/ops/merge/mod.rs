@@ -8,10 +8,12 @@ mod compose_merge;
 mod files;
 mod losers;
 mod publish;
+mod unattended;
 
 use serde::{Deserialize, Serialize};
 
 pub(super) use files::{forget, interrupted_target, resume};
+pub(super) use unattended::{UnattendedOutcome, merge_unattended, unmerged_files};
 
 use super::{
     Error, Scene, compose, fork_notes, ids,
@@ -78,6 +80,10 @@ pub struct MergeOutcome {
     pub session: ShortName,
     /// The session that was merged in.
     pub from: ShortName,
+    /// The same with its remote.
+    pub label: String,
+    /// The session that a pull had moved aside, and that is part of the other one again.
+    pub rejoined: Option<ShortName>,
     /// The checkpoint that was merged in.
     pub theirs: ObjectId,
     /// The checkpoint that both come from.
@@ -96,6 +102,8 @@ pub struct MergeOutcome {
     pub files: Option<RestoreOutcome>,
     /// Paths on which both sides do not fit together.
     pub file_conflicts: Vec<(RepoPath, MergeVerdict)>,
+    /// Those of them that have a recorded resolution in the file by now.
+    pub resolved: Vec<RepoPath>,
     /// Why the files were not merged, unless that was requested.
     pub without_files: Option<WithoutFiles>,
     /// Sessions of other options that were finished.
@@ -148,6 +156,8 @@ pub(super) struct MergeTips {
     pub(super) theirs: Checkpoint,
     /// Whether the merge continues their chain: that of a remote, which stays as others have it.
     pub(super) continues_theirs: bool,
+    /// The session that has our side, where a pull moved that aside: it goes, and the merge is put on the session itself.
+    pub(super) aside: Option<ShortName>,
 }
 
 /// Merges a session into the current one.
@@ -170,6 +180,7 @@ pub fn merge(scene: &Scene<'_>, request: &MergeRequest, progress: ProgressCallba
         remote,
         theirs,
         continues_theirs: false,
+        aside: None,
     };
     tips(scene, sides, &request.how, progress)
 }
@@ -190,6 +201,29 @@ pub(super) fn merge_remote(
         remote: Some(remote.to_owned()),
         theirs: session_choice::load(scene, name.as_str(), theirs)?,
         continues_theirs: true,
+        aside: None,
+    };
+    tips(scene, sides, how, progress)
+}
+
+/// Merges a session that a pull moved aside into the one that it was part of, which continues the chain of a remote. The
+/// first is no session of its own any more.
+pub(super) fn rejoin(
+    scene: &Scene<'_>,
+    (remote, name, theirs): (&str, &ShortName, ObjectId),
+    aside: &ShortName,
+    how: &MergeMethod,
+    progress: ProgressCallback<'_>,
+) -> Result<MergeOutcome, Error> {
+    let chosen = session_choice::named(scene, aside)?.ok_or_else(|| suggestions::absent(scene, aside))?;
+    let sides = MergeTips {
+        session: name.clone(),
+        ours: chosen.tip,
+        from: name.clone(),
+        remote: Some(remote.to_owned()),
+        theirs: session_choice::load(scene, name.as_str(), theirs)?,
+        continues_theirs: true,
+        aside: Some(aside.clone()),
     };
     tips(scene, sides, how, progress)
 }
@@ -221,8 +255,8 @@ fn tips(
     }
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     plan_runner::begin(scene, how.dry_run)?;
-    let again = session_choice::named(scene, &sides.session)?;
-    sides.ours = again.ok_or_else(|| suggestions::absent(scene, &sides.session))?.tip;
+    let again = session_choice::named(scene, sides.holder())?;
+    sides.ours = again.ok_or_else(|| suggestions::absent(scene, sides.holder()))?.tip;
     if !sides.needs(scene, chosen_files.is_none())? {
         return Ok(up_to_date(&sides));
     }
@@ -232,16 +266,35 @@ fn tips(
 }
 
 impl MergeTips {
-    /// The session that is merged in, as a person tells it from the one that is merged into: with its remote.
+    /// The session that is merged in, as a person tells it from the one that is merged into: with its remote, or with its
+    /// checkpoint where both have one name.
     fn label_of_theirs(&self) -> String {
         match &self.remote {
             Some(remote) => format!("{remote}/{}", self.from),
+            None if self.from == self.session => self.label_with_id(),
             None => self.from.to_string(),
         }
     }
 
+    /// The same with the checkpoint.
+    fn label_with_id(&self) -> String {
+        let id = ids::short(self.theirs.entry.id);
+        match &self.remote {
+            Some(remote) => format!("{remote}/{} {id}", self.from),
+            None => format!("{} {id}", self.from),
+        }
+    }
+
+    /// The session that has our side before the merge.
+    fn holder(&self) -> &ShortName {
+        self.aside.as_ref().unwrap_or(&self.session)
+    }
+
     /// Whether there is anything to merge.
     fn needs(&self, scene: &Scene<'_>, files: bool) -> Result<bool, Error> {
+        if self.aside.is_some() {
+            return Ok(true);
+        }
         let edges = if files { MergeEdges::Files } else { MergeEdges::All };
         Ok(self.relation(scene, edges)?.behind > 0)
     }
@@ -264,6 +317,11 @@ fn outcome(sides: &MergeTips) -> MergeOutcome {
     MergeOutcome {
         session: sides.session.clone(),
         from: sides.from.clone(),
+        label: sides
+            .remote
+            .as_ref()
+            .map_or_else(|| sides.from.to_string(), |remote| format!("{remote}/{}", sides.from)),
+        rejoined: sides.aside.clone(),
         theirs: sides.theirs.entry.id,
         base: None,
         id: None,
@@ -273,6 +331,7 @@ fn outcome(sides: &MergeTips) -> MergeOutcome {
         report: MergeReport::default(),
         files: None,
         file_conflicts: Vec::new(),
+        resolved: Vec::new(),
         without_files: None,
         finished: Vec::new(),
         aftermath: Aftermath::default(),
@@ -314,7 +373,7 @@ fn save_first(scene: &Scene<'_>, sides: &MergeTips, how: &MergeMethod) -> Result
         ..SaveRequest::new(CheckpointKind::Event)
     };
     let named = Scene {
-        session: Some(&sides.session),
+        session: Some(sides.holder()),
         ..*scene
     };
     Ok(match save::save(&named, request)? {
@@ -340,6 +399,8 @@ struct MergeJournal {
     /// The checkpoint whose files are the base.
     base: Option<Oid>,
     continues_theirs: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    aside: Option<ShortName>,
     how: MergeMethod,
 }
 
@@ -352,6 +413,7 @@ impl MergeJournal {
             theirs: oid(sides.theirs.entry.id),
             base: base.map(oid),
             continues_theirs: sides.continues_theirs,
+            aside: sides.aside.clone(),
             how: how.clone(),
         }
     }

@@ -4,23 +4,27 @@ use super::{
     super::{
         Error, Scene,
         compose::{self, CurrentSnapshot},
-        ids,
+        current_session, ids,
         plan_runner::{AppliedPlan, PlanOperation},
-        ref_transaction::UndoableRefTransaction,
+        ref_transaction::{UndoableRefTransaction, not_current},
         restore_outcome, session_choice,
     },
     MergeMethod, MergeOutcome, MergeTips, compose_merge,
     files::{before_merge, is_made},
     losers,
 };
-use crate::store::{
-    self, ObjectId,
-    checkpoint::{self, oid},
-    lock,
-    objects::Writer,
-    refs::{self, ExpectedValue, RefUpdate},
-    session,
-    undo::Effect,
+use crate::{
+    model::name::ShortName,
+    store::{
+        self, ObjectId,
+        checkpoint::{self, Checkpoint, oid},
+        current::{self, CurrentPointer},
+        lock,
+        objects::Writer,
+        refs::{self, ExpectedValue, RefUpdate},
+        session,
+        undo::Effect,
+    },
 };
 
 /// How often it is written again because objects vanished meanwhile.
@@ -37,18 +41,27 @@ pub(super) fn publish(
     let _session = (!how.dry_run)
         .then(|| lock::session(scene.repo, &sides.ours.document.session.id, scene.wait))
         .transpose()?;
-    if is_made(sides, brought.is_some()) {
+    let is_made = is_made(sides, brought.is_some());
+    let _rejoined = (!how.dry_run && !is_made && sides.aside.is_some())
+        .then(|| lock::session(scene.repo, &sides.theirs.document.session.id, scene.wait))
+        .transpose()?;
+    if is_made {
         // By a call that was killed then.
         out.id = Some(sides.ours.entry.id);
         out.digest = Some(sides.ours.digest.clone());
-        let edit = edit(sides, before_merge(sides), sides.ours.entry.id);
-        return note(scene, sides, brought, &[edit]);
+        let edits = edits(sides, before_merge(sides), sides.ours.entry.id);
+        let current = match before_merge(sides) {
+            Some(before) => pointers(scene, sides, &session_choice::load(scene, "before", before)?)?,
+            None => None,
+        };
+        note(scene, sides, brought, (&edits, current.as_ref()))?;
+        return follow(scene, current, out);
     }
     if !how.dry_run {
-        let tip = session_choice::named(scene, &sides.session)?.map(|chosen| chosen.tip.entry.id);
+        let tip = session_choice::named(scene, sides.holder())?.map(|chosen| chosen.tip.entry.id);
         if tip != Some(sides.ours.entry.id) {
             return Err(store::Error::Moved {
-                name: session::ref_name(&sides.session),
+                name: session::ref_name(sides.holder()),
                 expected: Some(sides.ours.entry.id),
                 found: tip,
             }
@@ -94,7 +107,7 @@ fn attempt(
     if how.dry_run {
         return Ok(());
     }
-    let mut edits = vec![edit(sides, Some(sides.ours.entry.id), composed.written.id)];
+    let mut edits = edits(sides, Some(sides.ours.entry.id), composed.written.id);
     let mut needs = composed.written.needs.clone();
     for other in &others {
         let (edit, needed) = losers::finish(scene, &writer, other, sides, &out.report.decided)?;
@@ -102,6 +115,7 @@ fn attempt(
         needs.extend(needed);
     }
     let sealed = writer.finish()?;
+    let current = pointers(scene, sides, &sides.ours)?;
     let has_safety = brought.is_some_and(|brought| brought.safety.is_some());
     if has_safety {
         let committer = compose::people(scene).committer;
@@ -115,7 +129,8 @@ fn attempt(
             return Err(error.into());
         }
         out.aftermath.left.extend(sealed.release());
-        note(scene, sides, brought, &edits)?;
+        note(scene, sides, brought, (&edits, current.as_ref()))?;
+        follow(scene, current, out)?;
     } else {
         let transaction = UndoableRefTransaction {
             operation: PlanOperation::Merge.word(),
@@ -123,22 +138,35 @@ fn attempt(
             edits: &edits,
             sealed: Some(sealed),
             needs: &needs,
+            current,
+            remedy: format!("continue in it: git checkpoint switch {}", sides.session),
             ..UndoableRefTransaction::default()
         };
         out.aftermath = transaction.run(scene)?;
+    }
+    if sides.aside.is_some() {
+        let (ours, theirs) = (&sides.ours.document.session, &sides.theirs.document.session);
+        current_session::follow_elsewhere(scene, &ours.id, &theirs.id, &sides.session);
     }
     out.id = Some(composed.written.id);
     out.digest = Some(composed.written.digest);
     Ok(())
 }
 
-fn what(sides: &MergeTips) -> String {
+/// What the undo list says of a merge.
+pub(super) fn what(sides: &MergeTips) -> String {
     let id = ids::short(sides.theirs.entry.id);
     format!("merged {} {id} into {}", sides.from, sides.session)
 }
 
 /// Notes for undo what moved, together with what became of the files.
-fn note(scene: &Scene<'_>, sides: &MergeTips, brought: Option<&AppliedPlan>, edits: &[RefUpdate]) -> Result<(), Error> {
+fn note(
+    scene: &Scene<'_>,
+    sides: &MergeTips,
+    brought: Option<&AppliedPlan>,
+    (edits, current): (&[RefUpdate], Option<&Pointers>),
+) -> Result<(), Error> {
+    let mut effects = Vec::new();
     let moved = edits.iter().map(|edit| Effect::Ref {
         name: edit.name.clone(),
         old: match edit.expected {
@@ -147,7 +175,41 @@ fn note(scene: &Scene<'_>, sides: &MergeTips, brought: Option<&AppliedPlan>, edi
         },
         new: edit.new.map(oid),
     });
-    restore_outcome::note_done(scene, PlanOperation::Merge, what(sides), brought, moved.collect(), None)
+    effects.extend(moved);
+    effects.extend(current.map(|(before, after)| Effect::Current {
+        before: Box::new(before.clone()),
+        after: Box::new(after.clone()),
+    }));
+    restore_outcome::note_done(scene, PlanOperation::Merge, what(sides), brought, effects, None)
+}
+
+/// Old and new pointer to the current session.
+type Pointers = (CurrentPointer, CurrentPointer);
+
+/// The pointers, where our side, as it was before the merge, is of a session that goes.
+fn pointers(scene: &Scene<'_>, sides: &MergeTips, ours: &Checkpoint) -> Result<Option<Pointers>, Error> {
+    if sides.aside.is_none() {
+        return Ok(None);
+    }
+    let (ours, theirs) = (&ours.document.session, &sides.theirs.document.session);
+    Ok(Some(current_session::follow(
+        scene,
+        &ours.id,
+        &theirs.id,
+        &sides.session,
+    )?))
+}
+
+/// Makes the session current that our side is part of now.
+fn follow(scene: &Scene<'_>, current: Option<Pointers>, out: &mut MergeOutcome) -> Result<(), Error> {
+    if let Some((before, after)) = current
+        && before != after
+        && let Err(error) = current::write(scene.repo, &after)
+    {
+        let remedy = format!("continue in it: git checkpoint switch {}", out.session);
+        out.aftermath.trouble.push(not_current(&error, &remedy));
+    }
+    Ok(())
 }
 
 /// The files as they are once both sides are merged.
@@ -157,12 +219,20 @@ fn present(scene: &Scene<'_>, writer: &Writer, sides: &MergeTips) -> Result<Curr
     compose::present(scene, writer, true, &held.trees)
 }
 
-fn edit(sides: &MergeTips, old: Option<ObjectId>, new: ObjectId) -> RefUpdate {
-    RefUpdate {
-        name: session::ref_name(&sides.session),
+/// The move of the session to its merge, and the end of the one that was moved aside. `ours` is our side.
+pub(super) fn edits(sides: &MergeTips, ours: Option<ObjectId>, new: ObjectId) -> Vec<RefUpdate> {
+    let edit = |name: &ShortName, old: Option<ObjectId>, new| RefUpdate {
+        name: session::ref_name(name),
         expected: old.map_or(ExpectedValue::Absent, ExpectedValue::Is),
-        new: Some(new),
+        new,
         message: "checkpoint: merge".to_owned(),
+    };
+    match &sides.aside {
+        None => vec![edit(&sides.session, ours, Some(new))],
+        Some(aside) => vec![
+            edit(&sides.session, Some(sides.theirs.entry.id), Some(new)),
+            edit(aside, ours, None),
+        ],
     }
 }
 

@@ -272,6 +272,7 @@ impl SaveAttempt<'_> {
             session,
             parent: None,
             document,
+            unmerged: self.present.lists().unmerged().count(),
             skipped: self.present.lists().skipped,
             redactions: Vec::new(),
             unsearched: Vec::new(),

@@ -3,20 +3,28 @@
 //! A save only queues its session. A process in the background pushes what is queued to the one remote that is elected,
 //! and keeps in the queue what could not be pushed. It never renames a session, publishes no secret and replaces nothing,
 //! as a push by hand without options. After failures it waits longer and longer before a save lets it try again.
+//!
+//! A session that diverged from the remote's is merged first, its record alone: no file changes without a person, and
+//! where something has to be decided it stays in the queue.
 
 use std::time::Duration;
 
 use super::{
-    Error, Wire, fetch,
+    ChainRelation, Error, Wire, chain, fetch, find,
     push::{self, PushFate, PushRequest, PushSelection},
 };
 use crate::{
-    model::{name::ShortName, selector::Selector, time::Timestamp},
-    ops::{Error as OpsError, Scene},
+    model::{name::ShortName, selector::Selector, step::quoted, time::Timestamp},
+    ops::{
+        Error as OpsError, Scene,
+        merge::{self, UnattendedOutcome},
+    },
     store::{
-        self, ObjectId, lock,
-        push_queue::{self, QueuedSession, SharingState},
-        session,
+        self, ObjectId,
+        checkpoint::{object_id, oid},
+        lock,
+        push_queue::{self, MergedRecord, QueuedSession, SharingState},
+        refs, session,
     },
 };
 
@@ -26,6 +34,8 @@ const FIRST_WAIT: i64 = 15;
 const LONGEST_WAIT: i64 = 15 * 60;
 /// How often sessions are fetched, in seconds.
 const FETCH_EVERY: i64 = 5 * 60;
+/// How often sessions are pushed in one round, since the remote may diverge again while their records are merged.
+const MERGES: usize = 3;
 /// How long a process waits for another one that is just looking whether anybody pushes.
 const BUSY_WAIT: Duration = Duration::from_millis(200);
 
@@ -40,6 +50,8 @@ pub struct AutomaticStatus {
     pub queued: Vec<ShortName>,
     /// How the last attempts ended.
     pub state: SharingState,
+    /// Sessions whose record was merged and whose files were not: the session, and the checkpoint that has the files.
+    pub unmerged: Vec<(ShortName, String)>,
 }
 
 /// Result of pushing the queue.
@@ -49,6 +61,10 @@ pub struct QueueOutcome {
     pub pushed: Vec<push::PushOutcome>,
     /// Sessions that still wait, each with the reason.
     pub waiting: Vec<(ShortName, String)>,
+    /// Those of them that diverged and wait for a person to merge them.
+    pub diverged: Vec<ShortName>,
+    /// Sessions whose record was merged with what the remote had.
+    pub merged: Vec<(ShortName, ObjectId)>,
     /// Why the remote could not be reached, where it could not.
     pub failure: Option<String>,
     /// Whether another process pushes the queue at this moment.
@@ -62,12 +78,77 @@ pub fn status(scene: &Scene<'_>) -> Option<AutomaticStatus> {
     if settings.auto_push.is_none() && settings.auto_fetch.is_none() && queued.is_empty() {
         return None;
     }
+    let mut state = push_queue::state(scene.repo);
+    // Merged by a person since; the next push takes it.
+    let is_open = |name: &String| queued.iter().any(|queued| queued.as_str() == name) && has_diverged(scene, name);
+    let (open, merged): (Vec<String>, Vec<String>) = state.diverged.into_iter().partition(is_open);
+    state.diverged = open;
+    state.refused.retain(|(name, _)| !merged.contains(name));
     Some(AutomaticStatus {
         push: settings.auto_push.clone(),
         fetch: settings.auto_fetch.clone(),
         queued,
-        state: push_queue::state(scene.repo),
+        unmerged: unmerged(scene, &state.merged).collect(),
+        state,
     })
+}
+
+/// Whether a session and the one of the elected remote both went on, as far as is known here.
+fn has_diverged(scene: &Scene<'_>, session: &str) -> bool {
+    let relation = || -> Result<Option<ChainRelation>, Error> {
+        let remote = find(scene, scene.settings.auto_push.as_deref(), true)?;
+        let Ok(name) = ShortName::new(session) else {
+            return Ok(None);
+        };
+        let theirs = refs::read(scene.repo, &remote.tracking_ref(&name))?;
+        let (Some(ours), Some(theirs)) = (session::tip(scene.repo, &name)?, theirs) else {
+            return Ok(None);
+        };
+        Ok(Some(chain::relation(scene.repo, ours, theirs)?))
+    };
+    // Of what cannot be compared the last push speaks.
+    relation().map_or(true, |relation| {
+        matches!(relation, Some(ChainRelation::Diverged { .. }))
+    })
+}
+
+/// The sessions whose record was merged and whose files still are not, each with the checkpoint that has the files.
+fn unmerged<'a>(
+    scene: &'a Scene<'_>,
+    merged: &'a [MergedRecord],
+) -> impl Iterator<Item = (ShortName, String)> + use<'a> {
+    merged.iter().filter_map(|merged| {
+        // Of what cannot be read there is nothing to merge; verify names it.
+        let files = merge::unmerged_files(scene, &merged.session, object_id(&merged.theirs));
+        Some((merged.session.clone(), files.ok()??))
+    })
+}
+
+/// The command that merges a session which automatic sharing leaves to a person.
+pub fn merge_command(remote: &str, session: &str) -> String {
+    format!("git checkpoint pull {} {session} --merge", quoted(remote))
+}
+
+/// Lines for records that were merged and no command has reported yet; from now on they count as reported.
+pub fn merged(scene: &Scene<'_>) -> Vec<String> {
+    let mut state = push_queue::state(scene.repo);
+    let open: Vec<MergedRecord> = state.merged.iter().filter(|merged| !merged.reported).cloned().collect();
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let lines = unmerged(scene, &open).map(|(session, files)| {
+        format!(
+            "automatic sharing merged the record of session '{session}' with that of the remote, and no files; to merge \
+             those: git checkpoint merge {files}"
+        )
+    });
+    let lines = lines.collect();
+    for merged in &mut state.merged {
+        merged.reported = true;
+    }
+    // What cannot be noted is reported once more.
+    let _ = push_queue::note(scene.repo, &state);
+    lines
 }
 
 /// Queues a session that was saved. Returns whether a process is to be started that shares.
@@ -134,11 +215,14 @@ pub fn unreported(scene: &Scene<'_>) -> Option<String> {
         (None, Some((name, why))) => format!("session '{name}': {why}"),
         (None, None) => "it was interrupted".to_owned(),
     };
+    let command = state.diverged.first().filter(|_| state.why.is_none());
+    let command = command.map(|session| format!("; to merge it: {}", merge_command(remote, session)));
     state.reported = true;
     push_queue::note(scene.repo, &state).ok()?;
     Some(format!(
-        "automatic push to remote '{}' failed: {why}; {sessions} and will be pushed later",
-        remote.escape_debug()
+        "automatic push to remote '{}' failed: {why}; {sessions} and will be pushed later{}",
+        remote.escape_debug(),
+        command.unwrap_or_default()
     ))
 }
 
@@ -175,6 +259,8 @@ fn turn(scene: &Scene<'_>, wire: Wire<'_>) -> Result<QueueOutcome, Error> {
             .iter()
             .map(|(name, why)| (name.to_string(), why.clone()))
             .collect();
+        state.diverged = outcome.diverged.iter().map(ToString::to_string).collect();
+        note_merged(scene, &mut state, &outcome.merged);
         let is_clean = outcome.failure.is_none() && outcome.waiting.is_empty();
         if is_clean {
             (state.failures, state.failed_at, state.why, state.reported) = (0, None, None, false);
@@ -196,6 +282,20 @@ fn turn(scene: &Scene<'_>, wire: Wire<'_>) -> Result<QueueOutcome, Error> {
     }
     push_queue::note(scene.repo, &state)?;
     Ok(outcome)
+}
+
+/// Notes the records that were merged, and forgets those whose files are merged by now.
+fn note_merged(scene: &Scene<'_>, state: &mut SharingState, merged: &[(ShortName, ObjectId)]) {
+    for (session, theirs) in merged {
+        state.merged.retain(|known| known.session != *session);
+        state.merged.push(MergedRecord {
+            session: session.clone(),
+            theirs: oid(*theirs),
+            reported: false,
+        });
+    }
+    let open: Vec<ShortName> = unmerged(scene, &state.merged).map(|(session, _)| session).collect();
+    state.merged.retain(|known| open.contains(&known.session));
 }
 
 /// Pushes all sessions at once, and each alone where that is refused as a whole.
@@ -254,6 +354,7 @@ fn is_of_one(error: &Error) -> bool {
     }
 }
 
+/// Pushes sessions. Those that diverged are merged and pushed again.
 fn push_some(
     scene: &Scene<'_>,
     remote: &str,
@@ -261,37 +362,77 @@ fn push_some(
     outcome: &mut QueueOutcome,
     wire: Wire<'_>,
 ) -> Result<(), Error> {
-    let selectors = names.iter().map(|(_, name)| Selector::parse(name.as_str()));
-    let request = PushRequest {
-        remote: Some(remote.to_owned()),
-        which: PushSelection::Named(selectors.collect::<Result<_, _>>().map_err(OpsError::from)?),
-        autosaves: false,
-        dry_run: false,
-        allow_secrets: false,
-        unattended: true,
-    };
-    let pushed = push::push(scene, &request, wire)?;
-    for sent in &pushed.sessions {
-        let queued = names
-            .iter()
-            .filter(|(_, name)| *name == sent.name)
-            .map(|(queued, _)| queued);
-        for queued in queued {
-            if sent.fate.is_good() {
-                let is_more = || {
-                    session::tip(scene.repo, &sent.name)
-                        .ok()
-                        .flatten()
-                        .filter(|tip| *tip != sent.id)
-                };
-                push_queue::settle(scene.repo, queued, is_more)?;
-            } else {
-                outcome.waiting.push((queued.clone(), reason(&sent.fate)));
+    let mut open = names.to_vec();
+    for round in 1..=MERGES {
+        let selectors = open.iter().map(|(_, name)| Selector::parse(name.as_str()));
+        let request = PushRequest {
+            remote: Some(remote.to_owned()),
+            which: PushSelection::Named(selectors.collect::<Result<_, _>>().map_err(OpsError::from)?),
+            autosaves: false,
+            dry_run: false,
+            allow_secrets: false,
+            unattended: true,
+        };
+        let pushed = push::push(scene, &request, wire)?;
+        let mut again = Vec::new();
+        for sent in &pushed.sessions {
+            for one in open.iter().filter(|(_, name)| *name == sent.name) {
+                let queued = &one.0;
+                if sent.fate.is_good() {
+                    let is_more = || {
+                        session::tip(scene.repo, &sent.name)
+                            .ok()
+                            .flatten()
+                            .filter(|tip| *tip != sent.id)
+                    };
+                    push_queue::settle(scene.repo, queued, is_more)?;
+                    continue;
+                }
+                let mut why = reason(&sent.fate);
+                if matches!(sent.fate, PushFate::Diverged { .. }) {
+                    match merge_record(scene, remote, &sent.name, outcome) {
+                        Ok(None) if round < MERGES => {
+                            again.push(one.clone());
+                            continue;
+                        }
+                        Ok(None) => {}
+                        Ok(Some(refusal)) => why = format!("it has diverged, and {refusal}"),
+                        Err(error) => why = format!("it has diverged, and cannot be merged: {error}"),
+                    }
+                    outcome.diverged.push(queued.clone());
+                }
+                outcome.waiting.push((queued.clone(), why));
             }
         }
+        outcome.pushed.push(pushed);
+        if again.is_empty() {
+            break;
+        }
+        open = again;
     }
-    outcome.pushed.push(pushed);
     Ok(())
+}
+
+/// Merges what a remote has of a session into its record. Returns why not, where that is left to a person.
+fn merge_record(
+    scene: &Scene<'_>,
+    remote: &str,
+    name: &ShortName,
+    outcome: &mut QueueOutcome,
+) -> Result<Option<String>, Error> {
+    let remote = find(scene, Some(remote), true)?;
+    let Some(theirs) = refs::read(scene.repo, &remote.tracking_ref(name))? else {
+        return Ok(Some("what the remote has was not fetched".to_owned()));
+    };
+    Ok(match merge::merge_unattended(scene, (&remote.name, name), theirs)? {
+        UnattendedOutcome::Merged => {
+            outcome.merged.retain(|(known, _)| known != name);
+            outcome.merged.push((name.clone(), theirs));
+            None
+        }
+        UnattendedOutcome::UpToDate => None,
+        UnattendedOutcome::Left(refusal) => Some(refusal.to_string()),
+    })
 }
 
 fn reason(fate: &PushFate) -> String {

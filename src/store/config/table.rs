@@ -62,7 +62,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "autoPush",
         kind: SettingKind::Text,
         default: "",
-        doc: "remote to which each saved session is pushed in the background",
+        doc: "remote to which each saved session is pushed in the background; records that diverged are merged, files never",
     },
     Setting {
         name: "commitNotes",

@@ -318,3 +318,199 @@ fn sessions_of_others_come_by_themselves() {
         .stdout_has("from origin, fetched");
     assert_eq!(at(&world, "hub", "refs/checkpoints/mine"), "");
 }
+
+/// Two clones that push by themselves, after each has one more checkpoint than the other: `bob` has pushed his, `repo` is
+/// entered and its own waits for `push --queued`.
+fn diverged() -> World {
+    let world = automatic();
+    world.file("list.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    world.checkpoint(["state", "patch", r#"{"shared":1}"#]).success();
+    let first = save(&world, "first");
+    until("it was not pushed", || {
+        at(&world, "hub", "refs/checkpoints/auth") == first
+    });
+    until("it waits", || queued(&world) == 0);
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["resume", "auth", "--restore"]).success();
+    world.file("list.txt", "1\nbob\n3\n4\n5\n6\n7\n8\n9\n");
+    world.checkpoint(["todo", "add", "of bob"]).success();
+    world
+        .checkpoint(["message", "add", "--role", "user", "bob says"])
+        .success();
+    world.advance(60);
+    save(&world, "bob's");
+    world.checkpoint(["push"]).success();
+    world.enter("repo");
+    world.file("list.txt", "1\n2\n3\n4\n5\n6\n7\nana\n9\n");
+    world.git(["add", "list.txt"]).success();
+    world.file("more.txt", "ana\n");
+    world.checkpoint(["todo", "add", "of ana"]).success();
+    world.advance(60);
+    world
+}
+
+/// Everything of the user's in the working tree: the index, and the status with the files.
+fn untouched(world: &World) -> (String, String, Vec<u8>, Vec<u8>) {
+    let staged = world.git(["ls-files", "--stage"]).success().stdout();
+    let status = world.git(["status", "--porcelain"]).success().stdout();
+    (staged, status, world.read("list.txt"), world.read("more.txt"))
+}
+
+#[test]
+fn records_that_diverged_are_merged_by_themselves_and_files_never() {
+    let world = diverged();
+    let before = untouched(&world);
+    let theirs = at(&world, "hub", "refs/checkpoints/auth");
+    let ours = save(&world, "ana's");
+    until("it was not merged and pushed", || {
+        at(&world, "hub", "refs/checkpoints/auth^3") == ours
+    });
+    until("it waits", || queued(&world) == 0);
+    let tip = at(&world, "repo", "refs/checkpoints/auth");
+    assert_eq!(tip, at(&world, "hub", "refs/checkpoints/auth"));
+    assert_eq!(
+        at(&world, "repo", "refs/checkpoints/auth^"),
+        theirs,
+        "the chain of the remote stays"
+    );
+    assert_eq!(untouched(&world), before);
+    // The merge keeps the files that were saved here.
+    assert_eq!(
+        at(&world, "repo", "refs/checkpoints/auth^2"),
+        at(&world, "repo", &format!("{ours}^2"))
+    );
+    world
+        .checkpoint(["todo"])
+        .success()
+        .stdout_has("of bob")
+        .stdout_has("of ana");
+    world.checkpoint(["message", "list"]).success().stdout_has("bob says");
+    assert_eq!(sharing(&world)["failures"], 0);
+    // What is left to a person is said, once by a save and by status until it is done.
+    let command = format!("git checkpoint merge {}", &theirs[..8]);
+    world.checkpoint(["status"]).success().stdout_has(&command);
+    world
+        .checkpoint(["save", "-m", "next", "--allow-empty"])
+        .success()
+        .stderr_has(&command);
+    world
+        .checkpoint(["save", "-m", "once", "--allow-empty"])
+        .success()
+        .stderr_lacks("automatic sharing");
+    until("it waits", || queued(&world) == 0);
+    let merged = world.checkpoint(["merge", &theirs[..8]]);
+    merged.success().stdout_has("list.txt");
+    assert_eq!(world.read("list.txt"), b"1\nbob\n3\n4\n5\n6\n7\nana\n9\n");
+    world.checkpoint(["status"]).success().stdout_lacks(&command);
+    world.checkpoint(["verify", "--all"]).success();
+    world.git(["fsck", "--strict"]).success();
+    // The other clone simply goes forward.
+    world.checkpoint(["push"]).success();
+    world.enter("bob");
+    world.checkpoint(["pull"]).success().stdout_has("Pulled");
+    world.checkpoint(["todo"]).success().stdout_has("of ana");
+}
+
+#[test]
+fn a_merge_that_was_made_automatically_is_undone() {
+    let world = diverged();
+    let ours = save(&world, "ana's");
+    until("it was not merged", || {
+        at(&world, "hub", "refs/checkpoints/auth^3") == ours
+    });
+    until("it waits", || queued(&world) == 0);
+    let merged = at(&world, "repo", "refs/checkpoints/auth");
+    world.checkpoint(["undo"]).success().stdout_has("automatically");
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), ours);
+    world.checkpoint(["todo"]).success().stdout_lacks("of bob");
+    world.checkpoint(["redo"]).success();
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), merged);
+}
+
+#[test]
+fn what_a_person_has_to_decide_waits_with_the_command() {
+    let world = diverged();
+    world.enter("bob");
+    world.checkpoint(["state", "patch", r#"{"shared":5}"#]).success();
+    save(&world, "bob again");
+    world.checkpoint(["push"]).success();
+    world.enter("repo");
+    world.checkpoint(["state", "patch", r#"{"shared":6}"#]).success();
+    let before = untouched(&world);
+    let ours = save(&world, "ana's");
+    let theirs = at(&world, "hub", "refs/checkpoints/auth");
+    until_failed(&world, 1);
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), ours);
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), theirs);
+    assert_eq!(untouched(&world), before);
+    let command = "git checkpoint pull origin auth --merge";
+    let found = sharing(&world);
+    assert_eq!(found["refused"][0]["command"], command);
+    assert_eq!(
+        found["refused"][0]["reason"],
+        "it has diverged, and both changed the same part of its record"
+    );
+    world.checkpoint(["status"]).success().stdout_has(command);
+    world.checkpoint(["push", "--queued"]).code(4).stderr_has(command);
+    world
+        .checkpoint(["pull", "origin", "auth", "--merge"])
+        .code(1)
+        .stdout_has("6 here, 5 in origin/auth");
+    world.checkpoint(["conflict", "resolve", "--all", "--theirs"]).success();
+    let tip = save(&world, "resolved");
+    until("it was not pushed", || {
+        at(&world, "hub", "refs/checkpoints/auth") == tip
+    });
+}
+
+#[test]
+fn nothing_is_merged_while_work_is_open() {
+    let world = diverged();
+    let ours = {
+        let away = world.root().join("away");
+        fs::rename(world.root().join("hub"), &away).unwrap();
+        let ours = save(&world, "ana's");
+        until_failed(&world, 1);
+        fs::rename(&away, world.root().join("hub")).unwrap();
+        ours
+    };
+    let refused = |why: &str| {
+        let queued = world.checkpoint(["push", "--queued"]);
+        queued.code(4).stderr_has(why);
+        assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), ours, "{why}");
+    };
+    // Changes of the record that are not saved.
+    world.checkpoint(["todo", "add", "not saved"]).success();
+    refused("changes of its record are not saved");
+    world.checkpoint(["todo", "remove", "not saved"]).success();
+    // A merge of files of this session with conflicts.
+    let json = world.path(".git/checkpoint/merge.json");
+    world
+        .checkpoint(["fork", "auth", "--name", "other", "--worktree", "../other"])
+        .success();
+    world.enter("other");
+    world.file("list.txt", "other\n");
+    world.checkpoint(["save", "-m", "other's"]).success();
+    world.enter("repo");
+    world.file("list.txt", "mine\n");
+    world.checkpoint(["merge", "other"]).code(1);
+    assert!(json.exists());
+    let conflicted = untouched(&world);
+    let open = at(&world, "repo", "refs/checkpoints/auth");
+    let queued = world.checkpoint(["push", "--queued"]);
+    queued.code(4).stderr_has("a merge is not concluded");
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), open);
+    assert_eq!(untouched(&world), conflicted);
+    world.git(["add", "list.txt"]).success();
+    world.checkpoint(["merge", "--continue"]).success();
+    world.advance(3600);
+    world
+        .checkpoint(["push", "--queued"])
+        .success()
+        .stdout_has("Merged the record of auth");
+    world.checkpoint(["todo"]).success().stdout_has("of bob");
+    // Somebody else has claimed it.
+    world.enter("bob");
+    world.checkpoint(["pull"]).success();
+}

@@ -162,10 +162,28 @@ fn sessions_that_a_pull_separated_are_merged_later() {
         .stdout_has("Would merge");
     assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints"]), refs);
     // With the contradiction of the record, the answer is no.
-    world
-        .checkpoint(["pull", "--merge", "origin", "auth"])
+    let theirs = at(&world, "repo", "refs/checkpoints/auth");
+    let refs = || world.git_line(["for-each-ref", "refs/checkpoints", "--format=%(refname) %(objectname)"]);
+    let parted = refs();
+    let aside = parted
+        .lines()
+        .find(|line| !line.starts_with("refs/checkpoints/auth "))
+        .unwrap();
+    let (aside, _) = aside.split_once(' ').unwrap();
+    let merged = world.checkpoint(["pull", "--merge", "origin", "auth"]);
+    merged
         .code(1)
-        .stdout_has("Merged");
+        .stdout_has("Merged origin/auth")
+        .stdout_has(&format!(
+            "{} is part of it again",
+            aside.trim_start_matches("refs/checkpoints/")
+        ))
+        .stdout_has("6 here, 5 in origin/auth");
+    // One session again: the chain of the remote continues, and the other one goes.
+    assert_eq!(refs().lines().count(), 1);
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth^"), theirs);
+    let current = world.checkpoint(["status", "--json"]).success().stdout_json();
+    assert_eq!(current["current"]["session"], "auth");
     assert_eq!(world.read("list.txt"), b"1\nbob\n3\n4\n5\n6\n7\nana\n9\n");
     let todos = world.checkpoint(["todo"]);
     todos
@@ -173,7 +191,30 @@ fn sessions_that_a_pull_separated_are_merged_later() {
         .stdout_has("of bob")
         .stdout_has("of ana")
         .stdout_has("later");
-    world.checkpoint(["conflict"]).success().stdout_has("6 here, 5 in auth");
+    world
+        .checkpoint(["conflict"])
+        .success()
+        .stdout_has("6 here, 5 in origin/auth");
+    let json = world.checkpoint(["conflict", "list", "--json"]).success().stdout_json();
+    assert_eq!(json["items"][0]["session"], "origin/auth");
     world.checkpoint(["pull", "--merge"]).success().stdout_has("Up to date");
+    world.checkpoint(["verify", "--all"]).success();
+    // Undone, both sessions are there again, and the files are as they were.
+    world.checkpoint(["undo"]).success();
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), theirs);
+    assert!(refs().contains(aside));
+    let current = world.checkpoint(["status", "--json"]).success().stdout_json();
+    assert_eq!(
+        format!("refs/checkpoints/{}", current["current"]["session"].as_str().unwrap()),
+        aside
+    );
+    assert_eq!(world.read("list.txt"), b"1\n2\n3\n4\n5\n6\n7\nana\n9\n");
+    world.checkpoint(["redo"]).success();
+    assert_eq!(refs().lines().count(), 1);
+    world.checkpoint(["conflict", "resolve", "--all", "--theirs"]).success();
+    save(&world, "resolved");
+    world.checkpoint(["push"]).success();
+    world.enter("bob");
+    world.checkpoint(["pull"]).success().stdout_has("Pulled");
     world.checkpoint(["verify", "--all"]).success();
 }

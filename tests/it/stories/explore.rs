@@ -85,7 +85,12 @@ fn earlier_resolutions_are_used_where_rerere_is_on() {
     world.git(["rerere"]).success();
     world.git(["commit", "-qm", "both"]).success();
     world.git(["reset", "-q", "--hard", "HEAD^"]).success();
-    world.checkpoint(["apply", "s"]).code(1).stderr_has("Resolved 'f'");
+    world
+        .checkpoint(["apply", "s"])
+        .code(1)
+        .stderr_has("Resolved 'f'")
+        .stderr_has("f: as you resolved it before (rerere); check it, then: git add <path>")
+        .stderr_lacks("conflict markers");
     assert_eq!(world.read("f"), b"1\nboth\n3\n");
     assert_eq!(world.git_line(["diff", "--name-only", "--diff-filter=U"]), "f");
     world.checkpoint(["undo"]).success();

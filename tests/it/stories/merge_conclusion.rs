@@ -428,3 +428,149 @@ fn other_named_sessions_are_saved_here() {
         .success();
     assert!(names(&world, "checkpoints/third^2").contains("from-repo"));
 }
+
+/// A save, a pause and a finish say what a push says of a checkpoint with conflict markers.
+#[test]
+fn unmerged_files_are_saved_with_a_warning() {
+    for command in [&["save", "-m", "x"][..], &["pause", "-m", "x"], &["finish", "-m", "x"]] {
+        let world = forked(&["f", "g"]);
+        in_conflict(&world, &["f", "g"]);
+        world.checkpoint(["merge", "t"]).code(1);
+        let saved = world.checkpoint(command.iter().chain(&["--json"]).copied()).success();
+        saved.stderr_has("the checkpoint has 2 unmerged paths, with conflict markers in the files");
+        assert_eq!(saved.stdout_json()["unmerged"], 2, "{command:?}");
+        world.git(["checkout", "-q", "--ours", "."]).success();
+        world.git(["add", "."]).success();
+        world
+            .checkpoint(["save", "--session", "s", "-m", "y", "--allow-empty"])
+            .success()
+            .stderr_lacks("unmerged");
+    }
+}
+
+/// New files that a merge brought are not tracked, so a reset leaves them; nothing else of it is there then.
+#[test]
+fn a_reset_leaves_new_files_and_is_no_resolution() {
+    for command in ["apply", "merge"] {
+        let world = forked(&["f", "g"]);
+        in_conflict(&world, &["f"]);
+        in_fork(&world, || {
+            world.file("g", lines(5, "theirs"));
+            world.file("new", "theirs\n");
+            world.checkpoint(["save", "-m", "more"]).success();
+        });
+        world.checkpoint([command, "t"]).code(1);
+        world.git(["reset", "-q", "--hard"]).success();
+        assert!(world.path("new").exists());
+        world
+            .checkpoint([command, "--continue"])
+            .code(1)
+            .stderr_has("is in the files any more, but for new files\n")
+            .stderr_has("  new\n")
+            .stderr_has(&format!("git checkpoint {command} --abort"));
+        world.checkpoint([command, "--abort"]).success();
+        assert!(!world.path("new").exists());
+        assert_eq!(text(&world, "f"), lines(3, "ours"));
+        // Another file that is kept shows that it was not thrown away.
+        world.checkpoint([command, "t"]).code(1);
+        world.git(["checkout", "-q", "HEAD", "--", "f"]).success();
+        world.checkpoint([command, "--continue"]).success();
+        assert_eq!(text(&world, "g"), lines(5, "theirs"));
+    }
+}
+
+/// What was staged is staged again, path by path, as git stages what merges cleanly: a conflict keeps no other path back.
+#[test]
+fn a_conflict_keeps_no_other_path_from_being_staged() {
+    let world = World::with_commit();
+    for path in ["f", "g", "dir/h"] {
+        world.file(path, lines(0, ""));
+    }
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "common"]).success();
+    for path in ["f", "g", "dir/h"] {
+        world.file(path, lines(3, "then"));
+    }
+    world.file("new", "then\n");
+    world.git(["add", "-A"]).success();
+    world.checkpoint(["save", "--session", "s", "-m", "then"]).success();
+    world.git(["reset", "-q", "--hard"]).success();
+    world.file("f", lines(3, "now"));
+    world.git(["commit", "-qam", "now"]).success();
+    let before = world.git_line(["ls-files", "--stage"]);
+    let applied = world.checkpoint(["apply", "s", "--index"]);
+    applied
+        .code(1)
+        .stdout_has("not staged, for conflicts: 1 staged in the checkpoint");
+    let names = |args: &[&str]| world.git_line(args.iter().copied());
+    assert_eq!(
+        names(&["diff", "--cached", "--name-only", "--diff-filter=AM"]),
+        "dir/h\ng\nnew"
+    );
+    assert_eq!(names(&["diff", "--name-only", "--diff-filter=U"]), "f");
+    assert_eq!(names(&["show", ":g"]), lines(3, "then").trim_end());
+    world.checkpoint(["apply", "--abort"]).success();
+    assert_eq!(world.git_line(["ls-files", "--stage"]), before);
+    // Without --index nothing but the conflict is in the index.
+    let applied = world.checkpoint(["apply", "s"]);
+    applied
+        .code(1)
+        .stdout_has("nothing is staged (4 staged in the checkpoint)");
+    assert_eq!(names(&["diff", "--cached", "--name-only", "--diff-filter=AM"]), "");
+}
+
+/// What stays on both sides is no removal, and sides are told apart by their names.
+#[test]
+fn a_merge_says_what_came_and_from_where() {
+    let world = forked(&["f"]);
+    in_fork(&world, || {
+        world.checkpoint(["state", "patch", r#"{"a":5}"#]).success();
+        world.advance(60);
+        world.checkpoint(["save", "-m", "their summary"]).success();
+    });
+    world.checkpoint(["state", "patch", r#"{"a":6}"#]).success();
+    world.checkpoint(["save", "-m", "our summary"]).success();
+    let merged = world.checkpoint(["merge", "t"]);
+    merged
+        .code(1)
+        .stdout_has("+ their summary")
+        .stdout_lacks("- our summary")
+        .stdout_has("6 here, 5 in t")
+        .stderr_has("with --theirs for t: git checkpoint conflict resolve");
+    let summary = world.checkpoint(["show", "s", "--json"]).success().stdout_json();
+    let summary = summary["document"]["record"]["summary"].as_str().unwrap().to_owned();
+    assert!(
+        summary.contains("our summary") && summary.contains("their summary"),
+        "{summary}"
+    );
+}
+
+/// While git merges, the hints name git's own way first, and then the command that does it anyway.
+#[test]
+fn an_operation_of_git_is_finished_first() {
+    let world = forked(&["f"]);
+    world.git(["switch", "-q", "-c", "side"]).success();
+    world.file("f", lines(3, "side"));
+    world.git(["commit", "-qam", "side"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    world.file("g", "put aside\n");
+    world.checkpoint(["pause", "--clean"]).success();
+    world.file("f", lines(3, "main"));
+    world.git(["commit", "-qam", "main"]).success();
+    world.git(["merge", "side"]).code(1);
+    let refused = world.checkpoint(["resume", "s", "--apply"]);
+    refused
+        .code(4)
+        .stderr_has("git merge --continue, or give it up: git merge --abort");
+    // The command that it names works.
+    let stderr = refused.stderr().to_owned();
+    let command = stderr.split("git checkpoint ").last().unwrap();
+    let words: Vec<&str> = command.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(
+        (words[0], &words[2..]),
+        ("apply", &["--index", "--force"][..]),
+        "{stderr}"
+    );
+    world.checkpoint(words).success();
+    assert_eq!(text(&world, "g"), "put aside\n");
+}

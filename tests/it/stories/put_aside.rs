@@ -725,3 +725,33 @@ fn files_that_are_written_with_other_line_ends_are_clean_for_git() {
         assert_eq!(clean(&world), "", "{rule}");
     }
 }
+
+/// Work that came back and was lost by a reset is named again, with a command that works.
+#[test]
+fn work_that_a_reset_took_after_it_came_back_is_named() {
+    let world = World::with_commit();
+    world.file("f", "1\n");
+    world.git(["add", "f"]).success();
+    world.git(["commit", "-qm", "f"]).success();
+    world.file("f", "work\n");
+    world.file("new", "work\n");
+    world.checkpoint(["pause", "--clean", "-m", "work"]).success();
+    world.advance(60);
+    world.checkpoint(["resume", "--apply"]).success();
+    world.checkpoint(["status"]).success().stdout_lacks("aside");
+    world.git(["reset", "-q", "--hard"]).success();
+    let status = world.checkpoint(["status"]).success().stdout().to_owned();
+    let command = status.split("git checkpoint apply ").nth(1);
+    let command = command.unwrap_or_else(|| panic!("{status}")).lines().next().unwrap();
+    let words: Vec<&str> = std::iter::once("apply").chain(command.split_whitespace()).collect();
+    world.checkpoint(words).success();
+    assert_eq!(
+        (world.read("f"), world.read("new")),
+        (b"work\n".to_vec(), b"work\n".to_vec())
+    );
+    world.checkpoint(["status"]).success().stdout_lacks("aside");
+    // A change of one file among several is an edit.
+    world.file("f", "1\n");
+    world.file("new", "other\n");
+    world.checkpoint(["status"]).success().stdout_lacks("aside");
+}

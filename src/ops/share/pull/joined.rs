@@ -1,21 +1,18 @@
-//! `pull --merge` after a pull that moved what was only here to a session of its own: the session is merged into that one.
+//! `pull --merge` after a pull that moved what was only here to a session of its own: both become the session that it was
+//! part of, and the other one goes.
 
 use super::{
     super::{ChainRelation, Error, Wire, chain},
     PullOutcome, PulledSession,
 };
 use crate::{
-    model::{
-        document::CheckpointKind,
-        name::ShortName,
-        selector::{Base, Selector},
-    },
+    model::{document::CheckpointKind, name::ShortName},
     ops::{
         Scene,
-        merge::{self, MergeMethod, MergeRequest},
+        merge::{self, MergeMethod},
         session_choice,
     },
-    store::{ObjectId, checkpoint::oid, refs, remote, session},
+    store::{ObjectId, refs, remote, session},
 };
 
 /// The current session, where a pull made it of what was only here.
@@ -55,7 +52,7 @@ pub(super) fn moved_aside(scene: &Scene<'_>) -> Result<Option<MovedSession>, Err
     }))
 }
 
-/// Merges what was pulled into the session that was moved aside, unless it has all of that.
+/// Merges the session that was moved aside into the one that was pulled.
 pub(super) fn join(
     scene: &Scene<'_>,
     moved: &MovedSession,
@@ -63,26 +60,16 @@ pub(super) fn join(
     pulled: &mut PulledSession,
     wire: Wire<'_>,
 ) -> Result<(), Error> {
-    let request = MergeRequest {
-        selector: Selector {
-            base: Base::Word(oid(pulled.id).to_string()),
-            steps: Vec::new(),
-        },
-        how: how.clone(),
-    };
     let (ours, theirs) = match chain::relation(scene.repo, moved.tip, pulled.id)? {
         ChainRelation::Diverged { ours, theirs } => (ours, theirs),
         _ => (0, 0),
     };
     let progress = |done: usize, all: usize| (wire.progress)("Writing files", done as u64, all as u64);
-    let mut merged = merge::merge(scene, &request, &progress)?;
-    if merged.is_up_to_date {
-        return Ok(());
-    }
+    let sides = (pulled.remote.as_str(), &moved.source, pulled.id);
+    let mut merged = merge::rejoin(scene, sides, &moved.name, how, &progress)?;
     pulled.aftermath = std::mem::take(&mut merged.aftermath);
-    pulled.before = Some(moved.tip);
-    pulled.id = merged.id.unwrap_or(moved.tip);
-    pulled.name = moved.name.clone();
+    pulled.before = Some(pulled.id);
+    pulled.id = merged.id.unwrap_or(pulled.id);
     pulled.current = true;
     pulled.outcome = PullOutcome::Merged {
         ours,

@@ -11,11 +11,10 @@ use crate::{
         name::ShortName,
         operation::Operation,
     },
-    ops::{Error as OpsError, Scene, compose, ids},
+    ops::{Error as OpsError, Scene, compose, current_session, ids},
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint, Siblings},
-        current::{self, SessionRef},
         draft,
         objects::{self, Writer},
         refs::{self, ExpectedValue, RefUpdate},
@@ -50,7 +49,7 @@ impl PullAttempt<'_> {
         let id = &document.session.id;
         let old_id = &ours.document.session.id;
         self.copy_draft(ours, id)?;
-        let (before, after) = follow(scene, old_id, id, &tail)?;
+        let (before, after) = current_session::follow(scene, old_id, id, &tail)?;
         let edit = RefUpdate {
             name: session::ref_name(&tail),
             expected: ExpectedValue::Absent,
@@ -71,7 +70,7 @@ impl PullAttempt<'_> {
                 return Err(error);
             }
         };
-        follow_elsewhere(scene, old_id, id, &tail);
+        current_session::follow_elsewhere(scene, old_id, id, &tail);
         if let Err(error) = clear_draft(scene, old_id) {
             aftermath.trouble.push(format!(
                 "what waited for a save is in the drafts of both sessions now: {error}"
@@ -148,7 +147,7 @@ impl PullAttempt<'_> {
         let tail = self.free_name()?;
         let id = &ours.document.session.id;
         let own = chain::length(scene.repo, ours.entry.id);
-        let (before, after) = follow(scene, id, id, &tail)?;
+        let (before, after) = current_session::follow(scene, id, id, &tail)?;
         let edit = RefUpdate {
             name: session::ref_name(&tail),
             expected: ExpectedValue::Absent,
@@ -161,7 +160,7 @@ impl PullAttempt<'_> {
             remedy: format!("continue in your own: git checkpoint switch {tail}"),
             sealed: None,
         })?;
-        follow_elsewhere(scene, id, id, &tail);
+        current_session::follow_elsewhere(scene, id, id, &tail);
         let outcome = PullOutcome::Parted {
             tail,
             fork: None,
@@ -177,48 +176,5 @@ fn clear_draft(scene: &Scene<'_>, id: &str) -> Result<(), store::Error> {
     match draft::read(scene.repo, id)?.last() {
         Some(last) => draft::clear(scene.repo, id, last, scene.wait),
         None => Ok(()),
-    }
-}
-
-/// Old and new pointer to the current session, where a session gets another identity and name.
-fn follow(
-    scene: &Scene<'_>,
-    old: &str,
-    new: &str,
-    name: &ShortName,
-) -> Result<(current::CurrentPointer, current::CurrentPointer), Error> {
-    let before = current::read_to_replace(scene.repo)?;
-    let moved = SessionRef {
-        id: new.to_owned(),
-        name: name.clone(),
-    };
-    let after = before.replaced(old, &moved);
-    Ok((before, after))
-}
-
-/// The same in the other working trees. One that cannot be written stays with the old name, which the remote's session has
-/// now, and says so at its next save.
-fn follow_elsewhere(scene: &Scene<'_>, old: &str, new: &str, name: &ShortName) {
-    let here = store::worktree_id(scene.repo);
-    for id in store::worktree_ids(scene.repo) {
-        if id == here {
-            continue;
-        }
-        let Some(path) = store::worktree_path(scene.repo, &id) else {
-            continue;
-        };
-        let Ok(repo) = store::open_beside(&path) else {
-            continue;
-        };
-        let there = Scene {
-            repo: &repo,
-            index: None,
-            ..*scene
-        };
-        if let Ok((before, after)) = follow(&there, old, new, name)
-            && before != after
-        {
-            let _ = current::write(&repo, &after);
-        }
     }
 }
