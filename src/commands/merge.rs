@@ -128,7 +128,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let merged = bringing(context, &opened, |progress| {
         Ok(merge::merge(&opened.scene(), &request, progress)?)
     })?;
-    let force = format!("git checkpoint merge {} --force", quoted(&selector));
+    let (selector, session) = (quoted(&selector), opened.session_option());
+    let force = format!("git checkpoint merge {selector}{session} --force");
     report(context, &opened, &merged, args.dry_run, &force)
 }
 
@@ -161,7 +162,7 @@ pub(super) fn report(
         share::automatic::after_checkpoint(opened, &merged.session)
     } else {
         // No file of an export is written among those to be resolved.
-        share::automatic::shared(opened, &merged.session).into_iter().collect()
+        share::automatic::shared(opened, &merged.session)
     };
     for trouble in trouble {
         context.ui.warning(&trouble);
@@ -171,12 +172,6 @@ pub(super) fn report(
             "{} messages with the id of another message got new ids",
             merged.report.chat.renamed
         ));
-    }
-    // Conflict markers are for nobody else; the resolution is shared once it is saved.
-    if merged.id.is_some() && merged.file_conflicts.is_empty() {
-        for trouble in share::automatic::after_checkpoint(opened, &merged.session) {
-            context.ui.warning(&trouble);
-        }
     }
     let records = &merged.report.conflicts;
     let error = match (merged.file_conflicts.as_slice(), records.len()) {

@@ -77,6 +77,12 @@ impl OpenedRepository {
         }
     }
 
+    /// The option that names the session, where it was named, for a command line that means the same.
+    pub(super) fn session_option(&self) -> String {
+        let named = self.session.as_ref();
+        named.map_or_else(String::new, |name| format!(" --session {name}"))
+    }
+
     /// Parameters of operations.
     pub(super) fn scene(&self) -> Scene<'_> {
         Scene {

@@ -261,14 +261,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     .into_iter()
     .filter_map(|(given, flag)| given.then_some(flag))
     .collect();
-    let paths = args.pathspecs.typed();
+    let (paths, session) = (args.pathspecs.typed(), opened.session_option());
     report(
         context,
         &opened,
         &RestoreView {
             restored: Some(&restored),
             paths: &paths,
-            force: &format!("git checkpoint restore {what}{flags} --force{paths}"),
+            force: &format!("git checkpoint restore {what}{session}{flags} --force{paths}"),
             ..RestoreView::default()
         },
     )?;
@@ -360,7 +360,8 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
     })?;
     let paths = args.pathspecs.typed();
     let index = if args.index { " --index" } else { "" };
-    let force = format!("git checkpoint apply {}{index} --force{paths}", quoted(&selector));
+    let (selector, session) = (quoted(&selector), opened.session_option());
+    let force = format!("git checkpoint apply {selector}{session}{index} --force{paths}");
     let report = RestoreView {
         restored: Some(&applied.restored),
         paths: &paths,

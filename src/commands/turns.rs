@@ -215,7 +215,7 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
         agent::mark_known(&opened.scene(), resumed.agent, &resumed.id, &state)?;
     }
     let agent = resumed.as_ref().map(view_of);
-    let force = force_line(&args);
+    let force = force_line(&args, &opened.session_option());
     let report = RestoreView {
         restored: Some(&restored),
         force: &force,
@@ -248,10 +248,10 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
     Ok(())
 }
 
-fn force_line(args: &RewindArgs) -> String {
+fn force_line(args: &RewindArgs, session: &str) -> String {
     let turn = args.turn.map(|turn| format!(" {turn}")).unwrap_or_default();
     let before = if args.before { " --before" } else { "" };
-    format!("git checkpoint rewind{turn}{before} --force")
+    format!("git checkpoint rewind{turn}{session}{before} --force")
 }
 
 fn rewind_view(args: &RewindArgs, target: &RewindTarget, agent: Option<&AgentSessionView>) -> serde_json::Value {

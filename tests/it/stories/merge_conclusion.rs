@@ -436,8 +436,10 @@ fn unmerged_files_are_saved_with_a_warning() {
         let world = forked(&["f", "g"]);
         in_conflict(&world, &["f", "g"]);
         world.checkpoint(["merge", "t"]).code(1);
-        let saved = world.checkpoint(command.iter().chain(&["--json"]).copied()).success();
-        saved.stderr_has("the checkpoint has 2 unmerged paths, with conflict markers in the files");
+        let saved = world.checkpoint(command.iter().chain(&["--json"]).copied());
+        saved
+            .success()
+            .stderr_has("the checkpoint has 2 unmerged paths, with conflict markers in the files");
         assert_eq!(saved.stdout_json()["unmerged"], 2, "{command:?}");
         world.git(["checkout", "-q", "--ours", "."]).success();
         world.git(["add", "."]).success();
