@@ -461,6 +461,8 @@ fn what_a_person_has_to_decide_waits_with_the_command() {
         .code(1)
         .stdout_has("6 here, 5 in origin/auth");
     world.checkpoint(["conflict", "resolve", "--all", "--theirs"]).success();
+    // After failures a save waits before it lets another push begin.
+    world.advance(3600);
     let tip = save(&world, "resolved");
     until("it was not pushed", || {
         at(&world, "hub", "refs/checkpoints/auth") == tip
