@@ -46,7 +46,7 @@ use crate::{
         journal::{self as restore_journal, Journal},
         restore::{
             self, ByteDifferences, Execution, ExecutionOutcome, RestoreOptions, RestorePlan,
-            index::{self, IndexChange},
+            index::{self, IndexChange, IndexLock},
         },
     },
 };
@@ -305,7 +305,7 @@ impl<'a> PlanRunner<'a> {
         if self.plain.is_none() {
             self.plain = plain;
         }
-        self.execute(&repo, &plan)?;
+        let lock = self.execute(&repo, &plan, &index)?;
         let again = plan.changed().filter(|path| self.moved.contains(path));
         let paths: Vec<_> = again.filter(|path| !self.brought.done.moved.contains(path)).collect();
         if let (Some(safety), false) = (self.brought.safety, paths.is_empty()) {
@@ -316,7 +316,7 @@ impl<'a> PlanRunner<'a> {
         }
         self.moved.clone_from(&self.brought.done.moved);
         if self.brought.done.is_complete() {
-            self.write_index(&repo, &goal, index)?;
+            self.write_index(&repo, &goal, index, lock)?;
             self.settle_lengths(&repo, &goal)?;
         }
         Ok(true)
@@ -478,7 +478,14 @@ impl<'a> PlanRunner<'a> {
         Ok(())
     }
 
-    fn execute(&mut self, repo: &Repository, plan: &RestorePlan) -> Result<(), Error> {
+    /// Executes the plan. Where the index is going to change, git's lock on it is taken first and returned: whoever holds
+    /// it refuses this operation before it begins, not halfway.
+    fn execute(
+        &mut self,
+        repo: &Repository,
+        plan: &RestorePlan,
+        index: &IndexChange,
+    ) -> Result<Option<IndexLock>, Error> {
         let (scene, job) = (self.scene, self.job);
         let Some(first) = self.first else {
             return Err(Error::ConcurrentModification);
@@ -515,8 +522,10 @@ impl<'a> PlanRunner<'a> {
             token: &token,
             progress: &mut |done, all| (job.progress)(done, all),
         };
-        let done = match restore::execute(repo, plan, &mut execution) {
-            Ok(done) => done,
+        let lock = || index::lock(scene.repo, scene.index, &self.token, scene.wait);
+        let lock = (!index.paths.is_empty()).then(lock).transpose();
+        let (done, lock) = match lock.and_then(|lock| Ok((restore::execute(repo, plan, &mut execution)?, lock))) {
+            Ok(executed) => executed,
             Err(error) => {
                 // Nothing was changed: then it is not interrupted either, and the next one may begin.
                 if job.journal.is_none() && !self.begun {
@@ -538,7 +547,7 @@ impl<'a> PlanRunner<'a> {
         sum.failed.extend(done.failed);
         sum.differing.extend(done.differing);
         sum.stopped = done.stopped;
-        Ok(())
+        Ok(lock)
     }
 
     /// Adds what an earlier process did, which only the disk remembers, and what became of the index.
@@ -593,15 +602,19 @@ impl<'a> PlanRunner<'a> {
         )?)
     }
 
-    fn write_index(&mut self, repo: &Repository, goal: &TargetState, mut changed: IndexChange) -> Result<(), Error> {
-        if changed.paths.is_empty() {
-            return Ok(());
+    fn write_index(
+        &mut self,
+        repo: &Repository,
+        goal: &TargetState,
+        mut changed: IndexChange,
+        lock: Option<IndexLock>,
+    ) -> Result<(), Error> {
+        if let Some(lock) = lock {
+            let then = goal.staged().exact(self.job.scope.enters);
+            index::write(repo, &lock, then, &mut changed)?;
+            self.index_written = true;
+            self.brought.index = changed;
         }
-        let scene = self.scene;
-        let then = goal.staged().exact(self.job.scope.enters);
-        index::write(repo, scene.index, then, &mut changed, &self.token, scene.wait)?;
-        self.index_written = true;
-        self.brought.index = changed;
         Ok(())
     }
 }

@@ -273,10 +273,11 @@ fn shown(id: Option<&ObjectId>) -> String {
     id.map_or_else(|| "nothing".to_owned(), ToString::to_string)
 }
 
-fn aged(age: Option<Duration>) -> String {
+/// How long a file has been there, for the end of a sentence about it.
+pub(crate) fn aged(age: Option<Duration>) -> String {
     age.map_or_else(String::new, |age| match age.as_secs() {
-        1 => " since a second".to_owned(),
-        seconds => format!(" since {seconds} seconds"),
+        1 => " (a second old)".to_owned(),
+        seconds => format!(" ({seconds} seconds old)"),
     })
 }
 

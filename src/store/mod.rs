@@ -73,6 +73,7 @@ pub mod watch;
 
 use crate::os::{self, CleanupFailure};
 pub use branching::former_names as branch_former_names;
+pub(crate) use error::aged;
 pub use error::{Error, OwnFile};
 pub use gix::actor::Signature;
 pub use gix::date::Time;

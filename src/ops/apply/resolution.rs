@@ -287,12 +287,6 @@ fn flag_again(scene: &Scene<'_>, state: &MergeState) -> Result<(), Error> {
         paths,
         ..IndexChange::default()
     };
-    Ok(index::write(
-        &repo,
-        scene.index,
-        then,
-        &mut change,
-        &state.token,
-        scene.wait,
-    )?)
+    let lock = index::lock(scene.repo, scene.index, &state.token, scene.wait)?;
+    Ok(index::write(&repo, &lock, then, &mut change)?)
 }

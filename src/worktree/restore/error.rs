@@ -71,7 +71,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Another process, perhaps a git command, holds git's own lock on the index.
-    #[error("cannot lock the index: '{}' exists{}", path.display(), aged(*age))]
+    #[error("cannot lock the index: '{}' exists{}", path.display(), store::aged(*age))]
     IndexLocked {
         /// The lock file.
         path: PathBuf,
@@ -84,10 +84,6 @@ pub enum Error {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] store::Error),
-}
-
-fn aged(age: Option<Duration>) -> String {
-    age.map_or_else(String::new, |age| format!(" since {} seconds", age.as_secs()))
 }
 
 impl Error {

@@ -123,26 +123,26 @@ fn stage(repo: &Repository, conflict: &IndexConflict, blobs: &[ObjectId]) -> Res
     Ok((conflict.stage, conflict.mode, id))
 }
 
-/// Gives the entries of these paths the state that they have in `then`. `index` is the repository's own unless given.
-///
-/// Waits up to `wait` for git's lock on the index.
+/// Takes git's lock on the index, for up to `wait`. `index` is the repository's own unless given.
+pub fn lock(repo: &Repository, index: Option<&Path>, token: &str, wait: Duration) -> Result<IndexLock, Error> {
+    let index = index.map_or_else(|| repo.index_path(), Path::to_owned);
+    let index = std::path::absolute(&index).map_err(Error::io("find", &index))?;
+    IndexLock::acquire(repo, &index, token, wait)
+}
+
+/// Gives the entries of these paths the state that they have in `then`.
 pub fn write(
     repo: &Repository,
-    index: Option<&Path>,
+    lock: &IndexLock,
     then: IndexState<'_>,
     changed: &mut IndexChange,
-    token: &str,
-    wait: Duration,
 ) -> Result<(), Error> {
     if changed.paths.is_empty() {
         return Ok(());
     }
-    let index = index.map_or_else(|| repo.index_path(), Path::to_owned);
-    let index = std::path::absolute(&index).map_err(Error::io("find", &index))?;
     let lines = lines(repo, then, &changed.paths)?;
-    let lock = IndexLock::acquire(repo, &index, token, wait)?;
     lock.copy()?;
-    let mut flagged = Flagged::of(repo, Some(&index), &changed.paths)?;
+    let mut flagged = Flagged::of(repo, Some(&lock.index), &changed.paths)?;
     flagged.take_over(repo, &changed.paths, then.lists, then.is_exact);
     let git = || {
         let git = store::git(repo).env("GIT_INDEX_FILE", &lock.copy);
@@ -258,9 +258,7 @@ pub fn settle_lengths(
     if lines.is_empty() {
         return Ok(());
     }
-    let index = index.map_or_else(|| repo.index_path(), Path::to_owned);
-    let index = std::path::absolute(&index).map_err(Error::io("find", &index))?;
-    let Ok(lock) = IndexLock::acquire(repo, &index, token, wait) else {
+    let Ok(lock) = lock(repo, index, token, wait) else {
         return Ok(());
     };
     lock.copy()?;
@@ -304,8 +302,9 @@ fn lines(repo: &Repository, then: IndexState<'_>, paths: &[RepoPath]) -> Result<
     Ok(lines)
 }
 
-/// git's lock on the index, known as ours by its text.
-struct IndexLock {
+/// git's lock on the index, known as ours by its text. It is free again when this is dropped.
+#[derive(Debug)]
+pub struct IndexLock {
     index: PathBuf,
     path: PathBuf,
     /// The copy that is going to be the index.
@@ -358,15 +357,14 @@ impl IndexLock {
         }
     }
 
-    /// Copies the index next to our other files, as old as it is, or git could overlook an edit.
+    /// Copies the index next to our other files, as old as it is, or git could overlook an edit. Its mode is not copied: an
+    /// index that may not be written is replaced all the same, as git does.
     fn copy(&self) -> Result<(), Error> {
         let _ = fs::remove_file(&self.copy);
-        let copied = fs::metadata(&self.index).and_then(|meta| {
-            fs::copy(&self.index, &self.copy)?;
-            fs::File::options()
-                .write(true)
-                .open(&self.copy)?
-                .set_modified(meta.modified()?)
+        let copied = fs::File::open(&self.index).and_then(|mut index| {
+            let mut copy = fs::File::create_new(&self.copy)?;
+            io::copy(&mut index, &mut copy)?;
+            copy.set_modified(index.metadata()?.modified()?)
         });
         match copied {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("copy", &self.index)(error)),

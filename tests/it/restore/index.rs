@@ -25,7 +25,8 @@ fn bring_back(world: &World, then: &Snapshot, specs: &[&str]) -> Result<IndexCha
     let now = save(world);
     let mut filter = (!specs.is_empty()).then(|| PathFilter::new(&repo, specs, std::path::Path::new("")).unwrap());
     let mut changed = index::compare(&repo, staged(&now), staged(then), filter.as_mut())?;
-    index::write(&repo, None, staged(then), &mut changed, "token", Duration::ZERO)?;
+    let lock = index::lock(&repo, None, "token", Duration::ZERO)?;
+    index::write(&repo, &lock, staged(then), &mut changed)?;
     Ok(changed)
 }
 

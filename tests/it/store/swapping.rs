@@ -271,7 +271,7 @@ fn a_lock_of_git_is_waited_for_and_then_named() {
     let Err(error @ Error::RefLocked { .. }) = refused else {
         panic!("{refused:?}")
     };
-    assert!(error.to_string().contains("s.lock' exists since "), "{error}");
+    assert!(error.to_string().contains("s.lock' exists ("), "{error}");
     assert!(lock.exists(), "it is not ours to remove");
     assert!(refs::recover(&repo, WAIT).is_ok() && lock.exists());
     std::thread::scope(|scope| {

@@ -512,14 +512,46 @@ fn e23_e56_a_lock_of_the_index_is_waited_for_only_where_the_index_changes() {
         "@",
         "--index",
     ];
-    let waiting = world.git(setting);
-    waiting.code(5).stderr_has("index.lock").stderr_has("--continue");
+    // Before anything was changed: the same command may be tried again.
+    world.file("a", "later");
+    world.git(setting).code(5).stderr_has("index.lock");
+    assert_eq!(text(&world, "a"), "later");
     assert!(exists(&world, ".git/index.lock"), "a lock of others is never removed");
     fs::remove_file(world.path(".git/index.lock")).unwrap();
-    done(&world, &["restore", "--continue"]);
+    world.git(setting).success();
+    assert_eq!(text(&world, "a"), "then");
     assert_eq!(world.git_line(["ls-files", "a"]), "");
     done(&world, &["undo"]);
     assert_eq!(world.git_line(["ls-files", "a"]), "a");
+}
+
+/// A clean changes files and index: while git's lock is held, neither; and git replaces an index that may not be written.
+#[test]
+fn clean_takes_the_lock_of_the_index_before_it_changes_a_file() {
+    let world = World::with_commit();
+    world.file("tracked", "1");
+    world.git(["add", "."]).success();
+    world.git(["commit", "-qm", "one"]).success();
+    world.file("tracked", "2");
+    world.file("staged", "new");
+    world.file("untracked", "new");
+    world.git(["add", "staged"]).success();
+    let status = || world.git(["status", "--porcelain"]).stdout().to_owned();
+    let before = status();
+    let clean = ["-c", "checkpoint.lockTimeout=0s", "checkpoint", "pause", "--clean"];
+    world.file(".git/index.lock", "");
+    for _ in 0..2 {
+        world.git(clean).code(5).stderr_has("index.lock");
+        assert_eq!(status(), before);
+    }
+    fs::remove_file(world.path(".git/index.lock")).unwrap();
+    let mut read_only = fs::metadata(world.path(".git/index")).unwrap().permissions();
+    read_only.set_readonly(true);
+    fs::set_permissions(world.path(".git/index"), read_only).unwrap();
+    world.git(clean).success();
+    assert_eq!(status(), "");
+    done(&world, &["resume", "--apply"]);
+    assert_eq!(status(), before);
 }
 
 #[test]
