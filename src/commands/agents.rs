@@ -56,7 +56,7 @@ pub(super) struct EnableArgs {
     /// Only register the tool server with the agents, by their own commands; see 'git checkpoint mcp'
     #[arg(long, conflicts_with = "all_repos")]
     mcp: bool,
-    /// Also install a skill that tells agents when to save, go back, fork and resume
+    /// Also install a skill for agents: when to save, go back, fork and resume
     #[arg(long)]
     skill: bool,
     /// Also install slash commands: /checkpoint-save, /checkpoint-resume, /checkpoint-rewind

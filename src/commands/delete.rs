@@ -28,7 +28,7 @@ Examples:
   Delete it on a remote:
     git checkpoint delete --remote origin try-winnow")]
 pub(super) struct Args {
-    /// The sessions
+    /// The sessions, by name, branch or id
     #[arg(value_name = "SESSION", required = true)]
     selectors: Vec<String>,
     /// Delete them on this remote, as last fetched or pushed; local sessions stay
@@ -46,8 +46,8 @@ Examples:
   Keep the state of a release:
     git checkpoint pin auth@released")]
 pub(super) struct PinArgs {
-    /// The checkpoint
-    #[arg(value_name = "CHECKPOINT", default_value = "@")]
+    /// The checkpoint; the latest of the current session by default
+    #[arg(value_name = "CHECKPOINT", default_value = "@", hide_default_value = true)]
     selector: String,
     /// Show what would be done
     #[arg(short = 'n', long)]
@@ -61,8 +61,8 @@ Examples:
   Let it be pruned again:
     git checkpoint unpin auth@released")]
 pub(super) struct UnpinArgs {
-    /// The checkpoint
-    #[arg(value_name = "CHECKPOINT", default_value = "@")]
+    /// The checkpoint; the latest of the current session by default
+    #[arg(value_name = "CHECKPOINT", default_value = "@", hide_default_value = true)]
     selector: String,
     /// Show what would be done
     #[arg(short = 'n', long)]

@@ -9,7 +9,7 @@ use crate::{
         selector::{InvalidSelector, Selector},
         step::quoted,
     },
-    ops::{Error, SelectorCandidate, bisect::BisectError, ref_transaction::Aftermath},
+    ops::{Error, SelectorCandidate, agent::turns::TurnError, bisect::BisectError, ref_transaction::Aftermath},
     os::CleanupFailure,
     store,
 };
@@ -278,6 +278,10 @@ impl From<Error> for CommandError {
             Error::Bisect(BisectError::GoodAfterBad) => of(FailureKind::Invalid)
                 .hint("see the verdicts: git checkpoint bisect log")
                 .hint("start over: git checkpoint bisect reset"),
+            Error::Turn(TurnError::Empty { .. }) => of(FailureKind::NotFound)
+                .hint("to save each turn of your agents: git checkpoint enable")
+                .hint("to restore the files of a checkpoint: git checkpoint restore"),
+            Error::Turn(_) => of(FailureKind::NotFound).hint("see the turns: git checkpoint turns"),
             Error::LineRange { .. } => of(FailureKind::Invalid).hint("use a form such as 10,20 or 10,+5"),
             Error::NotInTrash { ref names, .. } if names.is_empty() => {
                 of(FailureKind::NotFound).hint("the trash is empty")
@@ -314,7 +318,11 @@ impl From<Error> for CommandError {
             }
             Error::ChangedSince { ref remedies, .. } => {
                 let refused = of(FailureKind::Refused);
-                remedies.iter().fold(refused, CommandError::hint)
+                let refused = remedies.hints.iter().fold(refused, CommandError::hint);
+                let forced = remedies.forced.iter();
+                forced.fold(refused, |refused, command| {
+                    refused.again("to proceed anyway", command, AgainOption::Force)
+                })
             }
             Error::RecordChanged { direction, .. } => of(FailureKind::Refused)
                 .hint("keep the record as it is now: git checkpoint save")

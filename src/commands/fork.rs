@@ -16,7 +16,7 @@ use super::{
     turns::{self, AgentPlace},
 };
 use crate::{
-    model::{document::Document, name::ShortName, path::RepoPath, report::MergeVerdict, step::quoted},
+    model::{document::Document, path::RepoPath, report::MergeVerdict, step::quoted},
     ops::{
         agent::resumption,
         compare::{self, Comparison, SideChanges},
@@ -61,7 +61,7 @@ Examples:
   Complete one that was cut off:
     git checkpoint fork --continue try-winnow")]
 pub(super) struct Args {
-    /// The checkpoint
+    /// The checkpoint, or the session whose latest one is meant
     #[arg(value_name = "CHECKPOINT", required_unless_present_any = ["list", "remove", "continued"])]
     selector: Option<String>,
     /// List the forks: status, working tree, and what each changed
@@ -69,7 +69,7 @@ pub(super) struct Args {
     list: bool,
     /// Complete the working tree of a fork that was cut off
     #[arg(long = "continue", value_name = "SESSION", conflicts_with_all = ["selector", "list", "remove", "names", "options", "worktrees", "dry_run"])]
-    continued: Option<ShortName>,
+    continued: Option<SessionWord>,
     /// Save and remove the working tree of this fork; its session and branch stay
     #[arg(long, value_name = "SESSION", conflicts_with_all = ["selector", "list", "names", "options", "worktrees", "dry_run"])]
     remove: Option<SessionWord>,
@@ -78,7 +78,7 @@ pub(super) struct Args {
     force: bool,
     /// The name of the new session; repeatable, one fork each
     #[arg(long = "name", value_name = "NAME")]
-    names: Vec<ShortName>,
+    names: Vec<SessionWord>,
     /// The option of a fork point that the fork explores, by its key; see 'git checkpoint fork-point'
     #[arg(long = "option", value_name = "KEY")]
     options: Vec<String>,
@@ -155,7 +155,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let opened = opening::open(context, &args.whom)?;
     if let Some(name) = &args.continued {
         let forked = with_progress(context, |progress| {
-            Ok(unfinished::finish(&opened.scene(), name, progress)?)
+            Ok(unfinished::finish(
+                &opened.scene(),
+                &name.resolved(&opened.scene())?,
+                progress,
+            )?)
         })?;
         return report(context, &[forked], &[]);
     }
@@ -181,9 +185,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             ));
         }
     }
+    let names = args.names.iter().map(|name| name.new_name(&opened.scene()));
+    let names = names.collect::<Result<Vec<_>, _>>()?;
     let forks = (0..count)
         .map(|n| ForkTarget {
-            name: args.names.get(n).cloned(),
+            name: names.get(n).cloned(),
             option: args.options.get(n).cloned(),
             worktree: args.worktrees.get(n).map(|path| plain(&context.env.cwd.join(path))),
             branch: args.branches.get(n).cloned(),

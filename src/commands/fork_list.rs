@@ -49,7 +49,7 @@ pub(super) fn list(context: &mut Context) -> Result<(), CommandError> {
         return context.ui.json(&view);
     }
     if view.forks.is_empty() {
-        context.ui.status(TextLine::plain("there are no forks"));
+        context.ui.status(TextLine::plain("No forks found."));
     } else {
         context.ui.data(view.text(context.ui.table_width()));
     }

@@ -172,35 +172,59 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The program with a help that shows its commands by groups, on lines of at most `columns`.
-pub(super) fn grouped(command: Command, columns: usize) -> Command {
-    let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+/// The group that these words are the title of, in any case and joined by '-' or not.
+pub(super) fn of_title(words: &[&str]) -> Option<&'static str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "");
+    let wanted = plain(&words.join(" "));
+    let mut titles = GROUPS.iter().map(|(title, _)| *title);
+    titles.find(|title| plain(title) == wanted)
+}
+
+/// The commands of the first page, in their order.
+pub(super) fn everyday(program: &Command) -> impl Iterator<Item = &Command> {
+    FIRST.iter().filter_map(|name| program.find_subcommand(name))
+}
+
+/// The commands of a group under its title, on lines of at most `columns`.
+pub(super) fn listed(command: &Command, title: &str, columns: usize) -> String {
     let listed = |name: &str| command.get_subcommands().find(|sub| sub.get_name() == name);
     let longest = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len());
     let indent = longest.max().unwrap_or(0) + 4;
-    for (title, names) in GROUPS {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n{title}:\n");
-        for sub in names.iter().filter_map(|name| listed(name)) {
-            let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
-            let mut line = format!("  {:1$}", sub.get_name(), indent - 2);
-            let mut empty = true;
-            for word in about.split(' ') {
-                if !empty && line.chars().count() + 1 + word.chars().count() > columns {
-                    text.push_str(line.trim_end());
-                    text.push('\n');
-                    line = " ".repeat(indent);
-                    empty = true;
-                }
-                if !empty {
-                    line.push(' ');
-                }
-                line.push_str(word);
-                empty = false;
+    let mut text = format!("{title}:\n");
+    let group = GROUPS.iter().find(|(known, _)| *known == title);
+    for sub in group
+        .into_iter()
+        .flat_map(|(_, names)| *names)
+        .filter_map(|name| listed(name))
+    {
+        let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+        let mut line = format!("  {:1$}", sub.get_name(), indent - 2);
+        let mut empty = true;
+        for word in about.split(' ') {
+            if !empty && line.chars().count() + 1 + word.chars().count() > columns {
+                text.push_str(line.trim_end());
+                text.push('\n');
+                line = " ".repeat(indent);
+                empty = true;
             }
-            text.push_str(line.trim_end());
-            text.push('\n');
+            if !empty {
+                line.push(' ');
+            }
+            line.push_str(word);
+            empty = false;
         }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The program with a help that shows its commands by groups, on lines of at most `columns`.
+pub(super) fn grouped(command: Command, columns: usize) -> Command {
+    let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    for (title, _) in GROUPS {
+        text.push('\n');
+        text.push_str(&listed(&command, title, columns));
     }
     command.help_template(text)
 }
@@ -225,6 +249,19 @@ mod tests {
         all.sort();
         grouped.sort();
         assert_eq!(grouped, all);
+    }
+
+    #[test]
+    fn a_group_is_found_by_its_title() {
+        for (words, title) in [
+            (&["everyday"][..], Some("Everyday")),
+            (&["time", "travel"], Some("Time travel")),
+            (&["time-travel"], Some("Time travel")),
+            (&["nosuch"], None),
+            (&[], None),
+        ] {
+            assert_eq!(of_title(words), title, "{words:?}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{
     Context,
     environment::Environment,
     error::{CommandError, FailureKind},
-    groups::page_lines,
+    groups::{self, page_lines},
     layout,
     opening::{self, IdentityArgs},
     ui::{OutputOptions, Streams, Ui},
@@ -194,6 +194,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             let text = guide::text(guide.source, columns);
             show(context, &words, text, None, &manual_name(guide))
         }
+        (words, _) if groups::of_title(words).is_some() => {
+            let group = groups::of_title(words).into_iter();
+            let text: String = group
+                .map(|title| groups::listed(&command, title, columns.clamp(40, 80)))
+                .collect();
+            show(context, words, Text::block(&text), None, "")
+        }
         (["guides"], _) => show(context, &words, Text::block(&page_list()), None, ""),
         (["options"], _) => show(
             context,
@@ -230,7 +237,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 fn find<'c>(command: &'c Command, words: &[&str]) -> Option<&'c Command> {
     let mut found = command;
     for word in words {
-        found = found.find_subcommand(word).filter(|sub| !sub.is_hide_set())?;
+        found = found.find_subcommand(word)?;
     }
     Some(found)
 }
@@ -289,7 +296,7 @@ pub(super) fn pages() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// The names of all pages that are not of commands.
-fn topics() -> impl Iterator<Item = &'static str> {
+pub(super) fn topics() -> impl Iterator<Item = &'static str> {
     GUIDES.iter().map(|guide| guide.name).chain(REFERENCE)
 }
 
@@ -318,6 +325,10 @@ fn unknown(command: &Command, words: &[&str]) -> CommandError {
         .get_subcommands()
         .filter(|sub| !sub.is_hide_set())
         .map(Command::get_name);
+    if let Some(line) = super::habits::command(&word) {
+        let name = line.split(' ').next().unwrap_or(line);
+        return error.hint(format!("the most similar one: git checkpoint help {name}"));
+    }
     match super::usage::similar(&word, commands.chain(topics().map(|topic| topic as &str))) {
         Some(near) => error.hint(format!("the most similar one: git checkpoint help {near}")),
         None => error.hint("see what there is: git checkpoint help"),

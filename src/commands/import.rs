@@ -7,7 +7,6 @@ use super::{
     error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs},
-    session_word::SessionWord,
     views,
 };
 use crate::{
@@ -81,7 +80,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let request = import::ImportRequest {
         from: args.from.as_deref().and_then(System::named),
         paths,
-        name: args.whom.session.as_ref().map(SessionWord::name).transpose()?,
+        name: {
+            let session = args.whom.session.as_ref();
+            session.map(|session| session.new_name(&scene)).transpose()?
+        },
         usual_places: args.all,
         dry_run: args.dry_run,
     };

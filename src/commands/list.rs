@@ -67,7 +67,7 @@ pub(super) struct Args {
     /// Only sessions last saved on this branch
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
-    /// Only sessions whose name or summary holds this text
+    /// Only sessions whose name, branch or summary has this text
     #[arg(long, value_name = "TEXT")]
     grep: Option<String>,
     /// Only sessions last saved at or after this date, such as '2 days ago'

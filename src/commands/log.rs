@@ -393,7 +393,7 @@ fn notes(
     if found.lines.is_empty() {
         context
             .ui
-            .status(TextLine::plain(format!("session '{}' has no notes", found.session)));
+            .status(TextLine::plain(format!("Session {} has no notes.", found.session)));
         return Ok(());
     }
     context.ui.page();

@@ -32,6 +32,7 @@ mod finish;
 mod fork;
 mod fork_list;
 mod groups;
+mod habits;
 mod help;
 mod hook;
 mod hooks;

@@ -23,7 +23,7 @@ Examples:
 pub(super) struct Args {
     /// The session; the current one by default
     session: Option<SessionWord>,
-    /// Show the recipients and write nothing
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }

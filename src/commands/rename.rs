@@ -5,8 +5,9 @@ use super::{
     error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs},
+    session_word::SessionWord,
 };
-use crate::{model::name::ShortName, ops::switch, render::session_change::RenameReceipt, store::checkpoint::oid};
+use crate::{ops::switch, render::session_change::RenameReceipt, store::checkpoint::oid};
 
 /// Rename a session
 #[derive(Debug, clap::Args)]
@@ -34,7 +35,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         [session, to, ..] => (session.as_str(), to),
         [] => return Err(CommandError::new(FailureKind::Usage, "a new name is needed")),
     };
-    let to = ShortName::new(to.as_str()).map_err(|error| CommandError::of(FailureKind::Usage, &error))?;
+    let to: SessionWord = to
+        .parse()
+        .map_err(|error| CommandError::of(FailureKind::Usage, &error))?;
     let selector = failure::selector(session)?;
     if !selector.steps.is_empty() {
         let error = CommandError::new(
@@ -44,6 +47,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return Err(error.hint("specify only the session"));
     }
     let opened = opening::open(context, &IdentityArgs::default())?;
+    let to = to.new_name(&opened.scene())?;
     let renamed = switch::rename(&opened.scene(), &selector, &to, args.dry_run)?;
     failure::warn_aftermath(&context.ui, &renamed.aftermath);
     context.ui.report(&RenameReceipt {

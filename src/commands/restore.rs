@@ -163,12 +163,14 @@ pub(super) struct ApplyArgs {
     whom: IdentityArgs,
 }
 
-/// Undo the last restore, apply, clean, fork, rename, finish or delete
+/// Undo the last command that changed files or sessions
 ///
-/// A prune, an import and a clear are undone as well; a purge and a push are not. Repeat it to go back further.
-/// Later changes are not overwritten: undo then stops and gives the reason. A later command that cannot be undone is
-/// named, and a terminal asks before an older one is undone. There is one undo list for each working tree, not for each
-/// session; --dry-run shows the next entry.
+/// It reverts restore, apply, rewind, 'pause --clean', 'resume --apply', merge, fork, finish, 'save --amend', rename,
+/// delete, undelete, clear, import and prune, but not save, start, switch, push and purge. Repeat it to go back further;
+/// --dry-run shows the next entry. There is one undo list for each working tree, not for each session.
+///
+/// Where the last command cannot be undone, or changed nothing, a terminal asks before an older one is undone;
+/// elsewhere undo refuses, unless --older is given. Later changes are not overwritten: undo stops and gives the reason.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -395,12 +397,20 @@ fn take(
         older,
         aborts,
     };
+    let is_asked = !how.dry_run && !how.force;
     let subject = match direction {
-        Direction::Undo if !older => undo::subject(&opened.scene())?,
+        Direction::Undo if aborts.is_none() && (!older || how.dry_run) => undo::subject(&opened.scene())?,
         _ => None,
     };
     if let Some(subject) = &subject
-        && !how.dry_run
+        && is_asked
+        && !context.ui.can_ask()
+        && let Some(refusal) = later::refusal(subject, opened.scene().now)
+    {
+        return Err(refusal);
+    }
+    if let Some(subject) = &subject
+        && is_asked
         && context.ui.can_ask()
         && let Some(question) = later::question(subject, opened.scene().now)
     {
@@ -443,6 +453,14 @@ fn take(
             "what was saved in session '{session}' since the merge ({count}) {is} part of it, but kept; \
              see: git checkpoint show {}",
             id.short()
+        ));
+    }
+    for behind in &taken.behind {
+        let (session, remote) = (&behind.session, &behind.remote);
+        let is = if how.dry_run { "would be" } else { "is" };
+        context.ui.warning(&format!(
+            "session '{session}' {is} behind remote '{remote}', which has what was undone; \
+             a save would let it diverge; to get that back: git checkpoint pull {remote} {session}"
         ));
     }
     let force = format!("git checkpoint {} --force", direction.word());

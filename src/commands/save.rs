@@ -133,7 +133,7 @@ struct SaveFlags {
     /// A reminder; repeatable
     #[arg(allow_hyphen_values = true, long = "todo", value_name = "TEXT")]
     todos: Vec<String>,
-    /// Show what would be saved
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// The text that follows -n, which takes none

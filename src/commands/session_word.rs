@@ -4,8 +4,12 @@ use std::str::FromStr;
 
 use super::error::{CommandError, FailureKind};
 use crate::{
-    model::name::{InvalidName, ShortName},
-    ops::{Scene, branch_sessions},
+    model::{
+        name::{InvalidName, ShortName},
+        selector::Selector,
+    },
+    ops::{Scene, branch_sessions, select},
+    os::notices,
 };
 
 /// A word for a session.
@@ -13,8 +17,8 @@ use crate::{
 pub(super) enum SessionWord {
     /// A name. It need not be taken yet.
     Name(ShortName),
-    /// A name that a branch can have and a session cannot, with the reason.
-    Branch(String, InvalidName),
+    /// A name that a branch can have and a session cannot.
+    Branch(String),
 }
 
 impl From<ShortName> for SessionWord {
@@ -29,7 +33,7 @@ impl FromStr for SessionWord {
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         match ShortName::new(text) {
             Ok(name) => Ok(Self::Name(name)),
-            Err(error) if is_branch_like(text) => Ok(Self::Branch(text.to_owned(), error)),
+            Err(_) if is_branch_like(text) => Ok(Self::Branch(text.to_owned())),
             Err(error) => Err(error),
         }
     }
@@ -38,27 +42,40 @@ impl FromStr for SessionWord {
 /// Whether git would take a text as the name of a branch, roughly: what is wrong after all has no session.
 fn is_branch_like(text: &str) -> bool {
     let is_odd = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
-    !text.is_empty() && !text.starts_with(['-', '/', '.']) && !text.ends_with(['/', '.']) && !text.contains(is_odd)
+    let is_cut = text.starts_with(['-', '/', '.']) || text.ends_with(['/', '.']) || text.ends_with(".lock");
+    !text.is_empty() && !is_cut && !text.contains("..") && !text.contains(is_odd)
 }
 
 impl SessionWord {
-    /// The session's name.
+    /// The session's name. A branch without a session means the name that its session would get.
     pub(super) fn resolved(&self, scene: &Scene<'_>) -> Result<ShortName, CommandError> {
-        match self {
-            Self::Name(name) => Ok(name.clone()),
-            Self::Branch(branch, invalid) => match branch_sessions::of_branch(scene, branch)? {
-                Some((name, _)) => Ok(name),
-                None => Err(CommandError::of(FailureKind::Usage, invalid)),
-            },
+        if let Self::Branch(branch) = self
+            && let Some((name, _)) = branch_sessions::of_branch_or_named_after(scene, branch)?
+        {
+            return Ok(name);
         }
+        self.new_name(scene)
     }
 
-    /// The name, where no branch can be meant.
-    pub(super) fn name(&self) -> Result<ShortName, CommandError> {
-        match self {
-            Self::Name(name) => Ok(name.clone()),
-            Self::Branch(_, invalid) => Err(CommandError::of(FailureKind::Usage, invalid)),
+    /// The name for a new session. A branch gives the name that its session would get, which is reported.
+    pub(super) fn new_name(&self, scene: &Scene<'_>) -> Result<ShortName, CommandError> {
+        let branch = match self {
+            Self::Name(name) => return Ok(name.clone()),
+            Self::Branch(branch) => branch,
+        };
+        let name = ShortName::like(branch);
+        // A selector was meant, or a word of which little is left.
+        let is_far = name.as_str().starts_with("session") && !branch.to_lowercase().starts_with("session");
+        if branch.contains('@') || is_far {
+            return ShortName::new(branch.as_str()).map_err(|error| CommandError::of(FailureKind::Usage, &error));
         }
+        if select::remote(scene, &Selector::word(branch)).is_some() {
+            let error = format!("'{branch}' is a fetched session, not one of this repository");
+            return Err(CommandError::new(FailureKind::NotFound, error)
+                .hint(format!("resume it: git checkpoint resume {branch}")));
+        }
+        notices::note(&format!("'{branch}' is not a valid session name: using '{name}'"));
+        Ok(name)
     }
 }
 
@@ -82,9 +99,9 @@ mod tests {
         let word = |text: &str| text.parse::<SessionWord>();
         assert!(matches!(word("auth"), Ok(SessionWord::Name(_))));
         for branch in ["feature/login", "Feature", "a/b/c", "fix_\u{fc}ber"] {
-            assert!(matches!(word(branch), Ok(SessionWord::Branch(..))), "{branch}");
+            assert!(matches!(word(branch), Ok(SessionWord::Branch(_))), "{branch}");
         }
-        for wrong in ["", "-x", "a b", "a~1", "/a", "a/", "a:b", "..", "."] {
+        for wrong in ["", "-x", "a b", "a~1", "/a", "a/", "a:b", "..", ".", "a..b", "a.lock"] {
             assert!(word(wrong).is_err(), "{wrong}");
         }
         assert_eq!(of_remote("feature/Login").expect("a branch").as_str(), "feature-login");

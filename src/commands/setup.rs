@@ -47,11 +47,11 @@ pub(super) struct Args {
     /// Parts to set up; everything if left out
     #[arg(value_name = "WHAT")]
     what: Vec<SetupTarget>,
-    /// Only for this shell; may be repeated
+    /// Only for this shell; repeatable
     #[arg(long, value_name = "SHELL")]
     shell: Vec<Shell>,
     /// Install below this directory for all users, such as /usr/local
-    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    #[arg(long, value_name = "DIRECTORY", value_hint = clap::ValueHint::DirPath)]
     prefix: Option<PathBuf>,
     /// Remove what was installed
     #[arg(long)]

@@ -61,7 +61,9 @@ pub(super) fn spelled_out(mut args: Vec<OsString>) -> Vec<OsString> {
     };
     if let Some((_, verb)) = NOUNS.iter().find(|(noun, _)| *noun == name) {
         let next = first_word(&args[at + 1..]);
-        if next.is_some_and(|word| is_text(&name, word)) {
+        if next == Some("--open") {
+            args.insert(at + 1, "list".into());
+        } else if next.is_some_and(|word| is_text(&name, word)) {
             args.insert(at + 1, verb.into());
         }
     } else if let Some((_, verb)) = SHOWN.iter().find(|(noun, _)| *noun == name) {
@@ -202,7 +204,7 @@ mod tests {
             (&["todo", "add", "x"], "todo add x"),
             (&["todo", "list"], "todo list"),
             (&["todo"], "todo"),
-            (&["todo", "--open"], "todo --open"),
+            (&["todo", "--open"], "todo list --open"),
             // A mistyped command is no text.
             (&["todo", "dnoe", "1"], "todo dnoe 1"),
             (&["task", "lst"], "task lst"),

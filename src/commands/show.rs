@@ -40,7 +40,7 @@ Examples:
     git checkpoint show auth-refactor --raw | sha256sum")]
 pub(super) struct Args {
     /// The checkpoint, or a file of it as CHECKPOINT:PATH; the latest of the current session by default
-    #[arg(default_value = "@")]
+    #[arg(default_value = "@", hide_default_value = true)]
     selector: String,
     /// Print the stored document, byte for byte
     #[arg(long, conflicts_with_all = ["stat", "patch"])]

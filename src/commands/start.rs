@@ -6,9 +6,10 @@ use super::{
     Context,
     error::CommandError,
     opening::{self, IdentityArgs},
+    session_word::SessionWord,
     views,
 };
-use crate::{model::name::ShortName, ops, store};
+use crate::{ops, store};
 
 /// Start a session and make it current on this branch
 ///
@@ -22,8 +23,8 @@ Examples:
   Start one for an agent, or use the existing one:
     git checkpoint start auth-refactor --agent claude --task 'move login' --if-missing")]
 pub(super) struct Args {
-    /// The session's name: lower-case letters, digits, '.', '_' and '-'
-    name: Option<ShortName>,
+    /// The session's name, or a branch to name it after
+    name: Option<SessionWord>,
     /// The agent that works in it
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -72,8 +73,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if !args.issues.is_empty() {
         session.insert("issues".to_owned(), args.issues.into());
     }
+    let name = args.name.map(|name| name.new_name(&opened.scene())).transpose()?;
     let request = ops::start::StartRequest {
-        name: args.name,
+        name,
         session: Value::Object(session),
         if_missing: args.if_missing,
         dry_run: args.dry_run,

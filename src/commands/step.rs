@@ -341,7 +341,7 @@ fn list(args: StepListArgs, context: &mut Context) -> Result<(), CommandError> {
     if found.steps.is_empty() {
         context
             .ui
-            .status(TextLine::plain("no steps yet; start one: git checkpoint step start"));
+            .status(TextLine::plain("No steps found; start one: git checkpoint step start"));
         return Ok(());
     }
     context

@@ -2,11 +2,17 @@
 
 use super::{
     Context,
-    error::CommandError,
+    error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs},
+    session_word::SessionWord,
 };
-use crate::{model::name::ShortName, ops::undelete, render::session_change::UndeleteReceipt, store::checkpoint::oid};
+use crate::{
+    model::step::quoted,
+    ops::{Error, undelete},
+    render::session_change::UndeleteReceipt,
+    store::checkpoint::oid,
+};
 
 /// Bring a deleted session back from the trash
 ///
@@ -25,7 +31,7 @@ pub(super) struct Args {
     session: String,
     /// The name it gets
     #[arg(long, value_name = "NAME")]
-    name: Option<ShortName>,
+    name: Option<SessionWord>,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -33,7 +39,18 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
-    let undeleted = undelete::undelete(&opened.scene(), &args.session, args.name.as_ref(), args.dry_run)?;
+    let scene = opened.scene();
+    let name = args.name.map(|name| name.new_name(&scene)).transpose()?;
+    let undeleted = undelete::undelete(&scene, &args.session, name.as_ref(), args.dry_run);
+    let undeleted = undeleted.map_err(|error| match error {
+        Error::Exists { ref name } => {
+            let (session, other) = (quoted(&args.session), name.numbered(2));
+            CommandError::of(FailureKind::Fatal, &error).hint(format!(
+                "bring it back under another name: git checkpoint undelete {session} --name {other}"
+            ))
+        }
+        error => error.into(),
+    })?;
     failure::warn_aftermath(&context.ui, &undeleted.aftermath);
     context.ui.report(&UndeleteReceipt {
         session: &undeleted.name,

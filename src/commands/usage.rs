@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{
     error::{CommandError, FailureKind},
-    shorthand,
+    habits, shorthand,
 };
 pub(super) use crate::model::spelling::similar;
 use crate::{
@@ -34,17 +34,28 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str, a
         Some(ContextValue::String(given)) => without_secrets(given),
         _ => String::new(),
     };
-    let meant = own.and_then(|command| match path_meant(&command, words, &given, args) {
-        Some(meant) => Some(meant),
-        None => meant(&command, words, &given),
+    let is_near = out.hints().iter().any(|hint| hint.contains(" similar "));
+    let meant = own.and_then(|command| {
+        let elsewhere = || habits::option(program, words.split(' ').nth(2)?, &given).filter(|_| !is_near);
+        path_meant(&command, words, &given, args)
+            .or_else(|| meant(&command, words, &given))
+            .or_else(elsewhere)
     });
-    let out = meant.into_iter().fold(out, CommandError::hint);
-    let unknown = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(word)) => HABITS.iter().find(|(habit, _)| habit == word),
-        _ => None,
+    // What is meant comes first.
+    let out = match meant {
+        Some(hint) => {
+            let first = CommandError::new(FailureKind::Usage, out.to_string()).hint(hint);
+            out.hints().iter().fold(first, CommandError::hint)
+        }
+        None => out,
     };
-    if let (Some((_, command)), "git checkpoint") = (unknown, words) {
-        return CommandError::new(FailureKind::Usage, out.to_string()).hint(format!("did you mean: {command}"));
+    if let (Some(ContextValue::String(word)), "git checkpoint") = (error.get(ContextKind::InvalidSubcommand), words) {
+        let page = || super::help::topics().find(|topic| *topic == word.as_str());
+        let line = habits::command(word).map(str::to_owned);
+        if let Some(line) = line.or_else(|| page().map(|topic| format!("help {topic}"))) {
+            let error = CommandError::new(FailureKind::Usage, out.to_string());
+            return error.hint(format!("did you mean: git checkpoint {line}"));
+        }
     }
     // What is wrong with a value leads clap to show no usage.
     if has_usage {
@@ -97,39 +108,6 @@ pub(super) fn of_tool(error: &clap::Error, program: &clap::Command, words: &str,
     };
     CommandError::new(FailureKind::Usage, without_secrets(&message))
 }
-
-/// Commands of git and of other tools, and those of ours that do what they do.
-const HABITS: [(&str, &str); 29] = [
-    ("add", "git checkpoint save"),
-    ("branch", "git checkpoint list"),
-    ("checkout", "git checkpoint restore"),
-    ("cherry-pick", "git checkpoint apply"),
-    ("clean", "git checkpoint pause --clean"),
-    ("close", "git checkpoint finish"),
-    ("commit", "git checkpoint save"),
-    ("complete", "git checkpoint finish"),
-    ("continue", "git checkpoint resume"),
-    ("create", "git checkpoint start"),
-    ("del", "git checkpoint delete"),
-    ("done", "git checkpoint finish"),
-    ("drop", "git checkpoint delete"),
-    ("edit", "git checkpoint save --amend"),
-    ("end", "git checkpoint finish"),
-    ("history", "git checkpoint log"),
-    ("info", "git checkpoint show"),
-    ("init", "git checkpoint start"),
-    ("ls", "git checkpoint list"),
-    ("new", "git checkpoint start"),
-    ("pop", "git checkpoint resume --apply"),
-    ("remove", "git checkpoint delete"),
-    ("reset", "git checkpoint restore"),
-    ("revert", "git checkpoint restore"),
-    ("rm", "git checkpoint delete"),
-    ("rollback", "git checkpoint restore"),
-    ("stash", "git checkpoint pause --clean"),
-    ("version", "git checkpoint --version"),
-    ("view", "git checkpoint show"),
-];
 
 /// Commands that take something away: they are suggested only for what is them with a slip of the finger.
 const TAKE_AWAY: [&str; 4] = ["clear", "delete", "prune", "purge"];
@@ -321,6 +299,7 @@ fn from_text(text: &str, own: Option<&str>, takes_text: bool) -> (CommandError, 
 fn takes_text(command: &clap::Command) -> bool {
     let mut names = command
         .get_positionals()
+        .filter(|arg| !arg.is_hide_set())
         .flat_map(|arg| arg.get_value_names().unwrap_or_default());
     let is_text = |name: &clap::builder::Str| ["TEXT", "QUESTION", "TITLE"].contains(&name.as_str());
     names.any(is_text)
@@ -466,9 +445,9 @@ mod tests {
         assert_eq!(
             shown(&["rename", "a", "--paused"]),
             "error: unexpected argument '--paused' found\n\
+             hint: did you mean: git checkpoint rename --status paused\n\
              hint: usage: git checkpoint rename [OPTIONS] <TO>\n\
-             hint: see: git checkpoint help rename\n\
-             hint: did you mean: git checkpoint rename --status paused\n"
+             hint: see: git checkpoint help rename\n"
         );
         assert!(!shown(&["rename", "a", "--sta\x1b[2J\u{9b}"]).contains(['\x1b', '\u{9b}']));
     }

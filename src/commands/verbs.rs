@@ -58,6 +58,11 @@ const VERBS: [(&[&str], &[&str]); 6] = [
 /// Nouns with a verb of their own for one of these.
 const OWN: [(&str, &str, &str); 2] = [("blocker", "done", "clear"), ("partition", "rm", "clear")];
 
+/// Whether a command is a noun, with verbs of its own.
+pub(super) fn is_noun(command: &str) -> bool {
+    NOUNS.contains(&command)
+}
+
 /// Whether people know a word as a verb, and one for taking something away or ending it.
 pub(super) fn meaning(word: &str) -> Option<VerbMeaning> {
     let (same, _) = VERBS.iter().find(|(same, _)| same.contains(&word))?;

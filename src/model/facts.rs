@@ -55,7 +55,7 @@ pub struct GitFacts {
     /// Tracked paths without a file.
     #[serde(default)]
     pub deleted: BoundedList<RepoPath>,
-    /// Paths that are neither tracked nor ignored, each file by itself.
+    /// Paths that are neither tracked nor ignored, each file separately.
     #[serde(default)]
     pub untracked: BoundedList<RepoPath>,
     /// Paths with unmerged index entries.

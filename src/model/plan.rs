@@ -37,9 +37,9 @@ pub enum Act {
     Write,
     /// Only its permission bits change.
     Mode,
-    /// It is created, gets other content or goes away, and what commits since changed in it is taken back.
+    /// It is created, gets other content or is deleted, which reverts what commits since changed in it.
     Revert,
-    /// It goes away; the safety checkpoint holds it.
+    /// It is deleted; the safety checkpoint holds it.
     Delete,
     /// It stays, although the checkpoint has nothing or something else there.
     Keep,
@@ -218,7 +218,7 @@ pub enum BlockReason {
     Kept,
     /// It would be a link into the repository's own directory.
     LinkIntoRepository,
-    /// The checkpoint's `.gitattributes` would run this filter on it, which the present files do not ask for.
+    /// The checkpoint's `.gitattributes` would run this filter on it, which the current files do not ask for.
     Filter(String),
 }
 

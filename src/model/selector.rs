@@ -97,6 +97,14 @@ impl Selector {
         }
     }
 
+    /// The latest checkpoint of what a word means.
+    pub fn word(word: &str) -> Self {
+        Self {
+            base: Base::Word(word.to_owned()),
+            steps: Vec::new(),
+        }
+    }
+
     /// Reads `@`, `-`, `session`, `name`, `id`, each with `~n`, `@{n}`, `@{date}` or `@name` after it, and `:/text`.
     ///
     /// `refs/checkpoints/<session>` and `checkpoints/<session>`, as git spells them, are taken as the session.

@@ -21,7 +21,7 @@ pub struct SessionRef {
 pub struct Session {
     /// Its identity: 26 base32 characters, set by its first document and never changed.
     pub id: String,
-    /// Its name when this was written; the ref alone gives the present one.
+    /// Its name when this was written; the ref alone gives the current one.
     pub name: ShortName,
     /// A title for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -30,7 +30,7 @@ pub struct WatcherState {
     /// The last autosave it made.
     #[serde(default)]
     pub saved: Option<WatchAutosave>,
-    /// Why saving fails at present.
+    /// Why saving fails now.
     #[serde(default)]
     pub failure: Option<WatchFailure>,
     /// How it ended; absent while it runs, and for ever if it was killed.

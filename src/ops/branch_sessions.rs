@@ -6,6 +6,23 @@ use crate::{
     store::{ObjectId, branch_former_names, checkpoint::CheckpointCommit, current, facts, session},
 };
 
+/// The session of a branch, else the one whose name was made from that of the branch.
+pub fn of_branch_or_named_after(scene: &Scene<'_>, branch: &str) -> Result<Option<(ShortName, ObjectId)>, Error> {
+    match of_branch(scene, branch)? {
+        None => named_after(scene, branch),
+        found => Ok(found),
+    }
+}
+
+/// The session whose name was made from that of a branch; `None` for a text that is a name itself.
+pub(super) fn named_after(scene: &Scene<'_>, branch: &str) -> Result<Option<(ShortName, ObjectId)>, Error> {
+    if ShortName::new(branch).is_ok() || branch.contains('@') {
+        return Ok(None);
+    }
+    let name = ShortName::like(branch);
+    Ok(session::tip(scene.repo, &name)?.map(|tip| (name, tip)))
+}
+
 /// The session of a branch, and its latest checkpoint: the current one there, else the only open one that was saved last
 /// on it, else the only one that has ended. Several are ambiguous.
 pub fn of_branch(scene: &Scene<'_>, branch: &str) -> Result<Option<(ShortName, ObjectId)>, Error> {

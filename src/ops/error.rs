@@ -172,6 +172,9 @@ pub enum Error {
     /// A bisection cannot go on.
     #[error(transparent)]
     Bisect(#[from] super::bisect::BisectError),
+    /// There is no such turn of an agent.
+    #[error(transparent)]
+    Turn(#[from] super::agent::turns::TurnError),
     /// No fork point of the checkpoint has that option.
     #[error("checkpoint '{subject}' has no fork point with option '{}'", option.escape_debug())]
     NoOption {
@@ -235,7 +238,7 @@ pub enum Error {
         /// Description of the change.
         why: String,
         /// Hints with the commands that help.
-        remedies: Vec<String>,
+        remedies: text::Remedies,
     },
     /// The record that was to be taken back is not as it was left.
     #[error("cannot {direction} '{what}': the record was changed or saved since")]

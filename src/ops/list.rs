@@ -32,9 +32,9 @@ pub struct SessionFilter {
     pub feature: Option<String>,
     /// For this issue: the session's, or of a task.
     pub issue: Option<String>,
-    /// Saved last on this branch.
+    /// Saved last on this branch, also under a former name of it.
     pub branch: Option<String>,
-    /// Whose name or subject holds this text, whatever its case.
+    /// Whose name, branch or subject holds this text, whatever its case.
     pub grep: Option<String>,
     /// Saved last at or after this date, in any form git reads.
     pub since: Option<String>,
@@ -197,10 +197,15 @@ fn keeps(scene: &Scene<'_>, filter: &SessionFilter, since: Option<i64>, row: &Se
     let holds = |text: &String| {
         let text = text.to_lowercase();
         let summary = trailers.summary.as_deref().unwrap_or_default().to_lowercase();
-        row.name.contains(&text) || entry.subject.to_lowercase().contains(&text) || summary.contains(&text)
+        let branch = trailers.branch.as_deref().unwrap_or_default().to_lowercase();
+        let subject = entry.subject.to_lowercase();
+        [&row.name, &branch, &subject, &summary]
+            .into_iter()
+            .any(|found| found.contains(&text))
     };
     equal(&filter.agent, &trailers.agent)
-        && equal(&filter.branch, &trailers.branch)
+        && (filter.branch.is_none()
+            || store::is_branch(scene.repo, trailers.branch.as_deref(), filter.branch.as_deref()))
         && filter.status.is_none_or(|wanted| wanted == *standing)
         && filter.grep.as_ref().is_none_or(holds)
         && since.is_none_or(|since| entry.time.unix() >= since)

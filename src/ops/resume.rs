@@ -136,7 +136,7 @@ pub(super) fn candidates_among(
         matches!(
             standing,
             SessionStanding::Interrupted | SessionStanding::Stated(SessionStatus::Paused)
-        ) && entry.trailers.branch == branch
+        ) && store::is_branch(scene.repo, entry.trailers.branch.as_deref(), branch.as_deref())
     };
     if rows.iter().any(waits) {
         rows.retain(waits);

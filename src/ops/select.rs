@@ -74,6 +74,15 @@ pub fn session(scene: &Scene<'_>, selector: &Selector) -> Result<(ShortName, Obj
     Ok((name, tip))
 }
 
+/// The name of the session that a text means, as a selector or as a branch.
+pub(super) fn session_name(scene: &Scene<'_>, text: &str) -> Result<String, Error> {
+    let selector = Selector::parse(text).map_err(|_| Error::NotFound {
+        text: text.to_owned(),
+        candidates: similar(scene, text).unwrap_or_default(),
+    })?;
+    Ok(session(scene, &selector)?.0.to_string())
+}
+
 /// The remote, the session and the latest checkpoint that a selector such as `origin/auth~2` begins with, if that was
 /// fetched.
 pub fn remote(scene: &Scene<'_>, selector: &Selector) -> Option<(String, ShortName, ObjectId)> {
@@ -163,10 +172,14 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), 
             }
             return Ok((Some(name), id));
         }
-        return tip.map(|tip| (None, tip)).ok_or_else(|| Error::NotFound {
+        if let Some(tip) = tip {
+            return Ok((None, tip));
+        }
+        let (name, id) = branch_sessions::named_after(scene, word)?.ok_or_else(|| Error::NotFound {
             text: word.to_owned(),
             candidates: similar(scene, word).unwrap_or_default(),
-        });
+        })?;
+        return Ok((Some(name), id));
     }
     if let Ok(name) = ShortName::new(word) {
         if let Some(tip) = session::tip(scene.repo, &name)? {
@@ -181,7 +194,7 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), 
             return Ok((Some(current.name), entry.id));
         }
     }
-    if let Some((name, id)) = branch_sessions::of_branch(scene, word)? {
+    if let Some((name, id)) = branch_sessions::of_branch_or_named_after(scene, word)? {
         return Ok((Some(name), id));
     }
     let by_id = by_prefix(scene, word)?;

@@ -256,7 +256,7 @@ pub(super) fn paused_here(
         };
         // What was imported was put aside elsewhere: it is taken up when it is named, not because nothing else was.
         let waits = tip.trailers.status == Some(SessionStatus::Paused)
-            && tip.trailers.branch.as_deref() == branch
+            && store::is_branch(scene.repo, tip.trailers.branch.as_deref(), branch)
             && tip.trailers.kind != Some(CheckpointKind::Import);
         let (true, Ok(name)) = (waits, ShortName::new(&session.name)) else {
             continue;
@@ -266,7 +266,11 @@ pub(super) fn paused_here(
             continue;
         };
         let document = &tip.document;
-        if document.worktree.id == worktree && document.host == scene.host && document.git.branch.as_deref() == branch {
+        let saved = document.git.branch.as_deref();
+        if document.worktree.id == worktree
+            && document.host == scene.host
+            && store::is_branch(scene.repo, saved, branch)
+        {
             return Ok((
                 Some(SessionChoice {
                     name,

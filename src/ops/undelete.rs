@@ -10,7 +10,7 @@ use crate::{
         name::ShortName,
     },
     store::{
-        ObjectId,
+        self, ObjectId,
         checkpoint::{self, CheckpointCommit},
         current::{self, SessionRef},
         facts, lock,
@@ -184,7 +184,7 @@ pub fn undelete(
     let branch = facts::branch(scene.repo)?;
     let after = document
         .filter(|document| now.session.is_none() && document.session.status == SessionStatus::Active)
-        .filter(|document| document.git.branch == branch)
+        .filter(|document| store::is_branch(scene.repo, document.git.branch.as_deref(), branch.as_deref()))
         .map(|document| SessionRef {
             id: document.session.id,
             name: name.clone(),

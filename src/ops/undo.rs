@@ -4,18 +4,22 @@
 //! tip that a ref leaves behind is kept on a ref of the undo list.
 
 mod abandoned;
+mod drafts;
 mod last;
 mod later;
 mod left;
 mod moved;
 mod parted;
+mod pushed;
 mod request;
 mod resolutions;
 
 use serde::{Deserialize, Serialize};
 
 pub use abandoned::AbandonedCheckpoints;
+use drafts::{CLEAR, above, leaves_a_draft, part_only};
 pub use later::{UndoSubject, subject};
+pub use pushed::BehindRemote;
 pub use request::{Direction, UndoRequest};
 
 use super::{
@@ -34,7 +38,6 @@ use crate::{
     model::id::Oid,
     os::CleanupFailure,
     store::{
-        ObjectId, chat as stored_chat,
         checkpoint::{self, object_id, oid},
         current, draft,
         refs::{self, ExpectedValue, RefUpdate},
@@ -63,6 +66,8 @@ pub struct UndoOutcome {
     pub stays: Vec<(String, String)>,
     /// Checkpoints that left their session with an aborted merge.
     pub abandoned: Vec<AbandonedCheckpoints>,
+    /// Sessions that are behind a remote now.
+    pub behind: Vec<BehindRemote>,
     /// Files of ours that could not be removed.
     pub left: Vec<CleanupFailure>,
 }
@@ -205,11 +210,6 @@ fn files_before(entry: &UndoEntry) -> Option<&Oid> {
     })
 }
 
-/// The operation whose undoing leaves what the last checkpoint had of the draft in the draft.
-const FINISH: &str = "finish";
-/// The same, if what waited was saved for it in a checkpoint of its own: then it has an effect on the record.
-const CLEAR: &str = "clear";
-
 /// How a record changes.
 struct RecordUndo<'a> {
     session: &'a str,
@@ -217,47 +217,6 @@ struct RecordUndo<'a> {
     then: &'a serde_json::Value,
     /// The number of the last operation, where a killed call has made the change already.
     done: Option<u64>,
-}
-
-/// Whether an entry is about a finish, or about a clear that saved first.
-fn leaves_a_draft(entry: &UndoEntry) -> bool {
-    let record = |effect: &Effect| matches!(effect, Effect::Record { .. });
-    entry.operation == FINISH || entry.operation == CLEAR && entry.effects.iter().any(record)
-}
-
-/// The checkpoint before another one.
-fn above(scene: &Scene<'_>, id: ObjectId) -> Result<Option<Oid>, Error> {
-    let entry = checkpoint::entry(scene.repo, id).map_err(Error::damaged(short(id)))?;
-    Ok(entry.parents.first().map(|id| oid(*id)))
-}
-
-/// The entry as it is taken back. Messages from after a clear would come before those that are pending again; then what
-/// was saved for the clear stays saved.
-fn part_only(scene: &Scene<'_>, entry: &UndoEntry, direction: Direction) -> Result<UndoEntry, Error> {
-    let mut entry = entry.clone();
-    if direction == Direction::Redo || entry.operation != CLEAR || !leaves_a_draft(&entry) {
-        return Ok(entry);
-    }
-    let mut at = None;
-    let mut came = false;
-    for effect in &entry.effects {
-        match effect {
-            Effect::Record { session, .. } => came = !stored_chat::read(scene.repo, session)?.entries.is_empty(),
-            Effect::Ref { new, .. } => at = new.as_ref().map(object_id),
-            _ => {}
-        }
-    }
-    let saved = match at {
-        Some(at) if came => above(scene, at)?,
-        _ => return Ok(entry),
-    };
-    entry.effects.retain(|effect| !matches!(effect, Effect::Record { .. }));
-    for effect in &mut entry.effects {
-        if let Effect::Ref { old, .. } = effect {
-            old.clone_from(&saved);
-        }
-    }
-    Ok(entry)
 }
 
 struct UndoRun<'a> {
@@ -282,6 +241,7 @@ impl UndoRun<'_> {
         if self.is_undo() && !self.request.older && !self.request.force {
             last::check(self.scene, self.entry)?;
         }
+        let behind = pushed::behind(self, &edits)?;
         let record = self.record()?;
         let files = self.files(journal)?;
         let mut taken = UndoOutcome {
@@ -295,6 +255,7 @@ impl UndoRun<'_> {
             files: None,
             stays: self.stays(),
             abandoned: self.abandoned.clone(),
+            behind,
             left: Vec::new(),
         };
         let (whole, safety) = match &files {
@@ -392,7 +353,7 @@ impl UndoRun<'_> {
         Error::ChangedSince {
             what: format!("{} '{}'", self.request.direction.word(), self.entry.what),
             why,
-            remedies,
+            remedies: remedies.into(),
         }
     }
 

@@ -207,7 +207,7 @@ impl View for SessionText<'_> {
 
     fn nothing(&self) -> Option<String> {
         let none = self.change.is_none() && self.text.is_none();
-        none.then(|| format!("session {} has no {}", self.session, self.title()))
+        none.then(|| format!("Session {} has no {}.", self.session, self.title()))
     }
 }
 

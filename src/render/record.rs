@@ -30,7 +30,7 @@ impl View for PhaseView<'_> {
 
     fn nothing(&self) -> Option<String> {
         let none = self.phase.is_none();
-        none.then(|| format!("session '{}' has no phase", self.session))
+        none.then(|| format!("Session {} has no phase.", self.session))
     }
 }
 
@@ -61,7 +61,7 @@ impl View for IterationView<'_> {
 
     fn nothing(&self) -> Option<String> {
         let none = self.iteration.is_none();
-        none.then(|| format!("session '{}' has no iteration", self.session))
+        none.then(|| format!("Session {} has no iteration.", self.session))
     }
 }
 

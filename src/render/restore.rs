@@ -77,6 +77,9 @@ pub struct RestoreReceipt<'a> {
     pub differing: &'a [RepoPath],
     /// Why it ended early.
     pub stopped: Option<String>,
+    /// Whether it was a dry run; for people.
+    #[serde(skip)]
+    pub dry_run: bool,
 }
 
 /// Files that were replaced after another program changed them.
@@ -182,6 +185,10 @@ pub struct FailedPath {
 }
 
 impl View for RestoreReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     // The outcome first, then what needs a look; of a plan that was asked for, every line.
     fn text(&self) -> Text {
         let mut text = Text::new();
@@ -384,9 +391,6 @@ impl RestoreReceipt<'_> {
         {
             let line = TextLine::plain("  Current files saved first as ").with(Slot::Id, safety.short());
             text.push(line);
-        }
-        if self.outcome == "planned" {
-            text.push(TextLine::plain("Dry run: nothing was changed."));
         }
     }
 }

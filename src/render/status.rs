@@ -272,6 +272,10 @@ impl LabeledLines {
     }
 }
 
+fn caution(text: String) -> TextLine {
+    TextLine::new().with(Slot::Caution, text)
+}
+
 impl StatusView<'_> {
     /// The session, then what else is worth a look, then what is to be saved.
     pub fn text(&self, now: Timestamp) -> Text {
@@ -332,8 +336,10 @@ impl StatusView<'_> {
             );
         }
         out.row("code", &receipt::code(self.git));
-        if let Some(current) = &self.current {
-            self.to_save(current, &mut out);
+        match (&self.current, &self.notes.left_out) {
+            (Some(current), _) => self.to_save(current, &mut out),
+            (None, Some(words)) => out.row("to save", &caution(format!("a save would leave out {words}"))),
+            (None, None) => {}
         }
         out.0
     }
@@ -397,7 +403,6 @@ impl StatusView<'_> {
     }
 
     fn to_save(&self, current: &CurrentSessionView<'_>, out: &mut LabeledLines) {
-        let caution = |text: String| TextLine::new().with(Slot::Caution, text);
         let line = match (self.something_to_save, current.files_changed, &self.notes.left_out) {
             (false, _, None) => TextLine::new().with(Slot::Good, "everything is saved"),
             (false, _, Some(words)) => caution(format!("everything but {words} is saved")),

@@ -166,7 +166,8 @@ pub const ACTIONS: &[Action] = &[
         field: None,
         target: ActionTarget::Current,
         destroys: false,
-        line: |_| Ok(CommandLine::new("undo")),
+        // The plan names what is undone.
+        line: |_| Ok(CommandLine::new("undo").flag("older", true)),
     },
     Action {
         word: "redo",

@@ -67,6 +67,15 @@ pub fn former_names(repo: &Repository, branch: &str) -> Vec<String> {
         .collect()
 }
 
+/// Whether a saved branch is this one, also under a former name.
+pub fn is_branch(repo: &Repository, saved: Option<&str>, branch: Option<&str>) -> bool {
+    match (saved, branch) {
+        _ if saved == branch => true,
+        (Some(saved), Some(branch)) => former_names(repo, branch).iter().any(|name| name == saved),
+        _ => false,
+    }
+}
+
 /// Whether the session of a name is the one that is meant.
 pub(super) fn is_session(repo: &Repository, session: &SessionRef) -> Result<bool, Error> {
     let tip = session::tip(repo, &session.name)?.and_then(|tip| checkpoint::load(repo, tip).ok());

@@ -45,7 +45,7 @@ pub enum Error {
     #[error("cannot run before git has accepted the push (GIT_QUARANTINE_PATH is set)")]
     Quarantine,
     /// The command needs a working tree and the repository has none.
-    #[error("this operation must be run in a work tree, and '{}' has none here", path.display())]
+    #[error("this command needs a working tree, and '{}' has none", path.display())]
     Bare {
         /// The repository.
         path: PathBuf,

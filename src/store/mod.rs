@@ -72,7 +72,7 @@ pub mod walk;
 pub mod watch;
 
 use crate::os::{self, CleanupFailure};
-pub use branching::former_names as branch_former_names;
+pub use branching::{former_names as branch_former_names, is_branch};
 pub(crate) use error::aged;
 pub use error::{Error, OwnFile};
 pub use gix::actor::Signature;

@@ -166,7 +166,7 @@ Examples:
     git checkpoint export auth --commit auth-review")]
 pub(super) struct Args {
     /// The session or checkpoint; the latest of the current session by default
-    #[arg(default_value = "@")]
+    #[arg(default_value = "@", hide_default_value = true)]
     selector: String,
     /// Output format
     #[arg(long, value_name = "FORMAT", value_enum, required_unless_present = "commit")]
@@ -186,7 +186,7 @@ pub(super) struct Args {
     /// Write a hand-off note between two markers of this file
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     into: Option<PathBuf>,
-    /// Show what would be written
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
 }

@@ -341,8 +341,8 @@ fn show(
     }
     if shown.is_empty() {
         let none = match all {
-            0 => format!("session '{}' has no {}", now.session, kind.word),
-            _ => format!("session '{}' has no open {}", now.session, kind.word),
+            0 => format!("Session {} has no {}s.", now.session, kind.word),
+            _ => format!("Session {} has no open {}s.", now.session, kind.word),
         };
         context.ui.status(TextLine::plain(none));
     } else {

@@ -168,7 +168,7 @@ fn list(context: &mut Context, args: &PartitionListArgs) -> Result<(), CommandEr
     if now.record.partitions.is_empty() {
         context
             .ui
-            .status(TextLine::plain(format!("session '{}' has no partitions", now.session)));
+            .status(TextLine::plain(format!("Session {} has no partitions.", now.session)));
         return Ok(());
     }
     context.ui.data(view.text(context.ui.table_width()));

@@ -125,13 +125,13 @@ fn get(context: &mut Context, args: StateGetArgs) -> Result<(), CommandError> {
     match found {
         Some(_) => Ok(()),
         None if context.ui.options().json => Err(CommandError::silent(Failure::Negative)),
+        None if at.is_empty() => {
+            let none = format!("Session {} has no state.", now.session);
+            context.ui.status(TextLine::plain(none));
+            Err(CommandError::silent(Failure::Negative))
+        }
         None => {
-            let place = if at.is_empty() {
-                String::new()
-            } else {
-                format!(" at '{at}'")
-            };
-            let message = format!("session '{}' has no state{place}", now.session);
+            let message = format!("session '{}' has no state at '{at}'", now.session);
             Err(CommandError::new(Failure::Negative, message))
         }
     }

@@ -79,6 +79,7 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
     };
     let now = opened.scene().now;
     RestoreReceipt {
+        dry_run,
         operation: match report.taken {
             Some(taken) => taken.direction.word(),
             None => restored

@@ -12,7 +12,7 @@ use crate::{
         error::{CommandError, FailureKind},
         export::refuse_symlinks,
         opening::{self, IdentityArgs},
-        session_word::SessionWord,
+        session_word::{self, SessionWord},
     },
     model::name::ShortName,
     ops::share::bundle::{self, Request},
@@ -103,11 +103,11 @@ Examples:
   One of its sessions:
     git checkpoint unbundle ../work.bundle search")]
 pub(in crate::commands) struct OpenArgs {
-    /// The file
+    /// The bundle
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
     /// The sessions; all by default
-    #[arg(value_name = "SESSION")]
+    #[arg(value_name = "SESSION", value_parser = session_word::of_remote)]
     sessions: Vec<ShortName>,
 }
 

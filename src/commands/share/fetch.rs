@@ -43,10 +43,10 @@ Examples:
   Resume one:
     git checkpoint resume origin/auth")]
 pub(in crate::commands) struct Args {
-    /// The remote
+    /// The remote; the usual one by default
     #[arg(value_name = "REMOTE")]
     remote: Option<String>,
-    /// The sessions; all without any
+    /// The sessions; all by default
     #[arg(value_name = "SESSION", conflicts_with = "mine", value_parser = session_word::of_remote)]
     sessions: Vec<ShortName>,
     /// Fetch only sessions that this repository has

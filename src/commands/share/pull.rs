@@ -44,7 +44,7 @@ pub(in crate::commands) struct Args {
     /// The remote; or remote and session as 'origin/auth'
     #[arg(value_name = "REMOTE")]
     remote: Option<String>,
-    /// The session
+    /// The session; the current one by default
     #[arg(value_name = "SESSION", value_parser = session_word::of_remote)]
     session: Option<ShortName>,
     /// Accept a rewound or replaced remote session

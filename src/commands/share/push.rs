@@ -19,9 +19,9 @@ use crate::{
 
 /// Push sessions to a remote
 ///
-/// Without a remote: the one that 'git push' uses on this branch. Without a session: the current one. A session is
-/// pushed with its files and the commits that they depend on. A push never replaces the checkpoints of others. Your
-/// pre-push hooks run, and objects of Git LFS are uploaded first. A push that would publish secrets is refused.
+/// Without a remote: the one that 'git push' uses on this branch. A session is pushed with its files and the commits that
+/// they depend on. A push never replaces the checkpoints of others. Your pre-push hooks run, and objects of Git LFS are
+/// uploaded first. A push that would publish secrets is refused.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -35,10 +35,10 @@ Examples:
   Push automatically after every save:
     git config checkpoint.autoPush origin")]
 pub(in crate::commands) struct Args {
-    /// The remote
+    /// The remote; the usual one by default
     #[arg(value_name = "REMOTE")]
     remote: Option<String>,
-    /// The sessions
+    /// The sessions; the current one by default
     #[arg(value_name = "SESSION", conflicts_with = "all")]
     sessions: Vec<String>,
     /// Push every session
@@ -47,7 +47,7 @@ pub(in crate::commands) struct Args {
     /// Push their autosaves as well
     #[arg(long)]
     autosaves: bool,
-    /// Show what would be pushed
+    /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Push the sessions that checkpoint.autoPush has queued

@@ -80,7 +80,7 @@ Examples:
   Finished sessions of yours as well; your local ones stay:
     git checkpoint remote prune --finished")]
 struct PruneArgs {
-    /// The remote
+    /// The remote; the usual one by default
     #[arg(value_name = "REMOTE")]
     remote: Option<String>,
     /// Also finished sessions that you saved last
@@ -130,7 +130,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         return context.ui.json(&view);
     }
     if remotes.is_empty() {
-        context.ui.status(TextLine::plain("This repository has no remote."));
+        context.ui.status(TextLine::plain("No remotes found."));
         context.ui.hint("Remote", "add one: git remote add origin <url>");
         return Ok(());
     }

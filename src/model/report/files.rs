@@ -15,7 +15,7 @@ use crate::model::{
 pub struct FileReport {
     /// `unchanged` when the files are as saved, else `changed`.
     pub verdict: ReportVerdict,
-    /// Between the commits of then and now.
+    /// Between the saved commit and the current one.
     pub committed: ChangeCounts,
     /// Between the commit of now and the files of now.
     pub uncommitted: ChangeCounts,
@@ -38,11 +38,11 @@ pub struct SavedFiles {
     pub same: u64,
     /// In a commit as they were.
     pub committed: u64,
-    /// In the present file among other changes.
+    /// In the current file among other changes.
     pub included: u64,
     /// Taken back: the file is as it was before them.
     pub reverted: u64,
-    /// Not in the present file, and bringing them back needs no decision.
+    /// Not in the current file, and bringing them back needs no decision.
     pub changed: u64,
     /// The file does not exist any more.
     pub missing: u64,

@@ -63,7 +63,7 @@ pub struct Branch {
     /// Its new name; where only a remote has it, the remote-tracking branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
-    /// Branches that contain the commit of then, HEAD's first; only looked for when HEAD has left the branch.
+    /// Branches that contain the saved commit, HEAD's first; only looked for when HEAD has left the branch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merged_into: Vec<String>,
 }
@@ -74,11 +74,11 @@ pub struct Branch {
 pub enum BranchFate {
     /// HEAD was detached: there is none.
     None,
-    /// It had no commit then, and has none now.
+    /// It had no commit at save time, and has none now.
     Unborn,
     /// It has its first commits.
     Born,
-    /// There was a commit, but how it relates to the one of now is not known: another tool reported it, or the clone is
+    /// There was a commit, but how it relates to the current one is not known: another tool reported it, or the clone is
     /// too shallow.
     Untold,
     /// It points to the same commit.
@@ -87,7 +87,7 @@ pub enum BranchFate {
     Forward,
     /// It went back to an earlier commit.
     Rewound,
-    /// It points to a commit that does not contain the one of then.
+    /// It points to a commit that does not contain the saved one.
     Rewritten,
     /// It has another name.
     Renamed,
@@ -99,7 +99,7 @@ pub enum BranchFate {
     Absent,
 }
 
-/// From the commit of then to the commit of now.
+/// From the saved commit to the current one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Commits {
     /// `unchanged` or `changed`.
@@ -109,13 +109,13 @@ pub struct Commits {
     /// The best common ancestor, when the history was rewritten.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<Oid>,
-    /// Commits now that are neither in the history of then nor rewritten forms of its commits.
+    /// Current commits that are neither in the saved history nor rewritten forms of its commits.
     pub since: CommitList,
     /// Different authors of `since` (of the first 1,000).
     pub authors: u64,
-    /// Commits of then that are there in another form.
+    /// Saved commits that exist in another form.
     pub matched: BoundedList<CommitMatch>,
-    /// Commits of then that are not there in any form found.
+    /// Saved commits that were found in no form.
     pub lost: CommitList,
     /// The clone is shallow and the answer may depend on what it lacks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -138,15 +138,15 @@ impl Commits {
     }
 }
 
-/// Relation of two commits: moved on, rewritten, or apart.
+/// Relation of two commits: advanced, rewritten, or diverged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum History {
-    /// Nothing: the same commit, or none then and now.
+    /// Nothing changed: the same commit, or none at save time and none now.
     Same,
     /// The first commits were made.
     Born,
-    /// The commit of then is not known here.
+    /// The saved commit is not known here.
     Untold,
     /// HEAD has no commit now.
     Unborn,
@@ -156,11 +156,11 @@ pub enum History {
     Rewound,
     /// The latest commit was replaced by one with the same parents.
     Amended,
-    /// All commits are there again, as other commits.
+    /// All commits exist again, as other commits.
     Rebased,
-    /// All commits are there as one.
+    /// All commits exist as one.
     Squashed,
-    /// All commits are there again, on another branch.
+    /// All commits exist again, on another branch.
     CherryPicked,
     /// Both sides have commits that the other lacks.
     Diverged,
@@ -191,16 +191,16 @@ impl History {
     }
 }
 
-/// A commit of then and what it is now.
+/// A saved commit and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CommitMatch {
-    /// The commit of then.
+    /// The saved commit.
     pub then: Oid,
-    /// The commit of now.
+    /// The current commit.
     pub now: Oid,
     /// How that was seen.
     pub by: MatchedBy,
-    /// The subject of the commit of now.
+    /// The subject of the current commit.
     pub subject: String,
 }
 
@@ -210,7 +210,7 @@ pub struct CommitMatch {
 pub enum MatchedBy {
     /// Both make the same change (git's patch id).
     Patch,
-    /// The one of now makes the change of several.
+    /// The current one makes the change of several.
     Squash,
     /// Same author and time of writing, other change: amended, or a rebase with conflicts.
     Author,
@@ -225,7 +225,7 @@ pub struct Upstream {
     pub fate: UpstreamFate,
     /// The upstream of the branch checked out.
     pub name: SavedAndCurrent<Option<String>>,
-    /// The commit of the upstream of then, as last fetched.
+    /// The commit of the saved upstream, as last fetched.
     pub head: SavedAndCurrent<Option<Oid>>,
     /// Commits it gained since.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -245,15 +245,15 @@ pub struct Upstream {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UpstreamFate {
-    /// There was none then and is none now.
+    /// There was none at save time and is none now.
     None,
-    /// There was none then.
+    /// There was none at save time.
     New,
     /// It points to the same commit, or it is not known where it pointed to.
     Same,
     /// It went forward.
     Forward,
-    /// It does not contain the commit of then: a force-push was fetched.
+    /// It does not contain the saved commit: a force-push was fetched.
     Rewritten,
     /// Its reference does not exist any more.
     Gone,

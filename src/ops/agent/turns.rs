@@ -97,6 +97,33 @@ pub fn turns(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<SessionTu
     Ok(SessionTurns { session: name, turns })
 }
 
+/// Why there is no state of a turn to go back to.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TurnError {
+    /// The session has none.
+    #[error("session '{session}' has no turns of an agent")]
+    Empty {
+        /// The session.
+        session: ShortName,
+    },
+    /// It has no turn of this number.
+    #[error("session '{session}' has no turn {number}; the latest is {latest}")]
+    Number {
+        /// The session.
+        session: ShortName,
+        /// The number that was given.
+        number: usize,
+        /// That of the latest turn.
+        latest: usize,
+    },
+    /// The state before it is not saved.
+    #[error("no checkpoint holds the state before turn {number}")]
+    NothingBefore {
+        /// The turn.
+        number: usize,
+    },
+}
+
 /// A state to go back to.
 #[derive(Clone, Debug)]
 pub struct RewindTarget {
@@ -118,21 +145,20 @@ pub fn rewind_target(
     selector: Option<&Selector>,
 ) -> Result<RewindTarget, Error> {
     let found = turns(scene, selector)?;
-    let not_found = |text: String| Error::NotFound {
-        text,
-        candidates: Vec::new(),
+    let Some(latest) = found.turns.last() else {
+        return Err(TurnError::Empty { session: found.session }.into());
     };
     let turn = match number {
         Some(n) => found.turns.iter().find(|turn| turn.n == n),
-        None => found.turns.last(),
+        None => Some(latest),
     };
-    let turn = turn.cloned().ok_or_else(|| match number {
-        Some(n) => not_found(format!("turn {n}")),
-        None => not_found(format!("a turn in session '{}'", found.session)),
+    let turn = turn.cloned().ok_or_else(|| TurnError::Number {
+        session: found.session.clone(),
+        number: number.unwrap_or_default(),
+        latest: latest.n,
     })?;
     let to = if before || number.is_none() {
-        turn.before
-            .ok_or_else(|| not_found(format!("what was before turn {}", turn.n)))?
+        turn.before.ok_or(TurnError::NothingBefore { number: turn.n })?
     } else {
         turn.id
     };

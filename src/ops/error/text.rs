@@ -2,6 +2,28 @@
 
 use crate::model::path::RepoPath;
 
+/// Hints of an error, with the commands that help.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remedies {
+    /// The hints.
+    pub hints: Vec<String>,
+    /// The command that does it anyway.
+    pub forced: Option<String>,
+}
+
+impl From<Vec<String>> for Remedies {
+    fn from(hints: Vec<String>) -> Self {
+        Self { hints, forced: None }
+    }
+}
+
+impl From<(Vec<String>, String)> for Remedies {
+    fn from((hints, forced): (Vec<String>, String)) -> Self {
+        let forced = Some(forced);
+        Self { hints, forced }
+    }
+}
+
 pub(super) fn how_many(of: usize) -> String {
     match of {
         0 => ": there are none".to_owned(),

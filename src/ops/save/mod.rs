@@ -415,13 +415,14 @@ fn came_along(scene: &Scene<'_>, chosen: &SessionChoice, branch: Option<&str>) -
     {
         return Ok(None);
     }
-    Ok(moved_along(chosen, branch))
+    Ok(moved_along(scene, chosen, branch))
 }
 
-fn moved_along(chosen: &SessionChoice, branch: Option<&str>) -> Option<Elsewhere> {
+fn moved_along(scene: &Scene<'_>, chosen: &SessionChoice, branch: Option<&str>) -> Option<Elsewhere> {
     let document = &chosen.tip.document;
     let is_first = document.kind == CheckpointKind::Start;
-    (!is_first && document.git.worked_on() != branch).then(|| Elsewhere {
+    let saved = document.git.worked_on();
+    (!is_first && !store::is_branch(scene.repo, saved, branch)).then(|| Elsewhere {
         session: current::SessionRef {
             id: document.session.id.clone(),
             name: chosen.name.clone(),

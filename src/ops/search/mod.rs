@@ -21,7 +21,7 @@ pub use lines::{LineMatch, MessageHead};
 use lines::{LineSearch, LineStream};
 pub use pattern::{Pattern, PatternError, PatternSyntax};
 
-use super::{Error, Scene, select, suggestions, undelete};
+use super::{Error, Scene, select, undelete};
 use crate::{
     model::{document::CheckpointKind, path::RepoPath, time::Timestamp},
     store::{
@@ -293,15 +293,16 @@ fn sources(scene: &Scene<'_>, request: &SearchRequest) -> Result<Vec<Source>, Er
         }
     }
     if !request.sessions.is_empty() {
-        for wanted in &request.sessions {
-            if !all.iter().any(|source| source.name == *wanted) {
-                return Err(Error::NotFound {
-                    text: wanted.clone(),
-                    candidates: suggestions::similar(scene, wanted)?,
-                });
+        let is_name = |wanted: &String| all.iter().any(|source| source.name == *wanted);
+        let wanted = request.sessions.iter().map(|wanted| {
+            if is_name(wanted) {
+                Ok(wanted.clone())
+            } else {
+                select::session_name(scene, wanted)
             }
-        }
-        all.retain(|source| request.sessions.contains(&source.name));
+        });
+        let names = wanted.collect::<Result<Vec<_>, Error>>()?;
+        all.retain(|source| names.contains(&source.name));
     }
     all.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.name.cmp(&b.name)));
     Ok(all)

@@ -53,7 +53,7 @@ pub(super) fn entry(list: &UndoList, n: u64) -> Result<UndoEntry, Error> {
         Some(later) => Err(Error::ChangedSince {
             what: format!("go back to before '{}'", entry.what),
             why: format!("'{}' came after it", later.what),
-            remedies: vec!["undo that first: git checkpoint undo".to_owned()],
+            remedies: vec!["undo that first: git checkpoint undo".to_owned()].into(),
         }),
         None => Ok(entry.clone()),
     }

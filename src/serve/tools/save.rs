@@ -66,7 +66,7 @@ struct RecordChange {
     more: Map<String, Value>,
 }
 
-/// An item: its text, or an object with `text` and what else it has. An object with the `id` of an item that is there
+/// An item: its text, or an object with `text` and what else it has. An object with the `id` of an existing item
 /// changes that one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]

@@ -12,7 +12,7 @@ use crate::store;
 #[non_exhaustive]
 pub enum Error {
     /// The repository has no working tree.
-    #[error("this operation must be run in a work tree, and '{}' is bare", path.display())]
+    #[error("this command needs a working tree, and '{}' is a bare repository", path.display())]
     Bare {
         /// The repository.
         path: PathBuf,

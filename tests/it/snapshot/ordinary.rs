@@ -265,10 +265,7 @@ fn a_bare_repository_is_refused() {
     world.enter("bare.git");
     let taken = super::child::take(&world);
     assert!(
-        taken
-            .error()
-            .unwrap()
-            .starts_with("this operation must be run in a work tree"),
+        taken.error().unwrap().starts_with("this command needs a working tree"),
         "{:?}",
         taken.error()
     );

@@ -94,6 +94,38 @@ fn it_is_refused_where_there_is_nothing_or_others_have_it() {
     world.checkpoint(["save", "-m", "three", "--allow-empty"]).success();
     world.checkpoint(["save", "--amend", "-m", "third"]).success();
     world.checkpoint(["push", "origin"]).success();
+    // Nor is what a remote has undone, without a word that both sides would diverge.
+    let pushed = world.git_line(["rev-parse", "checkpoints/s"]);
+    for undo in [&["undo", "--older"][..], &["undo", "--older", "-n"]] {
+        world
+            .checkpoint(undo)
+            .code(4)
+            .stderr_has("session 's' would diverge from remote 'origin'")
+            .stderr_has("git checkpoint save -m")
+            .stderr_has("git checkpoint undo --force");
+        assert_eq!(world.git_line(["rev-parse", "checkpoints/s"]), pushed);
+    }
+    world.checkpoint(["undo", "--force"]).success();
+    assert_ne!(world.git_line(["rev-parse", "checkpoints/s"]), pushed);
+}
+
+#[test]
+fn an_undo_of_what_a_remote_has_says_that_the_session_is_behind() {
+    let world = World::with_commit();
+    world.git(["init", "-q", "--bare", "../hub"]).success();
+    world.git(["remote", "add", "origin", "../hub"]).success();
+    world.checkpoint(["save", "-m", "one"]).success();
+    world.checkpoint(["finish", "-m", "done"]).success();
+    world.checkpoint(["push", "origin", "main"]).success();
+    let finished = world.git_line(["rev-parse", "checkpoints/main"]);
+    world
+        .checkpoint(["undo", "--older"])
+        .success()
+        .stderr_has("session 'main' is behind remote 'origin'")
+        .stderr_has("git checkpoint pull origin main");
+    assert_ne!(world.git_line(["rev-parse", "checkpoints/main"]), finished);
+    world.checkpoint(["pull", "origin", "main"]).success();
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/main"]), finished);
 }
 
 #[test]

@@ -40,17 +40,7 @@ fn selectors_and_names() {
         .checkpoint(["show", "auth-fork@{gibberish}"])
         .code(129)
         .stderr_has("'gibberish' is not a date");
-    for name in [
-        "Upper",
-        "a/b",
-        "../x",
-        "con",
-        "a.lock",
-        "-x",
-        "head",
-        "a b",
-        "x\u{1b}[31m",
-    ] {
+    for name in ["../x", "con", "a.lock", "-x", "head", "a b", "x\u{1b}[31m"] {
         world
             .checkpoint(["start", "--", name])
             .code(129)

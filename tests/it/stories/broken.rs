@@ -488,10 +488,10 @@ fn within_the_repository_itself_there_is_no_work_tree() {
     let within = |args: &[&str]| world.command(crate::support::PROGRAM, args).within(".git").run();
     within(&["save", "-m", "x"])
         .code(128)
-        .stderr_has("this operation must be run in a work tree");
+        .stderr_has("this command needs a working tree");
     within(&["start", "s2"])
         .code(128)
-        .stderr_has("this operation must be run in a work tree");
+        .stderr_has("this command needs a working tree");
     within(&["list"]).success().stdout_has("s1");
     within(&["log", "s1"]).success();
 }

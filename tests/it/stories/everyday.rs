@@ -41,17 +41,23 @@ fn undo_names_what_it_undoes_and_what_came_later() {
         .stdout_has("Already up to date");
     let planned = world.checkpoint(["undo", "-n"]);
     planned.success().stderr_has("'restore', changed nothing");
-    let undone = world.checkpoint(["undo"]);
-    undone
+    // Where nobody can be asked, nothing older is undone.
+    let refused = world.checkpoint(["undo"]);
+    refused
+        .code(4)
+        .stderr_has("'restore' changed nothing; the latest command to undo: restored ")
+        .stderr_has("(10 minutes ago)")
+        .stderr_has("git checkpoint undo --older");
+    assert_eq!(world.read("README.md"), b"2\n");
+    world
+        .checkpoint(["undo", "--older"])
         .success()
-        .stderr_has("'restore', changed nothing")
         .stdout_has("Undid 'restored ");
     assert_eq!(world.read("README.md"), b"3\n");
     world.checkpoint(["redo"]).success();
     world.checkpoint(["resume"]).success();
-    world.checkpoint(["undo"]).success().stderr_has("'resume'");
-    // What changed something that no undo reverts.
-    world.checkpoint(["redo"]).success();
+    world.checkpoint(["undo"]).code(4).stderr_has("'resume'");
+    // A note in the record is none that anybody means by it.
     world.checkpoint(["task", "add", "later"]).success();
     let json = world.checkpoint(["undo", "--json"]);
     json.success().stderr_has("'task' came after");
@@ -247,7 +253,7 @@ fn a_branch_is_a_name_for_its_session() {
     }
     world.checkpoint(["undo"]).success();
     world
-        .checkpoint(["save", "--session", "no/branch"])
+        .checkpoint(["save", "--session", "no@branch"])
         .code(129)
         .stderr_has("is not a valid name");
     world.checkpoint(["show", "no/branch"]).code(3).stderr_has("no/branch");
@@ -408,4 +414,211 @@ fn what_a_cleaning_leaves_is_counted_and_listed() {
         .checkpoint(["status", "--exit-code"])
         .code(1)
         .stdout_has("dump.sql: too large");
+}
+
+#[test]
+fn a_branch_names_a_new_session() {
+    let world = saved();
+    let has = |name: &str| {
+        !world
+            .git_line(["for-each-ref", &format!("refs/checkpoints/{name}")])
+            .is_empty()
+    };
+    for (line, name) in [
+        (&["start", "feat/A"][..], "feat-a"),
+        (&["rename", "main", "base/Line"], "base-line"),
+        (&["fork", "@", "--name", "try/it"], "try-it"),
+        (&["save", "--session", "fix/12", "-m", "x"], "fix-12"),
+        (&["save", "--session", "JIRA-7", "-m", "x"], "jira-7"),
+    ] {
+        let done = world.checkpoint(line);
+        done.success()
+            .stderr_has("is not a valid session name: using")
+            .stderr_has(name);
+        assert!(has(name), "{line:?}");
+    }
+    // From then on the word means that session, without a note.
+    for line in [
+        &["show", "feat/A"][..],
+        &["log", "fix/12"],
+        &["todo", "add", "t", "--session", "fix/12"],
+        &["save", "--session", "fix/12", "-m", "y"],
+        &["search", "--session", "fix/12", "x"],
+        &["switch", "feat/A"],
+    ] {
+        world.checkpoint(line).success().stderr_lacks("not a valid");
+    }
+    world.checkpoint(["delete", "fix/12"]).success();
+    assert!(!has("fix-12"));
+    world
+        .checkpoint(["undelete", "fix-12", "--name", "other/Name"])
+        .success();
+    assert!(has("other-name"));
+    // What does not exist is not found, and the name is no mistake.
+    for line in [
+        &["finish", "--session", "no/such"][..],
+        &["search", "--session", "no/such", "x"],
+        &["undelete", "no/such"],
+        &["unbundle", "../none.bundle", "no/such"],
+        &["switch", "no/such"],
+    ] {
+        world.checkpoint(line).code(3).stderr_lacks("is not a valid name");
+    }
+    // A selector is no name, and a fetched session is none of this repository.
+    for word in ["main@{1}", "auth@before", "@"] {
+        world.checkpoint(["save", "--session", word]).code(129);
+    }
+    world.git(["init", "-q", "--bare", "../hub"]).success();
+    world.git(["remote", "add", "origin", "../hub"]).success();
+    world.checkpoint(["push", "origin", "jira-7"]).success();
+    world
+        .checkpoint(["save", "--session", "origin/jira-7"])
+        .code(3)
+        .stderr_has("git checkpoint resume origin/jira-7");
+    let listed = world
+        .checkpoint(["list", "--grep", "MAIN", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(
+        listed["sessions"].as_array().map(Vec::len),
+        world.checkpoint(["list", "--json"]).stdout_json()["sessions"]
+            .as_array()
+            .map(Vec::len),
+        "each was saved on branch main"
+    );
+}
+
+#[test]
+fn a_renamed_branch_keeps_its_session() {
+    let world = saved();
+    world.git(["branch", "-m", "trunk"]).success();
+    world
+        .checkpoint(["save", "-m", "renamed", "--allow-empty"])
+        .success()
+        .stdout_has("main; trunk @")
+        .stdout_lacks("branch changed");
+    // Also a paused one, and one of a branch that was renamed while another one was checked out.
+    world.checkpoint(["pause", "-m", "later"]).success();
+    world.git(["switch", "-qc", "other"]).success();
+    world.git(["branch", "-m", "trunk", "stem"]).success();
+    world.git(["switch", "-q", "stem"]).success();
+    let rows = world
+        .checkpoint(["list", "--branch", "stem", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(rows["sessions"][0]["session"], "main", "{rows}");
+    world.file("README.md", "4\n");
+    world
+        .checkpoint(["save", "-m", "on stem"])
+        .success()
+        .stdout_has("  main")
+        .stdout_lacks("branch changed");
+    // A new branch under the old name has no part in it.
+    world.git(["switch", "-qc", "trunk"]).success();
+    let rows = world
+        .checkpoint(["list", "--branch", "trunk", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(rows["sessions"].as_array().map(Vec::len), Some(0), "{rows}");
+}
+
+#[test]
+fn every_word_and_option_that_is_none_leads_on() {
+    let world = saved();
+    for (line, hint) in [
+        (&["abort"][..], "git checkpoint apply --abort"),
+        (&["trash"], "git checkpoint list --trash"),
+        (&["sessions"], "git checkpoint list"),
+        (&["unpause"], "git checkpoint resume"),
+        (&["back"], "git checkpoint undo"),
+        (&["tutorials"], "see: git checkpoint help"),
+        (&["tutorial"], "git checkpoint help tutorial"),
+        (&["pause", "--aply"], "git checkpoint resume --apply"),
+        (&["resume", "--clean"], "git checkpoint pause --clean"),
+        (&["apply", "--list"], "git checkpoint list"),
+        (&["switch", "-c", "x"], "git checkpoint start <session>"),
+        (&["undo", "--list"], "git checkpoint undo --dry-run"),
+    ] {
+        let answer = world.checkpoint(line);
+        answer.code(129).stderr_has(hint).stderr_lacks("as a value");
+    }
+    let before = world.fingerprint();
+    // Every command answers an option that it does not have, and none of the answers takes anything away.
+    let commands = world.checkpoint(["help", "--json"]).success().stdout_json();
+    for command in commands["command"]["commands"].as_array().unwrap() {
+        let name = command["name"].as_str().unwrap();
+        for option in ["--nosuchoption", "--delet", "--purg", "--forec"] {
+            let answer = world.checkpoint([name, option]);
+            answer.code(129);
+            for word in ["git checkpoint purge", "git checkpoint prune", "git checkpoint clear"] {
+                if !word.ends_with(name) {
+                    answer.stderr_lacks(&format!("did you mean: {word}"));
+                }
+            }
+        }
+    }
+    assert_eq!(world.fingerprint(), before);
+}
+
+#[test]
+fn each_word_has_a_page() {
+    let world = World::without_repository();
+    for (word, has) in [
+        ("hook", "Usage: git checkpoint hook"),
+        ("everyday", "resume"),
+        ("time-travel", "rewind"),
+        ("care", "undelete"),
+    ] {
+        let page = world.checkpoint(["help", word]);
+        page.success();
+        page.stdout_has(has);
+    }
+    world
+        .checkpoint(["help", "stash"])
+        .code(3)
+        .stderr_has("git checkpoint help pause");
+}
+
+#[test]
+fn what_a_save_would_leave_out_is_listed_without_a_session_as_well() {
+    let world = World::with_commit();
+    world.git(["config", "checkpoint.maxFileSize", "100"]).success();
+    world.file("dump.sql", [b'x'; 200]);
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("none yet")
+        .stdout_has("a save would leave out 1 path (dump.sql: too large)");
+}
+
+#[test]
+fn a_rewind_without_turns_says_so() {
+    let world = saved();
+    world
+        .checkpoint(["rewind"])
+        .code(3)
+        .stderr_has("session 'main' has no turns of an agent")
+        .stderr_has("git checkpoint enable");
+    world.checkpoint(["rewind", "3"]).code(3).stderr_has("has no turns");
+}
+
+#[test]
+fn a_dry_run_says_that_nothing_was_changed_also_where_nothing_differs() {
+    let world = saved();
+    for line in [
+        &["restore", "@", "-n"][..],
+        &["apply", "@", "-n"],
+        &["resume", "--apply", "-n"],
+        &["resume", "--restore", "-n"],
+        &["resume", "-n"],
+    ] {
+        let planned = world.checkpoint(line);
+        planned.success();
+        let text = planned.stdout();
+        assert_eq!(
+            text.matches("Dry run: nothing was changed.").count(),
+            1,
+            "{line:?}: {text}"
+        );
+    }
 }

@@ -132,7 +132,7 @@ fn a_feature_over_three_sessions() {
     world
         .checkpoint(["step", "list", "storage"])
         .success()
-        .stderr_has("no steps yet");
+        .stderr_has("No steps found");
     world
         .checkpoint(["step", "list", "storage-disk"])
         .success()
