@@ -105,7 +105,8 @@ impl OpenedRepository {
 pub(super) fn open(context: &mut Context, whom: &IdentityArgs) -> Result<OpenedRepository, CommandError> {
     let mut opened = at(&context.env, whom, context.env.now)?;
     opened.is_last = context.is_last;
-    context.visited = Some(VisitedRepository::of(&opened));
+    // As the command found it: some open it once more when they are done.
+    context.visited.get_or_insert_with(|| VisitedRepository::of(&opened));
     let lookup = store::config::lookup(opened.repo());
     context.ui.remember_hints(store::hints::Hints::of(opened.repo()));
     for problem in context.ui.configure(lookup) {

@@ -287,7 +287,7 @@ fn what_was_done_to_sessions_is_taken_back() {
     world.file("a", "2");
     world.checkpoint(["save", "-m", "two"]).success();
     world
-        .checkpoint(["undo"])
+        .checkpoint(["undo", "--older"])
         .code(4)
         .stderr_has("session 'login' has changed since");
     world.git(["fsck", "--strict"]).success();

@@ -129,9 +129,9 @@ fn a_wrong_option_is_answered_with_what_was_meant() {
         ),
         (&["finish", "main"], "finish [OPTIONS]", Some("finish --session main")),
         (&["list", "--paused"], "list [OPTIONS]", Some("list --status paused")),
-        (&["finish", "--record", "x"], "finish [OPTIONS]", None),
+        (&["finish", "--record", "x"], "finish [OPTIONS]", Some("save --record")),
         (&["step", "done", "1", "--summary", "x"], "step done [OPTIONS]", None),
-        (&["show", "--amend"], "show [OPTIONS]", None),
+        (&["show", "--amend"], "show [OPTIONS]", Some("save --amend")),
     ] {
         let out = world.checkpoint(line);
         out.code(129)

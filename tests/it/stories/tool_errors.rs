@@ -84,7 +84,7 @@ fn errors_of_tools_speak_of_arguments() {
     let calls = [
         ("save", json!({"name": "A B"}), 129),
         ("save", json!({"name": "first"}), 128),
-        ("save", json!({"session": "A/B"}), 129),
+        ("save", json!({"session": "A@B"}), 129),
         ("save", json!({"idempotency_key": ""}), 129),
         (
             "save",
@@ -103,7 +103,7 @@ fn errors_of_tools_speak_of_arguments() {
         ("show", json!({"checkpoint": "nothing"}), 3),
         ("show", json!({"checkpoint": "auth@{nonsense}"}), 129),
         ("search", json!({"query": "(", "regexp": true}), 129),
-        ("search", json!({"query": "x", "session": "A/B"}), 3),
+        ("search", json!({"query": "x", "session": "A@B"}), 3),
         ("search", json!({"query": "x", "since": "no date at all"}), 129),
         ("search", json!({"query": ""}), 129),
         ("diff", json!({"paths": [":(nonsense)x"]}), 129),
@@ -117,7 +117,7 @@ fn errors_of_tools_speak_of_arguments() {
         ("undo", json!({"redo": true}), 1),
         ("step", json!({"action": "done", "step": "9", "context": "c"}), 3),
         ("step", json!({"action": "start", "title": " "}), 129),
-        ("step", json!({"action": "start", "title": "t", "session": "A/B"}), 129),
+        ("step", json!({"action": "start", "title": "t", "session": "A@B"}), 129),
         ("step", json!({"action": "replay"}), 3),
         ("task", json!({"action": "done", "task": "9"}), 3),
         ("task", json!({"action": "edit", "task": "9"}), 129),

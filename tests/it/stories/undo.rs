@@ -156,7 +156,7 @@ fn what_has_moved_on_is_not_taken_back() {
         assert_ne!(state(&world), done, "{since:?} after {args:?}");
         let now = state(&world);
         for _ in 0..2 {
-            let refused = world.checkpoint(["undo"]);
+            let refused = world.checkpoint(["undo", "--older"]);
             refused.code(4).no_stdout().stderr_has("cannot undo").stderr_has(why);
             assert_eq!(state(&world), now, "{args:?}");
         }
@@ -343,7 +343,8 @@ fn what_somebody_went_on_from_was_done() {
     world.file(LIST, list);
     world.file("README.md", "more\n");
     save(&world, &["-m", "two"]);
-    world.checkpoint(["undo"]).code(4).stderr_has("has changed since");
+    let refused = world.checkpoint(["undo", "--older"]);
+    refused.code(4).stderr_has("has changed since");
 }
 
 #[test]
