@@ -220,7 +220,8 @@ def concluded(name, program):
         root = pathlib.Path(folder)
         fixture = build(root / "fixture", program)
         resolved(fixture)
-        known = held(fixture)
+        # The text with markers is in the merge's own checkpoint, which the resolution follows.
+        known = {(path, data) for path, data in held(fixture) if b"<<<<<<< " not in data}
         before_bytes = contents(fixture)
         shutil.copytree(root / "fixture", root / "whole", symlinks=True)
         whole = World(root / "whole", program)
