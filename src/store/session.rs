@@ -3,7 +3,7 @@
 //! Reads only. A session that cannot be read is returned as damaged next to the others, never left out.
 
 use std::{
-    cmp::Ordering,
+    cmp::{Ordering, Reverse},
     collections::{BTreeSet, BinaryHeap, HashSet},
 };
 
@@ -115,17 +115,13 @@ fn all_under(repo: &Repository, prefix: &str, passes: impl Fn(&str) -> bool) -> 
         .collect();
     let time = |session: &SessionTip| session.tip.as_ref().ok().map(|entry| entry.time);
     let moved = |session: &SessionTip| refs::reflog_moved(repo, &format!("{prefix}{}", session.name));
-    sessions.sort_by(|a, b| {
-        let by_time = time(b).cmp(&time(a));
-        let by_log = || {
-            if time(a).is_some() {
-                moved(b).cmp(&moved(a))
-            } else {
-                Ordering::Equal
-            }
-        };
-        by_time.then_with(by_log).then_with(|| a.name.cmp(&b.name))
-    });
+    sessions.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name)));
+    for run in sessions.chunk_by_mut(|a, b| time(a) == time(b)) {
+        if run.len() > 1 && time(&run[0]).is_some() {
+            // Once for each: a sort would look at the files of both in every comparison.
+            run.sort_by_cached_key(|session| Reverse(moved(session)));
+        }
+    }
     Ok(sessions)
 }
 
