@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::super::rules::{Edge, Rule, RuleCheck, TABLES};
 use super::super::{OwnRule, RedactionMode, RedactionSettings, Scanner, Severity};
@@ -105,6 +106,35 @@ proptest! {
             prop_assert!(!warned.replaced);
             prop_assert_eq!(found.replaced, found.severity == Severity::Secret);
             prop_assert_eq!((&warned.kind, &warned.range), (&found.kind, &found.range));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_memory_of_clean_texts_changes_no_answer(
+        texts in prop::collection::vec(text(), 1..4),
+        uses in prop::collection::vec(
+            (0..4_usize, prop::sample::select(vec!["content", "password", "signature", "tool_use_id", "value"]), 0..3_usize),
+            1..10,
+        ),
+    ) {
+        let (plain, remembering) = (scanner(), scanner().with_memory());
+        for (which, name, shape) in uses {
+            // Long enough to be remembered.
+            let text = format!("{}, and then some more words of which none is a secret or looks like one", texts[which % texts.len()]);
+            let value = match shape {
+                0 => json!({name: text}),
+                1 => json!([text, {"name": "TOKEN", name: [text]}]),
+                _ => json!({"type": "base64", "media_type": "image/png", "data": text, name: text}),
+            };
+            let (mut one, mut other) = (value.clone(), value);
+            prop_assert_eq!(plain.redact_json(&mut one), remembering.redact_json(&mut other));
+            prop_assert_eq!(&one, &other);
+            prop_assert_eq!(plain.redact_packed_json(&mut one), remembering.redact_packed_json(&mut other));
+            prop_assert_eq!(&one, &other);
         }
     }
 }
