@@ -271,10 +271,7 @@ impl CheckpointPresence {
         if entry.operation == PlanOperation::Clean.word() {
             return Ok(Self::No);
         }
-        let safety = entry.effects.iter().find_map(|effect| match effect {
-            undo::Effect::Files { before } => Some(object_id(before)),
-            _ => None,
-        });
+        let safety = entry.files_before().map(object_id);
         let before = safety.and_then(|safety| checkpoint::load(scene.repo, safety).ok());
         let snapshot = before.and_then(|before| before.document.snapshot);
         Ok(Self::Brought(snapshot.map(|snapshot| object_id(&snapshot.tree))))

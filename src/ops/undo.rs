@@ -4,22 +4,22 @@
 //! tip that a ref leaves behind is kept on a ref of the undo list.
 
 mod abandoned;
-mod drafts;
 mod last;
 mod later;
 mod left;
 mod moved;
 mod parted;
 mod pushed;
+mod records;
 mod request;
 mod resolutions;
 
 use serde::{Deserialize, Serialize};
 
 pub use abandoned::AbandonedCheckpoints;
-use drafts::{CLEAR, above, leaves_a_draft, part_only};
 pub use later::{UndoSubject, subject};
 pub use pushed::BehindRemote;
+use records::{CLEAR, RecordUndo, above, leaves_a_draft, part_only};
 pub use request::{Direction, UndoRequest};
 
 use super::{
@@ -39,7 +39,7 @@ use crate::{
     os::CleanupFailure,
     store::{
         checkpoint::{self, object_id, oid},
-        current, draft,
+        current,
         refs::{self, ExpectedValue, RefUpdate},
         undo::{self, Effect, UndoEntry},
     },
@@ -169,7 +169,7 @@ pub(super) fn interrupted_target(scene: &Scene<'_>, noted: &PlanJournal) -> Resu
         why: format!("entry {} of the undo list is missing", note.n),
     };
     let (entry, kept) = list.entry(note.n).ok_or_else(gone)?;
-    let before = files_before(entry);
+    let before = entry.files_before();
     let known = if noted.operation == PlanOperation::Redo {
         kept
     } else {
@@ -200,23 +200,6 @@ pub(super) fn forget(scene: &Scene<'_>, noted: &PlanJournal, last: Option<u64>) 
         )?),
         None => Ok(()),
     }
-}
-
-/// The safety checkpoint of the files as they were before.
-fn files_before(entry: &UndoEntry) -> Option<&Oid> {
-    entry.effects.iter().find_map(|effect| match effect {
-        Effect::Files { before } => Some(before),
-        _ => None,
-    })
-}
-
-/// How a record changes.
-struct RecordUndo<'a> {
-    session: &'a str,
-    now: &'a serde_json::Value,
-    then: &'a serde_json::Value,
-    /// The number of the last operation, where a killed call has made the change already.
-    done: Option<u64>,
 }
 
 struct UndoRun<'a> {
@@ -423,82 +406,6 @@ impl UndoRun<'_> {
         )?)
     }
 
-    /// The session whose record changes, its record now and then.
-    fn record(&self) -> Result<Option<RecordUndo<'_>>, Error> {
-        for effect in &self.entry.effects {
-            let Effect::Record {
-                session,
-                before,
-                after,
-                last,
-            } = effect
-            else {
-                continue;
-            };
-            let (now, then, expected) = if self.is_undo() {
-                (after, before, Some(*last))
-            } else {
-                (before, after, self.left)
-            };
-            let waiting = draft::read(self.scene.repo, session)?;
-            let found = waiting.last().unwrap_or(0);
-            let begun = match &self.begun {
-                Some(begun) => begun.complete(self.scene)?,
-                None => None,
-            };
-            if let Some(last) = begun {
-                let done = Some(last);
-                return Ok(Some(RecordUndo {
-                    session,
-                    now,
-                    then,
-                    done,
-                }));
-            }
-            let done = expected.is_some_and(|expected| record::is_replaced(&waiting, expected, now, then));
-            // A finish cleared the draft up to there, unless it was killed before.
-            let cleared = leaves_a_draft(self.entry) && self.is_undo() && found == 0;
-            let moved = expected.is_some_and(|expected| expected != found);
-            // Another change of it that was made and taken back since is none; a save is one.
-            let is_same = || Ok::<_, Error>(Some(found) > expected && record::is_now(self.scene, session, now)?);
-            if !done && !cleared && !self.request.force && moved && !is_same()? {
-                return Err(Error::RecordChanged {
-                    direction: self.request.direction.word(),
-                    what: self.entry.what.clone(),
-                });
-            }
-            return Ok(Some(RecordUndo {
-                session,
-                now,
-                then,
-                done: done.then_some(found),
-            }));
-        }
-        Ok(None)
-    }
-
-    /// Makes the change of the record. Gives the number of the draft's last operation afterwards.
-    fn put_record(&self, change: &RecordUndo<'_>) -> Result<u64, Error> {
-        let scene = self.scene;
-        if leaves_a_draft(self.entry) && !self.is_undo() {
-            // The last checkpoint has the record again, so nothing waits.
-            let waiting = draft::read(scene.repo, change.session)?;
-            let left = self
-                .left
-                .filter(|left| waiting.last() == Some(*left) || self.request.force);
-            if let Some(last) = left.and(waiting.last()) {
-                draft::clear(scene.repo, change.session, last, scene.wait)?;
-            }
-            return Ok(draft::read(scene.repo, change.session)?.last().unwrap_or(0));
-        }
-        if let Some(last) = change.done {
-            return Ok(last);
-        }
-        let noted = record::RecordReset::new(scene, change.session, change.now, change.then)?;
-        plan_runner::note_record(scene, &noted)?;
-        noted.make(scene)
-    }
-
     fn current(&self) -> Result<(), Error> {
         for effect in &self.entry.effects {
             let Effect::Current { before, after } = effect else {
@@ -518,7 +425,7 @@ impl UndoRun<'_> {
 
     fn files(&self, journal: Option<Journal>) -> Result<Option<plan_runner::AppliedPlan>, Error> {
         let scene = self.scene;
-        let Some(before) = files_before(self.entry).cloned() else {
+        let Some(before) = self.entry.files_before().cloned() else {
             return Ok(None);
         };
         let target = if self.is_undo() {

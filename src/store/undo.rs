@@ -56,6 +56,25 @@ pub struct UndoEntry {
     pub files: Option<CheckpointFiles>,
 }
 
+impl UndoEntry {
+    /// The safety checkpoint that holds the files as they were, where files became others.
+    pub fn files_before(&self) -> Option<&Oid> {
+        self.effects.iter().find_map(|effect| match effect {
+            Effect::Files { before } => Some(before),
+            _ => None,
+        })
+    }
+
+    /// The safety checkpoint that holds the index as it was, and the tree of the index afterwards, where its entries became
+    /// others.
+    pub fn index_sides(&self) -> Option<(&Oid, &Oid)> {
+        self.effects.iter().find_map(|effect| match effect {
+            Effect::Index { before, after } => Some((before, after)),
+            _ => None,
+        })
+    }
+}
+
 /// The files of a checkpoint. A prune writes commits again and leaves digests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckpointFiles {

@@ -13,7 +13,7 @@ use crate::{
         merge_state::MergeState,
         objects::Writer,
         tree,
-        undo::{self, Effect, PathState},
+        undo::{self, PathState},
     },
     worktree::restore,
 };
@@ -35,17 +35,10 @@ pub fn resolution(scene: &Scene<'_>, state: &MergeState) -> Result<ResolutionSta
     let Some((entry, None)) = list.entry(state.n) else {
         return Ok(ResolutionState::Resolved);
     };
-    let (mut before, mut after) = (None, None);
-    for effect in &entry.effects {
-        match effect {
-            Effect::Files { before: id } => before = Some(object_id(id)),
-            Effect::Index { after: id, .. } => after = Some(object_id(id)),
-            _ => {}
-        }
-    }
-    let Some(before) = before else {
+    let Some(before) = entry.files_before().map(object_id) else {
         return Ok(ResolutionState::Resolved);
     };
+    let after = entry.index_sides().map(|(_, after)| object_id(after));
     let subject = short(before);
     let before = checkpoint::load(scene.repo, before).map_err(Error::damaged(&*subject))?;
     let head = tree::tree_of(scene.repo, before.document.git.head.as_ref().map(object_id))?;

@@ -121,11 +121,8 @@ fn head_before(scene: &Scene<'_>, state: &MergeState) -> Result<Option<Oid>, Err
 /// The safety checkpoint of the files as they were before a merge or apply.
 fn files_before(scene: &Scene<'_>, state: &MergeState) -> Result<Option<ObjectId>, Error> {
     let list = undo::read(scene.repo)?;
-    let effects = list.entry(state.n).map(|(entry, _)| entry.effects.as_slice());
-    Ok(effects.unwrap_or_default().iter().find_map(|effect| match effect {
-        Effect::Files { before } => Some(object_id(before)),
-        _ => None,
-    }))
+    let before = list.entry(state.n).and_then(|(entry, _)| entry.files_before());
+    Ok(before.map(object_id))
 }
 
 /// Notes that a merge or apply has conflicts. It is on the undo list by now.

@@ -37,13 +37,8 @@ pub(super) fn entry(list: &UndoList, n: u64) -> Result<UndoEntry, Error> {
         entry.effects.iter().filter_map(name).collect()
     };
     let own = names(entry);
-    let is_in_the_way = |later: &UndoEntry| {
-        let has_files = later
-            .effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::Files { .. }));
-        has_files || names(later).iter().any(|name| own.contains(name))
-    };
+    let is_in_the_way =
+        |later: &UndoEntry| later.files_before().is_some() || names(later).iter().any(|name| own.contains(name));
     let later = list.entries().filter(|(later, is_done)| *is_done && later.n > n);
     match later
         .map(|(later, _)| later)

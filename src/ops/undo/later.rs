@@ -30,7 +30,9 @@ pub fn subject(scene: &Scene<'_>) -> Result<Option<UndoSubject>, Error> {
     // A HEAD without a readable reflog shows nothing.
     let log = refs::reflog(scene.repo, "HEAD").unwrap_or_default();
     let since = entry.at.unix();
-    let before = super::files_before(entry).and_then(|before| checkpoint::load(scene.repo, object_id(before)).ok());
+    let before = entry
+        .files_before()
+        .and_then(|before| checkpoint::load(scene.repo, object_id(before)).ok());
     // Of the second in which the command ran, the HEAD that it found shows what came later.
     let is_since = |at: i64| match &before {
         Some(before) => at >= since && before.document.git.head != log.first().map(|line| oid(line.new)),

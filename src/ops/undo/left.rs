@@ -12,7 +12,7 @@ use crate::{
         checkpoint::{self, Checkpoint, object_id},
         merge, refs,
         tree::{self, Renames},
-        undo::{Effect, PathChange, PathState, UndoEntry},
+        undo::{PathChange, PathState, UndoEntry},
     },
     worktree::{self, restore::RestorePlan, snapshot::Snapshot},
 };
@@ -117,11 +117,7 @@ impl LaterIndex {
         target: &Checkpoint,
         changes: &[PathChange],
     ) -> Result<Option<Self>, Error> {
-        let sides = entry.effects.iter().find_map(|effect| match effect {
-            Effect::Index { before, after } => Some((before, after)),
-            _ => None,
-        });
-        let Some((before, after)) = sides else {
+        let Some((before, after)) = entry.index_sides() else {
             return Ok(None);
         };
         let before = object_id(before);

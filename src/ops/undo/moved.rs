@@ -51,7 +51,7 @@ fn remedies(scene: &Scene<'_>, entry: &UndoEntry, session: &str, now: Option<&Oi
     if entry.operation == "amend" {
         out.push(format!("see the notes that were replaced: git checkpoint show {id}"));
     }
-    if super::files_before(entry).is_some() {
+    if entry.files_before().is_some() {
         out.push(format!("restore the files as they were: git checkpoint restore {id}"));
     } else if is_other_record(scene, now, to) {
         let current = session_choice::session_for_command(scene).ok().flatten();
