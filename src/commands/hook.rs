@@ -14,11 +14,11 @@ use serde_json::Value;
 
 use super::{
     Context,
-    all_repos::VisitedRepository,
     environment::Environment,
     error::CommandError,
     opening::{self, IdentityArgs, OpenedRepository},
-    resume,
+    resume_prompt,
+    visited::VisitedRepository,
 };
 use crate::{
     agents::hooks::{
@@ -97,7 +97,7 @@ fn handle(args: &Args, context: &mut Context) -> Result<(), CommandError> {
     }
     let env = surroundings(&context.env, &event);
     let opened = opening::at(&env, &IdentityArgs::default(), env.now)?;
-    context.visited = Some(VisitedRepository::of(&opened));
+    context.visited = Some(VisitedRepository::of(&opened.scene()));
     if !opened.scene().settings.agents {
         return Ok(());
     }
@@ -165,7 +165,8 @@ fn inject(
     let Some(name) = agent::session_of(&scene, adapter, event)? else {
         return Ok(());
     };
-    let Some((text, state)) = resume::prompt_of(&scene, &name, resume::PROMPT_SIZE)? else {
+    let reader = (adapter.name, event.session.as_str());
+    let Some((text, state)) = resume_prompt::prompt_of(&scene, &name, Some(reader), resume_prompt::PROMPT_SIZE)? else {
         return Ok(());
     };
     if agent::is_news(&scene, adapter, event, &state)?

@@ -2,18 +2,25 @@
 
 use super::error::{CommandError, FailureKind};
 use crate::{
+    agents::hooks::adapter,
     model::{document::CheckpointKind, name::ShortName, outline::PutAside, time::Timestamp},
     ops::{
         Scene,
+        agent::{BrokenTurn, TurnBreak, broken_turn},
         resume::{self, ResumeOutcome},
     },
     os,
-    render::{count::CountedNoun, prompt::ResumePrompt, resume::ResumePromptView},
+    render::{age::age, count::CountedNoun, prompt::ResumePrompt, resume::ResumePromptView},
     store::checkpoint::oid,
 };
 
 /// The prompt, at most so many characters.
-pub(super) fn prompt(resumed: &ResumeOutcome, now: Timestamp, limit: usize) -> Result<String, CommandError> {
+pub(super) fn prompt(
+    resumed: &ResumeOutcome,
+    broken: Option<&BrokenTurn>,
+    now: Timestamp,
+    limit: usize,
+) -> Result<String, CommandError> {
     let token = os::random_token().map_err(|e| {
         CommandError::new(
             FailureKind::Fatal,
@@ -29,7 +36,7 @@ pub(super) fn prompt(resumed: &ResumeOutcome, now: Timestamp, limit: usize) -> R
         } else {
             id.short()
         },
-        notes: &notes(resumed),
+        notes: &notes(resumed, broken, now),
         foreign: resumed.foreign.as_deref(),
         author: &resumed.checkpoint.entry.author,
         contents: &resumed.contents,
@@ -41,9 +48,10 @@ pub(super) fn prompt(resumed: &ResumeOutcome, now: Timestamp, limit: usize) -> R
     Ok(prompt.text(limit))
 }
 
-/// What is neither in the record that is shown nor in the working tree.
-fn notes(resumed: &ResumeOutcome) -> Vec<String> {
+/// Facts that are neither in the record that is shown nor in the working tree.
+fn notes(resumed: &ResumeOutcome, broken: Option<&BrokenTurn>, now: Timestamp) -> Vec<String> {
     let mut out = Vec::new();
+    out.extend(broken.map(|turn| broken_words(turn, now)));
     if resumed.draft > 0 {
         let changes = CountedNoun::new(resumed.draft, "change");
         out.push(format!(
@@ -52,6 +60,22 @@ fn notes(resumed: &ResumeOutcome) -> Vec<String> {
     }
     out.extend(resumed.contents.put_aside.first().map(put_aside_words));
     out
+}
+
+/// The line about a turn without an end: `Claude Code was killed in the middle of a turn that it began 2 minutes ago;
+/// what it changed may be unfinished`.
+fn broken_words(turn: &BrokenTurn, now: Timestamp) -> String {
+    let agent = adapter::named(&turn.agent).map_or(turn.agent.as_str(), |adapter| adapter.title);
+    let how = match turn.how {
+        TurnBreak::Killed => "was killed",
+        TurnBreak::Ended => "ended",
+        TurnBreak::Interrupted => "was interrupted",
+    };
+    let began = turn.began.map(|at| format!(" that it began {}", age(at, now)));
+    format!(
+        "{agent} {how} in the middle of a turn{}; what it changed may be unfinished",
+        began.unwrap_or_default()
+    )
 }
 
 /// The line about work that was put aside: `2 changes of 9a0b1c2d on main are put aside:
@@ -75,18 +99,21 @@ pub(super) fn put_aside_words(aside: &PutAside) -> String {
 }
 
 /// The prompt for an agent that works in a session, and a text that is the same as long as the prompt says the same: it
-/// has no times and no random words. `None` while there is nothing to say.
+/// has no times and no random words. `None` while there is nothing to say. `reader` is the agent and its session, which
+/// know of their own turns.
 pub(super) fn prompt_of(
     scene: &Scene<'_>,
     session: &ShortName,
+    reader: Option<(&str, &str)>,
     limit: usize,
 ) -> Result<Option<(String, String)>, CommandError> {
     let resumed = resume::preview(scene, session)?;
     let checkpoint = &resumed.checkpoint;
-    if checkpoint.document.kind == CheckpointKind::Start && resumed.draft == 0 {
+    let broken = broken_turn(scene, &checkpoint.document, reader)?;
+    if checkpoint.document.kind == CheckpointKind::Start && resumed.draft == 0 && broken.is_none() {
         return Ok(None);
     }
-    let text = prompt(&resumed, scene.now, limit)?;
+    let text = prompt(&resumed, broken.as_ref(), scene.now, limit)?;
     let mut report = serde_json::to_value(&resumed.report).unwrap_or_default();
     if let Some(report) = report.as_object_mut() {
         report.shift_remove("age");
@@ -101,11 +128,12 @@ pub(super) fn prompt_of(
 pub(super) const PROMPT_SIZE: usize = 6_000;
 
 /// The prompt for programs.
-pub(super) fn prompt_view(
-    resumed: &ResumeOutcome,
+pub(super) fn prompt_view<'a>(
+    resumed: &'a ResumeOutcome,
+    broken: Option<&BrokenTurn>,
     now: Timestamp,
     limit: usize,
-) -> Result<ResumePromptView<'_>, CommandError> {
+) -> Result<ResumePromptView<'a>, CommandError> {
     let checkpoint = &resumed.checkpoint;
     Ok(ResumePromptView {
         session: &resumed.session,
@@ -117,7 +145,25 @@ pub(super) fn prompt_view(
         fetched_from: &resumed.fetched,
         draft_operations: resumed.draft,
         drifted: resumed.report.drift.drifted,
-        missing_changes: super::resume::missing(resumed),
-        prompt: prompt(resumed, now, limit)?,
+        missing_changes: missing(resumed),
+        prompt: prompt(resumed, broken, now, limit)?,
     })
+}
+
+/// The number of saved changes that are not in the working tree.
+pub(super) fn missing(resumed: &ResumeOutcome) -> usize {
+    let saved = resumed.report.saved.as_ref();
+    let latest = saved.map_or(0, |saved| saved.missing + saved.reverted);
+    // One after the other: the latest checkpoint, then what was put aside before it.
+    let missing = if latest > 0 {
+        latest
+    } else {
+        resumed
+            .contents
+            .put_aside
+            .first()
+            .and_then(|aside| aside.missing_changes)
+            .unwrap_or_default()
+    };
+    usize::try_from(missing).unwrap_or(usize::MAX)
 }

@@ -78,7 +78,7 @@ pub struct AgentProcess {
     pub scope: String,
     /// The agent, last; before it those that may have been started for one event alone.
     pub chain: Vec<ProcessId>,
-    /// Whether two events had the agent in common.
+    /// Whether two events had the agent in common: then its end proves that the session has ended.
     #[serde(default)]
     pub is_confirmed: bool,
 }

@@ -8,6 +8,7 @@
 
 mod early;
 pub mod enrollment;
+mod killed;
 pub mod process;
 pub mod resumption;
 pub mod running;
@@ -23,7 +24,8 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use sha2::{Digest as _, Sha256};
 
-use self::{early::EventFiles, session::bound};
+pub use self::killed::{BrokenTurn, TurnBreak, broken_turn};
+use self::{early::EventFiles, killed::killed_turn, session::bound};
 use super::{Error, Scene, fork_notes, receipt::CheckpointOutcome, redact::Redactor, save, session_choice};
 use crate::{
     agents::hooks::{
@@ -38,7 +40,6 @@ use crate::{
         time::Timestamp,
         turn::Ending,
     },
-    os,
     store::{
         ObjectId, agent_queue,
         agents::{self as bindings, AgentProcess, Binding, LastEvent, OpenTurn, UnannouncedTurn},
@@ -295,81 +296,6 @@ fn is_behind_its_end(scene: &Scene<'_>, event: &HookEvent, binding: &Binding, su
             .unannounced
             .as_ref()
             .is_some_and(|turn| turn.subject == subject && scene.now.since(turn.at) <= HALVES),
-    }
-}
-
-/// A turn in this session of another agent session, which ended or was killed in the turn.
-struct KilledTurn {
-    binding: Binding,
-    open: OpenTurn,
-    _ordered: crate::store::lock::HeldLock,
-}
-
-/// The turn in the session of a binding that another agent session left open when it ended or was killed.
-fn killed_turn(scene: &Scene<'_>, event: &HookEvent, binding: &Binding) -> Result<Option<KilledTurn>, Error> {
-    let Some(session) = &binding.session else {
-        return Ok(None);
-    };
-    let scope = os::process_scope();
-    let is_killed = |other: &Binding| {
-        other.turn.is_some()
-            && (&other.agent, &other.agent_session) != (&binding.agent, &event.session)
-            && other.session.as_ref().is_some_and(|bound| bound.id == session.id)
-            && (other.ended || process::has_ended(other, scope.as_deref()))
-    };
-    for other in bindings::all(scene.repo)?.iter().filter(|other| is_killed(other)) {
-        // A worker of its that still runs saves it.
-        let Ok(lock) = bindings::lock(scene.repo, &other.agent, &other.agent_session, Duration::ZERO) else {
-            continue;
-        };
-        let mut binding = bindings::read(scene.repo, &other.agent, &other.agent_session);
-        if is_killed(&binding)
-            && let Some(open) = binding.turn.take()
-        {
-            return Ok(Some(KilledTurn {
-                binding,
-                open,
-                _ordered: lock,
-            }));
-        }
-    }
-    Ok(None)
-}
-
-impl KilledTurn {
-    /// Saves the turn as interrupted: what changed since its prompt is the work of the killed agent and not a person's.
-    fn save(
-        &mut self,
-        scene: &Scene<'_>,
-        event: &HookEvent,
-        early: Option<save::EarlyFiles>,
-    ) -> Result<CheckpointOutcome, Error> {
-        let agent = self.binding.agent.clone();
-        let scene = &Scene {
-            agent: Some(&agent),
-            ..*scene
-        };
-        let report = HookEvent {
-            occasion: Occasion::Interruption,
-            session: self.binding.agent_session.clone(),
-            transcript: self.binding.transcript.clone(),
-            conversation: None,
-            turn: None,
-            prompt: None,
-            answer: None,
-            model: None,
-            source: None,
-            helper: None,
-            is_continued: false,
-            cwd: event.cwd.clone(),
-        };
-        transcript::import(scene, &report, &agent)?;
-        let key = key_of(&self.open);
-        let outcome = save_turn(scene, TurnEnd::interrupted(&self.binding, &self.open, &key), early)?;
-        self.binding.remember(&key);
-        self.binding.ended = true;
-        bindings::write(scene.repo, &self.binding)?;
-        Ok(outcome)
     }
 }
 

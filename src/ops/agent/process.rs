@@ -2,8 +2,8 @@
 //!
 //! A hook is started by the agent, in most cases through a shell. Of one event alone it is a guess which ancestor is the
 //! agent: the nearest one that is not there to start the hook. A second event confirms it: the nearest ancestor that both
-//! have in common. The proof holds on this machine, since its last start, and among the same processes; elsewhere only
-//! the time of the last event counts.
+//! have in common. Only then its end is a proof. The proof holds on this machine, since its last start, and among the
+//! same processes; elsewhere only the time of the last event counts.
 
 use std::path::Path;
 
@@ -80,12 +80,13 @@ pub(super) fn after_event(known: Option<&AgentProcess>, seen: AgentProcess) -> A
     }
 }
 
-/// Whether it is certain that the process of an agent's session has ended.
+/// Whether it is certain that the process of an agent's session has ended. Of a process that one event alone has shown it
+/// is not: that may have been a program which the agent started for that event.
 pub(super) fn has_ended(binding: &Binding, scope: Option<&str>) -> bool {
     let Some(process) = binding
         .process
         .as_ref()
-        .filter(|process| scope == Some(&*process.scope))
+        .filter(|process| process.is_confirmed && scope == Some(&*process.scope))
     else {
         return false;
     };
@@ -180,5 +181,8 @@ mod tests {
         assert!(!ended(&binding("another boot pid:[1]", "1")), "another machine");
         assert!(!has_ended(&binding(&scope, "1"), None), "processes are not shown");
         assert!(!ended(&Binding::default()));
+        let mut shown_once = binding(&scope, "1");
+        shown_once.process.as_mut().expect("set").is_confirmed = false;
+        assert!(!ended(&shown_once), "one event alone");
     }
 }

@@ -76,7 +76,7 @@ fn paused(scene: &Scene<'_>, binding: &Binding) -> Result<Option<SessionChoice>,
     if scene.session.is_some() {
         return Ok(None);
     }
-    let branch = store::facts::branch(scene.repo)?;
+    let branch = store::branches::active(scene.repo)?;
     let worktree = worktree_id(scene.repo);
     let (found, _) = session_choice::paused_here(scene, branch.as_deref(), &worktree)?;
     let Some(chosen) = found else { return Ok(None) };

@@ -272,6 +272,13 @@ impl Drop for Agent {
     }
 }
 
+/// The context that the start of an agent session gets.
+fn context_of(world: &World, session: &str) -> String {
+    let payload = json!({"session_id": session, "cwd": world.repo(), "source": "startup"});
+    let hook = world.command(PROGRAM, ["hook", "claude-code", "SessionStart"]);
+    hook.input(payload.to_string()).run().success().stdout().to_owned()
+}
+
 /// The session that a prompt of another agent session goes to.
 fn next(world: &World, session: &str) -> String {
     let payload = json!({"session_id": session, "cwd": world.repo(), "prompt_id": session, "prompt": session});
@@ -307,8 +314,24 @@ fn a_killed_agent_leaves_its_session_to_the_next_one() {
     // Beside a live one another has a session of its own.
     let second = next(&world, "second");
     assert_ne!(second, session);
+    let live = context_of(&world, "second");
+    assert!(!live.contains("was killed"), "{live}");
     first.kill();
+    // The start of the next one says so, before anything of it is saved; a person and another agent read the same.
+    let words = "Claude Code was killed in the middle of a turn that it began";
+    let third = context_of(&world, "third");
+    assert!(third.contains(words), "{third}");
+    let prompt = world.checkpoint(["resume", &session, "--format", "prompt"]);
+    assert!(prompt.success().stdout().contains(words));
     assert_eq!(next(&world, "third"), session);
+    // Its turn is saved as interrupted by then, which is new to all but the killed agent's session.
+    let fourth = world.checkpoint(["resume", &session, "--format", "prompt"]);
+    assert!(
+        fourth
+            .success()
+            .stdout()
+            .contains("Claude Code was interrupted in the middle of a turn")
+    );
     // What the killed one did is its turn, and no edit of a person's.
     let (_, document) = latest(&world, &session, "turn");
     let turn = &document["turn"];
@@ -325,8 +348,16 @@ fn a_killed_agent_leaves_its_session_to_the_next_one() {
 fn an_end_counts_only_where_it_is_proved() {
     // The change to what is known of the process, and whether the next agent continues in the session.
     type Change = fn(&mut Value);
-    let cases: [(&str, Change, bool); 4] = [
+    let cases: [(&str, Change, bool); 5] = [
         ("live", |_| {}, false),
+        (
+            "shown by one event",
+            |process| {
+                process["chain"][0]["started"] = "1".into();
+                process["is_confirmed"] = false.into();
+            },
+            false,
+        ),
         (
             "number used again",
             |process| process["chain"][0]["started"] = "1".into(),
