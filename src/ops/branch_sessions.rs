@@ -3,7 +3,7 @@
 use super::{Error, Scene, SelectorCandidate, session_choice};
 use crate::{
     model::{document::SessionStatus, name::ShortName},
-    store::{ObjectId, branch_former_names, checkpoint::CheckpointCommit, current, facts, session},
+    store::{ObjectId, branch_former_names, branches, checkpoint::CheckpointCommit, current, session},
 };
 
 /// The session of a branch, else the one whose name was made from that of the branch.
@@ -27,7 +27,7 @@ pub(super) fn named_after(scene: &Scene<'_>, branch: &str) -> Result<Option<(Sho
 /// on it, else the only one that has ended. Several are ambiguous.
 pub fn of_branch(scene: &Scene<'_>, branch: &str) -> Result<Option<(ShortName, ObjectId)>, Error> {
     let now = current::read_if_understood(scene.repo)?;
-    let here = facts::branch(scene.repo).unwrap_or_default();
+    let here = branches::active(scene.repo).unwrap_or_default();
     let pointed = if here.as_deref() == Some(branch) {
         now.session.as_ref()
     } else {

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     model::{document::Document, name::ShortName, selector::Selector},
     store::{
-        ObjectId, checkpoint, current, facts, lock,
+        ObjectId, branches, checkpoint, current, lock,
         refs::{self, ExpectedValue, RefUpdate},
         session,
     },
@@ -111,8 +111,13 @@ const OF_FORKS: &str = "checkpoint/";
 fn own_branch(scene: &Scene<'_>, document: &Document) -> Option<String> {
     let branch = document.git.branch.as_ref()?;
     let is_own = document.session.forked_from.is_some() && branch.starts_with(OF_FORKS);
-    let here = facts::branch(scene.repo).unwrap_or_default();
-    let is_there = || matches!(facts::resolve(scene.repo, &format!("refs/heads/{branch}")), Ok(Some(_)));
+    let here = branches::active(scene.repo).unwrap_or_default();
+    let is_there = || {
+        matches!(
+            branches::resolve(scene.repo, &format!("refs/heads/{branch}")),
+            Ok(Some(_))
+        )
+    };
     (is_own && here.as_ref() != Some(branch) && is_there()).then(|| branch.clone())
 }
 

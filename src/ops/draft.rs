@@ -23,9 +23,9 @@ use crate::{
         step::{Step, StepChange},
     },
     store::{
-        self,
+        self, branches,
         current::{self, SessionRef},
-        draft, facts, identity, lock, session,
+        draft, identity, lock, session,
     },
 };
 
@@ -152,19 +152,7 @@ pub fn by(scene: &Scene<'_>) -> String {
 }
 
 fn empty(scene: &Scene<'_>, by: &str) -> Result<Operation, Error> {
-    Ok(Operation {
-        id: ids::item_id()?,
-        at: scene.now,
-        by: by.to_owned(),
-        record: None,
-        remove: None,
-        put: None,
-        session: None,
-        log: None,
-        step: None,
-        resolves: None,
-        unknown: Map::new(),
-    })
+    Ok(Operation::new(ids::item_id()?, scene.now, by.to_owned()))
 }
 
 fn operation(scene: &Scene<'_>, change: DraftChange, by: &str, redactor: &mut Redactor) -> Result<Operation, Error> {
@@ -261,7 +249,7 @@ fn target(scene: &Scene<'_>) -> Result<DraftTarget, Error> {
     }
     let mut passed_over = Vec::new();
     if scene.session.is_none() {
-        let branch = facts::branch(scene.repo)?;
+        let branch = branches::active(scene.repo)?;
         let (paused, damaged) = session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?;
         passed_over = damaged;
         if let Some(chosen) = paused {

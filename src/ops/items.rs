@@ -16,7 +16,7 @@ use crate::{
         operation::LogLine,
         record::Record,
     },
-    store::{self, checkpoint::Checkpoint, facts},
+    store::{self, branches, checkpoint::Checkpoint},
 };
 
 /// How many candidates an error lists.
@@ -59,7 +59,7 @@ pub fn now(scene: &Scene<'_>) -> Result<CurrentRecord, Error> {
         Some(chosen) => chosen,
         None if scene.session.is_some() => return Err(suggestions::none_current(scene)),
         None => {
-            let branch = facts::branch(scene.repo)?;
+            let branch = branches::active(scene.repo)?;
             let paused = session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?.0;
             let left = || session_choice::just_left_noted(scene);
             let chosen = paused.map_or_else(left, |paused| Ok(Some(paused)))?;

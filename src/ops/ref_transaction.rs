@@ -8,10 +8,9 @@ use crate::{
     model::id::Oid,
     os::CleanupFailure,
     store::{
-        self, ObjectId,
+        self, ObjectId, branches,
         checkpoint::oid,
         current::{self, CurrentPointer},
-        facts,
         objects::SealedObjects,
         refs::{self, ExpectedValue, RefUpdate},
         session,
@@ -92,7 +91,7 @@ impl UndoableRefTransaction<'_> {
         if let Some(sealed) = self.sealed {
             let needed = [self.needs, sealed.relied_on(), sealed.written()].concat();
             if let Err(error) = refs::verify_present(scene.repo, &needed) {
-                let back: Vec<RefUpdate> = edits.iter().map(back).collect();
+                let back: Vec<RefUpdate> = edits.iter().map(RefUpdate::reversed).collect();
                 refs::update(scene.repo, &back, &committer, scene.wait)?;
                 settle(false);
                 return Err(error.into());
@@ -119,7 +118,7 @@ pub(super) fn not_current(error: &store::Error, remedy: &str) -> String {
 /// The current session and its latest checkpoint once refs have moved.
 pub(super) fn standing(scene: &Scene<'_>, current: &CurrentPointer, edits: &[RefUpdate]) -> Standing {
     // An unreadable HEAD is reported where it is needed.
-    let branch = facts::branch(scene.repo).unwrap_or_default();
+    let branch = branches::active(scene.repo).unwrap_or_default();
     let Some(session) = &current.session else {
         return Standing {
             session: None,
@@ -152,18 +151,5 @@ fn before(edit: &RefUpdate) -> Option<Oid> {
     match edit.expected {
         ExpectedValue::Is(id) => Some(oid(id)),
         _ => None,
-    }
-}
-
-/// The edit that takes another one back.
-fn back(edit: &RefUpdate) -> RefUpdate {
-    RefUpdate {
-        name: edit.name.clone(),
-        expected: edit.new.map_or(ExpectedValue::Absent, ExpectedValue::Is),
-        new: match edit.expected {
-            ExpectedValue::Is(id) => Some(id),
-            _ => None,
-        },
-        message: "checkpoint: taken back, its objects are not all there".to_owned(),
     }
 }

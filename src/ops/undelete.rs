@@ -10,10 +10,10 @@ use crate::{
         name::ShortName,
     },
     store::{
-        self, ObjectId,
+        self, ObjectId, branches,
         checkpoint::{self, CheckpointCommit},
         current::{self, SessionRef},
-        facts, lock,
+        lock,
         refs::{self, ExpectedValue, RefUpdate},
         session,
     },
@@ -181,7 +181,7 @@ pub fn undelete(
     };
     let now = current::read_to_replace(scene.repo)?;
     let document = checkpoint::load(scene.repo, tip).ok().map(|tip| tip.document);
-    let branch = facts::branch(scene.repo)?;
+    let branch = branches::active(scene.repo)?;
     let after = document
         .filter(|document| now.session.is_none() && document.session.status == SessionStatus::Active)
         .filter(|document| store::is_branch(scene.repo, document.git.branch.as_deref(), branch.as_deref()))

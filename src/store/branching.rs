@@ -2,8 +2,8 @@
 
 use gix::bstr::ByteSlice;
 
-use super::{Error, ObjectId, Repository, checkpoint, current::SessionRef, facts, graph, history, refs, session};
-use crate::model::document::CheckpointKind;
+use super::{Error, ObjectId, Repository, branches, checkpoint, graph, history, refs, session};
+use crate::model::{document::CheckpointKind, session::SessionRef};
 
 /// How many commits are walked to find out whether one comes before another.
 const WALKED: usize = 10_000;
@@ -32,7 +32,7 @@ pub(super) fn origin(
     if let Some(home) = home {
         let home = format!("refs/heads/{home}");
         let mut entries = log.iter();
-        if facts::resolve(repo, &home).ok().flatten().is_none()
+        if branches::resolve(repo, &home).ok().flatten().is_none()
             && entries.any(|entry| history::is_rename(entry.message.as_bytes().as_bstr(), &home))
             && is_session(repo, session)?
         {
@@ -59,7 +59,7 @@ pub fn former_names(repo: &Repository, branch: &str) -> Vec<String> {
         let (from, _) = entry.message.strip_prefix("Branch: renamed ")?.split_once(" to ")?;
         from.strip_prefix("refs/heads/")
     });
-    let is_gone = |name: &&str| matches!(facts::resolve(repo, &format!("refs/heads/{name}")), Ok(None));
+    let is_gone = |name: &&str| matches!(branches::resolve(repo, &format!("refs/heads/{name}")), Ok(None));
     renamed
         .filter(|name| *name != branch)
         .filter(is_gone)
@@ -90,7 +90,7 @@ fn is_made_from(repo: &Repository, session: &SessionRef, home: Option<&str>, her
     let last = tip.document.git.head.as_ref().map(checkpoint::object_id);
     let full = |branch: &str| format!("refs/heads/{branch}");
     let home_tip = match home {
-        Some(home) => facts::resolve(repo, &full(home)).ok().flatten(),
+        Some(home) => branches::resolve(repo, &full(home)).ok().flatten(),
         None => None,
     };
     let log = refs::reflog(repo, &full(here))?;

@@ -14,9 +14,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Error, OwnFile, Repository,
+    Error, OwnFile, Repository, branches,
     branching::{self, BranchOrigin},
-    checkpoint, facts, paths, session, sharing, worktree_private_dir, worktree_private_path,
+    checkpoint, lock, paths, session, sharing, worktree_private_dir, worktree_private_path,
 };
 pub use crate::model::session::SessionRef;
 use crate::{model::json, os};
@@ -239,7 +239,7 @@ impl CurrentPointer {
 /// another user, which is noted.
 pub fn read(repo: &Repository) -> Result<CurrentPointer, Error> {
     let current = written(repo)?;
-    let mut current = current.on(repo, facts::branch(repo)?)?;
+    let mut current = current.on(repo, branches::active(repo)?)?;
     match current.begun.take() {
         Some(begun) if exists(repo, &begun) => Ok(current.switched_to(*begun)),
         _ => Ok(current),
@@ -333,7 +333,7 @@ pub fn other_worktrees(repo: &Repository, session_id: &str) -> Vec<PathBuf> {
 
 /// Reads the file for replacing it: what cannot be understood says nothing. A file that may not be read is an error.
 pub fn read_to_replace(repo: &Repository) -> Result<CurrentPointer, Error> {
-    check_readable(repo)?;
+    lock::check_readable(repo)?;
     read_if_understood(repo)
 }
 
@@ -344,15 +344,6 @@ pub fn read_if_understood(repo: &Repository) -> Result<CurrentPointer, Error> {
         // Which branch is checked out is not known: as on a detached HEAD, the last session stays.
         Err(error) if error.is_about_head() => written(repo)?.on(repo, None),
         other => other,
-    }
-}
-
-/// Fails where the file is another user's: who changes anything must know which session is current.
-pub(super) fn check_readable(repo: &Repository) -> Result<(), Error> {
-    let path = worktree_private_path(repo).join("current");
-    match os::open_regular(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Err(Error::io("read", path)(error)),
-        _ => Ok(()),
     }
 }
 

@@ -30,13 +30,6 @@ pub struct CommitRelation {
     pub shallow: bool,
 }
 
-impl CommitRelation {
-    /// Whether `a` is `b` or an ancestor of it. (That is known as soon as they have met with nothing left over.)
-    pub fn is_forward(&self) -> bool {
-        self.ahead.is_empty() && self.base.is_some()
-    }
-}
-
 /// Walks both histories until they have met, or until `limit` commits were looked at.
 pub fn relation(repo: &Repository, a: ObjectId, b: ObjectId, limit: usize) -> Result<CommitRelation, Error> {
     const A: u64 = 1;

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Error, OpenEnvironment, Repository, open};
+use super::{Error, OpenEnvironment, Repository, open, paths};
 use crate::os;
 
 /// A repository without HEAD; the directory that stands in goes when this is dropped.
@@ -15,15 +15,6 @@ pub struct HeadlessRepository {
     /// The git directory without HEAD.
     pub path: PathBuf,
     directory: PathBuf,
-}
-
-/// The file in a directory that stands in: the name of the working tree that it stands for.
-const WORKTREE: &str = "git-checkpoint-worktree";
-
-/// The name of the working tree that a git directory stands in for; `None` where it is a real one.
-pub(super) fn stands_for(git_dir: &Path) -> Option<String> {
-    let name = os::read_regular(&git_dir.join(WORKTREE)).ok()?;
-    String::from_utf8(name).ok()
 }
 
 impl Drop for HeadlessRepository {
@@ -91,7 +82,7 @@ impl HeadlessRepository {
             (Some(_), Some(name)) => format!("linked-{}", name.to_string_lossy()),
             _ => "main".to_owned(),
         };
-        write(WORKTREE, name.as_bytes())?;
+        write(paths::STANDS_FOR, name.as_bytes())?;
         let top = self.top().unwrap_or_else(|| self.path.clone());
         write("gitdir", &line(&top.join(".git")))?;
         // Which session is current is known without HEAD.

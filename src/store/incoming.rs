@@ -327,13 +327,24 @@ pub fn new_files(
     Ok(())
 }
 
-/// A blob's bytes, if it is here and has at most `limit` of them; else its size, if that is known.
-pub fn small_blob(repo: &Repository, id: ObjectId, limit: u64) -> Result<Result<Vec<u8>, Option<u64>>, Error> {
+/// A blob of which a limited number of bytes is read.
+#[derive(Debug)]
+pub enum LimitedBlob {
+    /// All of it.
+    Content(Vec<u8>),
+    /// It has more.
+    TooLarge,
+    /// It is not here, as in a partial clone.
+    Absent,
+}
+
+/// Reads a blob, if it is here and has at most `limit` bytes.
+pub fn limited_blob(repo: &Repository, id: ObjectId, limit: u64) -> Result<LimitedBlob, Error> {
     let failed = |why: String| Error::Object { id, why };
     match repo.try_find_header(id) {
-        Ok(None) => Ok(Err(None)),
-        Ok(Some(header)) if header.size() > limit => Ok(Err(Some(header.size()))),
-        Ok(Some(_)) => Ok(Ok(tree::find(repo, id)?.detach().data)),
+        Ok(None) => Ok(LimitedBlob::Absent),
+        Ok(Some(header)) if header.size() > limit => Ok(LimitedBlob::TooLarge),
+        Ok(Some(_)) => Ok(LimitedBlob::Content(tree::find(repo, id)?.detach().data)),
         Err(error) => Err(failed(error.to_string())),
     }
 }

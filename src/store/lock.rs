@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Error, Repository, current, paths, percent};
+use super::{Error, Repository, paths, percent};
 use crate::os;
 
 /// The name of the lock of automatic sharing.
@@ -94,8 +94,17 @@ pub fn is_automatic_busy(repo: &Repository) -> bool {
 /// The lock of this working tree: spans taking or restoring a snapshot.
 pub fn worktree(repo: &Repository, wait: Duration) -> Result<HeldLock, Error> {
     let path = paths::worktree_private_dir(repo)?.join("worktree.lock");
-    current::check_readable(repo)?;
+    check_readable(repo)?;
     acquire(repo, path, "this working tree", wait)
+}
+
+/// Fails where the file of the current session is another user's: who changes anything must know which session it is.
+pub(super) fn check_readable(repo: &Repository) -> Result<(), Error> {
+    let path = paths::worktree_private_path(repo).join("current");
+    match os::open_regular(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Err(Error::io("read", path)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// The lock of a command that changes the files of this working tree, from its first to its last change. It shows others

@@ -3,14 +3,16 @@
 //! gix decides less strictly than git whom to trust, which repositories it understands and where the objects lie; the
 //! differences are made up for here, so that whoever holds a `Repository` need not think of them.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+mod location;
+
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use gix::bstr::{BString, ByteSlice};
 use gix::odb::store::init::Slots;
 
-use super::{Error, Repository, elsewhere, env_config, paths, trust};
+use self::location::{RepositoryLocation, absence, here, locate};
+use super::{Error, OpenEnvironment, Repository, elsewhere, env_config, paths, trust};
 
 /// Room for decoded objects: the trees of two snapshots of some thousand directories, compared twice.
 const OBJECT_CACHE: usize = 8 * 1024 * 1024;
@@ -38,40 +40,6 @@ const EXTENSIONS: &[&str] = &[
     "relativeworktrees",
     "worktreeconfig",
 ];
-
-/// Inputs of repository discovery: the current directory and the environment.
-#[derive(Debug, Clone, Default)]
-pub struct OpenEnvironment {
-    /// The current directory, absolute.
-    pub cwd: PathBuf,
-    /// The variables; only those named `GIT_*` and `HOME` are looked at.
-    pub vars: BTreeMap<OsString, OsString>,
-    /// Whether the variables of this process are of another place: those that name a working tree or an index there do
-    /// not count here.
-    pub is_elsewhere: bool,
-}
-
-impl OpenEnvironment {
-    /// The value of a variable; git takes an empty one for these as not set.
-    fn get(&self, name: &str) -> Option<&OsStr> {
-        self.vars
-            .get(OsStr::new(name))
-            .map(OsString::as_os_str)
-            .filter(|value| !value.is_empty())
-    }
-
-    /// A variable that names a file or directory, made absolute.
-    pub(super) fn path(&self, name: &str) -> Option<PathBuf> {
-        self.get(name).map(|value| self.cwd.join(value))
-    }
-
-    fn flag(&self, name: &str) -> Option<bool> {
-        let value = self.get(name)?.to_str()?;
-        gix::config::Boolean::try_from(value.as_bytes().as_bstr().to_owned())
-            .ok()
-            .map(|boolean| boolean.0)
-    }
-}
 
 /// Opens the repository that `GIT_DIR` names, or the nearest one at or above the current directory.
 ///
@@ -204,9 +172,6 @@ pub fn require_own_directory(repo: &Repository, what: &'static str) -> Result<()
     }
 }
 
-/// The mark of a repository that [`open_beside`] opened; only a section that was given by ourselves counts.
-const BESIDE: &str = "gitcheckpoint.beside=true";
-
 /// Opens another repository than the one that the environment names: another working tree of it, a submodule.
 ///
 /// Nothing that the environment or the command line says about the first repository holds here, as `git submodule`
@@ -215,7 +180,7 @@ const BESIDE: &str = "gitcheckpoint.beside=true";
 pub fn open_beside(root: &Path) -> Result<Repository, Error> {
     let opened = gix::open::Options::default()
         .cli_overrides(["core.useReplaceRefs=false"])
-        .config_overrides([BESIDE])
+        .config_overrides([format!("{}=true", paths::BESIDE)])
         .filter_config_section(is_its_own)
         .object_store_slots(slots(root))
         .open(root)
@@ -246,13 +211,6 @@ fn is_its_own(meta: &gix::config::file::Metadata) -> bool {
 
 fn is_not_of_environment(meta: &gix::config::file::Metadata) -> bool {
     meta.source != gix::config::Source::EnvOverride
-}
-
-/// Whether [`open_beside`] opened it.
-pub(super) fn is_beside(repo: &Repository) -> bool {
-    let config = repo.config_snapshot();
-    let by_us = |meta: &gix::config::file::Metadata| meta.source == gix::config::Source::Api;
-    config.plumbing().string_filter("gitcheckpoint.beside", by_us).is_some()
 }
 
 /// A handle on the same repository that keeps what is written through it in memory.
@@ -298,112 +256,6 @@ fn slots(found: &Path) -> Slots {
     let packs = entries.flatten().filter(is_index).count();
     let wanted = u16::try_from(packs.saturating_mul(2)).unwrap_or(u16::MAX);
     Slots::Given(wanted.max(FEWEST_SLOTS))
-}
-
-struct RepositoryLocation {
-    /// The working tree or the repository.
-    path: PathBuf,
-    /// Whether it was searched for rather than named.
-    searched: bool,
-}
-
-/// The current directory, where the search would end at once: to search is to read half of what opening reads anyhow.
-fn here(environment: &OpenEnvironment) -> Option<RepositoryLocation> {
-    let path = environment.cwd.clone();
-    let is_it = environment.path("GIT_DIR").is_none() && path.join(".git").is_dir();
-    is_it.then_some(RepositoryLocation { path, searched: true })
-}
-
-fn locate(environment: &OpenEnvironment) -> Result<RepositoryLocation, Error> {
-    if let Some(path) = environment.path("GIT_DIR") {
-        // `..` is for the file system: after a symlink it leads elsewhere than the text says.
-        let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
-        let real = climbs.then(|| path.canonicalize().ok()).flatten();
-        return Ok(RepositoryLocation {
-            path: real.unwrap_or(path),
-            searched: false,
-        });
-    }
-    let options = gix::discover::upwards::Options {
-        // Whom to trust is decided after opening, with the settings at hand.
-        trust: gix::discover::upwards::TrustPolicy::Required(gix::sec::Trust::Reduced),
-        ceiling_dirs: ceilings(environment),
-        match_ceiling_dir_or_error: false,
-        cross_fs: environment.flag("GIT_DISCOVERY_ACROSS_FILESYSTEM").unwrap_or(false),
-        dot_git_only: false,
-        current_dir: Some(&environment.cwd),
-    };
-    match gix::discover::upwards_opts(&environment.cwd, options) {
-        Ok((path, _trust)) => {
-            let (git_dir, work_tree) = path.into_repository_and_work_tree_directories();
-            let path = work_tree.filter(|root| root.join(".git").exists()).unwrap_or(git_dir);
-            Ok(RepositoryLocation {
-                path: environment.cwd.join(path),
-                searched: true,
-            })
-        }
-        Err(source) if is_absence(&source) => Err(absence(&environment.cwd)),
-        Err(source) => Err(Error::gix(format!(
-            "search a repository at '{}'",
-            environment.cwd.display()
-        ))(source)),
-    }
-}
-
-/// That there is no repository at or above a directory. One that lost its HEAD is another thing than none.
-fn absence(start: &Path) -> Error {
-    let is_headless = |git_dir: &PathBuf| {
-        let has = |name: &str| git_dir.join(name).is_dir();
-        let is_linked = || git_dir.join("commondir").is_file() && git_dir.join("gitdir").is_file();
-        (has("objects") && has("refs") || is_linked()) && git_dir.join("HEAD").symlink_metadata().is_err()
-    };
-    // In a linked working tree `.git` is a file that names the directory.
-    let named = |dot_git: PathBuf| {
-        let text = crate::os::read_regular(&dot_git).ok();
-        let path = text.as_deref().and_then(|text| text.strip_prefix(b"gitdir: "));
-        let above = dot_git.parent().unwrap_or(&dot_git);
-        let path = path.and_then(|path| gix::path::from_byte_slice(path.trim_ascii_end()).ok());
-        path.map_or_else(|| dot_git.clone(), |path| above.join(path))
-    };
-    let here = [start.to_owned()].into_iter();
-    match here
-        .chain(start.ancestors().map(|above| named(above.join(".git"))))
-        .find(is_headless)
-    {
-        Some(path) => Error::NoHead { path },
-        None => Error::NotARepository {
-            start: start.to_owned(),
-        },
-    }
-}
-
-fn is_absence(error: &gix::Error) -> bool {
-    matches!(
-        error.downcast_any_ref::<gix::discover::upwards::Error>(),
-        Some(
-            gix::discover::upwards::Error::NoGitRepository { .. }
-                | gix::discover::upwards::Error::NoGitRepositoryWithinCeiling { .. }
-                | gix::discover::upwards::Error::NoGitRepositoryWithinFs { .. }
-        )
-    )
-}
-
-/// The directories of `GIT_CEILING_DIRECTORIES`, links resolved as git does up to an empty entry.
-fn ceilings(environment: &OpenEnvironment) -> Vec<PathBuf> {
-    let Some(value) = environment.get("GIT_CEILING_DIRECTORIES") else {
-        return Vec::new();
-    };
-    let mut resolve = true;
-    let mut directories = Vec::new();
-    for directory in std::env::split_paths(value) {
-        if directory.as_os_str().is_empty() {
-            resolve = false;
-        } else if directory.is_absolute() {
-            let real = if resolve { directory.canonicalize().ok() } else { None };
-            directories.push(real.unwrap_or(directory));
-        }
-    }
-    directories
 }
 
 /// Why gix could not open what is there: its own reason, unless the format is to blame.

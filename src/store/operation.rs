@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::{BStr, ByteSlice};
 
+use super::branches::short;
 use super::checkpoint::oid;
-use super::facts::short;
 use super::{Error, Kind, ObjectId, Repository, git, uses_reftable};
 use crate::model::facts::{GitOperation, OperationHead, OperationKind};
 use crate::os;

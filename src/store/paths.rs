@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice;
 
-use super::{Error, OpenEnvironment, Repository, open};
+use super::{Error, OpenEnvironment, Repository};
 use crate::git::{Git, OF_ONE_REPOSITORY};
 use crate::os::{self, Sharing};
 
@@ -33,6 +33,16 @@ fn object_dirs(repo: &Repository) -> (PathBuf, Vec<PathBuf>) {
     (directories.next().unwrap_or(path), directories.collect())
 }
 
+/// The mark of a repository that [`super::open_beside`] opened; only a section that was given by ourselves counts.
+pub(super) const BESIDE: &str = "gitcheckpoint.beside";
+
+/// Whether [`super::open_beside`] opened it.
+fn is_beside(repo: &Repository) -> bool {
+    let config = repo.config_snapshot();
+    let by_us = |meta: &gix::config::file::Metadata| meta.source == gix::config::Source::Api;
+    config.plumbing().string_filter(BESIDE, by_us).is_some()
+}
+
 /// A git child on this repository, with the same working tree and object directories, in the root of the working tree.
 pub fn git(repo: &Repository) -> Git {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -40,7 +50,7 @@ pub fn git(repo: &Repository) -> Git {
     if let Some(root) = repo.workdir() {
         git = git.work_tree(absolute(root));
     }
-    if open::is_beside(repo) {
+    if is_beside(repo) {
         git = git.own_settings();
     }
     let (objects, alternates) = object_dirs(repo);
@@ -57,7 +67,7 @@ pub fn git(repo: &Repository) -> Git {
 
 /// The variables of the environment that a program of the user's must not see when it works on this repository.
 pub fn foreign_variables(repo: &Repository) -> &'static [&'static str] {
-    if open::is_beside(repo) { OF_ONE_REPOSITORY } else { &[] }
+    if is_beside(repo) { OF_ONE_REPOSITORY } else { &[] }
 }
 
 /// The repository's own directory: of a linked working tree its private one.
@@ -89,7 +99,7 @@ pub fn worktree_id(repo: &Repository) -> String {
     if repo.git_dir() == repo.common_dir() {
         return "main".to_owned();
     }
-    if let Some(name) = super::headless::stands_for(repo.git_dir()) {
+    if let Some(name) = stands_for(repo.git_dir()) {
         return name;
     }
     let name = repo
@@ -98,6 +108,15 @@ pub fn worktree_id(repo: &Repository) -> String {
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
     format!("linked-{name}")
+}
+
+/// The file in a directory that stands in for one without HEAD: the name of the working tree that it stands for.
+pub(super) const STANDS_FOR: &str = "git-checkpoint-worktree";
+
+/// The name of the working tree that a git directory stands in for; `None` where it is a real one.
+fn stands_for(git_dir: &Path) -> Option<String> {
+    let name = os::read_regular(&git_dir.join(STANDS_FOR)).ok()?;
+    String::from_utf8(name).ok()
 }
 
 /// The names of all working trees of this repository, `main` first.

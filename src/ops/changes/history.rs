@@ -7,9 +7,9 @@ use crate::{
         UpstreamFate,
     },
     store::{
-        Error, ObjectId, Repository,
+        Error, ObjectId, Repository, branches,
         checkpoint::oid,
-        facts, graph,
+        graph,
         history::{self, Tip, UpstreamState},
     },
 };
@@ -23,7 +23,9 @@ pub(super) fn lines(
     failed: &mut Vec<PartFailure>,
 ) -> (Option<Branch>, Option<Commits>, Vec<ObjectId>) {
     let tip = kept(ReportPart::Branch, tip(repo, then, limits), failed);
-    let renamed_to = tip.as_ref().and_then(|tip| tip.renamed_to.as_deref().map(facts::short));
+    let renamed_to = tip
+        .as_ref()
+        .and_then(|tip| tip.renamed_to.as_deref().map(branches::short));
     let same_branch = then.git.branch == now.git.branch || (renamed_to.is_some() && renamed_to == now.git.branch);
     let (old, new) = (id_of(then.git.head.as_ref()), id_of(now.git.head.as_ref()));
     if then.untold {
@@ -109,7 +111,7 @@ fn branch(
         },
         fate: tip.fate,
         tip: tip.tip.map(oid),
-        renamed_to: tip.renamed_to.as_deref().map(facts::short),
+        renamed_to: tip.renamed_to.as_deref().map(branches::short),
         merged_into,
     })
 }

@@ -17,9 +17,9 @@ use crate::{
         ObjectId, Repository,
         checkpoint::{self, Checkpoint, Fault, Siblings, object_id, oid},
         objects::Writer,
+        path_removal::PathRemover,
         pathspec::UnmatchedPathspecs,
         rewrite::{self, RewriteError, RewriteLine},
-        tree::PathRemover,
     },
 };
 

@@ -3,7 +3,7 @@
 use super::rewrite::{RewriteLimits, counted};
 use super::{Error, ObjectId, Repository, is_rename};
 use crate::model::report::{BoundedCount, BranchFate, UpstreamFate};
-use crate::store::{checkpoint, facts, graph, refs};
+use crate::store::{branches, checkpoint, graph, refs};
 
 /// Branches whose reflogs are searched for a rename.
 const SEARCHED: usize = 200;
@@ -26,7 +26,7 @@ fn at_remote(repo: &Repository, name: &str) -> Result<Option<(String, ObjectId)>
     };
     for remote in repo.remote_names() {
         let full = format!("refs/remotes/{remote}/{branch}");
-        if let Some(tip) = facts::resolve(repo, &full)? {
+        if let Some(tip) = branches::resolve(repo, &full)? {
             return Ok(Some((full, tip)));
         }
     }
@@ -35,7 +35,7 @@ fn at_remote(repo: &Repository, name: &str) -> Result<Option<(String, ObjectId)>
 
 /// Whether the reflog of HEAD knows a branch with this full name.
 fn was_checked_out(repo: &Repository, name: &str) -> Result<bool, Error> {
-    let branch = facts::short(name);
+    let branch = branches::short(name);
     let left = format!("checkout: moving from {branch} to ");
     let log = refs::reflog(repo, "HEAD")?;
     Ok(log.iter().any(|entry| entry.message.starts_with(&left)))
@@ -51,7 +51,7 @@ pub fn branch_of(
     since: i64,
     limits: RewriteLimits,
 ) -> Result<Tip, Error> {
-    let tip = facts::resolve(repo, name)?;
+    let tip = branches::resolve(repo, name)?;
     let Some(now) = tip else {
         if let Some((renamed_to, tip)) = renamed(repo, name, since)? {
             return Ok(Tip {
@@ -155,7 +155,7 @@ pub fn containing(
         .into_iter()
         .chain(["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"])
     {
-        add(name.to_owned(), facts::resolve(repo, name).ok().flatten());
+        add(name.to_owned(), branches::resolve(repo, name).ok().flatten());
     }
     for (name, id) in refs::list(repo, "refs/heads/")? {
         add(name, id.ok().filter(|id| !is_session(repo, *id)));
@@ -163,7 +163,7 @@ pub fn containing(
     let ids: Vec<_> = tips.iter().map(|(_, id)| *id).collect();
     let found = graph::containing(repo, commit, &ids, limits.walked)?;
     let names = tips.into_iter().zip(found).filter(|(_, found)| *found == Some(true));
-    Ok(names.map(|((name, _), _)| facts::short(&name)).collect())
+    Ok(names.map(|((name, _), _)| branches::short(&name)).collect())
 }
 
 /// An upstream of then, now.
@@ -188,7 +188,7 @@ pub fn upstream_of(
 ) -> Result<UpstreamState, Error> {
     let mut tip = None;
     for prefix in ["refs/remotes/", "refs/heads/", "refs/"] {
-        tip = facts::resolve(repo, &format!("{prefix}{name}"))?;
+        tip = branches::resolve(repo, &format!("{prefix}{name}"))?;
         if tip.is_some() {
             break;
         }

@@ -12,13 +12,14 @@ mod packed;
 mod reflog;
 mod reftable;
 mod swap;
+mod unsynced;
 
 use std::time::Duration;
 
 use gix::ObjectId;
 
 use super::objects::ObjectPresence;
-use super::{Error, Repository, Signature, lock, unsynced, uses_reftable};
+use super::{Error, Repository, Signature, lock, uses_reftable};
 use crate::os::{self, CleanupFailure};
 pub use head::{Head, head};
 
@@ -33,6 +34,21 @@ pub struct RefUpdate {
     pub new: Option<ObjectId>,
     /// The text of the reflog entry; line ends become spaces.
     pub message: String,
+}
+
+impl RefUpdate {
+    /// The update that takes this one back, because the objects that it relies on are not all there.
+    pub fn reversed(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            expected: self.new.map_or(ExpectedValue::Absent, ExpectedValue::Is),
+            new: match self.expected {
+                ExpectedValue::Is(id) => Some(id),
+                _ => None,
+            },
+            message: "checkpoint: taken back, its objects are not all there".to_owned(),
+        }
+    }
 }
 
 /// Expected old value of a [`RefUpdate`].

@@ -5,7 +5,6 @@
 //! takes thirty times as long for them. Nothing here writes, and only trees are read: partial clones have those.
 
 mod reader;
-mod removal;
 mod renames;
 
 use gix::bstr::{BStr, BString, ByteSlice};
@@ -15,7 +14,6 @@ use gix::objs::TreeRefIter;
 use gix::objs::tree::{EntryKind, EntryMode};
 
 pub use reader::TreeReader;
-pub use removal::{PathRemover, RemovedPaths};
 pub(crate) use renames::pair_exact;
 
 use super::checkpoint::oid;

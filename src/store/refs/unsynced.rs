@@ -9,9 +9,10 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::objects::{is_own_pack, object_directories};
-use super::{Error, Repository, paths, refs, uses_reftable};
+use super::{Head, head};
 use crate::os::{self, Watermark};
+use crate::store::objects::{is_own_pack, object_directories};
+use crate::store::{Error, Repository, paths, uses_reftable};
 
 /// The file with the time up to which everything is on the disk.
 const MARK: &str = "synced";
@@ -117,9 +118,9 @@ impl Young<'_> {
                 let tables = fs::read_dir(directory.join("reftable")).into_iter().flatten().flatten();
                 paths.extend(tables.map(|entry| entry.path()));
             }
-        } else if let Ok(refs::Head {
+        } else if let Ok(Head {
             branch: Some(branch), ..
-        }) = refs::head(repo)
+        }) = head(repo)
         {
             let path = common.join(branch);
             let above = path.ancestors().skip(1).take_while(|above| *above != common);

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use gix::objs::{TreeRef, WriteTo as _, tree::Entry};
 
-use super::super::objects::Writer;
-use super::super::{Error, Kind, ObjectId, Repository, checkpoint, pathspec::PathFilter};
+use super::objects::Writer;
+use super::pathspec::PathFilter;
+use super::{Error, Kind, ObjectId, Repository, checkpoint, tree};
 use crate::model::path::RepoPath;
 
 /// Removed paths and their objects.
@@ -51,7 +52,7 @@ impl<'a> PathRemover<'a> {
         loop {
             let depth = stack.len();
             let Some(frame) = stack.last_mut() else {
-                return done.ok_or_else(|| super::too_deep(root));
+                return done.ok_or_else(|| tree::too_deep(root));
             };
             if let (Some((left, gone)), Some(mut kept)) = (done.take(), frame.waiting.take()) {
                 frame.removed.extend(gone.iter().cloned());
@@ -80,8 +81,8 @@ impl<'a> PathRemover<'a> {
             frame.waiting = Some(entry);
             if let Some((left, removed)) = self.known.get(&key) {
                 done = Some((*left, Rc::clone(removed)));
-            } else if depth > super::MAX_DEPTH {
-                return Err(super::too_deep(root));
+            } else if depth > tree::MAX_DEPTH {
+                return Err(tree::too_deep(root));
             } else {
                 stack.push(self.open(key.0, key.1)?);
             }
