@@ -51,6 +51,23 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// An operation that changes nothing yet.
+    pub fn new(id: String, at: Timestamp, by: String) -> Self {
+        Self {
+            id,
+            at,
+            by,
+            record: None,
+            remove: None,
+            session: None,
+            put: None,
+            log: None,
+            step: None,
+            resolves: None,
+            unknown: UnknownMembers::new(),
+        }
+    }
+
     /// Whether it changes more than the session's state: that it was taken up again is nothing to save for.
     pub fn says_something(&self) -> bool {
         let only_status = |patch: &Value| {

@@ -3,7 +3,7 @@
 //! The checkpoint gets a successor with the same parents and the same siblings; what it was goes to the trash, from which
 //! `undo` brings it back. A checkpoint that a remote has stays as it is there: it would come back with the next pull.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     Error, Scene, compose, ids,
@@ -24,7 +24,7 @@ use crate::{
         patch::{self, PatchStamp},
     },
     store::{
-        self, ObjectId, checkpoint, facts, lock,
+        self, ObjectId, branches, checkpoint, lock,
         objects::Writer,
         refs::{self, ExpectedValue, RefUpdate},
         session,
@@ -111,7 +111,7 @@ fn subject(scene: &Scene<'_>) -> Result<SessionChoice, Error> {
     if let Some(chosen) = session_choice::session_for_command(scene)? {
         return Ok(chosen);
     }
-    let branch = facts::branch(scene.repo)?;
+    let branch = branches::active(scene.repo)?;
     let (paused, _) = session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?;
     paused.ok_or_else(|| suggestions::none_current(scene))
 }
@@ -180,17 +180,8 @@ fn document(
             },
         )?;
         let operation = Operation {
-            id: ids::item_id()?,
-            at: scene.now,
-            by: by.clone(),
             record: Some(record),
-            remove: None,
-            put: None,
-            session: None,
-            log: None,
-            step: None,
-            resolves: None,
-            unknown: Map::new(),
+            ..Operation::new(ids::item_id()?, scene.now, by.clone())
         };
         subject.apply(&operation)?;
     }

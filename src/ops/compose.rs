@@ -9,7 +9,9 @@ use serde_json::Map;
 use super::{Error, Scene, ids};
 use crate::{
     model::{
-        document::{CheckpointKind, Document, SCHEMA, Session, SessionStatus, SnapshotRef, Tool, WorktreeInfo},
+        document::{
+            CheckpointKind, Document, ForkSource, SCHEMA, Session, SessionStatus, SnapshotRef, Tool, WorktreeInfo,
+        },
         facts::{BoundedList, GitFacts, GitOperation, OperationHead},
         id::Digest,
         list::Lists,
@@ -214,6 +216,34 @@ pub(super) fn document(scene: &Scene<'_>, session: Session, kind: CheckpointKind
         included: None,
         unknown: Map::new(),
     }
+}
+
+/// The document of a checkpoint that begins with all that another one has, but for what belongs to that one alone.
+pub(super) fn successor(scene: &Scene<'_>, source: &Checkpoint, kind: CheckpointKind) -> Document {
+    let mut document = source.document.clone();
+    document.leave_out_own();
+    document.kind = kind;
+    document.created_at = scene.now;
+    document.tool = tool();
+    scene.host.clone_into(&mut document.host);
+    document.previous = Some(source.digest.clone());
+    document
+}
+
+/// The first document of a session that begins as a checkpoint of another one; `named` is the name of that session.
+pub(super) fn fork(scene: &Scene<'_>, source: &Checkpoint, named: ShortName) -> Result<Document, Error> {
+    let mut document = successor(scene, source, CheckpointKind::Fork);
+    document.session.id = ids::session_id()?;
+    document.session.created_at = scene.now;
+    document.session.forked_from = Some(ForkSource {
+        digest: source.digest.clone(),
+        session: named,
+        option: None,
+        fork_point: None,
+    });
+    document.worktree = worktree(scene);
+    document.folded.clear();
+    Ok(document)
 }
 
 /// This working tree, as documents name it.

@@ -223,17 +223,8 @@ fn append(scene: &Scene<'_>, session: &str, records: Vec<Value>, again: &[Operat
     let by = compose::by(scene, &compose::people(scene));
     let operation = |record: Value| -> Result<Operation, Error> {
         Ok(Operation {
-            id: ids::item_id()?,
-            at: scene.now,
-            by: by.clone(),
             record: Some(record),
-            remove: None,
-            put: None,
-            session: None,
-            log: None,
-            step: None,
-            resolves: None,
-            unknown: Map::new(),
+            ..Operation::new(ids::item_id()?, scene.now, by.clone())
         })
     };
     let mut operations = records.into_iter().map(operation).collect::<Result<Vec<_>, _>>()?;

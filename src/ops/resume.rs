@@ -3,7 +3,7 @@
 //! Changes no file. The session becomes current, and a session that was paused or finished becomes active in its draft,
 //! so that the next save says so.
 
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::{
     Error, Scene, autosave,
@@ -130,7 +130,7 @@ pub(super) fn candidates_among(
         return Ok((vec![rows.swap_remove(at)], ChoiceReason::Current));
     }
     // With a HEAD that cannot be read no session is of this branch, and all of them can still be resumed.
-    let branch = store::facts::branch(scene.repo).unwrap_or_default();
+    let branch = store::branches::active(scene.repo).unwrap_or_default();
     let waits = |row: &SessionSummaryRow| {
         let Ok((entry, standing)) = &row.tip else { return false };
         matches!(
@@ -227,7 +227,7 @@ fn gather(
     let (session, id) = select::commit(scene, &selector)?;
     let Some(session) = session else {
         return Err(Error::NotFound {
-            text: store_short(id),
+            text: ids::short(id),
             candidates: Vec::new(),
         });
     };
@@ -334,10 +334,6 @@ pub fn recover(
     })
 }
 
-fn store_short(id: store::ObjectId) -> String {
-    id.to_hex_with_len(8).to_string()
-}
-
 /// Notes in the draft that the session is active again, unless it is, or the draft says so already. Gives whether it was
 /// noted.
 fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<bool, Error> {
@@ -347,18 +343,10 @@ fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<bool, Error> {
     if subject.session.status == SessionStatus::Active {
         return Ok(false);
     }
+    let by = compose::by(scene, &compose::people(scene));
     let operation = Operation {
-        id: ids::item_id()?,
-        at: scene.now,
-        by: compose::by(scene, &compose::people(scene)),
-        record: None,
-        remove: None,
-        put: None,
         session: Some(json!({ "status": SessionStatus::Active })),
-        log: None,
-        step: None,
-        resolves: None,
-        unknown: Map::new(),
+        ..Operation::new(ids::item_id()?, scene.now, by)
     };
     let draft_id = ids::item_id()?;
     match draft::append(scene.repo, &session.id, &[operation], || draft_id, scene.wait) {

@@ -1,6 +1,6 @@
 //! `show`: one checkpoint, whole.
 
-use super::{Error, Scene, select, session_choice};
+use super::{Error, Scene, ids, select, session_choice};
 use crate::{
     model::{change::TreeChange, list::Lists, path::RepoPath, selector::Selector},
     store::{self, Kind, ObjectId, Repository, checkpoint, draft, tree},
@@ -110,10 +110,10 @@ pub fn diff(scene: &Scene<'_>, selector: &Selector, stat: bool) -> Result<Vec<u8
 /// The content of a file as a checkpoint holds it, in git's form; of a directory the names in it.
 pub fn file(scene: &Scene<'_>, selector: &Selector, path: &str) -> Result<Vec<u8>, Error> {
     let selected = select::checkpoint(scene, selector)?;
-    let subject = selected.session.as_ref().map_or_else(
-        || selected.checkpoint.entry.id.to_hex_with_len(8).to_string(),
-        ToString::to_string,
-    );
+    let subject = selected
+        .session
+        .as_ref()
+        .map_or_else(|| ids::short(selected.checkpoint.entry.id), ToString::to_string);
     let goal = super::target_state::TargetState::of(scene, &selected.checkpoint, &subject)?;
     let wanted = RepoPath::new(path.trim_matches('/').as_bytes());
     let absent = || Error::NoMatch {

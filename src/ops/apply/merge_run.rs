@@ -218,6 +218,19 @@ impl From<merge::Overlap> for OverlapRule {
 }
 
 impl MergeRun<'_> {
+    fn options(&self) -> merge::MergeOptions<'_> {
+        merge::MergeOptions {
+            labels: Labels {
+                base: "saved at",
+                ours: "current files",
+                theirs: self.label,
+            },
+            drivers: false,
+            rename_candidates: RENAME_CANDIDATES,
+            overlap: self.overlap.overlap,
+        }
+    }
+
     /// The present with the checkpoint's changes merged in, and the paths in conflict.
     pub(in crate::ops) fn merge(
         &self,
@@ -301,16 +314,7 @@ impl MergeRun<'_> {
             ours: Some(ours.tree),
             theirs: Some(self.sides.theirs.tree),
         };
-        let options = merge::MergeOptions {
-            labels: Labels {
-                base: "saved at",
-                ours: "current files",
-                theirs: self.label,
-            },
-            drivers: false,
-            rename_candidates: RENAME_CANDIDATES,
-            overlap: self.overlap.overlap,
-        };
+        let options = self.options();
         let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
         if let Some(before) = self.overlap.before {
             let options = merge::MergeOptions {
@@ -406,16 +410,7 @@ impl MergeRun<'_> {
             ours: Some(goal.index),
             theirs: Some(self.sides.theirs.index),
         };
-        let options = merge::MergeOptions {
-            labels: Labels {
-                base: "saved at",
-                ours: "current files",
-                theirs: self.label,
-            },
-            drivers: false,
-            rename_candidates: RENAME_CANDIDATES,
-            overlap: self.overlap.overlap,
-        };
+        let options = self.options();
         let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
         let mut paths = self.paths.clone();
         let mut keeps = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));

@@ -183,7 +183,7 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
             paths: lost,
         });
     }
-    let branch = store::facts::branch(&repo)?;
+    let branch = store::branches::active(&repo)?;
     let git = store::git(scene.repo)
         .args(["worktree", "remove", "--force", "--"])
         .arg(&path);

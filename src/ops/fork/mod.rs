@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     model::{
-        document::{CheckpointKind, Document, ForkSource, SessionStatus},
+        document::{CheckpointKind, Document, SessionStatus},
         id::Digest,
         list::SkippedEntry,
         name::ShortName,
@@ -328,39 +328,18 @@ fn with_draft(scene: &Scene<'_>, mut error: Error, session: Option<&ShortName>) 
 
 /// The document of a fork, but for its name.
 fn prepare(scene: &Scene<'_>, wanted: &ForkTarget, source: &Checkpoint, subject: &str) -> Result<Document, Error> {
-    let mut document = source.document.clone();
-    let now = compose::document(
-        scene,
-        document.session.clone(),
-        CheckpointKind::Fork,
-        document.git.clone(),
-    );
-    document.session.id = ids::session_id()?;
+    let mut document = compose::fork(scene, source, source.document.session.name.clone())?;
     document.session.status = SessionStatus::Active;
-    document.session.created_at = scene.now;
-    document.session.forked_from = Some(ForkSource {
-        digest: source.digest.clone(),
-        session: source.document.session.name.clone(),
-        option: wanted.option.clone(),
-        fork_point: None,
-    });
     if let Some(agent) = scene.agent {
         document.session.agent = Some(agent.to_owned());
     }
     if let Some(option) = &wanted.option {
         let point = choose_option(&mut document.record.fork_points, option, subject)?;
         if let Some(from) = &mut document.session.forked_from {
+            from.option = Some(option.clone());
             from.fork_point = Some(point);
         }
     }
-    document.leave_out_own();
-    document.kind = CheckpointKind::Fork;
-    document.created_at = scene.now;
-    document.tool = now.tool;
-    document.host = now.host;
-    document.worktree = now.worktree;
-    document.previous = Some(source.digest.clone());
-    document.folded.clear();
     Ok(document)
 }
 

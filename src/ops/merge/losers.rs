@@ -66,13 +66,7 @@ pub(super) fn finish(
     decided: &[(String, String)],
 ) -> Result<(RefUpdate, Vec<ObjectId>), Error> {
     let tip = &other.tip;
-    let mut document = tip.document.clone();
-    let now = compose::document(
-        scene,
-        document.session.clone(),
-        CheckpointKind::Finish,
-        document.git.clone(),
-    );
+    let mut document = compose::successor(scene, tip, CheckpointKind::Finish);
     document.session.name = other.name.clone();
     document.session.status = SessionStatus::Completed;
     let title = decided.first().map_or("the fork point", |(title, _)| title.as_str());
@@ -82,17 +76,11 @@ pub(super) fn finish(
         "not_chosen".to_owned(),
         json!({ "fork_point": title, "chosen": chosen, "merged": sides.from }),
     );
-    document.leave_out_own();
-    document.kind = CheckpointKind::Finish;
     document.trigger = Some(TRIGGER.to_owned());
     document.subject = Some(format!(
         "not chosen: {chosen} ({}) was merged into {}",
         sides.from, sides.session
     ));
-    document.created_at = scene.now;
-    document.tool = now.tool;
-    document.host = now.host;
-    document.previous = Some(tip.digest.clone());
     let damaged = |fault| Error::damaged(other.name.as_str())(fault);
     let (held, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(damaged)?;
     let mut siblings = Siblings::default();

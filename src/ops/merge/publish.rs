@@ -124,7 +124,7 @@ fn attempt(
             .extend(refs::update(scene.repo, &edits, &committer, scene.wait)?);
         let needed = [&needs[..], sealed.relied_on(), sealed.written()].concat();
         if let Err(error) = refs::verify_present(scene.repo, &needed) {
-            let back: Vec<RefUpdate> = edits.iter().map(back).collect();
+            let back: Vec<RefUpdate> = edits.iter().map(RefUpdate::reversed).collect();
             refs::update(scene.repo, &back, &committer, scene.wait)?;
             return Err(error.into());
         }
@@ -233,17 +233,5 @@ pub(super) fn edits(sides: &MergeTips, ours: Option<ObjectId>, new: ObjectId) ->
             edit(&sides.session, Some(sides.theirs.entry.id), Some(new)),
             edit(aside, ours, None),
         ],
-    }
-}
-
-fn back(edit: &RefUpdate) -> RefUpdate {
-    RefUpdate {
-        name: edit.name.clone(),
-        expected: edit.new.map_or(ExpectedValue::Absent, ExpectedValue::Is),
-        new: match edit.expected {
-            ExpectedValue::Is(id) => Some(id),
-            _ => None,
-        },
-        message: "checkpoint: taken back, its objects are not all there".to_owned(),
     }
 }

@@ -24,11 +24,11 @@ use crate::{
     },
     os,
     store::{
-        self, ObjectId,
+        self, ObjectId, branches,
         checkpoint::{self, People, Siblings, oid},
         current::{self, SessionRef},
         draft::{self, Draft},
-        facts, lock,
+        lock,
         objects::{self, SealedObjects, Writer},
         session,
         undo::{self, Effect},
@@ -65,6 +65,14 @@ struct ComposedCheckpoint {
     session_is: SessionOrigin,
 }
 
+/// The next checkpoint of a session, if there is one.
+enum NextCheckpoint {
+    /// It is to be published.
+    Composed(Box<ComposedCheckpoint>),
+    /// There is nothing new.
+    Unchanged(CheckpointReceipt),
+}
+
 impl SaveAttempt<'_> {
     pub(super) fn run(&self, writer: Writer, target: SaveTarget) -> Result<CheckpointOutcome, Error> {
         let composed = match target {
@@ -85,14 +93,13 @@ impl SaveAttempt<'_> {
                 if let Some(repeated) = self.repeated(&tip)? {
                     return Ok(CheckpointOutcome::Unchanged(repeated));
                 }
-                let composed = match self.compose_on(&writer, &tip)? {
-                    Ok(composed) => composed,
-                    Err(unchanged) => {
+                return match self.compose_on(&writer, &tip)? {
+                    NextCheckpoint::Composed(composed) => self.publish(writer, *composed),
+                    NextCheckpoint::Unchanged(receipt) => {
                         self.leave_unchanged(&tip)?;
-                        return Ok(CheckpointOutcome::Unchanged(unchanged));
+                        Ok(CheckpointOutcome::Unchanged(receipt))
                     }
                 };
-                return self.publish(writer, composed);
             }
         };
         self.publish(writer, composed)
@@ -131,12 +138,7 @@ impl SaveAttempt<'_> {
         })
     }
 
-    /// The next checkpoint of a session; the inner error is the receipt for when there is nothing new.
-    fn compose_on(
-        &self,
-        writer: &Writer,
-        chosen: &SessionChoice,
-    ) -> Result<Result<ComposedCheckpoint, CheckpointReceipt>, Error> {
+    fn compose_on(&self, writer: &Writer, chosen: &SessionChoice) -> Result<NextCheckpoint, Error> {
         let (scene, tip) = (self.scene, &chosen.tip);
         writer.protect(&tip.document.session.id)?;
         let mut subject = session_choice::carried(tip, &chosen.name);
@@ -169,10 +171,10 @@ impl SaveAttempt<'_> {
             receipt.id = Some(tip.entry.id);
             receipt.digest = Some(tip.digest.clone());
             receipt.parent = tip.previous();
-            return Ok(Err(receipt));
+            return Ok(NextCheckpoint::Unchanged(receipt));
         }
         let (document, written) = self.write(writer, prepared)?;
-        Ok(Ok(ComposedCheckpoint {
+        Ok(NextCheckpoint::Composed(Box::new(ComposedCheckpoint {
             name: chosen.name.clone(),
             document,
             written,
@@ -180,7 +182,7 @@ impl SaveAttempt<'_> {
             start: None,
             draft,
             session_is: chosen.why.into(),
-        }))
+        })))
     }
 
     /// A session that is put aside as it was found: what its draft held came to nothing, and it ends being current.
@@ -433,7 +435,7 @@ impl SaveAttempt<'_> {
     /// this save.
     fn is_of_this_branch(&self) -> bool {
         self.moment
-            .is_none_or(|moment| facts::branch(self.scene.repo).is_ok_and(|branch| branch == moment.branch))
+            .is_none_or(|moment| branches::active(self.scene.repo).is_ok_and(|branch| branch == moment.branch))
     }
 
     /// Says that a session that is about to be made will be current.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     model::{document::CheckpointKind, id::Digest},
-    store::{self, ObjectId, facts, lock, objects::Writer, restored},
+    store::{self, ObjectId, branches, lock, objects::Writer, restored},
     worktree::journal,
 };
 
@@ -74,11 +74,11 @@ impl EarlyFiles {
             trees = held(scene, &writer, &target)?;
         }
         let moment = FilesMoment {
-            branch: facts::branch(scene.repo)?,
+            branch: branches::active(scene.repo)?,
             restored: restored::read(scene.repo)?,
         };
         let present = compose::present(scene, &writer, true, &trees)?;
-        let is_settled = journal::read(scene.repo)?.is_none() && facts::branch(scene.repo)? == moment.branch;
+        let is_settled = journal::read(scene.repo)?.is_none() && branches::active(scene.repo)? == moment.branch;
         if !is_settled {
             return Ok(EarlyReading::Unsettled);
         }

@@ -34,9 +34,9 @@ use crate::{
         record::SessionFailure,
     },
     store::{
-        self, ObjectId, checkpoint,
+        self, ObjectId, branches, checkpoint,
         current::{self, Elsewhere},
-        facts, lock,
+        lock,
         objects::{SealedObjects, Writer},
         refs,
     },
@@ -185,7 +185,7 @@ pub(super) fn save_early(
     }
     let mut vanished = None;
     let lost = RefCell::new(Vec::<SealedObjects>::new());
-    let branch = facts::branch(scene.repo)?;
+    let branch = branches::active(scene.repo)?;
     // Files that were read early and are stored, after an attempt that lost a race.
     let mut stored = None;
     for _ in 0..TRIES {
@@ -371,17 +371,9 @@ fn operations(scene: &Scene<'_>, request: &mut SaveRequest, by: &str) -> Result<
 
 fn operation(scene: &Scene<'_>, by: &str, id: String, record: Option<Value>, session: Option<Value>) -> Operation {
     Operation {
-        id,
-        at: scene.now,
-        by: by.to_owned(),
         record,
-        remove: None,
-        put: None,
         session,
-        log: None,
-        step: None,
-        resolves: None,
-        unknown: Map::new(),
+        ..Operation::new(id, scene.now, by.to_owned())
     }
 }
 
@@ -394,7 +386,7 @@ pub fn branch_change(scene: &Scene<'_>) -> Result<Option<(Elsewhere, ShortName)>
     let Some(elsewhere) = current::read_to_replace(scene.repo)?.elsewhere else {
         return Ok(None);
     };
-    let branch = facts::branch(scene.repo)?;
+    let branch = branches::active(scene.repo)?;
     let (paused, _) = session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?;
     if paused.is_some() || session_choice::by_identity(scene, &elsewhere.session)?.is_none() {
         return Ok(None);

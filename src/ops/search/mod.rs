@@ -6,6 +6,7 @@
 
 mod lines;
 mod pattern;
+mod sources;
 
 use std::{
     borrow::Cow,
@@ -20,18 +21,18 @@ use std::{
 pub use lines::{LineMatch, MessageHead};
 use lines::{LineSearch, LineStream};
 pub use pattern::{Pattern, PatternError, PatternSyntax};
+pub use sources::SessionOrigin;
+use sources::{Source, sources};
 
-use super::{Error, Scene, select, undelete};
+use super::{Error, Scene, ids, select};
 use crate::{
-    model::{document::CheckpointKind, path::RepoPath, time::Timestamp},
+    model::{document::CheckpointKind, path::RepoPath},
     store::{
-        self, ObjectId, autosave,
+        ObjectId,
         checkpoint::CheckpointCommit,
         encryption::{self, KeyFiles},
         lines::is_binary,
-        refs,
         scan::{self, BlobRole, BlobScan, ChainPart, NamedBlob, ObjectReader, WalkStep},
-        session,
     },
 };
 
@@ -64,31 +65,6 @@ pub struct SearchRequest {
     pub trash: bool,
     /// Also autosaves.
     pub autosaves: bool,
-}
-
-/// Where a session was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionOrigin {
-    /// In this repository.
-    Local,
-    /// Fetched from a remote.
-    Fetched,
-    /// Deleted, in the trash.
-    Trash,
-    /// An autosave.
-    Autosave,
-}
-
-impl SessionOrigin {
-    /// The word that is shown.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::Fetched => "fetched",
-            Self::Trash => "trash",
-            Self::Autosave => "autosave",
-        }
-    }
 }
 
 /// A match.
@@ -142,14 +118,6 @@ pub struct SearchOutcome {
     pub remarks: Vec<String>,
 }
 
-/// A session to search.
-struct Source {
-    name: String,
-    origin: SessionOrigin,
-    tip: ObjectId,
-    at: Timestamp,
-}
-
 /// Matches in an object.
 enum ObjectMatches {
     None,
@@ -171,7 +139,7 @@ pub fn search(
         .map(|date| select::unix_time(scene, date))
         .transpose()?;
     let author = request.author.as_deref().map(str::to_lowercase);
-    let sources = sources(scene, request)?;
+    let (sources, damaged) = sources(scene, request)?;
     let mut run = SearchRun {
         scene,
         request,
@@ -217,9 +185,8 @@ pub fn search(
             for tip in part.merged.iter().filter(|tip| known.insert(**tip)) {
                 let merging = &run.sources[*source];
                 let side = Source {
-                    name: merging.name.clone(),
                     tip: *tip,
-                    ..*merging
+                    ..merging.clone()
                 };
                 waiting.insert(0, (run.sources.len(), *tip));
                 run.sources.push(side);
@@ -232,6 +199,10 @@ pub fn search(
         budget = budget.saturating_mul(8).min(MOST);
     }
     run.outcome.sessions = sessions;
+    for name in damaged {
+        let remark = format!("the latest checkpoint of session '{name}' is damaged, so the session was not searched");
+        run.outcome.remarks.push(remark);
+    }
     if !run.locked.is_empty() {
         let names: Vec<String> = run.locked.iter().map(|name| format!("'{name}'")).collect();
         let be = if names.len() == 1 { "session is" } else { "sessions are" };
@@ -248,64 +219,6 @@ fn is_by(entry: &CheckpointCommit, wanted: &str) -> bool {
     [entry.author.as_str(), entry.email.as_str(), agent]
         .iter()
         .any(|text| text.to_lowercase().contains(wanted))
-}
-
-/// The sessions to search, the one saved last first.
-fn sources(scene: &Scene<'_>, request: &SearchRequest) -> Result<Vec<Source>, Error> {
-    let mut all = Vec::new();
-    let mut damaged = Vec::new();
-    let mut add = |name: String, origin, tip: Result<CheckpointCommit, session::Broken>| match tip {
-        Ok(tip) => all.push(Source {
-            name,
-            origin,
-            tip: tip.id,
-            at: tip.time,
-        }),
-        Err(_) => damaged.push(name),
-    };
-    for session in session::all(scene.repo)? {
-        add(session.name, SessionOrigin::Local, session.tip);
-    }
-    for session in session::fetched(scene.repo)? {
-        add(store::remote::shown(&session.name), SessionOrigin::Fetched, session.tip);
-    }
-    if request.trash {
-        for deleted in undelete::trash(scene)? {
-            add(deleted.name.to_string(), SessionOrigin::Trash, Ok(deleted.tip));
-        }
-    }
-    if request.autosaves {
-        let mut reader = ObjectReader::of(scene.repo);
-        for (full, target) in refs::list(scene.repo, autosave::PREFIX)? {
-            let mut ids: Vec<ObjectId> = refs::reflog(scene.repo, &full)?
-                .into_iter()
-                .map(|entry| entry.new)
-                .collect();
-            ids.extend(target.ok());
-            let mut seen = HashSet::new();
-            for id in ids.into_iter().filter(|id| seen.insert(*id)) {
-                // What a reflog names may have expired.
-                if let Ok(tip) = reader.checkpoint(id) {
-                    let name = tip.trailers.session.clone().unwrap_or_default();
-                    add(name, SessionOrigin::Autosave, Ok(tip));
-                }
-            }
-        }
-    }
-    if !request.sessions.is_empty() {
-        let is_name = |wanted: &String| all.iter().any(|source| source.name == *wanted);
-        let wanted = request.sessions.iter().map(|wanted| {
-            if is_name(wanted) {
-                Ok(wanted.clone())
-            } else {
-                select::session_name(scene, wanted)
-            }
-        });
-        let names = wanted.collect::<Result<Vec<_>, Error>>()?;
-        all.retain(|source| names.contains(&source.name));
-    }
-    all.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.name.cmp(&b.name)));
-    Ok(all)
 }
 
 /// A search on its way.
@@ -527,7 +440,7 @@ impl SearchRun<'_> {
             let name = &blob.name;
             self.outcome.remarks.push(format!(
                 "'{name}' of {} has a line so long that it was searched in pieces",
-                entry.id.to_hex_with_len(8)
+                ids::short(entry.id)
             ));
         }
         result

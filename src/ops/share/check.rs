@@ -75,7 +75,7 @@ impl<'a> FetchCheck<'a> {
             new.sort();
             let bad = signature::first_untrusted(self.scene.repo, &new).map_err(|error| error.to_string())?;
             if let Some((id, words)) = bad {
-                let id = id.to_hex_with_len(8);
+                let id = ids::short(id);
                 return Err(format!(
                     "checkpoint {id}: {words}, and checkpoint.requireSigned asks for a trusted one"
                 ));

@@ -16,7 +16,9 @@ use crate::{
     store::{
         self, Kind as ObjectKind, ObjectId,
         checkpoint::{self, CheckpointCommit},
-        history, incoming, refs,
+        history,
+        incoming::{self, LimitedBlob},
+        refs,
         remote::Remote,
     },
     worktree::snapshot,
@@ -400,8 +402,8 @@ impl UploadScan<'_> {
 
     fn blob(&mut self, path: &str, id: ObjectId, of: &str) -> Result<(), Error> {
         let limit = MAX_SCANNED.min(MAX_TOTAL.saturating_sub(self.scanned));
-        match incoming::small_blob(self.scene.repo, id, limit)? {
-            Ok(bytes) => {
+        match incoming::limited_blob(self.scene.repo, id, limit)? {
+            LimitedBlob::Content(bytes) => {
                 self.scanned += bytes.len() as u64;
                 if bytes.len() as u64 <= snapshot::LFS_POINTER {
                     self.out.pointers.extend(snapshot::lfs_pointer(&bytes));
@@ -409,8 +411,8 @@ impl UploadScan<'_> {
                 self.secrets(&bytes, of, |_| path.to_owned());
             }
             // A partial clone has not fetched it: the remote has it.
-            Err(None) => {}
-            Err(Some(_)) => self.out.unscanned.push(format!("{path} ({of})")),
+            LimitedBlob::Absent => {}
+            LimitedBlob::TooLarge => self.out.unscanned.push(format!("{path} ({of})")),
         }
         Ok(())
     }

@@ -6,11 +6,7 @@ use super::{
     PullAttempt, PullOutcome, PulledSession, Swap,
 };
 use crate::{
-    model::{
-        document::{CheckpointKind, Document, ForkSource},
-        name::ShortName,
-        operation::Operation,
-    },
+    model::{document::Document, name::ShortName, operation::Operation},
     ops::{Error as OpsError, Scene, compose, current_session, ids},
     store::{
         self, ObjectId,
@@ -88,31 +84,9 @@ impl PullAttempt<'_> {
     /// The checkpoint on top of what is only here, with which it becomes a session of its own.
     fn fork(&self, ours: &Checkpoint, tail: &ShortName) -> Result<(Document, ObjectId, objects::SealedObjects), Error> {
         let scene = self.scene;
-        let mut document = ours.document.clone();
-        let now = compose::document(
-            scene,
-            document.session.clone(),
-            CheckpointKind::Fork,
-            document.git.clone(),
-        );
-        document.session.id = ids::session_id()?;
+        let mut document = compose::fork(scene, ours, self.name.clone())?;
         document.session.name = tail.clone();
-        document.session.created_at = scene.now;
-        document.session.forked_from = Some(ForkSource {
-            digest: ours.digest.clone(),
-            session: self.name.clone(),
-            option: None,
-            fork_point: None,
-        });
-        document.leave_out_own();
-        document.kind = CheckpointKind::Fork;
         document.trigger = Some("pull".to_owned());
-        document.created_at = scene.now;
-        document.tool = now.tool;
-        document.host = now.host;
-        document.worktree = now.worktree;
-        document.previous = Some(ours.digest.clone());
-        document.folded.clear();
         let people = compose::people(scene);
         let writer = Writer::durable(scene.repo)?;
         let damaged = |fault| OpsError::damaged(self.name.as_str())(fault);
