@@ -1,6 +1,5 @@
 //! `resume`: a session with everything that was saved and what changed since, as text, Markdown, JSON or a prompt.
 
-pub(super) use super::resume_prompt::{PROMPT_SIZE, prompt_of};
 use super::{
     Context, all_repos,
     error::{CommandError, FailureKind},
@@ -15,6 +14,7 @@ use super::{
 use crate::{
     model::{selector::Selector, time::Timestamp},
     ops::{
+        agent::{BrokenTurn, broken_turn},
         autosave::Offer,
         list::SessionStanding,
         resume::{self, ChoiceReason, ResumeOutcome},
@@ -364,6 +364,14 @@ fn recover(
     }
 }
 
+/// The turn without an end that the state comes from; of an earlier checkpoint none.
+fn broken(opened: &OpenedRepository, resumed: &ResumeOutcome) -> Result<Option<BrokenTurn>, CommandError> {
+    if !resumed.is_tip {
+        return Ok(None);
+    }
+    Ok(broken_turn(&opened.scene(), &resumed.checkpoint.document, None)?)
+}
+
 fn print(
     context: &Context,
     opened: &OpenedRepository,
@@ -371,9 +379,9 @@ fn print(
     resumed: &ResumeOutcome,
 ) -> Result<(), CommandError> {
     if context.ui.options().json && args.format == "prompt" {
-        return context
-            .ui
-            .json(&prompt_view(resumed, opened.scene().now, args.max_chars)?);
+        let broken = broken(opened, resumed)?;
+        let view = prompt_view(resumed, broken.as_ref(), opened.scene().now, args.max_chars)?;
+        return context.ui.json(&view);
     }
     if context.ui.options().json || args.format == "json" {
         return context.ui.json(&view(resumed, opened.scene().now));
@@ -420,7 +428,11 @@ fn print(
     let view = view(resumed, now);
     match args.format.as_str() {
         "markdown" => context.ui.bytes(view.markdown().as_bytes()),
-        "prompt" => context.ui.bytes(prompt(resumed, now, args.max_chars)?.as_bytes()),
+        "prompt" => {
+            let broken = broken(opened, resumed)?;
+            let text = prompt(resumed, broken.as_ref(), now, args.max_chars)?;
+            context.ui.bytes(text.as_bytes());
+        }
         _ => {
             context.ui.data(view.text(args.brief, args.all, context.ui.width()));
             if !args.brief {

@@ -9,7 +9,7 @@ use super::{
     list::DateArg,
     opening::{self, IdentityArgs, OpenedRepository},
     restore::{self, RestoreView},
-    resume,
+    resume_prompt,
 };
 use crate::{
     agents::hooks::adapter,
@@ -210,7 +210,8 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
     };
     // Changes that were taken back are not reported to the agent as missing.
     if let Some(resumed) = resumed.as_ref().filter(|_| !args.dry_run)
-        && let Some((_, state)) = resume::prompt_of(&opened.scene(), &target.session, resume::PROMPT_SIZE)?
+        && let Some((_, state)) =
+            resume_prompt::prompt_of(&opened.scene(), &target.session, None, resume_prompt::PROMPT_SIZE)?
     {
         agent::mark_known(&opened.scene(), resumed.agent, &resumed.id, &state)?;
     }

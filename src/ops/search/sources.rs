@@ -42,7 +42,7 @@ pub(super) struct Source {
     pub(super) name: String,
     pub(super) origin: SessionOrigin,
     pub(super) tip: ObjectId,
-    at: Timestamp,
+    pub(super) at: Timestamp,
 }
 
 /// The sessions to search, the one saved last first, and the names of those whose latest checkpoint is damaged.
