@@ -63,7 +63,6 @@ fn compare_with_git(world: &World, dice: &mut Dice, size: usize, pairs: usize) {
             Some(is_ancestor),
             "{a} {b}"
         );
-        assert_eq!(relation.is_forward(), is_ancestor, "{a} {b}");
         assert!(relation.complete && !relation.shallow);
     }
 }
@@ -141,7 +140,7 @@ fn a_bounded_walk_says_so() {
     let repo = open(&world);
     let [a, b] = ["a", "b"].map(|name| id(&world, name));
     let bounded = graph::relation(&repo, a, b, 50).unwrap();
-    assert!(!bounded.complete && !bounded.is_forward());
+    assert!(!bounded.complete);
     assert_eq!((bounded.ahead.len(), bounded.behind.len(), bounded.base), (0, 50, None));
     assert_eq!(graph::is_ancestor(&repo, a, b, 50).unwrap(), None);
     let whole = graph::relation(&repo, a, b, usize::MAX).unwrap();
