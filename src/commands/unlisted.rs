@@ -12,8 +12,8 @@ const EXPECTED_TO_CHANGE: [&str; 13] = [
 ];
 
 /// Commands of programs and servers, what only looks at remotes, and those that move along the undo list.
-const PASSED_OVER: [&str; 10] = [
-    "undo", "redo", "hook", "watch", "mcp", "batch", "ui", "serve", "fetch", "setup",
+const PASSED_OVER: [&str; 11] = [
+    "undo", "redo", "hook", "watch", "mcp", "batch", "ui", "serve", "fetch", "pull", "setup",
 ];
 
 /// Options with which a command only shows something.

