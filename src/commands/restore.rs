@@ -169,8 +169,9 @@ pub(super) struct ApplyArgs {
 /// delete, undelete, clear, import and prune, but not save, start, switch, push and purge. Repeat it to go back further;
 /// --dry-run shows the next entry. There is one undo list for each working tree, not for each session.
 ///
-/// Where the last command cannot be undone, or changed nothing, a terminal asks before an older one is undone;
-/// elsewhere undo refuses, unless --older is given. Later changes are not overwritten: undo stops and gives the reason.
+/// Where the last command cannot be undone, or changed nothing, a terminal asks before an older one is undone. Without
+/// a terminal, undo refuses after a command that cannot be undone, unless --older is given. Later changes are not
+/// overwritten: undo stops and gives the reason.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -22,18 +22,19 @@ pub(super) fn question(subject: &UndoSubject, now: Timestamp) -> Option<String> 
     })
 }
 
-/// The error where nobody can be asked. A later note in the record is no reason to refuse: no one means it by 'undo'.
+/// The error where nobody can be asked, and the latest command cannot be undone. One that changed nothing is no reason to
+/// refuse, and neither is a later note in the record: no one means it by 'undo'.
 pub(super) fn refusal(subject: &UndoSubject, now: Timestamp) -> Option<CommandError> {
-    let later = subject.later.as_ref()?;
-    let (command, what, ago) = (&later.command, &subject.what, age(subject.at, now));
-    if later.changed && verbs::is_noun(command) {
+    let later = subject.later.as_ref().filter(|later| later.changed)?;
+    if verbs::is_noun(&later.command) {
         return None;
     }
-    let message = if later.changed {
-        format!("'{command}' cannot be undone; the latest command that can: {what} ({ago})")
-    } else {
-        format!("'{command}' changed nothing; the latest command to undo: {what} ({ago})")
-    };
+    let message = format!(
+        "'{}' cannot be undone; the latest command that can: {} ({})",
+        later.command,
+        subject.what,
+        age(subject.at, now)
+    );
     let error = CommandError::new(FailureKind::Refused, message);
     Some(error.again("undo that one", "git checkpoint undo --older", AgainOption::Older))
 }

@@ -22,10 +22,7 @@ fn clearing_keeps_the_record_and_is_undone() {
         .checkpoint(["clear", "--messages", "--yes"])
         .success()
         .stdout_has("Nothing to clear");
-    world
-        .checkpoint(["undo", "--older"])
-        .success()
-        .stdout_has("cleared the chat");
+    world.checkpoint(["undo"]).success().stdout_has("cleared the chat");
     assert_eq!(messages(&world).len(), 2, "also the one that was not saved");
     world.checkpoint(["redo"]).success();
     assert!(messages(&world).is_empty());
@@ -99,7 +96,7 @@ fn what_was_done_before_a_clear_is_undone_after_it() {
                 assert_eq!(decisions(), decided);
             }
         }
-        world.checkpoint(["undo", "--older"]).success();
+        world.checkpoint(["undo"]).success();
         assert_eq!(at("s"), first, "{before:?}");
         world.checkpoint(["save"]).success();
         let document = world.git_line(["show", "checkpoints/s:checkpoint.json"]);

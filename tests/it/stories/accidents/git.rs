@@ -538,7 +538,7 @@ fn clean_takes_the_lock_of_the_index_before_it_changes_a_file() {
     world.git(["add", "staged"]).success();
     let status = || world.git(["status", "--porcelain"]).stdout().to_owned();
     let before = status();
-    let clean = ["-c", "checkpoint.lockTimeout=0s", "checkpoint", "pause", "--clean"];
+    let clean = ["-c", "checkpoint.lockTimeout=1s", "checkpoint", "pause", "--clean"];
     world.file(".git/index.lock", "");
     for _ in 0..2 {
         world.git(clean).code(5).stderr_has("index.lock");
