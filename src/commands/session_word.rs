@@ -40,6 +40,10 @@ impl FromStr for SessionWord {
 }
 
 /// Whether git would take a text as the name of a branch, roughly: what is wrong after all has no session.
+#[expect(
+    clippy::case_sensitive_file_extension_comparisons,
+    reason = "the rule of git is about lower case"
+)]
 fn is_branch_like(text: &str) -> bool {
     let is_odd = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
     let is_cut = text.starts_with(['-', '/', '.']) || text.ends_with(['/', '.']) || text.ends_with(".lock");

@@ -113,21 +113,24 @@ pub enum ChoiceReason {
 /// The current session alone if there is one; else the paused and interrupted ones of this branch; else all that have
 /// not ended; else all. Damaged ones are left out: they can be named.
 pub fn candidates(scene: &Scene<'_>) -> Result<(Vec<SessionSummaryRow>, ChoiceReason), Error> {
-    candidates_among(scene, list::sessions(scene, &SessionFilter::default())?)
+    Ok(candidates_among(
+        scene,
+        list::sessions(scene, &SessionFilter::default())?,
+    ))
 }
 
 /// The same, of all sessions in the order of a list.
 pub(super) fn candidates_among(
     scene: &Scene<'_>,
     mut rows: Vec<SessionSummaryRow>,
-) -> Result<(Vec<SessionSummaryRow>, ChoiceReason), Error> {
+) -> (Vec<SessionSummaryRow>, ChoiceReason) {
     rows.retain(|row| row.tip.is_ok());
     if let Some(name) = scene.session {
         rows.retain(|row| row.name == name.as_str());
-        return Ok((rows, ChoiceReason::Named));
+        return (rows, ChoiceReason::Named);
     }
     if let Some(at) = rows.iter().position(|row| row.current) {
-        return Ok((vec![rows.swap_remove(at)], ChoiceReason::Current));
+        return (vec![rows.swap_remove(at)], ChoiceReason::Current);
     }
     // With a HEAD that cannot be read no session is of this branch, and all of them can still be resumed.
     let branch = store::branches::active(scene.repo).unwrap_or_default();
@@ -140,7 +143,7 @@ pub(super) fn candidates_among(
     };
     if rows.iter().any(waits) {
         rows.retain(waits);
-        return Ok((rows, ChoiceReason::OnBranch));
+        return (rows, ChoiceReason::OnBranch);
     }
     let open = |row: &SessionSummaryRow| {
         let Ok((_, standing)) = &row.tip else { return false };
@@ -149,7 +152,7 @@ pub(super) fn candidates_among(
     if rows.iter().any(open) {
         rows.retain(open);
     }
-    Ok((rows, ChoiceReason::Newest))
+    (rows, ChoiceReason::Newest)
 }
 
 /// Every session that can be resumed here: the local ones that have not ended, the current one first, then those fetched

@@ -160,7 +160,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
     // Damage is reported where the chain is needed.
     let tip = match &session {
         Some(current) => Some((current.tip, current.name.to_string())),
-        None => resume::candidates_among(scene, rows).ok().and_then(|(rows, _)| {
+        None => Some(resume::candidates_among(scene, rows)).and_then(|(rows, _)| {
             let row = rows.into_iter().next()?;
             Some((row.tip.ok()?.0.id, row.name))
         }),

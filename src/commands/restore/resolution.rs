@@ -117,11 +117,10 @@ fn not_resolved(paths: &[RepoPath]) -> String {
 
 /// Paths of a message, a line each.
 fn listed(paths: &[RepoPath]) -> String {
-    let mut lines: String = paths
-        .iter()
-        .take(20)
-        .map(|path| format!("\n  {}", path.quoted()))
-        .collect();
+    let mut lines = String::new();
+    for path in paths.iter().take(20) {
+        lines.push_str(&format!("\n  {}", path.quoted()));
+    }
     if paths.len() > 20 {
         lines.push_str(&format!("\n  ... and {} more", paths.len() - 20));
     }

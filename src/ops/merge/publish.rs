@@ -55,7 +55,8 @@ pub(super) fn publish(
             None => None,
         };
         note(scene, sides, brought, (&edits, current.as_ref()))?;
-        return follow(scene, current, out);
+        follow(scene, current, out);
+        return Ok(());
     }
     if !how.dry_run {
         let tip = session_choice::named(scene, sides.holder())?.map(|chosen| chosen.tip.entry.id);
@@ -130,7 +131,7 @@ fn attempt(
         }
         out.aftermath.left.extend(sealed.release());
         note(scene, sides, brought, (&edits, current.as_ref()))?;
-        follow(scene, current, out)?;
+        follow(scene, current, out);
     } else {
         let transaction = UndoableRefTransaction {
             operation: PlanOperation::Merge.word(),
@@ -201,7 +202,7 @@ fn pointers(scene: &Scene<'_>, sides: &MergeTips, ours: &Checkpoint) -> Result<O
 }
 
 /// Makes the session current that our side is part of now.
-fn follow(scene: &Scene<'_>, current: Option<Pointers>, out: &mut MergeOutcome) -> Result<(), Error> {
+fn follow(scene: &Scene<'_>, current: Option<Pointers>, out: &mut MergeOutcome) {
     if let Some((before, after)) = current
         && before != after
         && let Err(error) = current::write(scene.repo, &after)
@@ -209,7 +210,6 @@ fn follow(scene: &Scene<'_>, current: Option<Pointers>, out: &mut MergeOutcome) 
         let remedy = format!("continue in it: git checkpoint switch {}", out.session);
         out.aftermath.trouble.push(not_current(&error, &remedy));
     }
-    Ok(())
 }
 
 /// The files as they are once both sides are merged.

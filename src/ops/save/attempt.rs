@@ -66,6 +66,7 @@ struct ComposedCheckpoint {
 }
 
 /// The next checkpoint of a session, if there is one.
+#[expect(clippy::large_enum_variant, reason = "one of it lives, for a moment")]
 enum NextCheckpoint {
     /// It is to be published.
     Composed(Box<ComposedCheckpoint>),

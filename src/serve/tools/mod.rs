@@ -155,7 +155,7 @@ fn unknown_argument(name: &str, known: &[&str]) -> CommandFailure {
 
 impl CommandLine {
     /// The same with paths as results have them: from the root of the repository, wherever the server was started.
-    fn from_root(self, paths: &[String]) -> Result<Self, CommandFailure> {
+    fn below_root(self, paths: &[String]) -> Result<Self, CommandFailure> {
         let is_outside = |path: &&String| {
             let leads_out = path.starts_with('/') || path.split('/').any(|part| part == "..");
             path.is_empty() || leads_out && !path.starts_with(':')

@@ -286,7 +286,7 @@ fn diff(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFail
         .selector(given.old.as_ref())
         .and_then(|line| line.selector(given.new.as_ref()))
         .map_err(|message| wrong(&message))?
-        .from_root(&given.paths)?;
+        .below_root(&given.paths)?;
     let mut result = call.result(line)?;
     if !given.paths.is_empty() && result.structured["files"].as_array().is_some_and(Vec::is_empty) {
         result

@@ -58,7 +58,7 @@ fn restore(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandF
         .for_argument("keep_later_files")
         .flag("files-only", given.files_only == Some(true))
         .flag("force", given.force == Some(true))
-        .from_root(&given.paths)?;
+        .below_root(&given.paths)?;
     call.result(line)
 }
 

@@ -38,6 +38,7 @@ pub struct RefUpdate {
 
 impl RefUpdate {
     /// The update that takes this one back, because the objects that it relies on are not all there.
+    #[must_use]
     pub fn reversed(&self) -> Self {
         Self {
             name: self.name.clone(),

@@ -190,7 +190,12 @@ fn a_merge_with_conflicts_is_concluded_by_a_checkpoint_with_the_resolution() {
     assert_eq!(world.git_line(["ls-files", "-u"]), "");
     world.checkpoint(["merge", "t"]).code(1);
     world.checkpoint(["undo"]).success();
-    world.checkpoint(["redo"]).success();
+    // The remote has the merge with the resolution.
+    world
+        .checkpoint(["redo"])
+        .code(4)
+        .stderr_has("git checkpoint redo --force");
+    world.checkpoint(["redo", "--force"]).success();
     world.checkpoint(["merge", "--abort"]).success();
     assert_eq!(text(&world, "f"), lines(3, "ours"));
 }

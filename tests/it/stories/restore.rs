@@ -395,7 +395,7 @@ fn a_checkpoint_of_the_present_is_nothing_to_restore() {
     world.checkpoint(["restore", "@~1"]).success().stdout_has("the record");
     world.checkpoint(["save", "-m", "three"]).success();
     world
-        .checkpoint(["undo"])
+        .checkpoint(["undo", "--older"])
         .code(4)
         .stderr_has("the record was changed or saved since")
         .stderr_has("hint: to proceed anyway: git checkpoint undo --force");
@@ -526,7 +526,7 @@ fn the_record_goes_back_with_its_session() {
     assert_eq!(document["record"]["decisions"][0]["text"], "first");
     // What was saved meanwhile is not taken back silently.
     world
-        .checkpoint(["undo"])
+        .checkpoint(["undo", "--older"])
         .code(4)
         .stderr_has("the record was changed or saved since");
 }

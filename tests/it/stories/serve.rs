@@ -379,7 +379,9 @@ fn undo_reverts_calls_and_commands_alike_one_at_a_time() {
     let typed = world.checkpoint(["undo", "--dry-run"]);
     typed.success().stderr_has("'task' came after");
     client.result("checkpoint_save", json!({"record": {"summary": "three"}}));
-    let undone = client.result("checkpoint_undo", json!({}));
+    let refused = client.call("checkpoint_undo", json!({}));
+    assert_eq!(refused["isError"], true, "{refused}");
+    let undone = client.result("checkpoint_undo", json!({"older": true}));
     let warning = undone["warnings"][0].as_str().unwrap_or_default();
     assert!(warning.starts_with("'save' came after"), "{undone}");
     assert_eq!(world.read("README.md"), b"three");
