@@ -235,7 +235,7 @@ fn many_sessions_are_pushed_at_once_and_only_what_changed_is_noted() {
     world.checkpoint(["push", "--all"]).success();
     let logged = |name: &str| {
         let log = format!("logs/refs/checkpoints-remote/origin/{name}");
-        std::fs::read_to_string(world.path(&format!(".git/{log}")))
+        std::fs::read_to_string(world.path(format!(".git/{log}")))
             .unwrap()
             .lines()
             .count()

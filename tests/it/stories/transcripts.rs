@@ -137,7 +137,7 @@ fn sub_agents_of_an_imported_file_are_steps_and_to_dos_are_tasks() {
     let of = |title: &str, status: &str| [title.to_owned(), status.to_owned()];
     import(&world, "t.jsonl");
     let helper = ["Count files", "done", "Count the files.", "u0"].map(str::to_owned);
-    assert_eq!(steps(&world), [helper.clone()]);
+    assert_eq!(steps(&world), std::slice::from_ref(&helper));
     assert_eq!(tasks(&world), [of("look", "done"), of("write", "in_progress")]);
     world.checkpoint(["save", "-m", "kept"]).success();
     // Again: nothing waits to be saved.
