@@ -74,7 +74,7 @@ def queued(world):
 
 
 def apart(world):
-    """Both sides of the queue's session went on: what the remote has is merged into its record before it is pushed."""
+    """Both sides of the queue's session have new checkpoints: what the remote has is merged into its record before it is pushed."""
     tip = world.git("rev-parse", "refs/checkpoints/work").decode().strip()
     world.checkpoint("todo", "add", "theirs")
     world.checkpoint("message", "add", "--role", "user", "they say")

@@ -60,7 +60,7 @@ class Trial:
 
 
 def wants(trial, stamp, before="", pages=True):
-    """What an installed program has to show, whoever installed it."""
+    """What an installed program has to show, however it was installed."""
     shown = trial.sh(f"{before}git checkpoint --version").strip()
     trial.check("--version tells version, commit and target", shown == stamp, shown)
     if pages:

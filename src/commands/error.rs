@@ -138,7 +138,7 @@ impl FailureKind {
         }
     }
 
-    /// The same for whoever calls a tool, who has arguments and no options.
+    /// The same for the caller of a tool, who has arguments and no options.
     pub(super) fn meaning_for_tool(self) -> &'static str {
         match self {
             Self::Usage => "the arguments are wrong",
@@ -200,7 +200,7 @@ impl AgainOption {
 }
 
 impl Hint {
-    /// The hint for whoever runs this line; the line of a tool has arguments for some of the options.
+    /// The hint for the caller of this line; the line of a tool has arguments for some of the options.
     fn text(&self, line: Option<&CommandLine>) -> String {
         let (purpose, command, option) = match self {
             Self::Text(text) => return text.clone(),

@@ -7,7 +7,7 @@ use super::{
     list::{self, DateArg},
     opening::{self, IdentityArgs, OpenedRepository},
     picker, put_aside, resume_agent,
-    resume_prompt::{prompt, prompt_view},
+    resume_prompt::{missing, prompt, prompt_view},
     resume_remote::{fetched, guessed, refuse_remote},
     share,
 };
@@ -315,24 +315,6 @@ fn offered(context: &Context, args: &Args, resumed: &ResumeOutcome) -> Result<pu
     } else {
         put_aside::WayArgs::default()
     })
-}
-
-/// The number of saved changes that are not in the working tree.
-pub(super) fn missing(resumed: &ResumeOutcome) -> usize {
-    let saved = resumed.report.saved.as_ref();
-    let latest = saved.map_or(0, |saved| saved.missing + saved.reverted);
-    // One after the other: the latest checkpoint, then what was put aside before it.
-    let missing = if latest > 0 {
-        latest
-    } else {
-        resumed
-            .contents
-            .put_aside
-            .first()
-            .and_then(|aside| aside.missing_changes)
-            .unwrap_or_default()
-    };
-    usize::try_from(missing).unwrap_or(usize::MAX)
 }
 
 /// Takes up a newer autosave if that is wanted.

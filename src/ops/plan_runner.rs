@@ -478,8 +478,8 @@ impl<'a> PlanRunner<'a> {
         Ok(())
     }
 
-    /// Executes the plan. Where the index is going to change, git's lock on it is taken first and returned: whoever holds
-    /// it refuses this operation before it begins, not halfway.
+    /// Executes the plan. Where the index is going to change, git's lock on it is taken first and returned: if
+    /// another process holds it, this operation fails before it begins, not halfway.
     fn execute(
         &mut self,
         repo: &Repository,

@@ -158,12 +158,12 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
     };
     let finished = finished(&rows);
     // Damage is reported where the chain is needed.
-    let tip = match &session {
-        Some(current) => Some((current.tip, current.name.to_string())),
-        None => Some(resume::candidates_among(scene, rows)).and_then(|(rows, _)| {
-            let row = rows.into_iter().next()?;
-            Some((row.tip.ok()?.0.id, row.name))
-        }),
+    let tip = if let Some(current) = &session {
+        Some((current.tip, current.name.to_string()))
+    } else {
+        let (rows, _) = resume::candidates_among(scene, rows);
+        let first = rows.into_iter().next();
+        first.and_then(|row| Some((row.tip.ok()?.0.id, row.name)))
     };
     let put_aside = tip
         .filter(|_| !bare)

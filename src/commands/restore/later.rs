@@ -22,7 +22,7 @@ pub(super) fn question(subject: &UndoSubject, now: Timestamp) -> Option<String> 
     })
 }
 
-/// The error where nobody can be asked, and the latest command cannot be undone. One that changed nothing is no reason to
+/// The error where no one can be asked, and the latest command cannot be undone. One that changed nothing is no reason to
 /// refuse, and neither is a later note in the record: no one means it by 'undo'.
 pub(super) fn refusal(subject: &UndoSubject, now: Timestamp) -> Option<CommandError> {
     let later = subject.later.as_ref().filter(|later| later.changed)?;

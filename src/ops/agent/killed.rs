@@ -36,7 +36,7 @@ pub struct BrokenTurn {
     pub how: TurnBreak,
 }
 
-/// The turn without an end that the latest state of a session comes from, for whoever continues there. `document` is the
+/// The turn without an end that the latest state of a session comes from, for who continues there. `document` is the
 /// session's latest checkpoint; of its own turns `reader`, an agent and its session, knows.
 pub fn broken_turn(
     scene: &Scene<'_>,

@@ -188,22 +188,12 @@ pub fn merge(scene: &Scene<'_>, request: &MergeRequest, progress: ProgressCallba
 /// Merges what a remote has of a session into it. The session continues the remote's chain.
 pub(super) fn merge_remote(
     scene: &Scene<'_>,
-    (remote, name): (&str, &ShortName),
+    of_remote: (&str, &ShortName),
     theirs: ObjectId,
     how: &MergeMethod,
     progress: ProgressCallback<'_>,
 ) -> Result<MergeOutcome, Error> {
-    let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
-    let sides = MergeTips {
-        session: chosen.name,
-        ours: chosen.tip,
-        from: name.clone(),
-        remote: Some(remote.to_owned()),
-        theirs: session_choice::load(scene, name.as_str(), theirs)?,
-        continues_theirs: true,
-        aside: None,
-    };
-    tips(scene, sides, how, progress)
+    tips(scene, MergeTips::of_remote(scene, of_remote, theirs)?, how, progress)
 }
 
 /// Merges a session that a pull moved aside into the one that it was part of, which continues the chain of a remote. The
@@ -266,6 +256,20 @@ fn tips(
 }
 
 impl MergeTips {
+    /// A session as it is here, and what a remote has of it. The merge continues the remote's chain.
+    fn of_remote(scene: &Scene<'_>, (remote, name): (&str, &ShortName), theirs: ObjectId) -> Result<Self, Error> {
+        let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
+        Ok(Self {
+            session: chosen.name,
+            ours: chosen.tip,
+            from: name.clone(),
+            remote: Some(remote.to_owned()),
+            theirs: session_choice::load(scene, name.as_str(), theirs)?,
+            continues_theirs: true,
+            aside: None,
+        })
+    }
+
     /// The session that is merged in, as a person tells it from the one that is merged into: with its remote, or with its
     /// checkpoint where both have one name.
     fn label_of_theirs(&self) -> String {

@@ -1,12 +1,11 @@
 //! The merge that automatic sharing makes: what a remote has of a session is merged into its record, steps and chat.
 //!
-//! No file, index or draft is touched and nobody is asked, so it is made only where nothing has to be decided. It is
+//! No file, index or draft is touched and no question is asked, so it is made only where nothing has to be decided. It is
 //! composed without a lock: no save waits for more than the move of a ref.
 
 use super::{
     super::{
-        Error, Scene, compose, ids, plan_runner::PlanOperation, ref_transaction::UndoableRefTransaction,
-        session_choice, suggestions,
+        Error, Scene, compose, ids, plan_runner::PlanOperation, ref_transaction::UndoableRefTransaction, session_choice,
     },
     MergeMethod, MergeTips, compose_merge,
     publish::{edits, what},
@@ -68,21 +67,12 @@ impl std::fmt::Display for UnattendedRefusal {
 /// Merges the record of what a remote has of a session into it. The session continues the remote's chain.
 pub(in crate::ops) fn merge_unattended(
     scene: &Scene<'_>,
-    (remote, name): (&str, &ShortName),
+    of_remote: (&str, &ShortName),
     theirs: ObjectId,
 ) -> Result<UnattendedOutcome, Error> {
     let mut is_rewriting = false;
     for _ in 0..TRIES {
-        let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
-        let sides = MergeTips {
-            session: chosen.name,
-            ours: chosen.tip,
-            from: name.clone(),
-            remote: Some(remote.to_owned()),
-            theirs: session_choice::load(scene, name.as_str(), theirs)?,
-            continues_theirs: true,
-            aside: None,
-        };
+        let sides = MergeTips::of_remote(scene, of_remote, theirs)?;
         if !sides.needs(scene, false)? {
             return Ok(UnattendedOutcome::UpToDate);
         }
@@ -171,7 +161,7 @@ fn refusal(scene: &Scene<'_>, sides: &MergeTips) -> Result<Option<UnattendedRefu
     Ok(is_found.then_some(UnattendedRefusal::UnderWay))
 }
 
-/// The other working tree in which a session is current; `None` where it is this one's, or nobody's.
+/// The other working tree in which a session is current; `None` where it is this one's, or of none.
 fn home(scene: &Scene<'_>, id: &str) -> Result<Option<Repository>, Error> {
     let has = |repo: &Repository| current::read(repo).map(|current| current.session.is_some_and(|has| has.id == id));
     if has(scene.repo)? {

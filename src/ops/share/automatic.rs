@@ -93,7 +93,7 @@ pub fn status(scene: &Scene<'_>) -> Option<AutomaticStatus> {
     })
 }
 
-/// Whether a session and the one of the elected remote both went on, as far as is known here.
+/// Whether a session and the one of the elected remote have both new checkpoints, as far as is known here.
 fn has_diverged(scene: &Scene<'_>, session: &str) -> bool {
     let relation = || -> Result<Option<ChainRelation>, Error> {
         let remote = find(scene, scene.settings.auto_push.as_deref(), true)?;

@@ -358,7 +358,7 @@ impl IndexLock {
     }
 
     /// Copies the index next to our other files, as old as it is, or git could overlook an edit. Its mode is not copied: an
-    /// index that may not be written is replaced all the same, as git does.
+    /// index that may not be written is replaced too, as git does.
     fn copy(&self) -> Result<(), Error> {
         let _ = fs::remove_file(&self.copy);
         let copied = fs::File::open(&self.index).and_then(|mut index| {

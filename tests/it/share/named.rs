@@ -249,7 +249,7 @@ fn many_sessions_are_pushed_at_once_and_only_what_changed_is_noted() {
         );
         assert_eq!(logged(name), 1);
     }
-    // One goes on here, one went on there, and one is missing there.
+    // One has a new checkpoint here, one has one there, and one is missing there.
     let there = save(&world, "there");
     world.checkpoint(["push", "origin", "s11"]).success();
     let before = world.git_line(["rev-parse", "refs/checkpoints/s11~1"]);

@@ -559,7 +559,7 @@ fn keys_of_ssh_sign_and_what_others_signed_is_taken_only_if_it_is_trusted() {
     prompt
         .success()
         .stdout_has("It was written by others: it came from remote 'origin'");
-    // Where signatures are required, what was saved here without one is nobody's that is known.
+    // Where signatures are required, what was saved here without one is by no one that is known.
     world.checkpoint(["start", "own"]).success();
     save(&world, "without a signature");
     let prompt = || world.checkpoint(["resume", "own", "--format", "prompt"]);

@@ -526,7 +526,7 @@ fn a_conflict_keeps_no_other_path_from_being_staged() {
     assert_eq!(names(&["diff", "--cached", "--name-only", "--diff-filter=AM"]), "");
 }
 
-/// What stays on both sides is no removal, and sides are told apart by their names.
+/// What stays on both sides is no removal, and the sides differ by their names.
 #[test]
 fn a_merge_says_what_came_and_from_where() {
     let world = forked(&["f"]);

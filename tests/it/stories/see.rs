@@ -181,7 +181,7 @@ fn a_page_shows_follows_and_acts() {
         page.post("/api/act", &serde_json::json!({ "action": "nothing" })).0,
         400
     );
-    // Nobody typed an option here.
+    // No option was typed here.
     let wrong = serde_json::json!({ "action": "fork", "checkpoint": "auth", "text": "x y" });
     let (_, plan) = page.post("/api/plan", &wrong);
     assert!(plan.contains("'x y' for 'name'"), "{plan}");

@@ -371,7 +371,7 @@ fn undo_reverts_calls_and_commands_alike_one_at_a_time() {
     client.result("checkpoint_list", json!({}));
     let planned = client.result("checkpoint_undo", json!({"dry_run": true}));
     assert!(planned["warnings"].is_null(), "{planned}");
-    // What undo does not revert is reported, whoever asks.
+    // What undo does not revert is reported to every caller.
     client.result("checkpoint_task", json!({"action": "add", "title": "later"}));
     let planned = client.result("checkpoint_undo", json!({"dry_run": true}));
     let warning = planned["warnings"][0].as_str().unwrap_or_default();
