@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::{
     ChainRelation, Error, Wire, chain, fetch, find,
-    push::{self, PushFate, PushRequest, PushSelection},
+    push::{self, PushFate, PushRequest, PushSelection, PushedSession},
 };
 use crate::{
     model::{name::ShortName, selector::Selector, step::quoted, time::Timestamp},
@@ -377,31 +377,15 @@ fn push_some(
         let mut again = Vec::new();
         for sent in &pushed.sessions {
             for one in open.iter().filter(|(_, name)| *name == sent.name) {
-                let queued = &one.0;
-                if sent.fate.is_good() {
-                    let is_more = || {
-                        session::tip(scene.repo, &sent.name)
-                            .ok()
-                            .flatten()
-                            .filter(|tip| *tip != sent.id)
-                    };
-                    push_queue::settle(scene.repo, queued, is_more)?;
-                    continue;
-                }
-                let mut why = reason(&sent.fate);
-                if matches!(sent.fate, PushFate::Diverged { .. }) {
-                    match merge_record(scene, remote, &sent.name, outcome) {
-                        Ok(None) if round < MERGES => {
-                            again.push(one.clone());
-                            continue;
-                        }
-                        Ok(None) => {}
-                        Ok(Some(refusal)) => why = format!("it has diverged, and {refusal}"),
-                        Err(error) => why = format!("it has diverged, and cannot be merged: {error}"),
+                match after_push(scene, remote, sent, &one.0, outcome)? {
+                    AfterPush::Settled => {}
+                    AfterPush::Merged if round < MERGES => again.push(one.clone()),
+                    AfterPush::Merged => {
+                        outcome.diverged.push(one.0.clone());
+                        outcome.waiting.push((one.0.clone(), reason(&sent.fate)));
                     }
-                    outcome.diverged.push(queued.clone());
+                    AfterPush::Waits(why) => outcome.waiting.push((one.0.clone(), why)),
                 }
-                outcome.waiting.push((queued.clone(), why));
             }
         }
         outcome.pushed.push(pushed);
@@ -411,6 +395,44 @@ fn push_some(
         open = again;
     }
     Ok(())
+}
+
+/// What comes after the push of a session.
+enum AfterPush {
+    /// The remote has it.
+    Settled,
+    /// It had diverged, and its record is merged: it can be pushed again.
+    Merged,
+    /// It waits, for this reason.
+    Waits(String),
+}
+
+/// Takes a session that was pushed from the queue, and merges the record of one that diverged.
+fn after_push(
+    scene: &Scene<'_>,
+    remote: &str,
+    sent: &PushedSession,
+    queued: &ShortName,
+    outcome: &mut QueueOutcome,
+) -> Result<AfterPush, Error> {
+    if sent.fate.is_good() {
+        let is_more = || {
+            let tip = session::tip(scene.repo, &sent.name).ok().flatten();
+            tip.filter(|tip| *tip != sent.id)
+        };
+        push_queue::settle(scene.repo, queued, is_more)?;
+        return Ok(AfterPush::Settled);
+    }
+    if !matches!(sent.fate, PushFate::Diverged { .. }) {
+        return Ok(AfterPush::Waits(reason(&sent.fate)));
+    }
+    let why = match merge_record(scene, remote, &sent.name, outcome) {
+        Ok(None) => return Ok(AfterPush::Merged),
+        Ok(Some(refusal)) => refusal,
+        Err(error) => format!("cannot be merged: {error}"),
+    };
+    outcome.diverged.push(queued.clone());
+    Ok(AfterPush::Waits(format!("it has diverged, and {why}")))
 }
 
 /// Merges what a remote has of a session into its record. Returns why not, where that is left to a person.
