@@ -96,7 +96,7 @@ fn what_was_done_before_a_clear_is_undone_after_it() {
                 assert_eq!(decisions(), decided);
             }
         }
-        world.checkpoint(["undo"]).success();
+        world.checkpoint(["undo", "--older"]).success();
         assert_eq!(at("s"), first, "{before:?}");
         world.checkpoint(["save"]).success();
         let document = world.git_line(["show", "checkpoints/s:checkpoint.json"]);

@@ -145,7 +145,8 @@ fn moment(agent: &str, end: &str) {
     world.git(["add", "--all"]).success();
     world.git(["commit", "--quiet", "-m", "later"]).success();
     waiting.go_on();
-    std::thread::sleep(Duration::from_millis(200));
+    // Well within the time that the end of a turn waits, also on a busy machine.
+    std::thread::sleep(Duration::from_millis(50));
     write(&text[middle..], &json!(false));
     waiting.end();
 
