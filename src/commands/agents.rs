@@ -16,6 +16,7 @@ use crate::{
         trust::{self, TrustPlace},
         version,
     },
+    os,
     render::{
         agents::{AgentEventRow, AgentHooksRow, AgentHooksView, AgentRow, AgentTextRow, AgentsView, diff},
         text::TextLine,
@@ -453,7 +454,7 @@ fn installed(context: &Context, adapter: &'static Adapter) -> agent_servers::Ins
 fn find_program(context: &Context, name: &str) -> Option<PathBuf> {
     let path = context.env.variable("PATH")?;
     std::env::split_paths(path)
-        .map(|directory| directory.join(name))
+        .flat_map(|directory| os::program_names(name).map(move |name| directory.join(name)))
         .find(|path| path.is_file())
 }
 
@@ -466,9 +467,9 @@ fn program(context: &Context) -> Result<String, CommandError> {
             "cannot find the path of this program",
         ));
     };
-    let own = own.canonicalize().unwrap_or(own);
+    let own = os::real_path(&own).unwrap_or(own);
     let in_path = find_program(context, "git-checkpoint")
-        .filter(|path| path.is_absolute() && path.canonicalize().is_ok_and(|found| found == own));
+        .filter(|path| path.is_absolute() && os::real_path(path).is_ok_and(|found| found == own));
     let path = in_path.unwrap_or(own);
     path.into_os_string().into_string().map_err(|path| {
         CommandError::new(

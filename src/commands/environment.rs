@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use chrono::TimeZone as _;
 
 use crate::model::time::Timestamp;
-use crate::os::{reason, terminal};
+use crate::os::{self, reason, terminal};
 use crate::serve::PathRule;
 
 /// Variables that are kept besides all whose names start with `GIT_` or `CHECKPOINT_`. Others are not read, so that a
@@ -126,7 +126,7 @@ impl Environment {
             let offset = chrono::Local.offset_from_local_datetime(&there).earliest();
             offset.unwrap_or(*local.offset()).local_minus_utc()
         };
-        let mut out = Self::given(std::env::vars_os(), cwd, clock, &offset_at, terminals);
+        let mut out = Self::given(os::variables(), cwd, clock, &offset_at, terminals);
         out.program = std::env::current_exe().ok();
         Ok(out)
     }

@@ -143,7 +143,7 @@ impl Git {
 
 /// Asks a child to end, or ends it.
 fn end(child: &mut Child) {
-    if !os::interrupt::end(child) {
+    if !os::terminate(child) {
         let _ = child.kill();
     }
 }

@@ -43,14 +43,5 @@ fn find(path: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(path)
         .filter(|directory| directory.is_absolute())
         .map(|directory| directory.join(&name))
-        .find(|file| executable(file))
-}
-
-fn executable(file: &Path) -> bool {
-    #[cfg(unix)]
-    let runs =
-        |metadata: &std::fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
-    #[cfg(not(unix))]
-    let runs = |_: &std::fs::Metadata| true;
-    std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && runs(&metadata))
+        .find(|file| crate::os::is_executable(file))
 }

@@ -129,12 +129,12 @@ fn quoted(path: &Path) -> String {
 /// The directory by which a repository is noted: its main working tree, else its own directory.
 pub fn directory_of(repo: &Repository) -> PathBuf {
     let common = repo.common_dir();
-    let common = common.canonicalize().unwrap_or_else(|_| common.to_owned());
+    let common = os::real_path(common).unwrap_or_else(|_| common.to_owned());
     if common.file_name().is_some_and(|name| name == ".git") {
         return common.parent().map(Path::to_owned).unwrap_or(common);
     }
     match store::work_tree(repo) {
-        Ok(root) if store::worktree_id(repo) == "main" => root.canonicalize().unwrap_or_else(|_| root.to_owned()),
+        Ok(root) if store::worktree_id(repo) == "main" => os::real_path(&root).unwrap_or_else(|_| root.to_owned()),
         _ => common,
     }
 }

@@ -4,19 +4,10 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The program of the system that opens a file with what the user chose for it.
-const OPENER: &str = if cfg!(windows) {
-    "explorer"
-} else if cfg!(target_os = "macos") {
-    "open"
-} else {
-    "xdg-open"
-};
-
 /// Opens a file in the browser and does not wait for it.
 #[expect(clippy::disallowed_methods, reason = "the browser is the user's own program")]
 pub fn open_in_browser(file: &Path) -> io::Result<()> {
-    let mut child = Command::new(OPENER)
+    let mut child = Command::new(super::system::OPENER)
         .arg(file)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

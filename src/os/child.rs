@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use super::system;
+
 /// How long a command has to end after it was asked to, before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long we go on reading when the command has ended but something it started keeps its output open.
@@ -80,7 +82,7 @@ pub fn run(job: &ChildJob<'_>, each: &mut dyn FnMut(Stream, &[u8]) -> bool) -> i
                 io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => {
                     ChildEnd::NotExecutable
                 }
-                _ if error.raw_os_error() == Some(8) => ChildEnd::NotExecutable,
+                _ if error.raw_os_error() == Some(system::NO_PROGRAM) => ChildEnd::NotExecutable,
                 _ => return Err(error),
             };
             return Ok((end, started.elapsed()));
@@ -107,7 +109,7 @@ pub fn run(job: &ChildJob<'_>, each: &mut dyn FnMut(Stream, &[u8]) -> bool) -> i
     let waited = wait(job, &mut child, &pieces, &signals, started, &mut pass);
     if waited.is_err() {
         // Nothing is known of it any more; it must not go on unseen.
-        kill(&mut child, job.foreground, ChildCommand::Kill);
+        system::send(&mut child, !job.foreground, system::KILL);
         let _ = child.wait();
     }
     waited
@@ -124,9 +126,8 @@ fn start(job: &ChildJob<'_>) -> io::Result<Child> {
         command.env_remove(name);
     }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    #[cfg(unix)]
     if !job.foreground {
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        system::own_group(&mut command);
     }
     command.spawn()
 }
@@ -158,7 +159,7 @@ fn read(
 
 /// Ends a command whose output has no reader.
 fn give_up(child: &mut Child, job: &ChildJob<'_>, error: io::Error) -> io::Result<()> {
-    kill(child, job.foreground, ChildCommand::Kill);
+    system::send(child, !job.foreground, system::KILL);
     let _ = child.wait();
     Err(error)
 }
@@ -200,106 +201,57 @@ fn wait(
         for (signal, by_terminal) in signals.take() {
             // Those of the keyboard the terminal has given to the whole group.
             if !(job.foreground && by_terminal) {
-                kill(child, job.foreground, signal);
+                system::send(child, !job.foreground, signal);
             }
         }
         match (asked, job.timeout) {
             (None, Some(limit)) if started.elapsed() > limit => {
-                kill(child, job.foreground, ChildCommand::Term);
+                system::send(child, !job.foreground, system::TERMINATE);
                 asked = Some(Instant::now());
             }
-            (Some(at), _) if at.elapsed() > GRACE => kill(child, job.foreground, ChildCommand::Kill),
+            (Some(at), _) if at.elapsed() > GRACE => {
+                system::send(child, !job.foreground, system::KILL);
+            }
             _ => {}
         }
     }
 }
 
 fn end(status: ExitStatus) -> ChildEnd {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return ChildEnd::Signal(signal);
+    match system::ended_by(status) {
+        Some(signal) => ChildEnd::Signal(signal),
+        None => ChildEnd::Exited(status.code().unwrap_or(1)),
     }
-    ChildEnd::Exited(status.code().unwrap_or(1))
-}
-
-/// Message to a running child's thread.
-#[derive(Clone, Copy, Debug)]
-enum ChildCommand {
-    Term,
-    Kill,
-    #[cfg(unix)]
-    Int,
-    #[cfg(unix)]
-    Quit,
-    #[cfg(unix)]
-    Hup,
-}
-
-/// Sends a signal to the command, and outside of our own group to what it started. That it has just ended is no matter.
-#[cfg(unix)]
-fn kill(child: &mut Child, foreground: bool, ask: ChildCommand) {
-    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-    let signal = match ask {
-        ChildCommand::Term => Signal::TERM,
-        ChildCommand::Kill => Signal::KILL,
-        ChildCommand::Int => Signal::INT,
-        ChildCommand::Quit => Signal::QUIT,
-        ChildCommand::Hup => Signal::HUP,
-    };
-    let pid = Pid::from_child(child);
-    let _ = if foreground {
-        kill_process(pid, signal)
-    } else {
-        kill_process_group(pid, signal)
-    };
-}
-
-#[cfg(not(unix))]
-fn kill(child: &mut Child, _: bool, _: ChildCommand) {
-    let _ = child.kill();
 }
 
 /// Signals that would end us, as flags.
 struct Signals {
-    flags: Vec<(ChildCommand, bool, Arc<AtomicBool>, signal_hook::SigId)>,
+    flags: Vec<(i32, bool, Arc<AtomicBool>, signal_hook::SigId)>,
 }
 
 impl Signals {
-    #[cfg(unix)]
     fn new() -> io::Result<Self> {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
         let mut flags = Vec::new();
         // What is ignored on purpose stays so, for us and for the command, which would get the default from a handler.
         let ignored = super::ignored_signals();
-        for (signal, ask, by_terminal) in [
-            (SIGINT, ChildCommand::Int, true),
-            (SIGQUIT, ChildCommand::Quit, true),
-            (SIGTERM, ChildCommand::Term, false),
-            (SIGHUP, ChildCommand::Hup, false),
-        ] {
+        for &(signal, by_terminal) in system::PASSED_ON {
             if ignored >> (signal - 1) & 1 == 1 {
                 continue;
             }
             let flag = Arc::new(AtomicBool::new(false));
             let id = signal_hook::flag::register(signal, Arc::clone(&flag))?;
-            flags.push((ask, by_terminal, flag, id));
+            flags.push((signal, by_terminal, flag, id));
         }
         Ok(Self { flags })
     }
 
-    #[cfg(not(unix))]
-    #[allow(clippy::unnecessary_wraps, reason = "as on other systems")]
-    fn new() -> io::Result<Self> {
-        Ok(Self { flags: Vec::new() })
-    }
-
     /// Those that came since the last look, and whether a key makes them.
-    fn take(&self) -> Vec<(ChildCommand, bool)> {
+    fn take(&self) -> Vec<(i32, bool)> {
         let came = self
             .flags
             .iter()
             .filter(|(_, _, flag, _)| flag.swap(false, Ordering::Relaxed));
-        came.map(|(ask, by_terminal, ..)| (*ask, *by_terminal)).collect()
+        came.map(|(signal, by_terminal, ..)| (*signal, *by_terminal)).collect()
     }
 }
 

@@ -5,19 +5,17 @@
 //! system's own means for this needs code between fork and exec, which cannot be written safely. Elsewhere than on Unix
 //! there is no guard.
 
-use std::io;
-use std::process::Child;
+use std::io::{self, Write as _};
+use std::process::{Child, Command, Stdio};
+
+use super::system;
 
 /// A guard over a child. Dropped, it lets the child be.
 #[derive(Debug)]
 pub struct Guard {
-    #[cfg(unix)]
     shell: Child,
-    #[cfg(not(unix))]
-    never: std::convert::Infallible,
 }
 
-#[cfg(unix)]
 impl Guard {
     /// Sets a guard over a child. It must be dropped before the child is waited for, so that the number cannot have come
     /// to be another process's.
@@ -26,41 +24,22 @@ impl Guard {
         reason = "the shell is no git, and is given no repository"
     )]
     pub fn over(child: &Child) -> io::Result<Self> {
-        use std::os::unix::process::CommandExt;
-        use std::process::{Command, Stdio};
-        let shell = Command::new("/bin/sh")
+        let mut shell = Command::new(system::GUARD.ok_or(io::ErrorKind::Unsupported)?);
+        shell
             .args(["-c", "read -r word || kill -TERM \"$1\"", "sh", &child.id().to_string()])
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            // What ends us at the terminal must not end it first.
-            .process_group(0)
-            .spawn()?;
-        Ok(Self { shell })
+            .stderr(Stdio::null());
+        // What ends us at the terminal must not end it first.
+        system::own_group(&mut shell);
+        Ok(Self { shell: shell.spawn()? })
     }
 }
 
-#[cfg(not(unix))]
-impl Guard {
-    /// There is none here.
-    pub fn over(_child: &Child) -> io::Result<Self> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
-
-#[cfg(not(unix))]
 impl Drop for Guard {
     fn drop(&mut self) {
-        match self.never {}
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Guard {
-    fn drop(&mut self) {
-        use std::io::Write;
         let told = self
             .shell
             .stdin
@@ -81,12 +60,7 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a child to be guarded")]
     fn it_lets_the_child_be_when_told_and_ends_it_when_the_pipe_closes() {
-        let child = || {
-            std::process::Command::new("sleep")
-                .arg("30")
-                .spawn()
-                .expect("sleep starts")
-        };
+        let child = || Command::new("sleep").arg("30").spawn().expect("sleep starts");
         let mut kept = child();
         drop(Guard::over(&kept).expect("a guard"));
         assert!(kept.try_wait().expect("asked").is_none());

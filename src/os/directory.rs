@@ -5,6 +5,7 @@
 
 use std::{fs, io, path::Path};
 
+use super::system;
 use super::{Sharing, create_dir_durable, random_token, replace_users, sync_dir};
 
 /// Whether a directory may be put at a path.
@@ -112,18 +113,10 @@ pub fn shallow(path: &Path) -> io::Result<Vec<String>> {
 }
 
 /// Permission bits of a directory below `root`; `None` where there is none, or where the system has no such bits.
-#[cfg(unix)]
 pub fn directory_bits(root: &Path, relative: &[u8]) -> Option<u32> {
-    use std::os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _};
-    let path = root.join(std::ffi::OsStr::from_bytes(relative));
+    let path = root.join(system::os_string(relative));
     let meta = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_dir)?;
-    Some(meta.permissions().mode() & 0o777)
-}
-
-/// Permission bits of a directory below `root`: the system has none.
-#[cfg(not(unix))]
-pub fn directory_bits(_: &Path, _: &[u8]) -> Option<u32> {
-    None
+    system::mode(&meta).map(|mode| mode & 0o777)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::process::Command;
     reason = "the editor is the user's own program, to be run as git runs it"
 )]
 pub fn open_editor(editor: &str, file: &Path) -> io::Result<bool> {
-    let mut shell = Command::new("sh");
+    let mut shell = Command::new(super::system::shell());
     // The file is an argument of its own, so that no name is taken for a command.
     shell.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(file);
     Ok(shell.status()?.success())

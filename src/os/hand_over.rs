@@ -2,10 +2,9 @@
 
 use std::io;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-#[cfg(unix)]
-use super::Owner;
+use super::{Owner, system};
 
 /// The time by the system's clock, for [`hand_over`].
 #[expect(
@@ -16,39 +15,29 @@ pub fn moment() -> SystemTime {
     SystemTime::now()
 }
 
-/// Gives what root made below `directory` since a time to the owner of `of`. Does nothing for other users, and in root's own
-/// repositories. Symlinks are given away themselves and not followed.
-#[cfg(unix)]
+/// Gives what root made below `directory` since a time to the owner of `of`. Does nothing for other users, in root's own
+/// repositories, and where no root could lock users out. Symlinks are given away themselves and not followed.
 pub fn hand_over(directory: &Path, of: &Path, since: SystemTime) -> io::Result<()> {
     let Some(owner) = Owner::other_than_root(of) else {
         return Ok(());
     };
-    let since = since
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, |time| time.as_secs());
+    let seconds = since.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     // Clocks of file systems are coarser than ours.
     below(
         directory,
         owner,
-        i64::try_from(since).unwrap_or(i64::MAX).saturating_sub(1),
+        UNIX_EPOCH + Duration::from_secs(seconds.saturating_sub(1)),
     )
 }
 
-/// Other systems have no root that could lock users out.
-#[cfg(not(unix))]
-pub fn hand_over(_directory: &Path, _of: &Path, _since: SystemTime) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(unix)]
-fn below(path: &Path, owner: Owner, since: i64) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt as _;
+fn below(path: &Path, owner: Owner, since: SystemTime) -> io::Result<()> {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    if metadata.uid() == 0 && metadata.ctime() >= since {
+    let is_of_root = system::owner(&metadata).is_some_and(|(user, _)| user == 0);
+    if is_of_root && system::changed(&metadata).is_some_and(|at| at >= since) {
         owner.give_path(path)?;
     }
     if metadata.is_dir() {

@@ -47,15 +47,7 @@ impl Ending {
             flags: Vec::new(),
             ids: Vec::new(),
         };
-        let signals = [
-            ("SIGINT", signal_hook::consts::SIGINT),
-            ("SIGTERM", signal_hook::consts::SIGTERM),
-            #[cfg(unix)]
-            ("SIGHUP", signal_hook::consts::SIGHUP),
-            #[cfg(unix)]
-            ("SIGQUIT", signal_hook::consts::SIGQUIT),
-        ];
-        for (name, signal) in signals {
+        for &(name, signal) in super::system::ENDING {
             let flag = Arc::new(AtomicBool::new(false));
             ending.ids.push(signal_hook::flag::register(signal, Arc::clone(&flag))?);
             ending.flags.push((name, flag));
@@ -75,20 +67,6 @@ impl Drop for Ending {
         for id in self.ids.drain(..) {
             signal_hook::low_level::unregister(id);
         }
-    }
-}
-
-/// Asks a child of ours to end, so that it can clean up behind itself: SIGTERM. `false` where that cannot be asked.
-pub fn end(child: &std::process::Child) -> bool {
-    #[cfg(unix)]
-    {
-        let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-        pid.is_some_and(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM).is_ok())
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = child;
-        false
     }
 }
 

@@ -4,11 +4,7 @@ use std::io;
 
 /// The name of this host as the kernel knows it, or `localhost` when it has none.
 pub fn host_name() -> String {
-    #[cfg(unix)]
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    #[cfg(not(unix))]
-    #[expect(clippy::disallowed_methods, reason = "the name of the machine is no setting")]
-    let name = std::env::var("COMPUTERNAME").unwrap_or_default();
+    let name = super::system::host_name();
     if name.is_empty() { "localhost".to_owned() } else { name }
 }
 

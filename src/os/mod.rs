@@ -1,13 +1,12 @@
 //! Differences between operating systems: file locks with a deadline, durable directories, private files, names of host
 //! and temporary files.
 //!
-//! Small functions over paths and files, nothing about git. The tests run on Linux. `scripts/windows` runs a
-//! story of the Windows program under wine; what macOS does differently is type-checked and written after its documentation. Time is read here only to measure a wait.
+//! Small functions over paths and files, nothing about git. What differs between systems is in `system` and `dir`. The tests
+//! run on Linux, and `scripts/windows` runs a story of the Windows program under wine; what macOS does differently is
+//! type-checked and written after its documentation. Time is read here only to measure a wait.
 
 mod browser;
 mod cancellation;
-#[cfg(unix)]
-mod change;
 pub mod child;
 mod child_guard;
 mod cleanup;
@@ -18,15 +17,12 @@ mod file;
 mod hand_over;
 mod input;
 pub mod interrupt;
-#[cfg(target_os = "linux")]
-mod local;
 mod lock;
 mod loopback;
 mod machine;
 mod manual;
 pub mod notices;
 mod parallel;
-mod passphrase;
 mod process;
 mod program;
 mod protocol;
@@ -38,6 +34,7 @@ mod scratch;
 mod substitute;
 mod support;
 mod symlink;
+mod system;
 pub mod terminal;
 mod thread_placement;
 mod tool;
@@ -47,18 +44,13 @@ mod worker;
 
 pub use browser::open_in_browser;
 pub use cancellation::{Cancellation, complete_this, is_cancelled};
-#[cfg(unix)]
-pub use change::set_mode;
 pub use child_guard::Guard;
 pub use cleanup::CleanupFailure;
-#[cfg(not(unix))]
-pub use dir::set_mode;
 pub use directory::{Room, directory_bits, fill, publish_directory, room, shallow};
 pub use editor::{open_editor, run_attached};
 pub use file::{
-    Owner, Sharing, age, create_dir_durable, file_id, is_writable, links, open_regular, open_regular_sized,
-    private_dir, private_file, read_exact_at, read_regular, regular, same_file, sync_dir, temporary_dir, touch,
-    without_waiting,
+    Owner, Sharing, age, create_dir_durable, open_regular, open_regular_sized, private_dir, private_file, read_regular,
+    regular, sync_dir, temporary_dir,
 };
 pub use hand_over::{hand_over, moment};
 pub use input::input_within;
@@ -67,21 +59,24 @@ pub use loopback::LoopbackServer;
 pub use machine::{host_name, ignored_signals, is_running, random_token, umask};
 pub use manual::{has_manual, show_manual};
 pub use parallel::{parallel_edit, parallel_map, parallel_runs};
-pub use passphrase::ask_passphrase;
 pub use process::{AncestorProcess, ProcessHandle, ancestors, has_ended, own_process, process_scope, processor_time};
 pub use program::Program;
 pub use protocol::ProtocolStreams;
 pub use query::{QueryOutcome, Question, Stopwatch, query_program};
-pub use replace::{is_executable, make_executable, replace, replace_users, replace_with, sweep_replacements};
+pub use replace::{make_executable, replace, replace_users, replace_with, sweep_replacements};
 pub use reports::{MOST_FOLDERS, News, Reports, WatchError};
 pub use rule_files::{system_attributes, user_rules};
 pub use scratch::scratch_file;
 pub use support::{sync, sync_data, sync_path};
 pub use symlink::symlink_on_the_way;
+pub use system::{
+    ask_passphrase, file_id, is_executable, is_writable, leave_terminal, links, new_mode, os_string, program_names,
+    read_exact_at, real_path, same_file, set_mode, shell, terminate, touch, variables, without_waiting,
+};
 pub use thread_placement::spawn_worker;
 pub use tool::{ToolOutput, ask_at_terminal, can_ask_at_terminal, run_tool};
 pub use unsynced::{Watermark, sync_all};
-pub use worker::{leave_terminal, run_alone, run_for};
+pub use worker::{run_alone, run_for};
 
 use std::io;
 
@@ -106,16 +101,4 @@ pub fn clause(text: &str) -> String {
         Some(first) if !chars.as_str().starts_with(char::is_uppercase) => first.to_lowercase().chain(chars).collect(),
         _ => text.clone(),
     }
-}
-
-/// Bytes of a path or an argument as the system's text; elsewhere than on Unix what is no UTF-8 is replaced.
-#[cfg(unix)]
-pub fn os_string(bytes: &[u8]) -> std::ffi::OsString {
-    std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
-}
-
-/// The same where texts are not bytes: what is no UTF-8 is replaced.
-#[cfg(not(unix))]
-pub fn os_string(bytes: &[u8]) -> std::ffi::OsString {
-    String::from_utf8_lossy(bytes).into_owned().into()
 }

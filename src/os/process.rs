@@ -7,6 +7,8 @@
 use std::io;
 use std::time::Duration;
 
+use super::system;
+
 /// Ticks of the clock in `/proc/<pid>/stat`: 100 a second on every architecture that Linux has today (`USER_HZ`).
 const TICKS: u64 = 100;
 
@@ -29,7 +31,8 @@ impl ProcessHandle {
             let started = stat.started();
             return Ok((!stat.has_ended()).then_some(Self { id, started }));
         }
-        let running = running(id).ok_or(io::ErrorKind::Unsupported)?;
+        let running = super::is_running(id).or_else(|| system::exists(id));
+        let running = running.ok_or(io::ErrorKind::Unsupported)?;
         Ok(running.then_some(Self { id, started: None }))
     }
 
@@ -42,25 +45,6 @@ impl ProcessHandle {
     pub fn is_alive(&self) -> bool {
         matches!(Self::find(self.id), Ok(Some(now)) if now == *self)
     }
-}
-
-#[cfg(target_os = "linux")]
-fn running(id: u32) -> Option<bool> {
-    super::is_running(id)
-}
-
-#[cfg(all(unix, not(target_os = "linux")))]
-fn running(id: u32) -> Option<bool> {
-    let id = rustix::process::Pid::from_raw(i32::try_from(id).ok()?)?;
-    Some(match rustix::process::test_kill_process(id) {
-        Ok(()) | Err(rustix::io::Errno::PERM) => true,
-        Err(_) => false,
-    })
-}
-
-#[cfg(not(unix))]
-fn running(id: u32) -> Option<bool> {
-    super::is_running(id)
 }
 
 /// A process that this one was started by, directly or not.
@@ -109,19 +93,8 @@ pub fn process_scope() -> Option<String> {
 pub fn has_ended(id: u32, started: &str) -> bool {
     match stat(&id.to_string()) {
         Some(stat) => stat.has_ended() || stat.started().is_some_and(|now| now != started),
-        None => is_gone(id),
+        None => system::exists(id) == Some(false),
     }
-}
-
-#[cfg(unix)]
-fn is_gone(id: u32) -> bool {
-    let id = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
-    id.is_some_and(|id| rustix::process::test_kill_process(id) == Err(rustix::io::Errno::SRCH))
-}
-
-#[cfg(not(unix))]
-fn is_gone(_id: u32) -> bool {
-    false
 }
 
 /// The fields of `/proc/<id>/stat` after the program's name, which may hold anything.

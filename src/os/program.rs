@@ -23,7 +23,7 @@ impl Program {
         reason = "a filter is the user's own program, to be run as git runs it"
     )]
     pub fn start(command: &OsStr, directory: &Path, cleared: &[&str]) -> io::Result<Self> {
-        let mut shell = Command::new("sh");
+        let mut shell = Command::new(super::system::shell());
         for name in cleared {
             shell.env_remove(name);
         }

@@ -11,31 +11,11 @@ pub struct ProtocolStreams {
 }
 
 impl ProtocolStreams {
-    /// Takes standard input and output for the protocol alone: the process and its children then read nothing from
-    /// standard input, and what one of them writes to standard output goes to standard error.
-    #[cfg(unix)]
+    /// Takes standard input and output for the protocol alone. Where the streams can be moved, the process and its children
+    /// then read nothing from standard input, and what one of them writes to standard output goes to standard error.
     pub fn take() -> io::Result<Self> {
-        use rustix::{io::fcntl_dupfd_cloexec, stdio};
-        /// Above the three standard streams.
-        const LOWEST: i32 = 3;
-        let input = fcntl_dupfd_cloexec(stdio::stdin(), LOWEST)?;
-        let output = fcntl_dupfd_cloexec(stdio::stdout(), LOWEST)?;
-        stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
-        stdio::dup2_stdout(stdio::stderr())?;
-        Ok(Self {
-            input: Box::new(std::fs::File::from(input)),
-            output: Box::new(std::fs::File::from(output)),
-        })
-    }
-
-    /// The streams themselves, where they cannot be moved.
-    #[cfg(not(unix))]
-    #[expect(clippy::disallowed_methods, reason = "a protocol has them for itself")]
-    pub fn take() -> io::Result<Self> {
-        Ok(Self {
-            input: Box::new(io::stdin()),
-            output: Box::new(io::stdout()),
-        })
+        let (input, output) = super::system::take_streams()?;
+        Ok(Self { input, output })
     }
 }
 

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::interrupt;
+use super::{interrupt, system};
 
 /// Question to a program of the user's.
 #[derive(Clone, Copy, Debug)]
@@ -54,11 +54,10 @@ const LOOK: Duration = Duration::from_millis(20);
 )]
 pub fn query_program(question: Question<'_>) -> io::Result<QueryOutcome> {
     let held = interrupt::InterruptGuard::new()?;
-    let mut shell = Command::new("sh");
+    let mut shell = Command::new(system::shell());
     shell.arg("-c").arg(question.command).current_dir(question.directory);
     shell.envs(question.variables.iter().copied());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+    system::own_group(&mut shell);
     let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::ErrorKind::BrokenPipe.into());
@@ -116,11 +115,8 @@ pub fn query_program(question: Question<'_>) -> io::Result<QueryOutcome> {
 
 /// Ends the program and what it started.
 fn end(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // It may have ended by itself.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
+    // It may have ended by itself.
+    system::send(child, true, system::KILL);
     let _ = child.kill();
     let _ = child.wait();
 }

@@ -7,7 +7,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Sharing, links, lock, open_regular, try_lock};
+use super::system::{self, links};
+use super::{Sharing, lock, open_regular, try_lock};
 
 /// Ends the names of files in the making.
 const END: &str = ".new";
@@ -71,29 +72,9 @@ pub fn replace_users(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Lets everybody execute a file of the user's who may read it. Where a system has no such mode, nothing is done.
 pub fn make_executable(path: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = fs::metadata(path)?.permissions().mode();
-        fs::set_permissions(path, fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        Ok(())
-    }
-}
-
-/// Whether a file can be executed by its owner.
-pub fn is_executable(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o100 != 0)
-    }
-    #[cfg(not(unix))]
-    {
-        path.is_file()
+    match system::mode(&fs::metadata(path)?) {
+        Some(mode) => system::set_path_mode(path, mode | (mode & 0o444) >> 2),
+        None => Ok(()),
     }
 }
 
@@ -101,8 +82,7 @@ pub fn is_executable(path: &Path) -> bool {
 fn create(path: &Path) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    system::new_mode(&mut options, 0o600);
     let file = options.open(path)?;
     match lock(&file).and_then(|()| links(&file)) {
         Ok(0) => Ok(None),

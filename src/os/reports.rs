@@ -45,7 +45,7 @@ mod inotify {
     use rustix::io::Errno;
 
     use super::{MOST_FOLDERS, News, PathBuf, WatchError};
-    use crate::os::local;
+    use crate::os::system;
 
     /// Everything that can change what a look at a directory finds, and nothing that looking does.
     const CHANGES: WatchFlags = WatchFlags::MODIFY
@@ -93,7 +93,7 @@ mod inotify {
                     Err(_) => return Err(WatchError::Refused),
                 };
                 // All others (network, FUSE, overlays) are looked through.
-                if !local::is_local(&system) {
+                if !system::is_local(&system) {
                     return Err(WatchError::FileSystem);
                 }
             }

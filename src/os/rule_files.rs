@@ -5,11 +5,17 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use super::system::HOMES;
+
 /// The file `name` (`ignore`, `attributes`) in git's directory of the user's configuration; it need not exist.
 pub fn user_rules(name: &str) -> Option<PathBuf> {
     let directory = variable("XDG_CONFIG_HOME").map(PathBuf::from);
-    let directory = directory.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")));
+    let directory = directory.or_else(|| home().map(|home| home.join(".config")));
     Some(directory?.join("git").join(name))
+}
+
+fn home() -> Option<PathBuf> {
+    HOMES.iter().find_map(|name| variable(name)).map(PathBuf::from)
 }
 
 /// The attributes of the whole machine, unless the environment says to leave them out; the file need not exist.

@@ -26,8 +26,7 @@ impl Substitute {
     fn attempt(path: &Path, sharing: Sharing) -> io::Result<Option<Self>> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        super::system::new_mode(&mut options, 0o600);
         match options.open(path) {
             Ok(mut file) => {
                 let lock = Self { path: path.to_owned() };

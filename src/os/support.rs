@@ -5,39 +5,18 @@ use std::io;
 use std::path::Path;
 
 use super::notices::{self, Limit};
+use super::system;
 
 /// Whether an error says that the file system or the kernel does not know the call, rather than that the call failed.
 ///
 /// NFS without a lock daemon, Lustre, FUSE, SMB, shared directories of virtual machines and sandboxes answer so.
 pub(super) fn is_unsupported(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    {
-        use rustix::io::Errno;
-        let unsupported = [
-            Errno::NOSYS,
-            Errno::OPNOTSUPP,
-            Errno::NOTSUP,
-            Errno::INVAL,
-            Errno::NOTTY,
-        ];
-        error
-            .raw_os_error()
-            .is_some_and(|number| unsupported.iter().any(|known| known.raw_os_error() == number))
-            || error.kind() == io::ErrorKind::Unsupported
-    }
-    #[cfg(not(unix))]
-    {
-        error.kind() == io::ErrorKind::Unsupported
-    }
+    system::is_unsupported(error) || error.kind() == io::ErrorKind::Unsupported
 }
 
 /// Whether an error of a lock says that there are no locks.
 pub(super) fn has_no_locks(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    if error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error()) {
-        return true;
-    }
-    is_unsupported(error)
+    system::is_without_locks(error) || is_unsupported(error)
 }
 
 /// Brings what was written to a file to the disk. Where the file system cannot, that is noted and no failure.
@@ -45,9 +24,9 @@ pub fn sync(file: &File) -> io::Result<()> {
     weaker(file.sync_all(), |_| false)
 }
 
-/// Brings a closed file to the disk. Windows syncs only through a handle that may write.
+/// Brings a closed file to the disk.
 pub fn sync_path(path: &Path) -> io::Result<()> {
-    sync(&File::options().read(true).write(cfg!(windows)).open(path)?)
+    sync(&File::options().read(true).write(system::SYNC_NEEDS_WRITE).open(path)?)
 }
 
 /// Like [`sync`] for the contents alone, without the times.
@@ -57,17 +36,7 @@ pub fn sync_data(file: &File) -> io::Result<()> {
 
 /// Like [`sync`] for a directory, which more file systems cannot.
 pub(super) fn sync_directory(directory: &File) -> io::Result<()> {
-    weaker(directory.sync_all(), |error| {
-        #[cfg(unix)]
-        {
-            error.raw_os_error() == Some(rustix::io::Errno::BADF.raw_os_error())
-        }
-        #[cfg(not(unix))]
-        {
-            let _ = error;
-            false
-        }
-    })
+    weaker(directory.sync_all(), system::is_without_directory_sync)
 }
 
 fn weaker(result: io::Result<()>, is_meant: impl FnOnce(&io::Error) -> bool) -> io::Result<()> {

@@ -6,19 +6,17 @@
 
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use super::cancellation;
+use super::{cancellation, system};
 
 /// Starts a thread next to this one. `None` where the system allows no more: then there is less help.
 pub fn spawn_worker<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Option<ScopedJoinHandle<'scope, T>> {
-    #[cfg(target_os = "linux")]
-    let here = processor::current();
+    let here = system::processor();
     let cancellation = cancellation::current();
     let work = move || {
-        #[cfg(target_os = "linux")]
-        processor::leave(here);
+        system::leave_processor(here);
         match cancellation {
             Some(cancellation) => cancellation.cover(work),
             None => work(),
@@ -27,29 +25,6 @@ pub fn spawn_worker<'scope, T: Send + 'scope>(
     let started = Builder::new().spawn_scoped(scope, work).ok()?;
     std::thread::yield_now();
     Some(started)
-}
-
-#[cfg(target_os = "linux")]
-mod processor {
-    use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
-
-    pub(super) fn current() -> usize {
-        sched_getcpu()
-    }
-
-    /// Goes to another processor than this one, if the thread may run on another.
-    pub(super) fn leave(here: usize) {
-        if sched_getcpu() != here {
-            return;
-        }
-        let Ok(all) = sched_getaffinity(None) else { return };
-        let mut others = all;
-        others.unset(here);
-        if others.count() > 0 && sched_setaffinity(None, &others).is_ok() {
-            // From there on it may run anywhere again.
-            let _ = sched_setaffinity(None, &all);
-        }
-    }
 }
 
 #[cfg(test)]

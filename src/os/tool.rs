@@ -12,6 +12,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use super::system;
+
 thread_local! {
     static CAN_ASK: Cell<bool> = const { Cell::new(false) };
 }
@@ -71,8 +73,7 @@ pub fn run_tool(program: &Path, args: &[OsString], input: &[u8], limit: Option<D
                 None => command.env_remove(name),
             };
         }
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        system::own_group(&mut command);
     }
     let mut child = command.spawn()?;
     let outcome = converse(&mut child, input, limit);
@@ -140,13 +141,10 @@ fn taken(mut pipe: impl Read + Send + 'static) -> io::Result<Receiver<io::Result
 
 /// Ends the program, and what it started where it has a group of its own.
 fn end(child: &mut Child, has_group: bool) {
-    #[cfg(unix)]
-    if has_group && let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+    if has_group {
         // It may have ended by itself.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        system::send(child, true, system::KILL);
     }
-    #[cfg(not(unix))]
-    let _ = has_group;
     let _ = child.kill();
     let _ = child.wait();
 }

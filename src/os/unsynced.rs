@@ -11,7 +11,8 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::{Sharing, private_file, sync_dir, touch};
+use super::system::{self, touch};
+use super::{Sharing, private_file, sync_dir};
 
 /// Twice and more the time that Linux takes to write data back (30 s, and 5 s for the journal of the file system).
 const WINDOW: Duration = Duration::from_secs(120);
@@ -84,16 +85,7 @@ fn read_mark(file: &mut File) -> Option<SystemTime> {
 
 /// The later one of the times of the last change of data and of the entry itself.
 fn changed(metadata: &Metadata) -> Option<SystemTime> {
-    let modified = metadata.modified().ok();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let seconds = u64::try_from(metadata.ctime()).unwrap_or(0);
-        let nanos = u32::try_from(metadata.ctime_nsec()).unwrap_or(0);
-        modified.max(UNIX_EPOCH.checked_add(Duration::new(seconds, nanos)))
-    }
-    #[cfg(not(unix))]
-    modified.max(metadata.created().ok())
+    metadata.modified().ok().max(system::changed(metadata))
 }
 
 /// Brings files and then the directories that name them to the disk. What is gone, or belongs to somebody who lets
@@ -120,9 +112,7 @@ fn passed_over(result: io::Result<()>) -> io::Result<()> {
 
 /// Brings everything of the file systems that hold these directories to the disk; `false` where that cannot be done or
 /// failed.
-#[cfg(target_os = "linux")]
 fn sync_file_systems(directories: &[PathBuf]) -> bool {
-    use std::os::unix::fs::MetadataExt;
     let mut devices = Vec::new();
     directories.iter().all(|path| {
         let Ok(directory) = File::open(path) else {
@@ -131,15 +121,11 @@ fn sync_file_systems(directories: &[PathBuf]) -> bool {
         let Ok(metadata) = directory.metadata() else {
             return false;
         };
-        let known = devices.contains(&metadata.dev());
-        devices.push(metadata.dev());
-        known || rustix::fs::syncfs(&directory).is_ok()
+        let device = system::device(&metadata);
+        let known = devices.contains(&device);
+        devices.push(device);
+        known || system::sync_file_system(&directory).is_some_and(|synced| synced.is_ok())
     })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sync_file_systems(_: &[PathBuf]) -> bool {
-    false
 }
 
 #[cfg(test)]

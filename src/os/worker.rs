@@ -30,13 +30,6 @@ pub fn run_alone(program: &Path, args: &[OsString], variables: &[(&str, Option<&
     command.spawn().map(drop)
 }
 
-/// Leaves the terminal, so that neither Ctrl-C there ends this process nor a program that it starts can ask there.
-pub fn leave_terminal() {
-    // One that leads a group has no terminal to leave to begin with, or keeps it; it works either way.
-    #[cfg(unix)]
-    let _ = rustix::process::setsid();
-}
-
 /// Starts `program` with `input` on its standard input and waits for it, but no longer than `wait`; it goes on then.
 /// `variables` are added to ours. Returns whether it ended.
 #[expect(
@@ -57,8 +50,7 @@ pub fn run_for(
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    super::system::own_group(&mut command);
     let mut child = command.spawn()?;
     let mut giving = None;
     if let Some(mut stdin) = child.stdin.take() {

@@ -165,7 +165,7 @@ pub fn state(repo: &Repository, hook: Hook) -> HookState {
     let text = fs::read(&path).unwrap_or_default();
     if hook::is_in(&text) {
         return match () {
-            () if !is_executable(&path) => HookState::Broken("its file is not executable".to_owned()),
+            () if !os::is_executable(&path) => HookState::Broken("its file is not executable".to_owned()),
             () if !finds_program(repo, &text) => {
                 HookState::Broken("the program it names is missing; install the hooks again".to_owned())
             }
@@ -188,7 +188,7 @@ pub fn state(repo: &Repository, hook: Hook) -> HookState {
 /// no note here; this program runs, so it is found where this one was.
 fn finds_program(repo: &Repository, text: &[u8]) -> bool {
     let named = hook::program(text).or_else(|| os::read_regular(&private_path(repo).join(PROGRAM)).ok());
-    let path = |bytes: &Vec<u8>| gix::path::from_byte_slice(bytes).is_ok_and(is_executable);
+    let path = |bytes: &Vec<u8>| gix::path::from_byte_slice(bytes).is_ok_and(os::is_executable);
     named.as_ref().is_none_or(path)
 }
 
@@ -222,17 +222,6 @@ pub fn tracked(repo: &Repository, directory: &Path) -> Result<Vec<PathBuf>, Erro
     let output = list.run()?;
     let paths = output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     Ok(paths.map(|path| os::os_string(path).into()).collect())
-}
-
-#[cfg(unix)]
-fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(path: &Path) -> bool {
-    path.is_file()
 }
 
 /// Change of a hook file.
@@ -278,13 +267,13 @@ pub fn install(repo: &Repository, hook: Hook, dry_run: bool) -> Result<HookFileC
             HookRemainder::Chain => hook::before_kept(hook),
             _ => hook::with_block(Some(&text), hook),
         };
-        if wanted == text && is_executable(&path) {
+        if wanted == text && os::is_executable(&path) {
             return Ok(HookFileChange::Unchanged);
         }
         put(&path, &wanted, Some(&metadata))?;
         return Ok(HookFileChange::Added);
     }
-    if metadata.is_file() && is_executable(&path) && hook::is_shell(&text) {
+    if metadata.is_file() && os::is_executable(&path) && hook::is_shell(&text) {
         put(&path, &hook::with_block(Some(&text), hook), Some(&metadata))?;
         return Ok(HookFileChange::Added);
     }
@@ -358,7 +347,10 @@ fn put(path: &Path, bytes: &[u8], old: Option<&fs::Metadata>) -> Result<(), Erro
     let fresh = PathBuf::from(fresh);
     let write = || {
         fs::write(&fresh, bytes)?;
-        set_mode(&fresh, old)?;
+        match old {
+            Some(old) => fs::set_permissions(&fresh, old.permissions())?,
+            None => os::make_executable(&fresh)?,
+        }
         fs::rename(&fresh, path)
     };
     let written = write();
@@ -366,21 +358,6 @@ fn put(path: &Path, bytes: &[u8], old: Option<&fs::Metadata>) -> Result<(), Erro
         let _ = fs::remove_file(&fresh);
     }
     written.map_err(Error::io("write", path))
-}
-
-#[cfg(unix)]
-fn set_mode(path: &Path, old: Option<&fs::Metadata>) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let own = fs::metadata(path)?.permissions().mode();
-    // As git's own templates: executable for whom it is readable.
-    let mode = old.map_or(own | ((own & 0o444) >> 2), |old| old.permissions().mode() & 0o7777);
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-#[allow(clippy::unnecessary_wraps, reason = "modes are Unix's")]
-fn set_mode(_: &Path, _: Option<&fs::Metadata>) -> io::Result<()> {
-    Ok(())
 }
 
 /// Whether a rebase is at work: its commits are not the user's, and one checkpoint follows at its end.

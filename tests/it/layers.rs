@@ -58,7 +58,14 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "os",
         layers: &[],
-        crates: &["rustix", "getrandom", "signal_hook", "thiserror"],
+        crates: &[
+            "anstyle_query",
+            "rustix",
+            "getrandom",
+            "signal_hook",
+            "terminal_size",
+            "thiserror",
+        ],
         system: true,
     },
     Layer {

@@ -19,19 +19,18 @@ const OUTPUT: usize = 64 << 10;
 
 /// Runs the command in a working tree. A command that cannot be run has the exit code that a shell gives it.
 pub(super) fn run(command: &str, path: &Path) -> ScriptRun {
-    script(&["sh", "-c", command].map(OsString::from), path)
+    script(&[os::shell().into(), "-c".into(), command.into()], path)
 }
 
 /// Runs a hook with its arguments as git does: not if it cannot be executed, and without variables that name a
 /// repository, so that it may run git in another one.
 pub(super) fn hook(hook: &Path, args: &[&str], path: &Path) -> ScriptRun {
-    let run = ["sh", "-c", r#"test -x "$0" || exit 0; exec "$0" "$@""#].map(OsStr::new);
+    let run = ["-c", r#"test -x "$0" || exit 0; exec "$0" "$@""#].map(OsStr::new);
     let args = args.iter().map(OsStr::new);
-    let argv: Vec<OsString> = run
+    let words = run.into_iter().chain([hook.as_os_str()]).chain(args);
+    let argv: Vec<OsString> = [os::shell().into()]
         .into_iter()
-        .chain([hook.as_os_str()])
-        .chain(args)
-        .map(OsStr::to_owned)
+        .chain(words.map(OsStr::to_owned))
         .collect();
     script(&argv, path)
 }

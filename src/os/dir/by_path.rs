@@ -100,7 +100,6 @@ impl Dir {
 
     pub(super) fn path(&self, name: &[u8]) -> io::Result<PathBuf> {
         let name = std::str::from_utf8(name).map_err(|_| io::ErrorKind::InvalidFilename)?;
-        #[cfg(windows)]
         if !super::windows_names::is_allowed(name) {
             return Err(io::ErrorKind::InvalidFilename.into());
         }

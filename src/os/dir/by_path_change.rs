@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::windows::fs::FileTypeExt as _;
 
 use super::by_path::Dir;
 
@@ -39,19 +40,10 @@ impl Dir {
         let path = self.path(name)?;
         let text = std::str::from_utf8(target).map_err(|_| io::ErrorKind::InvalidFilename)?;
         let native = text.replace('/', std::path::MAIN_SEPARATOR_STR);
-        #[cfg(windows)]
-        {
-            let leads_to_directory = path.parent().is_some_and(|parent| parent.join(&native).is_dir());
-            if leads_to_directory {
-                std::os::windows::fs::symlink_dir(native, path)
-            } else {
-                std::os::windows::fs::symlink_file(native, path)
-            }
-        }
-        #[cfg(not(windows))]
-        {
-            let _ = (path, native);
-            Err(io::ErrorKind::Unsupported.into())
+        if path.parent().is_some_and(|parent| parent.join(&native).is_dir()) {
+            std::os::windows::fs::symlink_dir(native, path)
+        } else {
+            std::os::windows::fs::symlink_file(native, path)
         }
     }
 
@@ -102,12 +94,8 @@ impl Dir {
         if there.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        #[cfg(windows)]
-        {
-            use std::os::windows::fs::FileTypeExt as _;
-            if there.file_type().is_symlink_dir() {
-                return fs::remove_dir(path);
-            }
+        if there.file_type().is_symlink_dir() {
+            return fs::remove_dir(path);
         }
         make_writable(&path)?;
         fs::remove_file(path)
@@ -122,11 +110,6 @@ impl Dir {
             Err(io::ErrorKind::NotADirectory.into())
         }
     }
-}
-
-/// There are no mode bits here.
-pub fn set_mode(_file: &File, _mode: u32) -> io::Result<()> {
-    Ok(())
 }
 
 /// Takes away the attribute that a file may only be read, which keeps the system from replacing or removing it.

@@ -10,15 +10,13 @@ mod by_path;
 mod by_path_change;
 #[cfg(unix)]
 mod unix;
+#[cfg(unix)]
+mod unix_change;
 #[cfg(any(windows, test))]
 mod windows_names;
 
 #[cfg(not(unix))]
 pub use by_path::{Dir, file_meta, is_link};
-#[cfg(not(unix))]
-pub use by_path_change::set_mode;
-#[cfg(unix)]
-pub(super) use unix::FOLDER;
 #[cfg(unix)]
 pub use unix::{Dir, file_meta, is_link};
 
@@ -91,7 +89,6 @@ pub struct DirNames {
     bytes: Vec<u8>,
     entries: Vec<DirEntryName>,
     /// Buffer for directory entries, kept for its capacity.
-    #[cfg(target_os = "linux")]
     buffer: Vec<u8>,
 }
 
@@ -151,6 +148,7 @@ impl DirNames {
     fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();
+        self.buffer.clear();
     }
 
     fn push(&mut self, name: &[u8], kind: FileKind) {

@@ -9,6 +9,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 
 use super::{DirNames, FileKind, FileTime, Meta};
+use crate::os::system;
 
 pub(in crate::os) const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -82,8 +83,7 @@ impl Dir {
     /// The device that it is on, if that is a file system of this machine that gives a directory a new time with each name
     /// that comes or goes.
     pub fn local_device(&self) -> Option<u64> {
-        #[cfg(target_os = "linux")]
-        if rustix::fs::fstatfs(&self.0).is_ok_and(|system| crate::os::local::is_local(&system)) {
+        if system::is_on_local(&self.0) {
             return self.meta().ok().map(|meta| meta.dev);
         }
         None
@@ -92,38 +92,12 @@ impl Dir {
     /// Lists the directory into `names`, sorted by the bytes of the name.
     pub fn read(&self, names: &mut DirNames) -> io::Result<()> {
         names.clear();
-        list(&self.0, names)?;
+        let mut buffer = std::mem::take(&mut names.buffer);
+        let listed = system::list(&self.0, &mut buffer, |name, found| names.push(name, kind(found)));
+        names.buffer = buffer;
         names.sort();
-        Ok(())
+        listed
     }
-}
-
-#[cfg(target_os = "linux")]
-fn list(fd: &OwnedFd, names: &mut DirNames) -> io::Result<()> {
-    let mut buffer = std::mem::take(&mut names.buffer);
-    buffer.reserve(32 * 1024);
-    let mut listing = rustix::fs::RawDir::new(fd, buffer.spare_capacity_mut());
-    let mut listed = Ok(());
-    while let Some(entry) = listing.next() {
-        match entry {
-            Ok(entry) => names.push(entry.file_name().to_bytes(), kind(entry.file_type())),
-            Err(error) => {
-                listed = Err(error.into());
-                break;
-            }
-        }
-    }
-    names.buffer = buffer;
-    listed
-}
-
-#[cfg(not(target_os = "linux"))]
-fn list(fd: &OwnedFd, names: &mut DirNames) -> io::Result<()> {
-    for entry in rustix::fs::Dir::read_from(fd)? {
-        let entry = entry?;
-        names.push(entry.file_name().to_bytes(), kind(entry.file_type()));
-    }
-    Ok(())
 }
 
 fn kind(kind: FileType) -> FileKind {

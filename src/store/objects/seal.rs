@@ -96,10 +96,7 @@ impl Drop for TempFile {
 fn create_locked(path: &Path, mode: u32) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-    #[cfg(not(unix))]
-    let _ = mode;
+    os::new_mode(&mut options, mode);
     let file = options.open(path)?;
     // A sweeper may hold the lock for a moment: to remove the file, which it cannot know to be new, or to leave it.
     match os::lock(&file).and_then(|()| os::links(&file)) {

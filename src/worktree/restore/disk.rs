@@ -65,11 +65,7 @@ impl Disk {
                 self.root.below(directory)?.read(&mut names)?;
                 self.listed = Some((directory.to_vec(), names));
             }
-            if self
-                .listed
-                .as_ref()
-                .is_some_and(|(_, names)| names.find(name).is_none())
-            {
+            if self.listed.as_ref().is_some_and(|(_, names)| !is_listed(names, name)) {
                 return Ok(false);
             }
         }
@@ -84,7 +80,7 @@ impl Disk {
         let (directory, name) = split(path);
         let mut names = DirNames::default();
         self.root.below(directory)?.read(&mut names)?;
-        if meta.kind != FileKind::Directory || names.find(name).is_some() {
+        if meta.kind != FileKind::Directory || is_listed(&names, name) {
             return Ok(None);
         }
         let key = system.key(name);
@@ -189,4 +185,17 @@ pub(super) fn directories_above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
         at = split(at).0;
         (!at.is_empty()).then_some(at)
     })
+}
+
+/// Whether a listing has this name, also with its accents in the other form: file systems that keep them apart, or as they
+/// were given, find it by both, and git knows one.
+fn is_listed(names: &DirNames, name: &[u8]) -> bool {
+    let composed = |name: &[u8]| {
+        std::str::from_utf8(name)
+            .ok()
+            .map(|text| gix::utils::str::precompose(text.into()).into_owned())
+    };
+    names.find(name).is_some()
+        || !name.is_ascii()
+            && (0..names.len()).any(|at| composed(name).is_some_and(|own| composed(names.name(at)) == Some(own)))
 }

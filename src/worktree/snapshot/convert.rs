@@ -292,6 +292,7 @@ mod tests {
             file_mode: true,
             symlinks: true,
             ignore_case: false,
+            precompose: false,
             trust_ctime: true,
             check_stat: true,
             eol: eol::Configuration { auto_crlf, eol: None },

@@ -7,6 +7,7 @@
 
 pub(in crate::worktree) mod attributes;
 mod cache;
+mod compose;
 mod content;
 pub(in crate::worktree) mod convert;
 mod deferred;

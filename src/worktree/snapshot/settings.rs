@@ -18,6 +18,8 @@ pub(in crate::worktree) struct SnapshotSettings {
     pub symlinks: bool,
     /// `core.ignoreCase`.
     pub ignore_case: bool,
+    /// `core.precomposeUnicode`: whether names are listed with their accents composed.
+    pub precompose: bool,
     /// `core.trustCtime`.
     pub trust_ctime: bool,
     /// `core.checkStat` is not `minimal`.
@@ -37,6 +39,7 @@ impl SnapshotSettings {
             file_mode: flag("core.fileMode", !cfg!(windows)),
             symlinks: flag("core.symlinks", true),
             ignore_case: flag("core.ignoreCase", false),
+            precompose: flag("core.precomposeUnicode", false),
             trust_ctime: checked("core.trustCtime", true)?,
             check_stat: check_stat(&config)?,
             eol: eol::Configuration {

@@ -43,7 +43,6 @@ pub(super) fn join(dir: &Dir, names: &DirNames, groups: &[Group<'_>], by_number:
 }
 
 fn join_by_number(dir: &Dir, names: &DirNames, groups: &[Group<'_>], pairs: &mut Vec<NamePair>) {
-    let number = |meta: Meta| (meta.dev, meta.ino);
     for at in 0..pairs.len() {
         let NamePair {
             name: None,
@@ -52,14 +51,18 @@ fn join_by_number(dir: &Dir, names: &DirNames, groups: &[Group<'_>], pairs: &mut
         else {
             continue;
         };
-        let Ok(wanted) = dir.stat(groups[group].name).map(number) else {
+        let wanted = groups[group].name;
+        let Ok(meta) = dir.stat(wanted) else {
             continue;
         };
         let other = pairs.iter().position(|pair| match pair {
             NamePair {
                 name: Some(name),
                 group: None,
-            } => dir.stat_at(names, *name).map(number).is_ok_and(|n| n == wanted),
+            } => {
+                let found = dir.stat_at(names, *name);
+                found.is_ok_and(|found| is_same_file((names.name(*name), &found), (wanted, &meta)))
+            }
             _ => false,
         });
         if let Some(other) = other {
@@ -67,6 +70,16 @@ fn join_by_number(dir: &Dir, names: &DirNames, groups: &[Group<'_>], pairs: &mut
         }
     }
     pairs.retain(|pair| pair.name.is_some() || pair.group.is_some());
+}
+
+/// Whether two names are those of one file. Where files have no numbers, the names may differ in case alone.
+fn is_same_file((name, meta): (&[u8], &Meta), (other, wanted): (&[u8], &Meta)) -> bool {
+    let lower = |name: &[u8]| String::from_utf8_lossy(name).to_lowercase();
+    if meta.ino == 0 {
+        meta.is_same(wanted) && lower(name) == lower(other)
+    } else {
+        (meta.dev, meta.ino) == (wanted.dev, wanted.ino)
+    }
 }
 
 /// Verdict of the stat data of a file about an index entry.
@@ -126,5 +139,36 @@ fn is_racy(stat: &entry::Stat, meta: &Meta, ground: &WalkContext<'_>) -> bool {
         std::cmp::Ordering::Less => false,
         std::cmp::Ordering::Equal if fine => stat.mtime.nsecs >= written.nanos,
         std::cmp::Ordering::Equal | std::cmp::Ordering::Greater => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_numbers_a_file_is_known_by_its_name_apart_from_case() {
+        let meta = |ino| Meta {
+            kind: FileKind::File,
+            mode: 0o644,
+            size: 3,
+            mtime: FileTime::default(),
+            ctime: FileTime::default(),
+            dev: 0,
+            ino,
+            links: 1,
+            uid: 0,
+            gid: 0,
+        };
+        let none = meta(0);
+        assert!(is_same_file((b"FILE", &none), (b"file", &none)));
+        assert!(is_same_file(("É".as_bytes(), &none), ("é".as_bytes(), &none)));
+        assert!(
+            !is_same_file((b"other", &none), (b"file", &none)),
+            "of equal size and times"
+        );
+        assert!(!is_same_file((b"FILE", &Meta { size: 4, ..none }), (b"file", &none)));
+        assert!(is_same_file((b"any", &meta(7)), (b"name", &meta(7))));
+        assert!(!is_same_file((b"FILE", &meta(7)), (b"file", &meta(8))));
     }
 }

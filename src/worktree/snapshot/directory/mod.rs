@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::attributes::{Attributes, Matcher};
+use super::compose::compose;
 use super::ignore::IgnoreChain;
 use super::index::Group;
 use super::reachable::TreeLookup;
@@ -329,6 +330,9 @@ impl<'a, 'b> Visit<'a, 'b> {
             self.metas = metas;
         } else {
             dir.read(names)?;
+            if self.ground.settings.precompose {
+                compose(dir, names);
+            }
             self.metas = vec![None; names.len()];
         }
         self.look_through(dir, names, reachable);

@@ -1,6 +1,6 @@
 //! Changing what lies in an open directory, never through a link and never outside of it.
 //!
-//! The counterpart of reading in [`super::dir`]. A directory below is reached in one call where the kernel supports a
+//! The counterpart of reading in [`super::unix`]. A directory below is reached in one call where the kernel supports a
 //! lookup that follows no symlink and stays below (Linux 5.6), else name by name. What exists is replaced only by
 //! [`Dir::rename`] and [`Dir::exchange`]; everything else fails on a name that is taken.
 
@@ -9,11 +9,8 @@ use std::io;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-use super::dir::{Dir, FOLDER};
-
-/// The longest path that is given to the system in one call.
-#[cfg(target_os = "linux")]
-const PATH_MAX: usize = 4096;
+use super::unix::{Dir, FOLDER};
+use crate::os::system;
 
 impl Dir {
     /// Opens the directory at `path`, names separated by slashes, below this one; empty is this one again.
@@ -29,18 +26,8 @@ impl Dir {
         {
             return Err(rustix::io::Errno::NOTDIR.into());
         }
-        #[cfg(target_os = "linux")]
-        if path.len() < PATH_MAX {
-            use rustix::fs::ResolveFlags;
-            use rustix::io::Errno;
-            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-            match rustix::fs::openat2(&self.0, path, FOLDER, Mode::empty(), resolve) {
-                Ok(fd) => return Ok(Self(fd)),
-                Err(Errno::LOOP | Errno::XDEV) => return Err(Errno::NOTDIR.into()),
-                // An old kernel, or a sandbox that does not know the call.
-                Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => {}
-                Err(error) => return Err(error.into()),
-            }
+        if let Some(opened) = system::open_below(&self.0, path, FOLDER) {
+            return opened.map(Self);
         }
         let mut names = path.split(|byte| *byte == b'/');
         let mut dir = self.directory(names.next().unwrap_or_default())?;
@@ -53,7 +40,7 @@ impl Dir {
     /// Creates the file `name` and opens it for reading and writing. Its mode is `mode` less the creation mask.
     pub fn create(&self, name: &[u8], mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(mode_bits(mode));
+        let mode = Mode::from_raw_mode(system::mode_bits(mode));
         let file = File::from(rustix::fs::openat(&self.0, name, flags, mode)?);
         self.give(name)?;
         Ok(file)
@@ -100,10 +87,8 @@ impl Dir {
     ///
     /// Where the system cannot do both in one step, the name is looked at first.
     pub fn rename_to_free(&self, from: &[u8], to: &[u8]) -> io::Result<()> {
-        #[cfg(target_os = "linux")]
-        match rustix::fs::renameat_with(&self.0, from, &self.0, to, rustix::fs::RenameFlags::NOREPLACE) {
-            Err(error) if is_unsupported(error) => {}
-            result => return Ok(result?),
+        if let Some(renamed) = system::rename_to_free(&self.0, from, to) {
+            return renamed;
         }
         match self.stat(to) {
             Ok(_) => Err(rustix::io::Errno::EXIST.into()),
@@ -114,31 +99,17 @@ impl Dir {
 
     /// Swaps two names in one step; `false` where the system or the file system cannot.
     pub fn exchange(&self, one: &[u8], other: &[u8]) -> io::Result<bool> {
-        #[cfg(target_os = "linux")]
-        match rustix::fs::renameat_with(&self.0, one, &self.0, other, rustix::fs::RenameFlags::EXCHANGE) {
-            Ok(()) => return Ok(true),
-            Err(error) if is_unsupported(error) => {}
-            Err(error) => return Err(error.into()),
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = (one, other);
-        Ok(false)
+        system::exchange(&self.0, one, other).map_or(Ok(false), |swapped| swapped.map(|()| true))
     }
 
     /// Brings the names in the directory to the disk.
     pub fn sync(&self) -> io::Result<()> {
-        Ok(rustix::fs::fsync(&self.0)?)
+        system::sync_names(&self.0)
     }
 
     /// Brings everything on the directory's file system to the disk; `false` where the system has no such call.
     pub fn sync_file_system(&self) -> io::Result<bool> {
-        #[cfg(target_os = "linux")]
-        match rustix::fs::syncfs(&self.0) {
-            Ok(()) => return Ok(true),
-            Err(error) if is_unsupported(error) => {}
-            Err(error) => return Err(error.into()),
-        }
-        Ok(false)
+        system::sync_file_system(&self.0).map_or(Ok(false), |synced| synced.map(|()| true))
     }
 
     /// Removes the file or link `name`.
@@ -154,25 +125,6 @@ impl Dir {
             result => Ok(result?),
         }
     }
-}
-
-/// Sets the permission bits of an open file to exactly these.
-pub fn set_mode(file: &File, mode: u32) -> io::Result<()> {
-    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(mode_bits(mode)))?)
-}
-
-/// Permission bits in the width of this system.
-#[allow(clippy::unnecessary_cast, clippy::cast_possible_truncation)]
-fn mode_bits(mode: u32) -> rustix::fs::RawMode {
-    (mode & 0o7777) as rustix::fs::RawMode
-}
-
-#[cfg(target_os = "linux")]
-fn is_unsupported(error: rustix::io::Errno) -> bool {
-    use rustix::io::Errno;
-    // A sandbox that does not know the call says that it is not permitted; the simpler call shows whether it is.
-    let unknown = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTTY, Errno::PERM];
-    unknown.contains(&error)
 }
 
 #[cfg(test)]
@@ -212,7 +164,7 @@ mod tests {
         let is_taken = |result: io::Result<()>| result.unwrap_err().kind() == io::ErrorKind::AlreadyExists;
         let mut fresh = dir.create(b"fresh", 0o666).unwrap();
         fresh.write_all(b"new").unwrap();
-        set_mode(&fresh, 0o600).unwrap();
+        system::set_mode(&fresh, 0o600).unwrap();
         assert!(is_taken(dir.create(b"file", 0o666).map(drop)));
         assert!(is_taken(dir.create(b"link", 0o666).map(drop)));
         assert!(is_taken(dir.create_link(b"file", b"t")));
