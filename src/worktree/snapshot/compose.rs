@@ -23,12 +23,16 @@ fn name(dir: &Dir, names: &DirNames, at: usize) -> Vec<u8> {
         return listed.to_vec();
     };
     match gix::utils::str::precompose(text.into()) {
-        Cow::Owned(composed) if is_same(dir, names, at, composed.as_bytes()) => composed.into_bytes(),
+        Cow::Owned(composed) if is_free(dir, names, at, composed.as_bytes()) => composed.into_bytes(),
         _ => listed.to_vec(),
     }
 }
 
-fn is_same(dir: &Dir, names: &DirNames, at: usize, other: &[u8]) -> bool {
+/// Whether a listed file is found by another name, which no file is listed by: two names of one file stay two.
+fn is_free(dir: &Dir, names: &DirNames, at: usize, other: &[u8]) -> bool {
+    if names.find(other).is_some() {
+        return false;
+    }
     let other = dir.stat(other).ok();
     other.is_some_and(|other| dir.stat_at(names, at).is_ok_and(|meta| meta.is_same(&other)))
 }
@@ -43,6 +47,8 @@ mod tests {
         for name in ["a", "e\u{301}", "\u{e9}", "u\u{308}"] {
             std::fs::write(directory.path().join(name), name).expect("written");
         }
+        std::fs::write(directory.path().join("o\u{301}"), "o").expect("written");
+        std::fs::hard_link(directory.path().join("o\u{301}"), directory.path().join("\u{f3}")).expect("linked");
         let dir = Dir::open(directory.path()).expect("opened");
         let mut names = DirNames::default();
         dir.read(&mut names).expect("listed");
