@@ -134,7 +134,7 @@ pub fn directory_of(repo: &Repository) -> PathBuf {
         return common.parent().map(Path::to_owned).unwrap_or(common);
     }
     match store::work_tree(repo) {
-        Ok(root) if store::worktree_id(repo) == "main" => os::real_path(&root).unwrap_or_else(|_| root.to_owned()),
+        Ok(root) if store::worktree_id(repo) == "main" => os::real_path(root).unwrap_or_else(|_| root.to_owned()),
         _ => common,
     }
 }
