@@ -496,15 +496,19 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
         name: &name,
         agent: args.from.as_deref().and_then(crate::agents::named),
     };
+    let mut damage = Vec::new();
     let done = if opencode_database::is_database(&bytes) {
         // What the program has not moved into the file yet.
         let mut log = context.env.cwd.join(&args.file).into_os_string();
         log.push("-wal");
         let log = crate::os::read_regular(std::path::Path::new(&log)).ok();
-        import::import_database(&drafting(&opened), &bytes, log.as_deref())
+        import::import_database(&drafting(&opened), &bytes, log.as_deref(), &mut damage)
     } else {
         import::import(&drafting(&opened), &file)
     };
+    for why in &damage {
+        context.ui.warning(why);
+    }
     let done = done.map_err(|error| {
         let is_document = matches!(error, Error::NoMessages { is_document: true, .. });
         let error = CommandError::from(error);

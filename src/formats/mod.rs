@@ -26,6 +26,7 @@ mod opencastle;
 pub mod opencode_database;
 mod outcome;
 pub mod receipt;
+pub mod sqlite;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -33,7 +34,6 @@ mod time;
 mod unpack;
 mod yaml;
 
-pub use claude_flow::sqlite;
 pub use export::{ExportFiles, ExportInput};
 pub use foreign::{Attachment, File, ForeignCheckpoint, ForeignLogLine, ForeignRepoState, ForeignSession};
 pub use omissions::{OmittedContent, UnexportedCounts, left_out};

@@ -105,6 +105,7 @@ const LAYERS: &[Layer] = &[
             "serde",
             "serde_json",
             "chrono",
+            "rusqlite",
             "saphyr_parser",
             "thiserror",
             "base64",

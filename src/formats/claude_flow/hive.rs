@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rusqlite::types::Value as Cell;
 use serde_json::{Map, Value, json};
 
 use super::SYSTEM;
@@ -11,11 +12,10 @@ use super::{
         fields::ObjectFields,
         notes::{RecordNotes, session_status},
         receipt::Rows,
+        sqlite::{Database, TableRows},
         time,
     },
-    related_tables,
-    sqlite::{Database, SqlValue},
-    wrappers,
+    related_tables, wrappers,
 };
 use crate::model::session::SessionStatus;
 
@@ -43,27 +43,17 @@ pub(super) fn parse(file: &File, log: Option<&File>, out: &mut ParseOutcome) {
         Ok(database) => database,
         Err(why) => return out.problems.push(Problem::broken(&file.path, why)),
     };
-    let tables = match database.tables() {
-        Ok(tables) => tables,
-        Err(why) => return out.problems.push(Problem::broken(&file.path, why)),
-    };
+    if let Some(why) = database.damage() {
+        out.problems.push(Problem::broken(&file.path, why));
+    }
     let mut all = Tables::new();
-    for table in &tables {
-        let rows = database.rows(table);
-        for damage in rows.damage {
+    for table in database.tables() {
+        let mut rows = database.rows(table);
+        if let Some(damage) = rows.damage.take() {
             out.problems
-                .push(Problem::broken(&format!("{}#{}", file.path, table.name), damage));
+                .push(Problem::broken(&format!("{}#{table}", file.path), damage));
         }
-        let read = rows.rows.into_iter().map(|row| {
-            let names = table.columns.iter().map(|column| column.name.clone());
-            ObjectFields::new(
-                names
-                    .zip(row.cells)
-                    .filter_map(|(name, cell)| Some((name.clone(), value(&name, cell)?)))
-                    .collect(),
-            )
-        });
-        all.insert(table.name.clone(), read.collect());
+        all.insert(table.clone(), objects(rows).map(ObjectFields::new).collect());
     }
     if !["sessions", "session_checkpoints", "swarms"]
         .iter()
@@ -73,10 +63,10 @@ pub(super) fn parse(file: &File, log: Option<&File>, out: &mut ParseOutcome) {
             .push(Problem::broken(&file.path, "the database has no table of sessions"));
         return;
     }
-    for name in database.others() {
+    for name in database.virtual_tables() {
         let path = format!("{}#{name}", file.path);
         out.problems
-            .push(Problem::note(&path, "the table is of another form, which is not read"));
+            .push(Problem::note(&path, "the table is a virtual one, which is not read"));
     }
     let first = out.sessions.len();
     sessions(file, all, out);
@@ -93,30 +83,34 @@ pub(in super::super) fn rows_of(file: &File) -> Rows {
     let Ok(database) = Database::open(&file.bytes, None) else {
         return out;
     };
-    for table in database.tables().unwrap_or_default() {
-        let rows = database.rows(&table).rows.into_iter().map(|row| {
-            let names = table.columns.iter().map(|column| column.name.clone());
-            names
-                .zip(row.cells)
-                .filter_map(|(name, cell)| Some((name.clone(), value(&name, cell)?)))
-                .collect()
-        });
-        out.insert(table.name.clone(), rows.collect());
+    for table in database.tables() {
+        out.insert(table.clone(), objects(database.rows(table)).collect());
     }
     out
 }
 
+/// The rows as JSON objects, by the names of their columns.
+fn objects(table: TableRows) -> impl Iterator<Item = Map<String, Value>> {
+    let TableRows { columns, rows, .. } = table;
+    rows.into_iter().map(move |cells| {
+        let named = columns.iter().zip(cells);
+        named
+            .filter_map(|(name, cell)| Some((name.clone(), value(name, cell)?)))
+            .collect()
+    })
+}
+
 /// A cell as JSON; `None` for NULL.
-fn value(column: &str, cell: SqlValue) -> Option<Value> {
+fn value(column: &str, cell: Cell) -> Option<Value> {
     Some(match cell {
-        SqlValue::Null => return None,
-        SqlValue::Integer(number) => number.into(),
-        SqlValue::Real(number) => {
+        Cell::Null => return None,
+        Cell::Integer(number) => number.into(),
+        Cell::Real(number) => {
             serde_json::Number::from_f64(number).map_or_else(|| number.to_string().into(), Value::Number)
         }
-        SqlValue::Text(text) if JSON.contains(&column) || text.starts_with("__compressed__") => wrappers::inside(&text),
-        SqlValue::Text(text) => text.into(),
-        SqlValue::Blob(bytes) => match String::from_utf8(bytes) {
+        Cell::Text(text) if JSON.contains(&column) || text.starts_with("__compressed__") => wrappers::inside(&text),
+        Cell::Text(text) => text.into(),
+        Cell::Blob(bytes) => match String::from_utf8(bytes) {
             Ok(text) => text.into(),
             Err(error) => {
                 let mut digits = String::new();

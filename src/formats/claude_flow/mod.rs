@@ -1,17 +1,16 @@
 //! claude-flow: the hive-mind database and its files, the metadata of its git checkpoints, and the sessions of version 3.
 //!
 //! A session of the database becomes a chain: its checkpoints in the order they were made, and last the current
-//! session, with the tasks, agents, memory and decisions that belong to it. The database is read by [`sqlite`]. Files
-//! that hold a checkpoint which the database has as well are kept next to that one.
+//! session, with the tasks, agents, memory and decisions that belong to it. Files that hold a checkpoint which the
+//! database has as well are kept next to that one.
 
 mod checkpoints;
 mod files;
 mod hive;
 mod related_tables;
-pub mod sqlite;
 mod wrappers;
 
-use super::{File, Format, ParseOutcome, Recognition, System, claude_mpm::has, system::is_below};
+use super::{File, Format, ParseOutcome, Recognition, System, claude_mpm::has, sqlite, system::is_below};
 
 pub(super) use hive::rows_of;
 pub(super) use wrappers::plain;

@@ -3,7 +3,7 @@
 //!
 //! `fixtures/formats/<system>/<case>/input/` are the files, `expected.json` what comes out. With `CHECKPOINT_BLESS=1`
 //! the expectations are written anew, to be read before they are committed; `CHECKPOINT_MUTATIONS=10000` is the long
-//! form of the mutations.
+//! form of the mutations, `CHECKPOINT_MUTATIONS_OF=claude-flow` those of one system.
 
 mod cases;
 mod leaves;

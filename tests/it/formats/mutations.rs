@@ -113,8 +113,12 @@ fn mutated_inputs_end_soon_and_never_panic() {
     let wanted = std::env::vars().find(|(name, _)| name == "CHECKPOINT_MUTATIONS");
     let is_long = wanted.is_some();
     let rounds: usize = wanted.map_or(60, |(_, value)| value.parse().expect("a number"));
+    let only = std::env::vars().find(|(name, _)| name == "CHECKPOINT_MUTATIONS_OF");
     let cases = all();
     for system in System::ALL.iter().copied() {
+        if only.as_ref().is_some_and(|(_, word)| word != system.word()) {
+            continue;
+        }
         let own: Vec<_> = cases.iter().filter(|case| case.system == system.word()).collect();
         assert!(!own.is_empty(), "{}", system.word());
         let (mut slowest, mut largest) = (Duration::ZERO, 0);

@@ -135,15 +135,21 @@ pub fn import(scene: &Scene<'_>, file: &MessageFile<'_>) -> Result<ChatImport, E
     take(scene, agent, reading, is_torn, copied, redactor)
 }
 
-/// Imports the sessions of OpenCode that work in this working tree, from its database and the log next to it.
-pub fn import_database(scene: &Scene<'_>, bytes: &[u8], log: Option<&[u8]>) -> Result<ChatImport, Error> {
+/// Imports the sessions of OpenCode that work in this working tree, from its database and the log next to it. What of these
+/// could not be read is added to `damage`.
+pub fn import_database(
+    scene: &Scene<'_>,
+    bytes: &[u8],
+    log: Option<&[u8]>,
+    damage: &mut Vec<String>,
+) -> Result<ChatImport, Error> {
     let refused = |why: String| Error::NoMessages {
         line: 1,
         why,
         is_document: false,
     };
     let root = crate::store::work_tree(scene.repo)?;
-    let mut sessions = opencode_database::sessions(bytes, log).map_err(refused)?;
+    let mut sessions = opencode_database::sessions(bytes, log, damage).map_err(refused)?;
     sessions.retain(|session| std::path::Path::new(&session.directory).starts_with(root));
     let mut sum: Option<ChatImport> = None;
     for session in sessions {
