@@ -23,28 +23,29 @@ impl Ui {
     /// # Errors
     /// When `value` cannot be written as JSON.
     pub fn json(&self, value: &impl Serialize) -> Result<(), CommandError> {
-        if self.options.lines {
-            return self.json_lines(value);
-        }
-        let text = if self.env.terminals.output {
-            serde_json::to_string_pretty(value)
-        } else {
-            serde_json::to_string(value)
-        };
-        self.json_text(text)
+        self.json_document(serde_json::to_string(value))
     }
 
-    fn json_lines(&self, value: &impl Serialize) -> Result<(), CommandError> {
-        let document = serde_json::to_value(value).map_err(|e| {
-            CommandError::new(FailureKind::Fatal, "cannot write the result as JSON").caused_by(Some(&e))
-        })?;
+    /// The other forms are made of the text: each form that is made of the value is compiled for each type, which is a
+    /// twentieth of the program. What is nested too deep to be read keeps its form.
+    fn json_document(&self, text: serde_json::Result<String>) -> Result<(), CommandError> {
+        if !self.options.lines && !self.env.terminals.output {
+            return self.json_text(text);
+        }
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+        let Some(document) = text.as_deref().ok().and_then(read) else {
+            return self.json_text(text);
+        };
+        if !self.options.lines {
+            return self.json_text(serde_json::to_string_pretty(&document));
+        }
         let name = document["schema"].as_str().and_then(schemas::of);
         let listed = name
             .and_then(schemas::lines)
             .and_then(|member| document[member.as_str()].as_array());
         match listed {
             Some(lines) => lines.iter().try_for_each(|line| self.json_line(line)),
-            None => self.json_line(&document),
+            None => self.json_text(text),
         }
     }
 

@@ -108,6 +108,36 @@ fn json_keeps_both_streams_machine_readable() {
 }
 
 #[test]
+fn json_is_one_value_in_every_form() {
+    let shown = |terminals, lines, value: &serde_json::Value| {
+        let options = OutputOptions {
+            json: true,
+            lines,
+            ..OutputOptions::default()
+        };
+        let (ui, seen) = ui(XTERM, terminals, options, "");
+        ui.json(value).unwrap();
+        seen.output()
+    };
+    let mut value: serde_json::Value =
+        serde_json::from_str(r#"{"b": 1.50, "a": 123456789012345678901234567890, "c": [], "d": {"e": "\u001b"}}"#)
+            .unwrap();
+    let compact = "{\"b\":1.50,\"a\":123456789012345678901234567890,\"c\":[],\"d\":{\"e\":\"\\u001b\"}}\n";
+    assert_eq!(shown(PIPES, false, &value), compact);
+    assert_eq!(shown(PIPES, true, &value), compact);
+    assert_eq!(
+        shown(TERMINAL, false, &value),
+        "{\n  \"b\": 1.50,\n  \"a\": 123456789012345678901234567890,\n  \"c\": [],\n  \"d\": {\n    \"e\": \"\\u001b\"\n  }\n}\n"
+    );
+    for _ in 0..200 {
+        value = serde_json::json!([value]);
+    }
+    let deep = shown(PIPES, false, &value);
+    assert!(deep.starts_with("[[[[") && deep.ends_with("]]]]\n"), "{deep}");
+    assert_eq!(shown(TERMINAL, false, &value), deep, "too deep to be laid out");
+}
+
+#[test]
 fn bytes_are_escaped_only_for_terminals() {
     let (ui, seen) = ui(XTERM, PIPES, OutputOptions::default(), "");
     ui.bytes(b"a\x1b\0\xff");
