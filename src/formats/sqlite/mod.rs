@@ -106,11 +106,7 @@ impl Database {
     }
 
     fn read_schema(&mut self) -> Result<(), String> {
-        let mut damage = self
-            .connection
-            .prepare(ENTRIES)
-            .err()
-            .map(|error| refused(&error.into()));
+        let mut damage = self.connection.prepare(ENTRIES).err().map(Damage::from);
         if damage.is_some() {
             // Passes over the damaged entries from the second statement on. SQLite still compares type and name of the
             // others with their text, since the database stays a defensive one.
@@ -121,12 +117,14 @@ impl Database {
         }
         let mut entries = Vec::new();
         if let Err(error) = self.read_entries(&mut entries) {
-            damage = Some(refused(&error));
+            damage = Some(error);
         }
-        if let (true, Some(why)) = (entries.is_empty(), &damage) {
-            return Err(why.clone());
+        if let Some(error) = damage {
+            if entries.is_empty() {
+                return Err(refused(&error));
+            }
+            self.damage = Some(format!("the database is damaged: {error}"));
         }
-        self.damage = damage;
         // SQLite takes the first of two things with a name, so neither may be read as a table.
         let mut named = BTreeMap::<String, u32>::new();
         for [kind, name, _] in &entries {

@@ -146,7 +146,7 @@ fn nothing_of_a_database_runs() {
     let slow = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
     let tables = format!(
         "CREATE TABLE t (a INT, b AS (zeroblob(a)), c AS (printf('%*d', a, 1)));
-         INSERT INTO t (a) VALUES (1), (900000000);
+         INSERT INTO t (a) VALUES (1), (9000000);
          CREATE INDEX computed ON t (abs(a));
          CREATE TABLE other (a);
          CREATE VIEW endless AS {slow};
@@ -164,7 +164,7 @@ fn nothing_of_a_database_runs() {
     );
     let read = database.rows("t");
     assert_eq!((read.columns, read.damage), (vec!["a".to_owned()], None));
-    assert_eq!(read.rows, [[Value::Integer(1)], [Value::Integer(900_000_000)]]);
+    assert_eq!(read.rows, [[Value::Integer(1)], [Value::Integer(9_000_000)]]);
     // Views and virtual tables that say they are tables, by themselves and under the name of one.
     for forgery in [
         "UPDATE sqlite_schema SET type = 'table', rootpage = 2 WHERE name = 'endless';",

@@ -420,3 +420,28 @@ fn a_message_that_gets_another_id_later_is_one_message_in_whatever_way_the_file_
     import(&world, "rollout.jsonl");
     is_one(&world);
 }
+
+#[test]
+fn a_truncated_database_of_opencode_is_imported_as_far_as_it_goes() {
+    let world = started();
+    let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/agents/opencode.db");
+    world.file("o.db", std::fs::read(fixture).unwrap());
+    let database = rusqlite::Connection::open(world.path("o.db")).unwrap();
+    let root = world.git_line(["rev-parse", "--show-toplevel"]);
+    database.execute("UPDATE session SET directory = ?1", [root]).unwrap();
+    drop(database);
+    // The last page has the last part.
+    let mut bytes = world.read("o.db");
+    bytes.truncate(bytes.len() - 1024);
+    world.file("o.db", bytes);
+    world
+        .checkpoint(["message", "import", "o.db"])
+        .success()
+        .stderr_has("warning: 'part': the table is damaged");
+    let said = messages(&world);
+    assert!(
+        said.iter()
+            .any(|message| message.to_string().contains("Create hello.txt")),
+        "{said:?}"
+    );
+}
