@@ -1,4 +1,5 @@
-//! The size of the terminal, and its end. Whether a stream is one is asked where the streams are opened.
+//! The size of the terminal, and the end of a program that has it for itself. Whether a stream is one is asked where the
+//! streams are opened.
 
 use super::system;
 
@@ -31,4 +32,25 @@ pub fn end_with_terminal() -> std::io::Result<()> {
     };
     std::thread::Builder::new().name("terminal".to_owned()).spawn(watch)?;
     Ok(())
+}
+
+/// Ends the process when one of its threads panics, with the exit code of any fault. `give_back` gets standard output and
+/// brings the terminal back before the message is printed, which would be lost on another screen.
+///
+/// To go on without the thread would be wrong as well: nobody draws what it was to give.
+#[expect(
+    clippy::disallowed_methods,
+    clippy::exit,
+    reason = "nothing on disk depends on the threads that end, as after a kill"
+)]
+pub fn end_after_panic(give_back: impl Fn(&mut dyn std::io::Write) + Send + Sync + 'static) {
+    const CODE: i32 = 128;
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // Held to the end: another thread may be about to draw.
+        let mut out = std::io::stdout().lock();
+        give_back(&mut out);
+        report(panic);
+        std::process::exit(CODE)
+    }));
 }

@@ -10,6 +10,7 @@ mod overlay;
 mod panes;
 mod state;
 mod style;
+mod terminal;
 mod view;
 
 use std::{
@@ -18,12 +19,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::{
+    DefaultTerminal,
+    crossterm::event::{self, Event, KeyEventKind},
+};
 
 use crate::{os, render::slot::Glyphs, serve::ViewSource};
 use job::JobRunner;
 use state::ScreenState;
 use style::Theme;
+pub use terminal::with_terminal;
 
 /// How long a key is waited for before results of jobs and signals are looked at.
 const TICK: Duration = Duration::from_millis(30);
@@ -51,9 +56,15 @@ pub struct ScreenOptions {
 /// When the terminal cannot be set up or read.
 pub fn run(source: Arc<dyn ViewSource>, options: &ScreenOptions) -> io::Result<()> {
     let ending = os::interrupt::Ending::new()?;
-    os::terminal::end_with_terminal()?;
-    let mut terminal = ratatui::try_init()?;
-    let _terminal = RestoredTerminal;
+    with_terminal(|terminal| interact(terminal, source, options, &ending))
+}
+
+fn interact(
+    terminal: &mut DefaultTerminal,
+    source: Arc<dyn ViewSource>,
+    options: &ScreenOptions,
+    ending: &os::interrupt::Ending,
+) -> io::Result<()> {
     let mut state = ScreenState::new(options);
     let theme = Theme::new(options.color, options.glyphs);
     let mut runner = JobRunner::new(source);
@@ -93,15 +104,6 @@ pub fn run(source: Arc<dyn ViewSource>, options: &ScreenOptions) -> io::Result<(
             asked = Instant::now();
             state.ask_for_changes();
         }
-    }
-}
-
-/// Gives the terminal back as it was.
-struct RestoredTerminal;
-
-impl Drop for RestoredTerminal {
-    fn drop(&mut self) {
-        ratatui::restore();
     }
 }
 

@@ -14,6 +14,74 @@ use git_checkpoint::render::slot::{Glyphs, Slot};
 use git_checkpoint::render::table::{TableColumn, TextTable};
 use git_checkpoint::render::text::{Text, TextLine};
 
+#[cfg(feature = "ui")]
+fn interface(place: &str) -> std::io::Result<()> {
+    use git_checkpoint::screen::{ScreenOptions, run, with_terminal};
+
+    if place == "thread" {
+        let options = ScreenOptions {
+            session: None,
+            search: None,
+            color: true,
+            glyphs: Glyphs::Ascii,
+        };
+        return run(std::sync::Arc::new(faulty::FaultySource), &options);
+    }
+    with_terminal(|terminal| {
+        terminal.draw(|frame| {
+            frame.render_widget("drawn", frame.area());
+        })?;
+        terminal.draw(|_| panic!("broken while it draws")).map(|_| ())
+    })
+}
+
+/// Views of which none can be made.
+#[cfg(feature = "ui")]
+mod faulty {
+    use git_checkpoint::model::time::Timestamp;
+    use git_checkpoint::render::indicator::IndicatorView;
+    use git_checkpoint::render::sessions::{CheckpointLog, SessionTable};
+    use git_checkpoint::serve::source::TextRun;
+    use git_checkpoint::serve::{CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner, ViewSource};
+
+    pub struct FaultySource;
+
+    impl CommandRunner for FaultySource {
+        fn run(&self, _: &CommandLine, _: &CallMonitor) -> CommandRun {
+            unreachable!("nothing is asked for")
+        }
+    }
+
+    impl ViewSource for FaultySource {
+        fn text(&self, _: &CommandLine, _: usize, _: &CallMonitor) -> TextRun {
+            unreachable!("nothing is asked for")
+        }
+
+        fn sessions(&self) -> Result<(SessionTable, Timestamp), CommandFailure> {
+            // The screen is there by now.
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            panic!("broken while it reads")
+        }
+
+        fn log(&self, _: Option<&str>, _: usize) -> Result<CheckpointLog, CommandFailure> {
+            unreachable!("there is no session")
+        }
+
+        fn indicator(&self) -> Result<Option<IndicatorView>, CommandFailure> {
+            Ok(None)
+        }
+
+        #[cfg(feature = "serve")]
+        fn article(&self, _: &str) -> Result<String, CommandFailure> {
+            unreachable!("there is no page")
+        }
+
+        fn stamp(&self) -> Result<u64, CommandFailure> {
+            Ok(0)
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let mut options = OutputOptions::default();
     let mut settings = Vec::new();
@@ -130,6 +198,9 @@ fn run(ui: &mut Ui, what: &str, argument: &str) -> Result<(), CommandError> {
             drop(progress);
             ui.data(TextLine::plain("done"));
         }
+        // The terminal interface, with a panic where the argument says.
+        #[cfg(feature = "ui")]
+        "interface" => interface(argument).unwrap(),
         "read" => {
             let bytes = ui.read_input("the record", 10)?;
             ui.data(TextLine::plain(format!("{} bytes", bytes.len())));

@@ -370,3 +370,25 @@ fn nothing_from_a_repository_reaches_the_screen_raw() {
         assert!(!has_controls(json.stdout()), "{json:?}");
     }
 }
+
+/// While it is drawn, and on a thread that reads a view.
+#[cfg(feature = "ui")]
+#[test]
+fn a_panic_of_the_interface_gives_the_terminal_back() {
+    let world = World::new();
+    for (place, message) in [("draw", "broken while it draws"), ("thread", "broken while it reads")] {
+        let line = format!(
+            "before=$(stty -g); '{}' interface {place}; code=$?; test \"$before\" = \"$(stty -g)\" && echo \"ended $code\"",
+            probe().display()
+        );
+        let screen = Terminal::new(80, "xterm").run(&world, "sh", ["-c", &line]);
+        let text = screen.text();
+        assert!(screen.is_given_back() && text.contains("ended 128\n"), "{text}");
+        let after = text.rsplit("\u{1b}[?1049l").next().unwrap();
+        assert_eq!(
+            (text.matches(message).count(), after.matches(message).count()),
+            (1, 1),
+            "{text}"
+        );
+    }
+}

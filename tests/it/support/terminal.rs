@@ -47,6 +47,13 @@ impl Screen {
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).replace("\r\n", "\n")
     }
+
+    /// Whether the last thing done to the screen was to leave it and to show the cursor.
+    pub fn is_given_back(&self) -> bool {
+        let text = self.text();
+        let (entered, left) = (text.rfind("\u{1b}[?1049h"), text.rfind("\u{1b}[?1049l"));
+        entered < left && text.rfind("\u{1b}[?25l") < text.rfind("\u{1b}[?25h")
+    }
 }
 
 impl Terminal {
