@@ -260,6 +260,25 @@ fn side(scene: &Scene<'_>, selector: &Selector) -> Result<Side, Error> {
     Ok(Side::Commit(id, tree))
 }
 
+/// Compares a commit of the project with the files of a checkpoint that was selected already.
+pub(super) fn from_commit(
+    scene: &Scene<'_>,
+    old: ObjectId,
+    new: &Checkpoint,
+    patch: &PatchOptions,
+) -> Result<DiffOutcome, Error> {
+    let tree = checkpoint::tree_of(scene.repo, old).map_err(Error::damaged(short(old)))?;
+    let files = files_of(new, false);
+    between(
+        scene.repo,
+        patch,
+        (oid(old), Some(tree)),
+        Some(oid(new.entry.id)),
+        Vec::new(),
+        files,
+    )
+}
+
 /// Compares two checkpoints that were selected already.
 pub(super) fn checkpoints(
     scene: &Scene<'_>,

@@ -47,7 +47,7 @@ pub struct ExportedCheckpoint {
     /// The documents of the checkpoints before it, oldest first, where they were asked for. The first checkpoint of a
     /// session says nothing and is none of them.
     pub earlier: Vec<Document>,
-    /// How many checkpoints are before it, but for the first, which says nothing.
+    /// How many checkpoints are before it, where that was asked for, but for the first, which says nothing.
     pub before: usize,
     /// Work that `pause --clean` removed from the working tree and that is not back, latest first.
     pub put_aside: Vec<PutAside>,
@@ -75,6 +75,8 @@ impl ExportedCheckpoint {
 /// Parts of a checkpoint to export, besides those that every format needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportScope {
+    /// Nothing, and the checkpoints before it are not counted: for a view that is made again with each change.
+    View,
     /// Nothing.
     Note,
     /// The files kept with it.
@@ -137,7 +139,7 @@ pub fn export(scene: &Scene<'_>, selector: &Selector, scope: ExportScope) -> Res
         0
     };
     let mut attachments = match scope {
-        ExportScope::Note => Vec::new(),
+        ExportScope::View | ExportScope::Note => Vec::new(),
         _ => attachments(scene, &checkpoint).map_err(damaged())?,
     };
     let earlier = match scope {
@@ -149,7 +151,10 @@ pub fn export(scene: &Scene<'_>, selector: &Selector, scope: ExportScope) -> Res
         put_aside: put_aside::listed(scene, &checkpoint, name.map(ShortName::as_str)),
         attachments,
         earlier,
-        before: before(scene, &checkpoint).map_err(damaged())?,
+        before: match scope {
+            ExportScope::View => 0,
+            _ => before(scene, &checkpoint).map_err(damaged())?,
+        },
         steps: steps::read(scene.repo, &checkpoint).map_err(damaged())?,
         log: lines(scene, &checkpoint, "log").map_err(damaged())?,
         messages: messages(scene, &checkpoint).map_err(damaged())?,

@@ -146,17 +146,22 @@ pub struct Scene<'a> {
 /// One checkpoint of one repository, and for as long as the repository is open: whether it is still stored is looked at
 /// by whoever builds on it.
 #[derive(Debug, Default)]
-pub struct CheckpointCache(RefCell<Option<(PathBuf, Checkpoint)>>);
+pub struct CheckpointCache {
+    last: RefCell<Option<(PathBuf, Checkpoint)>>,
+    /// A checkpoint that was selected by its id, the session that has it, and what was the latest one of that session then:
+    /// to find it out takes a walk along the session.
+    session: RefCell<Option<(ObjectId, ShortName, ObjectId)>>,
+}
 
 impl CheckpointCache {
     /// The checkpoint, if it was read last and from there.
     fn get(&self, objects: &Path, id: ObjectId) -> Option<Checkpoint> {
-        let seen = self.0.borrow();
+        let seen = self.last.borrow();
         let (place, checkpoint) = seen.as_ref()?;
         (place == objects && checkpoint.entry.id == id).then(|| checkpoint.clone())
     }
 
     fn set(&self, objects: PathBuf, checkpoint: &Checkpoint) {
-        self.0.replace(Some((objects, checkpoint.clone())));
+        self.last.replace(Some((objects, checkpoint.clone())));
     }
 }

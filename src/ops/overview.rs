@@ -2,17 +2,16 @@
 //! and what changed since.
 
 use super::{
-    Error, Scene,
-    diff::{self, DiffRequest},
+    Error, Scene, diff,
     export::{self, ExportScope, ExportedCheckpoint},
     list, resume, select,
 };
 use crate::{
-    model::{
-        report::ChangeReport,
-        selector::{Base, Selector},
+    model::{report::ChangeReport, selector::Selector},
+    store::{
+        checkpoint::{Checkpoint, CheckpointCommit, object_id},
+        patch::PatchOptions,
     },
-    store::checkpoint::CheckpointCommit,
 };
 
 /// A checkpoint with what is around it.
@@ -31,8 +30,8 @@ pub struct Overview {
 }
 
 /// Reads it, with at most `limit` checkpoints.
-pub fn overview(scene: &Scene<'_>, selector: &Selector, limit: usize) -> Result<Overview, Error> {
-    let exported = export::export(scene, selector, ExportScope::Note)?;
+pub fn overview(scene: &Scene<'_>, selector: &Selector, scope: ExportScope, limit: usize) -> Result<Overview, Error> {
+    let exported = export::export(scene, selector, scope)?;
     let (session, id) = select::commit(scene, selector)?;
     let mut timeline = Vec::new();
     let log = list::log(scene, Some(selector), Some(limit), None, |entry| timeline.push(entry));
@@ -48,10 +47,7 @@ pub fn overview(scene: &Scene<'_>, selector: &Selector, limit: usize) -> Result<
             .map(|outcome| outcome.report),
         None => None,
     };
-    let patch = match &exported.checkpoint.document.git.head {
-        Some(head) => patch(scene, &head.to_string(), selector).unwrap_or_default(),
-        None => Vec::new(),
-    };
+    let patch = patch(scene, &exported.checkpoint).unwrap_or_default();
     Ok(Overview {
         exported,
         timeline,
@@ -62,14 +58,9 @@ pub fn overview(scene: &Scene<'_>, selector: &Selector, limit: usize) -> Result<
 }
 
 /// A commit that is not here any more, or a checkpoint without files, gives no patch.
-fn patch(scene: &Scene<'_>, head: &str, selector: &Selector) -> Result<Vec<u8>, Error> {
-    let request = DiffRequest {
-        old: Some(Selector {
-            base: Base::Word(head.to_owned()),
-            steps: Vec::new(),
-        }),
-        new: Some(selector.clone()),
-        ..DiffRequest::default()
-    };
-    Ok(diff::diff(scene, &request)?.text)
+fn patch(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<u8>, Error> {
+    match &checkpoint.document.git.head {
+        Some(head) => Ok(diff::from_commit(scene, object_id(head), checkpoint, &PatchOptions::default())?.text),
+        None => Ok(Vec::new()),
+    }
 }

@@ -1,7 +1,7 @@
 //! Resolution of selectors: from the text that people type to a checkpoint.
 //!
-//! A word is looked up as a session, then as a checkpoint's name in the current session, then as a branch with a session,
-//! then as the beginning of a commit id or digest, then as the beginning of a session's name. The first kind that matches decides; several
+//! A word is looked up as a session, then as a whole commit id, then as a checkpoint's name in the current session, then as a
+//! branch with a session, then as the beginning of a commit id or digest, then as the beginning of a session's name. The first kind that matches decides; several
 //! matches of one kind are ambiguous and listed.
 
 use std::collections::BTreeSet;
@@ -185,6 +185,9 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), 
         if let Some(tip) = session::tip(scene.repo, &name)? {
             return Ok((Some(name), tip));
         }
+        if let Some((name, id)) = by_whole_id(scene, word)? {
+            return Ok((Some(name), id));
+        }
         if let Some(found) = session_choice::named(scene, &name)? {
             return Ok((Some(found.name), found.tip.entry.id));
         }
@@ -241,6 +244,37 @@ fn candidate(scene: &Scene<'_>, name: Option<&ShortName>, id: ObjectId) -> Selec
 
 /// A found session and commit, and whether it was found by id.
 type SelectorMatch = (Option<ShortName>, ObjectId, bool);
+
+/// The checkpoint with this whole id, where the session has it that its document names. As in git a whole id means its
+/// object, whatever else is called so; of all others, such as autosaves, the way of any beginning of an id is gone.
+fn by_whole_id(scene: &Scene<'_>, word: &str) -> Result<Option<(ShortName, ObjectId)>, Error> {
+    let Ok(id) = ObjectId::from_hex(word.as_bytes()) else {
+        return Ok(None);
+    };
+    if id.kind() != scene.repo.object_hash() || !scene.repo.has_object(id) {
+        return Ok(None);
+    }
+    let known = scene.seen.session.borrow().clone();
+    if let Some((known, name, tip)) = known
+        && known == id
+        && session::tip(scene.repo, &name)? == Some(tip)
+    {
+        return Ok(Some((name, id)));
+    }
+    let Ok(found) = session_choice::load(scene, word, id) else {
+        return Ok(None);
+    };
+    let name = found.document.session.name;
+    let Some(tip) = session::tip(scene.repo, &name)? else {
+        return Ok(None);
+    };
+    let mut chain = session::history(scene.repo, tip).map_while(Result::ok);
+    if !chain.any(|entry| entry.id == id) {
+        return Ok(None);
+    }
+    scene.seen.session.replace(Some((id, name.clone(), tip)));
+    Ok(Some((name, id)))
+}
 
 /// Checkpoints whose commit id or digest begins with these digits.
 fn by_prefix(scene: &Scene<'_>, word: &str) -> Result<Vec<SelectorMatch>, Error> {

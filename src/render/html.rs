@@ -19,6 +19,7 @@ use super::{
 use crate::model::{
     chat::{Message, Role},
     document::{CheckpointKind, Document},
+    id::Oid,
     outline::{Entry, Outline, Section},
     record::ForkPoint,
     time::Timestamp,
@@ -86,8 +87,8 @@ pub struct HtmlReport<'a> {
 /// A checkpoint of the time line.
 #[derive(Debug)]
 pub struct TimelineEntry {
-    /// Its short id.
-    pub id: String,
+    /// Its id; the page links to all of it, which is found without looking through all checkpoints.
+    pub id: Oid,
     /// When it was made.
     pub at: Timestamp,
     /// Who made it.
@@ -290,8 +291,8 @@ impl HtmlReport<'_> {
                         p class="what" { (shown(&entry.subject)) }
                         p class="who" {
                             @match self.place {
-                                ReportPlace::File => code { (entry.id) },
-                                ReportPlace::Page => a href=(format!("#/c/{}", entry.id)) { code { (entry.id) } },
+                                ReportPlace::File => code { (entry.id.short()) },
+                                ReportPlace::Page => a href=(format!("#/c/{}", entry.id.as_str())) { code { (entry.id.short()) } },
                             }
                             " "
                             @if let Some(kind) = entry.kind { span class="badge" { (kind.word()) } " " }

@@ -4,7 +4,7 @@ use crate::{
     model::{outline::Outline, selector::Selector},
     ops::{
         Error, Scene,
-        export::ExportedCheckpoint,
+        export::{ExportScope, ExportedCheckpoint},
         overview::{self, Overview},
     },
     render::{
@@ -22,7 +22,7 @@ const PAGE_TIMELINE: usize = 100;
 
 /// The checkpoint and its page.
 pub(super) fn page(scene: &Scene<'_>, selector: &Selector) -> Result<(ExportedCheckpoint, Vec<u8>), Error> {
-    let found = overview::overview(scene, selector, html::TIMELINE_LIMIT)?;
+    let found = overview::overview(scene, selector, ExportScope::Note, html::TIMELINE_LIMIT)?;
     let bytes = made(&found, ReportPlace::File).into_bytes();
     Ok((found.exported, bytes))
 }
@@ -30,7 +30,7 @@ pub(super) fn page(scene: &Scene<'_>, selector: &Selector) -> Result<(ExportedCh
 /// The same without a page around it, for the local page.
 #[cfg(feature = "serve")]
 pub(in crate::commands) fn article(scene: &Scene<'_>, selector: &Selector) -> Result<String, Error> {
-    let found = overview::overview(scene, selector, PAGE_TIMELINE)?;
+    let found = overview::overview(scene, selector, ExportScope::View, PAGE_TIMELINE)?;
     Ok(made(&found, ReportPlace::Page))
 }
 
@@ -46,7 +46,7 @@ fn made(found: &Overview, place: ReportPlace) -> String {
         .timeline
         .iter()
         .map(|entry| TimelineEntry {
-            id: oid(entry.id).short().to_owned(),
+            id: oid(entry.id),
             at: entry.trailers.time.unwrap_or(entry.time),
             by: entry.author.clone(),
             kind: entry.trailers.kind,

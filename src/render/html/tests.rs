@@ -24,7 +24,7 @@ fn page(document: &Document, messages: &[Message], patch: &str) -> String {
     let outline = Outline::of(&contents, "auth");
     let (files, more_files) = files(patch.as_bytes());
     let timeline = [TimelineEntry {
-        id: "aaaaaaaa".to_owned(),
+        id: Oid::new("a".repeat(40)).expect("an id"),
         at: document.created_at,
         by: HOSTILE[0].to_owned(),
         kind: Some(CheckpointKind::Save),

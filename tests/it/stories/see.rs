@@ -188,6 +188,58 @@ fn a_page_shows_follows_and_acts() {
     assert!(!plan.contains("--name") && !plan.contains("help fork"), "{plan}");
 }
 
+/// A whole id is found through the session that its document names; the beginning of one by looking at all of them.
+#[test]
+fn a_whole_id_means_what_its_beginning_means() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "long"]).success();
+    let save = |session: &str, n: usize| {
+        world.file("notes.txt", format!("{session} {n}\n"));
+        let line = ["save", "--session", session, "-m", &format!("{session} {n}")];
+        world.checkpoint(line).success();
+    };
+    (0..4).for_each(|n| save("long", n));
+    world.checkpoint(["fork", "long~1", "--name", "fork"]).success();
+    (0..2).for_each(|n| save("fork", n));
+    save("other", 0);
+    save("gone", 0);
+    let gone = world.git_line(["rev-parse", "refs/checkpoints/gone"]);
+    world.checkpoint(["delete", "gone"]).success();
+    world.checkpoint(["rename", "other", "renamed"]).success();
+    // Another session of a name that a document has.
+    save("other", 1);
+    world
+        .git(["update-ref", "refs/checkpoints/copy", "refs/checkpoints/fork~1"])
+        .success();
+    let all = world.git_line([
+        "rev-list",
+        "--first-parent",
+        "--grep=sha256:",
+        "--glob=refs/checkpoints",
+    ]);
+    let head = world.git_line(["rev-parse", "HEAD"]);
+    let page = Page::start(&world, &[]);
+    let mut seen = 0;
+    for id in all.lines().chain([gone.as_str()]) {
+        let show = |selector: &str| {
+            world
+                .checkpoint(["show", "--json", selector])
+                .success()
+                .stdout()
+                .to_owned()
+        };
+        assert_eq!(show(id), show(&id[..20]), "{id}");
+        let (status, article) = page.get(&format!("/api/checkpoint?of={id}"));
+        let (_, by_beginning) = page.get(&format!("/api/checkpoint?of={}", &id[..20]));
+        let body = |text: &str| text.split_once("\r\n\r\n").unwrap().1.to_owned();
+        assert_eq!((status, body(&article)), (200, body(&by_beginning)));
+        seen += 1;
+    }
+    assert!(seen > 10, "{seen}");
+    // A commit of the project is none.
+    world.checkpoint(["show", &head]).code(3);
+}
+
 #[test]
 fn a_page_admits_nobody_else_and_changes_nothing_unasked() {
     let world = World::with_commit();
@@ -231,21 +283,15 @@ fn the_interface_acts_and_gives_the_terminal_back() {
         .run(&world, PROGRAM, ["ui"]);
     assert!(screen.status.success(), "{}", screen.text());
     assert_eq!(world.read("notes.txt"), b"saved\n");
-    assert!(is_given_back(&screen.text()), "{}", screen.text());
+    assert!(screen.is_given_back(), "{}", screen.text());
     // A signal ends it as well.
     for signal in ["TERM", "QUIT", "HUP"] {
         let end = format!("kill -{signal} $pid; wait $pid; echo \"ended $?\"");
         let script = format!("'{PROGRAM}' ui </dev/tty & pid=$!; sleep 1; {end}");
         let screen = Terminal::new(80, "xterm").run(&world, "sh", ["-c", &script]);
         let text = screen.text();
-        assert!(is_given_back(&text) && text.contains("ended 0"), "{signal}: {text}");
+        assert!(screen.is_given_back() && text.contains("ended 0"), "{signal}: {text}");
     }
-}
-
-/// Whether the last thing done to the screen was to leave it and to show the cursor.
-fn is_given_back(text: &str) -> bool {
-    let (entered, left) = (text.rfind("\u{1b}[?1049h"), text.rfind("\u{1b}[?1049l"));
-    entered < left && text.rfind("\u{1b}[?25l") < text.rfind("\u{1b}[?25h")
 }
 
 #[test]
