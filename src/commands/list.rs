@@ -5,6 +5,7 @@ use super::{
     error::{CommandError, FailureKind},
     log::state_ref,
     opening::{self, IdentityArgs, OpenedRepository},
+    ui::Ui,
 };
 use crate::{
     model::{id::Oid, item, record::TaskStatus, time::Timestamp},
@@ -13,6 +14,7 @@ use crate::{
         list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
         stats, undelete,
     },
+    os,
     render::{
         age::DateStyle,
         count::CountedNoun,
@@ -198,7 +200,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         sessions: rows(&scene, found, context.ui.options().json),
     };
     if args.size {
-        weigh(context, &scene, &mut view.sessions)?;
+        weigh(&scene, &mut view.sessions)?;
     }
     if args.trust {
         check(&scene, &mut view.sessions)?;
@@ -229,10 +231,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return Ok(());
     }
     context.ui.page();
-    let ui = &context.ui;
-    view.each_line(ui.table_width(), &dates, scene.now, scene.host, |line| {
-        ui.data_line(&line);
-    });
+    show(&context.ui, &view, &dates, scene.now, scene.host);
     fetched_only(context, &scene, &filter, false)?;
     if view.sessions.iter().any(|s| s.status == "damaged") {
         context
@@ -285,13 +284,11 @@ fn identities(scene: &Scene<'_>, found: &[SessionSummaryRow]) -> Vec<Option<Stri
 }
 
 /// Asks git how much each session takes.
-fn weigh(context: &Context, scene: &Scene<'_>, rows: &mut [SessionRow]) -> Result<(), CommandError> {
-    let progress = context.ui.progress("Measuring sessions", Some(rows.len() as u64));
-    for (done, row) in (1..).zip(rows) {
-        if let Some(id) = &row.id {
-            row.size = stats::size(scene, object_id(id))?;
-        }
-        progress.update(done);
+fn weigh(scene: &Scene<'_>, rows: &mut [SessionRow]) -> Result<(), CommandError> {
+    let tips: Vec<_> = rows.iter().filter_map(|row| row.id.as_ref().map(object_id)).collect();
+    let mut sizes = stats::sizes(scene, &tips)?.into_iter();
+    for row in rows.iter_mut().filter(|row| row.id.is_some()) {
+        row.size = sizes.next().flatten();
     }
     Ok(())
 }
@@ -319,7 +316,7 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
         let found = list::sessions(&scene, &filter)?;
         let mut rows = rows(&scene, found, context.ui.options().json);
         if args.size {
-            weigh(context, &scene, &mut rows)?;
+            weigh(&scene, &mut rows)?;
         }
         if args.trust {
             check(&scene, &mut rows)?;
@@ -350,11 +347,31 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
         return Ok(());
     }
     context.ui.page();
-    let ui = &context.ui;
-    view.each_line(ui.table_width(), &dates, now, &crate::os::host_name(), |line| {
-        ui.data_line(&line);
-    });
+    show(&context.ui, &view, &dates, now, &os::host_name());
     Ok(())
+}
+
+/// Shows the table. Of a hundred thousand sessions to draw it takes as long as to read them, so two threads do.
+fn show(ui: &Ui, view: &SessionTable, dates: &DateStyle, now: Timestamp, host: &str) {
+    /// Rows that are drawn before they are written.
+    const AT_ONCE: usize = 4096;
+    let tables = os::parallel_map(&view.sessions, |rows| vec![view.table(rows, dates, now, host)]);
+    let mut tables = tables.into_iter();
+    let Some(mut table) = tables.next() else { return };
+    tables.for_each(|more| table.append(&more));
+    let layout = table.layout(ui.table_width());
+    layout.heading().iter().for_each(|line| ui.data_line(line));
+    let rows: Vec<usize> = (0..table.len()).collect();
+    for some in rows.chunks(AT_ONCE) {
+        let draw = |part: &[usize]| {
+            let mut lines = Vec::with_capacity(part.len());
+            if let Some(first) = part.first() {
+                layout.each_line(*first..*first + part.len(), |line| lines.push(line));
+            }
+            lines
+        };
+        os::parallel_map(some, draw).iter().for_each(|line| ui.data_line(line));
+    }
 }
 
 /// Says which sessions were fetched and are none of this repository yet. `is_empty` is whether none was listed.

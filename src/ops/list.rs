@@ -101,10 +101,13 @@ const MOST_ORDERED: usize = 1_000;
 /// The sessions of a filter that were fetched and have none of the same name here, as `<remote>/<session>`, latest first;
 /// of more than a thousand by name, where the filter excludes nothing.
 pub fn fetched_only(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<String>, Error> {
+    let mut names = session::fetched_names(scene.repo)?;
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
     let own = session::names(scene.repo)?;
     let is_new = |name: &str| !own.contains(name.rsplit('/').next().unwrap_or_default());
     if *filter == SessionFilter::default() {
-        let mut names = session::fetched_names(scene.repo)?;
         names.retain(|name| is_new(name));
         if names.is_empty() || names.len() > MOST_ORDERED {
             return Ok(names.iter().map(|name| store::remote::shown(name)).collect());

@@ -85,6 +85,12 @@ impl SessionTable {
         this_host: &str,
         each: impl FnMut(TextLine),
     ) {
+        self.table(&self.sessions, dates, now, this_host)
+            .each_line(columns, each);
+    }
+
+    /// The table of some of its sessions.
+    pub fn table(&self, rows: &[SessionRow], dates: &DateStyle, now: Timestamp, this_host: &str) -> TextTable {
         let numbered = self.sessions.iter().any(|row| row.number.is_some());
         let mut table = TextTable::new([
             TableColumn::left(if numbered { "#" } else { " " }),
@@ -99,7 +105,7 @@ impl SessionTable {
             TableColumn::left("REPOSITORY").flexible(10),
             TableColumn::left("SUMMARY").flexible(10),
         ]);
-        for row in &self.sessions {
+        for row in rows {
             let mut mark = match (row.status, row.current) {
                 ("damaged", _) => TextLine::new().with(Slot::Bad, "!"),
                 (_, true) => TextLine::new().with(Slot::Good, "@"),
@@ -140,7 +146,7 @@ impl SessionTable {
                 TextLine::plain(summary),
             ]);
         }
-        table.each_line(columns, each);
+        table
     }
 }
 

@@ -3,6 +3,8 @@
 //!
 //! The design width is 80; a wider screen gives its room to the flexible column only.
 
+use std::ops::Range;
+
 use super::slot::Slot;
 use super::text::{Text, TextLine, cut, width};
 
@@ -113,15 +115,40 @@ impl TextTable {
     }
 
     /// The lines of [`render`](Self::render), one at a time.
-    pub fn each_line(&self, columns: usize, each: impl FnMut(TextLine)) {
-        let used: Vec<usize> = (0..self.columns.len()).filter(|&c| !self.is_blank(c)).collect();
-        if columns >= NARROW {
-            return self.wide(&used, columns, each);
-        }
-        let second = used.iter().rev().copied().find(|&c| self.columns[c].least.is_some());
-        match second {
-            Some(second) if used.len() > 1 => self.narrow(&used, second, columns, each),
-            _ => self.wide(&used, columns, each),
+    pub fn each_line(&self, columns: usize, mut each: impl FnMut(TextLine)) {
+        let layout = self.layout(columns);
+        layout.heading().into_iter().for_each(&mut each);
+        layout.each_line(0..self.len(), each);
+    }
+
+    /// Adds the rows of another table with the same columns, which another thread may have made.
+    pub fn append(&mut self, other: &Self) {
+        let (text, parts) = (self.text.len(), self.parts.len());
+        self.text.push_str(&other.text);
+        self.parts
+            .extend(other.parts.iter().map(|(slot, end)| (*slot, end + text)));
+        self.cells.extend(other.cells.iter().map(|cell| TableCell {
+            parts: cell.parts + parts,
+            width: cell.width,
+        }));
+    }
+
+    /// How [`render`](Self::render) draws it.
+    pub fn layout(&self, columns: usize) -> TableLayout<'_> {
+        let mut used: Vec<usize> = (0..self.columns.len()).filter(|&c| !self.is_blank(c)).collect();
+        let last_flexible = || used.iter().rev().copied().find(|&c| self.columns[c].least.is_some());
+        let second = if columns < NARROW && used.len() > 1 {
+            last_flexible()
+        } else {
+            None
+        };
+        used.retain(|&c| Some(c) != second);
+        TableLayout {
+            table: self,
+            widths: self.widths(&used, columns),
+            used,
+            second,
+            columns,
         }
     }
 
@@ -158,45 +185,6 @@ impl TextTable {
             self.cells[place].parts > before
         };
         !self.is_empty() && !(0..self.len()).any(has_text)
-    }
-
-    fn wide(&self, used: &[usize], columns: usize, mut each: impl FnMut(TextLine)) {
-        let widths = self.widths(used, columns);
-        if used.iter().any(|&c| !self.columns[c].title.is_empty()) {
-            let mut titles = TextLine::new();
-            let (mut at, mut start) = (0, 0);
-            for (&c, &w) in used.iter().zip(&widths) {
-                let title = cut(&self.columns[c].title, w);
-                if !title.is_empty() {
-                    let place = start + self.lead(c, w, width(&title));
-                    titles.push_spaces(place - at);
-                    titles.push(Slot::Heading, &title);
-                    at = place + width(&title);
-                }
-                start += w + GAP;
-            }
-            each(titles);
-        }
-        for row in 0..self.len() {
-            each(self.join(row, used, &widths));
-        }
-    }
-
-    /// Two lines for each row: all columns but `second`, then `second`, indented.
-    fn narrow(&self, used: &[usize], second: usize, columns: usize, mut each: impl FnMut(TextLine)) {
-        let first: Vec<usize> = used.iter().copied().filter(|&c| c != second).collect();
-        let widths = self.widths(&first, columns);
-        for row in 0..self.len() {
-            // Columns that may not be cut can still be too wide for this screen: then the line is.
-            each(self.join(row, &first, &widths).cut(columns));
-            let mut line = TextLine::new();
-            self.put(&mut line, row, second, columns.saturating_sub(4));
-            if !line.is_empty() {
-                let mut indented = TextLine::plain("    ");
-                indented.append(&line);
-                each(indented);
-            }
-        }
     }
 
     /// The width of each used column: its widest cell, less what must be saved, from the last flexible one on.
@@ -255,6 +243,60 @@ impl TextTable {
             start += width + GAP;
         }
         line
+    }
+}
+
+/// The columns of a table as they are drawn.
+#[derive(Clone, Debug)]
+pub struct TableLayout<'t> {
+    table: &'t TextTable,
+    used: Vec<usize>,
+    widths: Vec<usize>,
+    /// The column that is on a line of its own.
+    second: Option<usize>,
+    columns: usize,
+}
+
+impl TableLayout<'_> {
+    /// The line of titles; none where each row is two lines, or no column has one.
+    pub fn heading(&self) -> Option<TextLine> {
+        let title = |column: usize| &self.table.columns[column].title;
+        if self.second.is_some() || self.used.iter().all(|&c| title(c).is_empty()) {
+            return None;
+        }
+        let mut titles = TextLine::new();
+        let (mut at, mut start) = (0, 0);
+        for (&c, &w) in self.used.iter().zip(&self.widths) {
+            let title = cut(title(c), w);
+            if !title.is_empty() {
+                let place = start + self.table.lead(c, w, width(&title));
+                titles.push_spaces(place - at);
+                titles.push(Slot::Heading, &title);
+                at = place + width(&title);
+            }
+            start += w + GAP;
+        }
+        Some(titles)
+    }
+
+    /// The lines of some rows.
+    pub fn each_line(&self, rows: Range<usize>, mut each: impl FnMut(TextLine)) {
+        for row in rows {
+            let line = self.table.join(row, &self.used, &self.widths);
+            let Some(second) = self.second else {
+                each(line);
+                continue;
+            };
+            // Columns that may not be cut can still be too wide for this screen: then the line is.
+            each(line.cut(self.columns));
+            let mut line = TextLine::new();
+            self.table.put(&mut line, row, second, self.columns.saturating_sub(4));
+            if !line.is_empty() {
+                let mut indented = TextLine::plain("    ");
+                indented.append(&line);
+                each(indented);
+            }
+        }
     }
 }
 
@@ -344,6 +386,31 @@ mod tests {
                 table.row([TextLine::plain("x"), TextLine::plain(&pair[0]), TextLine::plain(pair.last().unwrap())]);
             }
             prop_assert!(table.render(columns).width() <= columns);
+        }
+
+        #[test]
+        fn halves_make_the_table(cells in proptest::collection::vec("\\PC{0,20}", 0..16), at in 0usize..16, columns in 20usize..120) {
+            let columns_of = || [TableColumn::left("A").flexible(4), TableColumn::right(""), TableColumn::left("C").flexible(4)];
+            let made = |cells: &[String]| {
+                let mut table = TextTable::new(columns_of());
+                for cell in cells {
+                    let both = TextLine::plain(cell).with(Slot::Id, cell);
+                    table.row([TextLine::plain(cell), TextLine::new().with(Slot::Good, "x"), both]);
+                }
+                table
+            };
+            let whole = made(&cells);
+            let (first, second) = cells.split_at(at.min(cells.len()));
+            let mut joined = made(first);
+            joined.append(&made(second));
+            prop_assert_eq!(joined.render(columns), whole.render(columns));
+            let mut lines = Text::new();
+            let layout = whole.layout(columns);
+            layout.heading().into_iter().for_each(|line| lines.push(line));
+            for rows in [0..first.len(), first.len()..cells.len()] {
+                layout.each_line(rows, |line| lines.push(line));
+            }
+            prop_assert_eq!(lines, whole.render(columns));
         }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use super::{
     Error, ObjectId, Repository,
     checkpoint::{self, CheckpointCommit, Fault},
-    objects::PackReader,
+    objects::{PackReader, arrange},
     refs::{self, RefDamage},
 };
 use crate::model::{document::CheckpointKind, name::ShortName, time::Timestamp};
@@ -68,9 +68,10 @@ pub fn fetched_names(repo: &Repository) -> Result<BTreeSet<String>, Error> {
 }
 
 fn names_under(repo: &Repository, prefix: &str) -> Result<BTreeSet<String>, Error> {
-    let found = refs::list_unproved(repo, prefix)?.into_iter();
-    let name = |full: String| full.strip_prefix(prefix).map(str::to_owned);
-    Ok(found.filter_map(|(full, _)| name(full)).collect())
+    let found = refs::names(repo, prefix)?.into_iter();
+    Ok(found
+        .filter_map(|full| full.strip_prefix(prefix).map(str::to_owned))
+        .collect())
 }
 
 /// What the refs below a prefix point to, as far as they can be read; no checkpoint is.
@@ -114,14 +115,20 @@ fn all_under(repo: &Repository, prefix: &str, passes: impl Fn(&str) -> bool) -> 
         })
         .collect();
     let time = |session: &SessionTip| session.tip.as_ref().ok().map(|entry| entry.time);
-    let moved = |session: &SessionTip| refs::reflog_moved(repo, &format!("{prefix}{}", session.name));
-    sessions.sort_by(|a, b| time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name)));
-    for run in sessions.chunk_by_mut(|a, b| time(a) == time(b)) {
-        if run.len() > 1 && time(&run[0]).is_some() {
+    // Their places are sorted: to move a hundred thousand sessions again and again takes longer than to compare them.
+    let mut order: Vec<usize> = (0..sessions.len()).collect();
+    order.sort_unstable_by(|a, b| {
+        let (a, b) = (&sessions[*a], &sessions[*b]);
+        time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name))
+    });
+    let moved = |at: &usize| refs::reflog_moved(repo, &format!("{prefix}{}", sessions[*at].name));
+    for run in order.chunk_by_mut(|a, b| time(&sessions[*a]) == time(&sessions[*b])) {
+        if run.len() > 1 && time(&sessions[run[0]]).is_some() {
             // Once for each: a sort would look at the files of both in every comparison.
-            run.sort_by_cached_key(|session| Reverse(moved(session)));
+            run.sort_by_cached_key(|at| Reverse(moved(at)));
         }
     }
+    arrange(&mut sessions, order);
     Ok(sessions)
 }
 
@@ -149,6 +156,45 @@ pub fn chain(repo: &Repository, from: ObjectId) -> CheckpointChain<'_> {
     CheckpointChain { repo, commits, next }
 }
 
+/// Reads the [`chain`]s of many sessions: what is known of the packs is read once for all.
+pub struct ChainReader<'r> {
+    repo: &'r Repository,
+    commits: PackReader,
+}
+
+impl<'r> ChainReader<'r> {
+    /// Knows the packs there are now.
+    pub fn new(repo: &'r Repository) -> Self {
+        Self {
+            repo,
+            commits: PackReader::new(repo),
+        }
+    }
+
+    /// The [`chain`] of a session.
+    pub fn chain(&mut self, from: ObjectId) -> impl Iterator<Item = Result<CheckpointCommit, Fault>> {
+        let mut next = Some(from);
+        std::iter::from_fn(move || {
+            let entry = chain_entry(self.repo, &mut self.commits, next.take()?);
+            next = entry.as_ref().ok().and_then(before);
+            Some(entry)
+        })
+    }
+}
+
+fn chain_entry(repo: &Repository, commits: &mut PackReader, id: ObjectId) -> Result<CheckpointCommit, Fault> {
+    match commits.commit(id) {
+        Some(data) => checkpoint::entry_from(id, &data),
+        None => checkpoint::entry(repo, id),
+    }
+}
+
+/// The checkpoint before one in its own session.
+fn before(entry: &CheckpointCommit) -> Option<ObjectId> {
+    let is_first = matches!(entry.trailers.kind, Some(CheckpointKind::Fork | CheckpointKind::Start));
+    entry.parents.first().copied().filter(|_| !is_first)
+}
+
 /// The iterator of [`chain`].
 pub struct CheckpointChain<'r> {
     repo: &'r Repository,
@@ -160,16 +206,8 @@ impl Iterator for CheckpointChain<'_> {
     type Item = Result<CheckpointCommit, Fault>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let id = self.next.take()?;
-        let entry = match self.commits.commit(id) {
-            Some(data) => checkpoint::entry_from(id, &data),
-            None => checkpoint::entry(self.repo, id),
-        };
-        if let Ok(entry) = &entry
-            && !matches!(entry.trailers.kind, Some(CheckpointKind::Fork | CheckpointKind::Start))
-        {
-            self.next = entry.parents.first().copied();
-        }
+        let entry = chain_entry(self.repo, &mut self.commits, self.next.take()?);
+        self.next = entry.as_ref().ok().and_then(before);
         Some(entry)
     }
 }
@@ -229,10 +267,7 @@ impl Ord for WaitingCheckpoint {
 
 impl CheckpointHistory<'_> {
     fn read(&mut self, id: ObjectId) -> Result<(), Fault> {
-        let entry = match self.commits.commit(id) {
-            Some(data) => checkpoint::entry_from(id, &data),
-            None => checkpoint::entry(self.repo, id),
-        }?;
+        let entry = chain_entry(self.repo, &mut self.commits, id)?;
         self.waiting.push(WaitingCheckpoint(entry));
         Ok(())
     }

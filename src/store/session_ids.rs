@@ -11,18 +11,13 @@ use super::{
     checkpoint::{self, CheckpointCommit, DOCUMENT},
     objects::PackReader,
 };
-use crate::{
-    model::{
-        document::{SCHEMA, schema_major},
-        id::Digest,
-    },
-    os,
+use crate::model::{
+    document::{SCHEMA, schema_major},
+    id::Digest,
 };
 
 /// Fewer are loaded one by one: to look through all packs takes as long.
 const MANY: usize = 200;
-/// How many a thread loads at a time.
-const RUN: usize = 64;
 
 /// The members of a document that are read; all others are skipped.
 #[derive(Deserialize)]
@@ -44,20 +39,10 @@ pub fn session_ids(repo: &Repository, checkpoints: &[&CheckpointCommit]) -> Vec<
         from_packs(repo, checkpoints)
     };
     let missing: Vec<usize> = (0..found.len()).filter(|at| found[*at].is_none()).collect();
-    let shared = repo.clone().into_sync();
-    let loaded = os::parallel_runs(
-        &missing,
-        RUN,
-        || shared.to_thread_local(),
-        |repo, run| {
-            let load = |at: &usize| checkpoint::load(repo, checkpoints[*at].id);
-            run.iter()
-                .map(|at| load(at).ok().map(|found| found.document.session.id))
-                .collect()
-        },
-    );
+    let ids: Vec<ObjectId> = missing.iter().map(|at| checkpoints[*at].id).collect();
+    let loaded = checkpoint::load_each(repo, &ids, |found| found.document.session.id);
     for (at, id) in missing.into_iter().zip(loaded) {
-        found[at] = id;
+        found[at] = id.ok();
     }
     found
 }

@@ -35,12 +35,6 @@ pub fn is_since(entry: &CheckpointCommit, time: Timestamp) -> bool {
     }
 }
 
-/// The turn that an agent is at in a session, by the session's identity; the latest of several.
-pub fn running_turn(scene: &Scene<'_>, id: &str) -> Result<Option<RunningTurn>, Error> {
-    let mut running = running_turns(scene)?.into_iter();
-    Ok(running.find(|(session, _)| session == id).map(|(_, turn)| turn))
-}
-
 /// The turns that agents are at, with the identity of the session; of one session the latest first.
 pub fn running_turns(scene: &Scene<'_>) -> Result<Vec<(String, RunningTurn)>, Error> {
     let running = |binding: Binding| {

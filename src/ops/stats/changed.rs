@@ -18,7 +18,7 @@ use crate::{
 /// Commits that are looked at between two checkpoints.
 const COMMITS: usize = 1000;
 
-/// Counts the lines of one session.
+/// Counts the lines of sessions, one after the other.
 pub(super) struct LineCounter<'a> {
     scene: &'a Scene<'a>,
     name: &'a str,
@@ -37,15 +37,21 @@ struct LineSource {
 }
 
 impl<'a> LineCounter<'a> {
-    pub(super) fn new(scene: &'a Scene<'a>, name: &'a str) -> Self {
+    pub(super) fn new(scene: &'a Scene<'a>) -> Self {
         Self {
             scene,
-            name,
+            name: "",
             reader: ObjectReader::of(scene.repo),
             trees: TreeReader::new(scene.repo),
             local: LocalCommits::default(),
             restored: HashMap::new(),
         }
+    }
+
+    /// Goes on to the session with this name.
+    pub(super) fn begin(&mut self, name: &'a str) {
+        self.name = name;
+        self.restored.clear();
     }
 
     fn parts(&mut self, id: ObjectId) -> Result<(ObjectId, Vec<ObjectId>), Error> {

@@ -5,20 +5,20 @@
 
 mod changed;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use changed::LineCounter;
 
 use super::{
     Error, Scene,
-    agent::running::{RunningTurn, is_since, running_turn},
+    agent::running::{RunningTurn, is_since, running_turns},
     select,
 };
 use crate::{
     model::{document::CheckpointKind, report::Lines, selector::Selector, time::Timestamp, turn::TokenUsage},
     store::{
         ObjectId,
-        checkpoint::{self, CheckpointCommit},
+        checkpoint::{self, Checkpoint, CheckpointCommit},
         session, usage,
     },
 };
@@ -138,18 +138,38 @@ pub fn stats(scene: &Scene<'_>, request: &StatsRequest) -> Result<Statistics, Er
             tips.push((name, tip));
         }
     }
+    let ids: Vec<ObjectId> = tips.iter().map(|(_, tip)| *tip).collect();
+    let sizes = match request.group {
+        StatsGroup::Session => sizes(scene, &ids)?,
+        _ => vec![None; ids.len()],
+    };
+    // Once for all sessions: what is running, which packs there are, and the latest documents by two threads.
+    let mut running: HashMap<String, RunningTurn> = HashMap::new();
+    for (session, turn) in running_turns(scene)? {
+        running.entry(session).or_insert(turn);
+    }
+    let facts = checkpoint::load_each(scene.repo, &ids, TipFacts::of);
+    let mut chains = session::ChainReader::new(scene.repo);
+    let mut counted = own_checkpoints(&mut chains, &ids);
+    let mut lines = LineCounter::new(scene);
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut counted = own_checkpoints(scene, &tips);
-    for (name, tip) in tips {
+    for (((name, tip), facts), size) in tips.iter().zip(facts).zip(sizes) {
+        lines.begin(name);
         let mut count = SessionCount {
             scene,
             request,
-            name: &name,
+            name,
+            size,
+            running: &running,
+            chains: &mut chains,
             counted: &mut counted,
-            lines: LineCounter::new(scene, &name),
+            lines: &mut lines,
             groups: BTreeMap::new(),
         };
-        if let Err(error) = count.run(tip, since) {
+        let done = facts
+            .map_err(Error::damaged(name.as_str()))
+            .and_then(|facts| count.run(*tip, &facts, since));
+        if let Err(error) = done {
             match error {
                 Error::Damaged { .. } => out.damaged.push(name.clone()),
                 error => return Err(error),
@@ -174,26 +194,55 @@ pub fn stats(scene: &Scene<'_>, request: &StatsRequest) -> Result<Statistics, Er
     Ok(out)
 }
 
-/// The bytes on disk of what a session has and nothing outside of sessions; `None` where git cannot tell.
-pub fn size(scene: &Scene<'_>, tip: ObjectId) -> Result<Option<u64>, Error> {
-    Ok(usage::only(scene.repo, &[tip], &[])?)
+/// The bytes on disk of what each session has and nothing outside of sessions; `None` where git cannot tell.
+pub fn sizes(scene: &Scene<'_>, tips: &[ObjectId]) -> Result<Vec<Option<u64>>, Error> {
+    Ok(usage::each(scene.repo, tips)?)
 }
 
 /// The checkpoints that are in the chain of one of the sessions: in another one that merged them they are not counted.
-fn own_checkpoints(scene: &Scene<'_>, tips: &[(String, ObjectId)]) -> HashSet<ObjectId> {
-    let chains = tips.iter().map(|(_, tip)| session::chain(scene.repo, *tip));
-    // A damaged chain is reported where it is counted.
-    chains.flatten().flatten().map(|entry| entry.id).collect()
+fn own_checkpoints(chains: &mut session::ChainReader<'_>, tips: &[ObjectId]) -> HashSet<ObjectId> {
+    let mut own = HashSet::new();
+    for tip in tips {
+        // A damaged chain is reported where it is counted.
+        own.extend(chains.chain(*tip).flatten().map(|entry| entry.id));
+    }
+    own
+}
+
+/// Facts of the document of a session's latest checkpoint.
+struct TipFacts {
+    session: String,
+    /// Tokens of the chat, counted or estimated.
+    tokens: Option<u64>,
+}
+
+impl TipFacts {
+    fn of(tip: Checkpoint) -> Self {
+        let document = tip.document;
+        let of_tokens = |member: &str| document.tokens.as_ref().and_then(|tokens| tokens[member].as_u64());
+        let chat = document.chat.as_ref().and_then(|chat| chat.tokens);
+        // Four bytes a token is the usual estimate.
+        let estimate = || of_tokens("bytes").map(|bytes| bytes.div_ceil(4));
+        Self {
+            tokens: of_tokens("count").or(chat).or_else(estimate),
+            session: document.session.id,
+        }
+    }
 }
 
 /// The count of one session.
-struct SessionCount<'a> {
-    scene: &'a Scene<'a>,
+struct SessionCount<'a, 's> {
+    scene: &'s Scene<'s>,
     request: &'a StatsRequest,
     name: &'a str,
+    /// Bytes on disk of what only it has.
+    size: Option<u64>,
+    /// The turns that agents are at, by the identity of the session.
+    running: &'a HashMap<String, RunningTurn>,
+    chains: &'a mut session::ChainReader<'s>,
     /// Checkpoints that are counted here or in another session.
     counted: &'a mut HashSet<ObjectId>,
-    lines: LineCounter<'a>,
+    lines: &'a mut LineCounter<'s>,
     groups: BTreeMap<String, Figures>,
 }
 
@@ -218,31 +267,31 @@ impl Worker {
     }
 }
 
-impl SessionCount<'_> {
+impl SessionCount<'_, '_> {
     /// Counts a session and what was merged into it, as far as no session has it.
-    fn run(&mut self, tip: ObjectId, since: Option<i64>) -> Result<(), Error> {
-        let mut merged = self.chain(tip, since, true)?;
+    fn run(&mut self, tip: ObjectId, facts: &TipFacts, since: Option<i64>) -> Result<(), Error> {
+        let mut merged = self.chain(tip, since, Some(facts))?;
         while let Some(tip) = merged.pop() {
-            let more = self.chain(tip, since, false)?;
+            let more = self.chain(tip, since, None)?;
             merged.extend(more);
         }
         if self.request.group == StatsGroup::Session {
-            let size = size(self.scene, tip)?;
-            let estimated = self.estimated(tip)?;
             let figures = self.groups.entry(self.name.to_owned()).or_default();
-            figures.size = size;
+            figures.size = self.size;
             if figures.counted_turns == 0 {
-                figures.estimated = estimated;
+                figures.estimated = facts.tokens;
             }
         }
         Ok(())
     }
 
-    /// Counts a chain, of the session itself or one that was merged. Gives the checkpoints that were merged into it.
-    fn chain(&mut self, tip: ObjectId, since: Option<i64>, is_own: bool) -> Result<Vec<ObjectId>, Error> {
+    /// Counts a chain, of the session itself, with its facts, or one that was merged. Gives the checkpoints that were
+    /// merged into it.
+    fn chain(&mut self, tip: ObjectId, since: Option<i64>, own: Option<&TipFacts>) -> Result<Vec<ObjectId>, Error> {
+        let is_own = own.is_some();
         let mut merged = Vec::new();
         let mut entries: Vec<CheckpointCommit> = Vec::new();
-        for entry in session::chain(self.scene.repo, tip) {
+        for entry in self.chains.chain(tip) {
             let entry = entry.map_err(Error::damaged(self.name))?;
             // One more, for its files.
             let is_older = since.is_some_and(|since| entry.time.unix() < since);
@@ -253,7 +302,7 @@ impl SessionCount<'_> {
                 break;
             }
         }
-        let mut turn = if is_own { self.running(tip)? } else { Worker::default() };
+        let mut turn = own.map_or_else(Worker::default, |facts| self.running(facts));
         let has_turns = turn.agent.is_some()
             || entries
                 .iter()
@@ -293,15 +342,14 @@ impl SessionCount<'_> {
     }
 
     /// The agent that is at a turn in the session, as a worker.
-    fn running(&self, tip: ObjectId) -> Result<Worker, Error> {
-        let loaded = checkpoint::load(self.scene.repo, tip).map_err(Error::damaged(self.name))?;
-        let running = running_turn(self.scene, &loaded.document.session.id)?;
-        Ok(running.map_or_else(Worker::default, |running| Worker {
+    fn running(&self, facts: &TipFacts) -> Worker {
+        let running = self.running.get(&facts.session);
+        running.map_or_else(Worker::default, |running| Worker {
             agent: Some(running.agent.clone()),
             model: None,
             since: Some(running.turn.started_at),
-            running: Some(running),
-        }))
+            running: Some(running.clone()),
+        })
     }
 
     /// Who worked at a checkpoint; counts the turn that it was saved for.
@@ -339,16 +387,5 @@ impl SessionCount<'_> {
             agent,
             ..Worker::default()
         })
-    }
-
-    /// Tokens of the chat at its latest checkpoint, counted or estimated.
-    fn estimated(&self, tip: ObjectId) -> Result<Option<u64>, Error> {
-        let loaded = checkpoint::load(self.scene.repo, tip).map_err(Error::damaged(self.name))?;
-        let document = &loaded.document;
-        let counted = document.tokens.as_ref().and_then(|tokens| tokens["count"].as_u64());
-        let chat = document.chat.as_ref().and_then(|chat| chat.tokens);
-        let bytes = document.tokens.as_ref().and_then(|tokens| tokens["bytes"].as_u64());
-        // Four bytes a token is the usual estimate.
-        Ok(counted.or(chat).or(bytes.map(|bytes| bytes.div_ceil(4))))
     }
 }

@@ -27,7 +27,24 @@ pub fn load(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> {
     Ok(checkpoint)
 }
 
-/// The same, compared with its commits whether anything is missing or not.
+/// Maps many checkpoints with `make`, each read as by [`load`], in their order. Two threads share the work.
+pub fn load_each<T: Send>(
+    repo: &Repository,
+    ids: &[ObjectId],
+    make: impl Fn(Checkpoint) -> T + Sync,
+) -> Vec<Result<T, Fault>> {
+    /// How many a thread loads at a time.
+    const RUN: usize = 64;
+    let shared = repo.clone().into_sync();
+    os::parallel_runs(
+        ids,
+        RUN,
+        || shared.to_thread_local(),
+        |repo, run| run.iter().map(|id| load(repo, *id).map(&make)).collect(),
+    )
+}
+
+/// Reads a checkpoint as [`load`], compared with its commits whether anything is missing or not.
 pub fn load_compared(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> {
     let mut checkpoint = load_as_stored(repo, id)?;
     follow_parents(repo, &mut checkpoint);

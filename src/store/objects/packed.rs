@@ -358,7 +358,7 @@ impl PackReader {
 }
 
 /// Moves items so that each place has the one that `order` names for it.
-fn arrange<T>(items: &mut [T], mut order: Vec<usize>) {
+pub(in crate::store) fn arrange<T>(items: &mut [T], mut order: Vec<usize>) {
     for start in 0..order.len() {
         let mut at = start;
         // Along a cycle of places, until it is closed.

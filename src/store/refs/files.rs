@@ -1,6 +1,6 @@
 //! Reading refs that lie in files: one file a ref, and `packed-refs` for those without one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -56,10 +56,7 @@ pub(super) fn parse(bytes: &[u8], hash: gix::hash::Kind) -> RefValue {
 
 /// All refs whose names begin with `prefix`.
 pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, RefValue>, Error> {
-    // `refs/checkpoints/` is a directory; of `refs/checkpoints/a` the directory above it is looked through.
-    let directory = prefix.rsplit_once('/').map_or("", |(directory, _)| directory);
-    let mut files = Vec::new();
-    walk(repo, directory, prefix, &mut files)?;
+    let files = loose(repo, prefix)?;
     let hash = repo.object_hash();
     let values = crate::os::parallel_map(&files, |files| {
         let read = |(_, path): &(String, PathBuf)| read_loose(hash, path);
@@ -71,6 +68,23 @@ pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, R
     let loose = files.into_iter().zip(values);
     found.extend(loose.filter_map(|((name, _), value)| Some((name, value?))));
     Ok(found)
+}
+
+/// The names of all refs that begin with `prefix`.
+pub(super) fn names(repo: &Repository, prefix: &str) -> Result<BTreeSet<String>, Error> {
+    let mut names: BTreeSet<String> = loose(repo, prefix)?.into_iter().map(|(name, _)| name).collect();
+    let packed = packed::PackedRefs::read(repo)?;
+    names.extend(packed.with_prefix(prefix).map(|(name, _)| name));
+    Ok(names)
+}
+
+/// The names and paths of the files of refs that begin with `prefix`.
+fn loose(repo: &Repository, prefix: &str) -> Result<Vec<(String, PathBuf)>, Error> {
+    // `refs/checkpoints/` is a directory; of `refs/checkpoints/a` the directory above it is looked through.
+    let directory = prefix.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let mut files = Vec::new();
+    walk(repo, directory, prefix, &mut files)?;
+    Ok(files)
 }
 
 /// Collects the names and paths of the files of refs.

@@ -14,6 +14,7 @@ mod reftable;
 mod swap;
 mod unsynced;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use gix::ObjectId;
@@ -165,6 +166,15 @@ pub(super) fn list_unproved(repo: &Repository, prefix: &str) -> Result<Vec<RefLi
         files::list(repo, prefix)?
     };
     Ok(found.into_iter().collect())
+}
+
+/// The names of the refs of [`list`]; what they are is not read.
+pub(super) fn names(repo: &Repository, prefix: &str) -> Result<BTreeSet<String>, Error> {
+    check_name(prefix.trim_end_matches('/'))?;
+    if uses_reftable(repo) {
+        return Ok(reftable::list(repo, prefix)?.into_keys().collect());
+    }
+    files::names(repo, prefix)
 }
 
 /// Value of a ref, if its object exists.

@@ -1,8 +1,8 @@
 //! Sessions are listed as git lists their refs, however many there are and wherever their commits lie.
 
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
-use git_checkpoint::store::session;
+use git_checkpoint::store::{session, usage};
 
 use super::open;
 use crate::support::World;
@@ -71,4 +71,97 @@ fn many_sessions_are_listed_as_git_lists_them() {
         })
         .collect();
     assert_eq!(listed(&world), with_these);
+    fs::remove_file(world.path(".git/refs/checkpoints/n100")).unwrap();
+    world.git(["update-ref", "-d", "refs/checkpoints/n400"]).success();
+    // Some in files, some packed, and some packed that a file is newer than.
+    world.git(["pack-refs", "--all"]).success();
+    world.git(["update-ref", "refs/checkpoints/n003", chain[30]]).success();
+    world.git(["update-ref", "-d", "refs/checkpoints/n004"]).success();
+    world.git(["update-ref", "refs/checkpoints/late", chain[0]]).success();
+    let by_git = world.git_line(["for-each-ref", format, "refs/checkpoints"]);
+    let by_git = by_git.lines().map(|line| {
+        if line.starts_with("n007 ") {
+            "n007 damaged".to_owned()
+        } else {
+            line.to_owned()
+        }
+    });
+    let mut by_git: Vec<String> = by_git.collect();
+    by_git.sort_unstable();
+    assert_eq!(listed(&world), by_git, "packed and not");
+    let names: Vec<String> = session::names(&open(&world)).unwrap().into_iter().collect();
+    let mut expected: Vec<&str> = by_git.iter().filter_map(|line| line.split(' ').next()).collect();
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+}
+
+/// What one leads to of what others lead to as well, and of what a branch and the index lead to.
+#[test]
+fn sizes_of_many_are_those_of_each() {
+    let world = World::with_commit();
+    for (n, name) in ["a", "b", "a", "c", "b"].into_iter().enumerate() {
+        world.file(format!("src/{name}.txt"), format!("{name} {n}\n").repeat(40 * (n + 1)));
+        world
+            .checkpoint(["save", "--session", name, "-m", &format!("save {n}")])
+            .success();
+    }
+    world.checkpoint(["fork", "a", "--name", "d"]).success();
+    world.file("staged.txt", "staged\n");
+    world.git(["add", "staged.txt"]).success();
+    world.checkpoint(["save", "--session", "d", "-m", "staged"]).success();
+    world.git(["branch", "outside", "refs/checkpoints/b^2"]).success();
+    let tree = "4".repeat(40);
+    let who = "A U Thor <author@example.org> 1767323045 +0000";
+    let damaged = world
+        .command("git", ["hash-object", "-t", "commit", "-w", "--stdin"])
+        .input(format!(
+            "tree {tree}\nauthor {who}\ncommitter {who}\n\nwithout its tree\n"
+        ))
+        .run();
+    let x = damaged.success().stdout().trim().to_owned();
+    world.git(["update-ref", "refs/checkpoints/x", &x]).success();
+    // What one leads to, less what a branch or the index leads to, from git's own lists.
+    let objects = |args: &[&str]| -> BTreeSet<String> {
+        let listed = world.git_line([&["rev-list", "--objects"][..], args].concat());
+        let id = |line: &str| line.split(' ').next().map(str::to_owned);
+        listed.lines().filter_map(id).collect()
+    };
+    let by_git = |tip: &str| -> Option<u64> {
+        if tip == x {
+            return None;
+        }
+        let others = objects(&["--exclude=refs/checkpoints*", "--all", "--indexed-objects"]);
+        let own: String = objects(&[tip])
+            .difference(&others)
+            .map(|id| format!("{id}\n"))
+            .collect();
+        let sizes = world
+            .command("git", ["cat-file", "--batch-check=%(objectsize:disk)"])
+            .input(own)
+            .run();
+        let sizes = sizes
+            .success()
+            .stdout()
+            .lines()
+            .map(|line| line.parse::<u64>().unwrap());
+        Some(sizes.sum())
+    };
+    let same = || {
+        let repo = open(&world);
+        let tips = session::tips(&repo, session::PREFIX).unwrap();
+        let expected: Vec<_> = tips.iter().map(|tip| by_git(&tip.to_string())).collect();
+        assert_eq!(usage::each(&repo, &tips).unwrap(), expected);
+        expected
+    };
+    let sizes = same();
+    assert_eq!(sizes.len(), 5);
+    assert!(
+        sizes[..4].iter().all(|size| size.is_some_and(|size| size > 0)),
+        "{sizes:?}"
+    );
+    assert_eq!(sizes[4], None);
+    world.git(["update-ref", "-d", "refs/checkpoints/x"]).success();
+    assert_eq!(same()[..], sizes[..4]);
+    world.git(["repack", "-adfq", "--depth=50", "--window=50"]).success();
+    assert_eq!(same().len(), 4);
 }
