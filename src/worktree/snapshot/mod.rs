@@ -25,7 +25,7 @@ pub(in crate::worktree) mod index;
 pub(in crate::worktree) mod lfs;
 mod memory;
 pub(in crate::worktree) mod names;
-mod nested;
+pub(in crate::worktree) mod nested;
 mod origin;
 mod queue;
 mod reachable;

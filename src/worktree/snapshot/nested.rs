@@ -15,7 +15,7 @@ use crate::store::{ObjectId, Repository};
 
 /// Kind of a directory that may be a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Nested {
+pub(in crate::worktree) enum Nested {
     /// A repository at a commit.
     At(ObjectId),
     /// A repository without commits.
@@ -49,10 +49,15 @@ pub(super) fn look(repo: &Repository, dir: &Dir, name: &[u8], path: &[u8], groun
 
 /// Looks at a directory that has a `.git` of any kind.
 pub(super) fn inside(repo: &Repository, _dir: &Dir, path: &[u8], ground: &WalkContext<'_>) -> Nested {
+    below(repo, ground.root, path)
+}
+
+/// Looks at the directory with this path below `root`; one without a `.git`, or that is not there, is no repository.
+pub(in crate::worktree) fn below(repo: &Repository, root: &Path, path: &[u8]) -> Nested {
     let Ok(relative) = gix::path::from_byte_slice(path) else {
         return Nested::Unknown;
     };
-    let dot_git = ground.root.join(relative).join(".git");
+    let dot_git = root.join(relative).join(".git");
     read(repo, &dot_git).unwrap_or(Nested::Unknown)
 }
 

@@ -113,6 +113,177 @@ fn a_submodule_that_was_removed_gets_its_directory_again() {
     is_clean(&world, &[]);
 }
 
+/// A change of a repository.
+type Change<'a> = &'a dyn Fn(&World);
+
+/// The submodule stays, and the index has it again.
+#[test]
+fn submodules_that_are_staged_come_back_staged() {
+    let other = |world: &World| {
+        world.git(["init", "-q", "../inner"]).success();
+        for message in ["one", "two"] {
+            let commit = ["-C", "../inner", "commit", "-q", "--allow-empty", "-m", message];
+            world.git(commit).success();
+        }
+    };
+    let add = |world: &World, path: &str| {
+        let add = [
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "-q",
+            "add",
+            "../inner",
+            path,
+        ];
+        world.git(add).success();
+    };
+    let commit = |world: &World| {
+        world.git(["commit", "-qm", "submodule"]).success();
+    };
+    let changes: [(&str, Change<'_>); 6] = [
+        ("new", &|world| {
+            add(world, "lib");
+            add(world, "deep/er/lib");
+        }),
+        ("renamed", &|world| {
+            add(world, "lib");
+            commit(world);
+            fs::create_dir_all(world.path("deep")).unwrap();
+            world.git(["mv", "lib", "deep/lib"]).success();
+        }),
+        ("at another commit", &|world| {
+            add(world, "lib");
+            commit(world);
+            world.git(["-C", "lib", "checkout", "-q", "HEAD~"]).success();
+            world.git(["add", "lib"]).success();
+        }),
+        ("staged, then at another commit", &|world| {
+            add(world, "lib");
+            world.git(["-C", "lib", "checkout", "-q", "HEAD~"]).success();
+        }),
+        ("without .gitmodules", &|world| {
+            world.git(["clone", "-q", "../inner", "lib"]).success();
+            world
+                .git(["-c", "advice.addEmbeddedRepo=false", "add", "lib"])
+                .success();
+        }),
+        ("in place of a file", &|world| {
+            world.file("lib", "a file\n");
+            world.git(["add", "lib"]).success();
+            commit(world);
+            fs::remove_file(world.path("lib")).unwrap();
+            world.git(["rm", "-q", "--cached", "lib"]).success();
+            add(world, "lib");
+        }),
+    ];
+    for (name, change) in changes {
+        let world = World::with_commit();
+        other(&world);
+        change(&world);
+        world.file("untracked", "untracked\n");
+        let before = state(&world);
+        let paused = world.checkpoint(["pause", "--clean"]);
+        if name == "in place of a file" {
+            // The file cannot be where a repository is.
+            paused
+                .code(4)
+                .stderr_has("hint: move these files away first, or save without cleaning: git checkpoint pause\n");
+            assert_eq!(state(&world), before, "{name}");
+            continue;
+        }
+        paused.success();
+        assert!(!world.path("untracked").exists(), "{name}");
+        world.checkpoint(["resume", "--apply"]).success();
+        assert_eq!(state(&world), before, "{name}");
+        world.checkpoint(["undo"]).success();
+        world.checkpoint(["redo"]).success();
+        assert_eq!(state(&world), before, "{name}: redone");
+        world.checkpoint(["undo"]).success();
+        // The same onto another file: then it is merged.
+        world.file("mine", "mine\n");
+        world.checkpoint(["resume", "--apply"]).success();
+        assert_eq!(state(&world).index, before.index, "{name}: merged");
+        world.git(["fsck", "--strict"]).success();
+    }
+}
+
+/// The hints name commands that take what they say.
+#[test]
+fn hints_about_paths_are_commands_that_take_paths() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.file("d/f", "untracked\n");
+    world.file("g", "untracked\n");
+    world.checkpoint(["pause", "--clean"]).success();
+    world.git(["init", "-q", "d"]).success();
+    let refused = world.checkpoint(["resume", "--apply"]).code(4).stderr().to_owned();
+    let hint = refused
+        .lines()
+        .find(|line| line.contains("<pathspec>"))
+        .expect(&refused);
+    let command = hint.split("choose other paths: git checkpoint ").nth(1).expect(hint);
+    let words: Vec<&str> = command
+        .split(' ')
+        .map(|word| if word == "<pathspec>" { "g" } else { word })
+        .collect();
+    world.checkpoint(words).success();
+    assert_eq!(world.read("g"), b"untracked\n");
+    world.checkpoint(["save", "-m", "saved"]).success();
+    for (line, code, hint) in [
+        (
+            &["pause", "--", "g"][..],
+            129,
+            "hint: all files are saved; to restore only some: git checkpoint restore -- g\n",
+        ),
+        (
+            &["resume", "--", "g"],
+            3,
+            "hint: did you mean: git checkpoint restore -- g\n",
+        ),
+        (
+            &["resume", "s", "--apply", "--", "g", "d/f"],
+            129,
+            "hint: did you mean: git checkpoint restore s -- g d/f\n",
+        ),
+    ] {
+        world.checkpoint(line).code(code).stderr_has(hint);
+    }
+}
+
+/// A `.git` that is no repository makes a directory no repository, for git and here.
+#[test]
+fn directories_with_a_stale_git_file_come_back() {
+    let stale: [(&str, Change<'_>); 5] = [
+        ("a file that leads nowhere", &|world| {
+            world.file("d/.git", "gitdir: ../gone\n")
+        }),
+        ("a file with nonsense", &|world| world.file("d/.git", "nonsense\n")),
+        ("an empty directory", &|world| {
+            fs::create_dir_all(world.path("d/.git")).unwrap()
+        }),
+        ("a directory with a file", &|world| world.file("d/.git/file", "x\n")),
+        ("a symlink to nowhere", &|world| {
+            fs::create_dir_all(world.path("d")).unwrap();
+            std::os::unix::fs::symlink("../gone", world.path("d/.git")).unwrap();
+        }),
+    ];
+    for (name, make) in stale {
+        let world = World::with_commit();
+        make(&world);
+        world.file("d/f", "untracked\n");
+        world.file("d/deep/er", "untracked\n");
+        let before = state(&world);
+        world.checkpoint(["pause", "--clean"]).success();
+        assert!(!world.path("d/f").exists(), "{name}");
+        world.checkpoint(["resume", "--apply"]).success();
+        assert_eq!(state(&world), before, "{name}");
+        world.checkpoint(["undo"]).success();
+        world.checkpoint(["redo"]).success();
+        assert_eq!(state(&world), before, "{name}: redone");
+    }
+}
+
 /// No checkpoint holds the permissions of directories, so those with special ones stay, empty.
 #[test]
 fn directories_with_special_permissions_stay() {

@@ -22,8 +22,10 @@ use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
 use crate::model::plan::{Act, BlockReason, PlanReason};
 use crate::os::dir::FileKind;
+use crate::store::ObjectId;
 use crate::worktree::journal::TEMPORARY;
 use crate::worktree::snapshot::attributes::Attributes;
+use crate::worktree::snapshot::nested::{self, Nested};
 use crate::worktree::snapshot::settings::SnapshotSettings;
 
 /// State of the planning.
@@ -112,6 +114,12 @@ impl Planner<'_, '_> {
                 }
                 return Ok(WalkDecision::Done);
             }
+            if let Some(SideEntry::Repository(commit)) = then
+                && self.is_at(walk, path, commit)?
+            {
+                // A submodule that the index of now does not have: that is the index's to say.
+                return Ok(WalkDecision::Done);
+            }
             let both_directories = matches!(
                 (now, then),
                 (Some(SideEntry::Directory(_)), Some(SideEntry::Directory(_)))
@@ -185,7 +193,7 @@ impl Planner<'_, '_> {
                 }
                 Ok(WalkDecision::Done)
             }
-            (None, Some(SideEntry::Directory(_))) if self.is_unlisted_repository(path)? => {
+            (None, Some(SideEntry::Directory(_))) if self.is_unlisted_repository(walk, path)? => {
                 if self.is_selected_below(path, then) {
                     self.plan.block(path, BlockReason::Repository);
                 }
@@ -290,6 +298,18 @@ impl Planner<'_, '_> {
             self.plan.line(Act::Skip, path, PlanReason::Submodule);
         }
         Ok(())
+    }
+
+    /// Whether a repository of its own lies at a path, where the target has one at a commit. That it is at another one is
+    /// said.
+    fn is_at(&mut self, walk: &PairWalk<'_>, path: &[u8], commit: ObjectId) -> Result<bool, Error> {
+        if !self.is_unlisted_repository(walk, path)? {
+            return Ok(false);
+        }
+        if nested::below(walk.repo, self.root, path) != Nested::At(commit) && self.is_selected(path) {
+            self.plan.line(Act::Skip, path, PlanReason::Submodule);
+        }
+        Ok(true)
     }
 
     fn is_repository_there(&mut self, path: &[u8]) -> Result<bool, Error> {

@@ -12,6 +12,7 @@ use crate::worktree::restore::disk::{DirectoryObstacle, DiskEntry, directories_a
 use crate::worktree::restore::plan::RestoreStep;
 use crate::worktree::restore::side::SideEntry;
 use crate::worktree::restore::walk::PairWalk;
+use crate::worktree::snapshot::nested::{self, Nested};
 
 impl Planner<'_, '_> {
     /// Files that were not meant themselves go if a directory has to be where they are.
@@ -160,22 +161,24 @@ impl Planner<'_, '_> {
             if is_skipped || matches!(node, Some(SideEntry::Repository(_))) {
                 return Ok(true);
             }
-            if !matches!(node, Some(SideEntry::Directory(_))) && self.is_unlisted_repository(path)? {
+            if !matches!(node, Some(SideEntry::Directory(_))) && self.is_unlisted_repository(walk, path)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Whether a directory of which the present has nothing is a repository: one that is ignored is in no list.
-    pub(super) fn is_unlisted_repository(&mut self, path: &[u8]) -> Result<bool, Error> {
+    /// Whether a directory of which the present has nothing is a repository: one that is ignored is in no list. A `.git`
+    /// that is none, as git sees it, makes no repository.
+    pub(super) fn is_unlisted_repository(&mut self, walk: &PairWalk<'_>, path: &[u8]) -> Result<bool, Error> {
         let is_entered = |entered: &HashSet<RepoPath>| entered.contains(&RepoPath::from(path));
         if self.options.entered.is_some_and(is_entered) {
             return Ok(false);
         }
         let dot_git = [path, b"/.git"].concat();
         let there = self.disk.at(&dot_git).map_err(self.io(path))?;
-        Ok(matches!(there, DiskEntry::Something(_)))
+        Ok(matches!(there, DiskEntry::Something(_))
+            && !matches!(nested::below(walk.repo, self.root, path), Nested::No { .. }))
     }
 
     /// Reports files that existed at save time and are missing now.
