@@ -3,11 +3,13 @@
 //! Each is found with what proves it, so that the refusal can list it. `--force` is the answer to all but blocked paths
 //! that nothing can save.
 
+mod later;
+
 use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
 
-use super::{Error, Scene, compose::CurrentSnapshot, session_choice};
+use super::{Error, Scene, compose::CurrentSnapshot};
 use crate::{
     model::{
         facts::OperationKind,
@@ -19,7 +21,7 @@ use crate::{
     store::{
         self, ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id},
-        graph, history, restored, session, tree, walk,
+        graph, history, restored, tree, walk,
     },
     worktree::restore::RestorePlan,
 };
@@ -291,7 +293,7 @@ pub(super) fn by_plan(
     present: &CurrentSnapshot,
     plan: &RestorePlan,
 ) -> Result<Vec<Refusal>, Error> {
-    let mut refusals = later_saves(scene, repo, checkpoint, present, plan)?;
+    let mut refusals = later::later_saves(scene, repo, checkpoint, present, plan)?;
     refusals.extend(many_deletions(repo, present, plan)?);
     Ok(refusals)
 }
@@ -348,119 +350,8 @@ fn many_deletions(repo: &Repository, present: &CurrentSnapshot, plan: &RestorePl
     Ok((deleted * 2 > files).then_some(Refusal::ManyDeletions { deleted, files }))
 }
 
-/// Other sessions whose later work is in the present files, with the paths of the plan that hold it.
-///
-/// It is not there where HEAD has the very same (a commit holds it), nor, while the checkpoint's own session is current,
-/// where another content is than the other session saved. Otherwise what is not saved may go on from what was.
-fn later_saves(
-    scene: &Scene<'_>,
-    repo: &Repository,
-    checkpoint: &Checkpoint,
-    present: &CurrentSnapshot,
-    plan: &RestorePlan,
-) -> Result<Vec<Refusal>, Error> {
-    let Some(now) = present.snapshot.as_ref().map(|snapshot| snapshot.tree) else {
-        return Ok(Vec::new());
-    };
-    let mut touched: HashSet<RepoPath> = plan.touched().collect();
-    let uncommitted = differing(repo, tree::of_head(repo)?, now)?;
-    touched.retain(|path| uncommitted.contains(path));
-    if touched.is_empty() {
-        return Ok(Vec::new());
-    }
-    let current = session_choice::session_for_command(scene).ok().flatten();
-    let is_current = current.is_some_and(|current| current.tip.document.session.id == checkpoint.document.session.id);
-    let mut refusals = Vec::new();
-    for other in session::all(scene.repo)? {
-        let (Ok(name), Ok(tip)) = (ShortName::new(other.name), other.tip) else {
-            continue;
-        };
-        let Some(LaterSave { mut paths, latest }) = later(scene, checkpoint, &tip, &touched)? else {
-            continue;
-        };
-        if is_current {
-            let otherwise = differing(repo, Some(latest), now)?;
-            paths.retain(|path| !otherwise.contains(path));
-        }
-        if !paths.is_empty() {
-            let mut paths: Vec<_> = paths.into_iter().collect();
-            paths.sort();
-            refusals.push(Refusal::LaterSaves { session: name, paths });
-        }
-    }
-    Ok(refusals)
-}
-
 /// The paths at which two trees differ.
 fn differing(repo: &Repository, one: Option<ObjectId>, other: ObjectId) -> Result<HashSet<RepoPath>, Error> {
     let changes = tree::diff(repo, one, Some(other), tree::Renames::Off)?;
     Ok(changes.into_iter().map(|change| change.path).collect())
-}
-
-/// Save by one session in this working tree after a checkpoint of another one.
-struct LaterSave {
-    /// The paths that it changed.
-    paths: HashSet<RepoPath>,
-    /// The tree of its latest files.
-    latest: ObjectId,
-}
-
-/// Later save of these paths by the session with this tip; `None` if there is none.
-fn later(
-    scene: &Scene<'_>,
-    checkpoint: &Checkpoint,
-    tip: &checkpoint::CheckpointCommit,
-    touched: &HashSet<RepoPath>,
-) -> Result<Option<LaterSave>, Error> {
-    let own = (scene.host, store::worktree_id(scene.repo));
-    let then = checkpoint.document.created_at;
-    // Times are in seconds: what was saved in the same one counts as later.
-    if tip.time < then {
-        return Ok(None);
-    }
-    let mut paths = HashSet::new();
-    let mut latest = None;
-    let mut newer: Option<ObjectId> = None;
-    // Damage in another session is no reason to refuse here; what can be read of it counts.
-    for entry in session::chain(scene.repo, tip.id).map_while(Result::ok) {
-        let Ok(saved) = checkpoint::load(scene.repo, entry.id) else {
-            break;
-        };
-        let document = &saved.document;
-        if document.session.id == checkpoint.document.session.id {
-            break;
-        }
-        let here = (document.host.as_str(), document.worktree.id.clone()) == own;
-        let files = document
-            .snapshot
-            .as_ref()
-            .filter(|_| here)
-            .map(|snapshot| object_id(&snapshot.tree));
-        if let (Some(newer), Some(older)) = (newer, files) {
-            add_changes(scene, older, newer, touched, &mut paths)?;
-        }
-        if entry.time < then {
-            newer = None;
-            break;
-        }
-        newer = files.or(newer);
-        latest = latest.or(files);
-    }
-    // The first save after the checkpoint has nothing older of its session to be compared with.
-    if let (Some(newer), Some(snapshot)) = (newer, &checkpoint.document.snapshot) {
-        add_changes(scene, object_id(&snapshot.tree), newer, touched, &mut paths)?;
-    }
-    Ok(latest.map(|latest| LaterSave { paths, latest }))
-}
-
-fn add_changes(
-    scene: &Scene<'_>,
-    old: ObjectId,
-    new: ObjectId,
-    touched: &HashSet<RepoPath>,
-    paths: &mut HashSet<RepoPath>,
-) -> Result<(), Error> {
-    let changes = differing(scene.repo, Some(old), new)?;
-    paths.extend(changes.into_iter().filter(|path| touched.contains(path)));
-    Ok(())
 }

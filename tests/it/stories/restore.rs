@@ -379,6 +379,56 @@ fn what_another_session_saved_is_no_hindrance_where_it_is_not_in_the_files() {
 }
 
 #[test]
+fn what_goes_on_from_the_work_of_another_session_is_guarded_as_well() {
+    for (saved, edited) in [
+        ("one\nof b\nthree\n", "one\nof b\nthree\nmore\n"),
+        ("of b", "of b and more"),
+        ("one\nthree\n", "one\nthree\nmore\n"),
+    ] {
+        let world = World::with_commit();
+        world.file("f", "one\ntwo\nthree\n");
+        world.git(["add", "f"]).success();
+        world.git(["commit", "-qm", "f"]).success();
+        world.checkpoint(["start", "a"]).success();
+        world.file("f", "one\nof a\nthree\n");
+        save(&world, "a");
+        world.checkpoint(["start", "b"]).success();
+        world.file("f", saved);
+        save(&world, "b");
+        world.file("f", edited);
+        for current in ["a", "b"] {
+            world.checkpoint(["switch", current]).success();
+            let refused = world.checkpoint(["restore", "a"]).code(4).clone();
+            refused
+                .stderr_has("session 'b' saved 1 path of these since")
+                .stderr_has("git checkpoint restore");
+            assert_eq!(world.read("f"), edited.as_bytes(), "{current}");
+        }
+        world.checkpoint(["switch", "a"]).success();
+        world.checkpoint(["restore", "a", "--force"]).success();
+        // From here on the file is of this session again.
+        world.file("f", "one\nof a\nthree\nand a\n");
+        world.checkpoint(["restore", "a"]).success();
+        assert_eq!(world.read("f"), b"one\nof a\nthree\n");
+        // And it is not where git took the other's work away.
+        world.checkpoint(["undo"]).success();
+        world.checkpoint(["undo", "--force"]).success();
+        assert_eq!(world.read("f"), edited.as_bytes());
+        world.git(["checkout", "-q", "f"]).success();
+        world.file("f", "one\ntwo\nthree\nedited\n");
+        if saved.contains("three") {
+            world.checkpoint(["restore", "a", "--dry-run"]).success();
+        }
+        // What this session has saved since is its own word.
+        world.file("f", "own\n");
+        world.advance(1);
+        save(&world, "a again");
+        world.file("f", "own, edited\n");
+        world.checkpoint(["restore", "@~1"]).success();
+    }
+}
+
+#[test]
 fn a_checkpoint_of_the_present_is_nothing_to_restore() {
     let world = World::with_commit();
     world.file("a", "1");
