@@ -4,6 +4,7 @@
 //! then on a kill at any point leaves something that `--continue` finishes and `--abort` takes back. Changes during the
 //! execution are saved and planned again, a few times, and then reported.
 
+mod applied;
 mod fingerprint;
 mod index_change;
 mod journal;
@@ -14,6 +15,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
+pub use applied::AppliedPlan;
 pub(super) use fingerprint::PlanExpectation;
 pub(super) use journal::{
     OperationLocks, OperationWait, Plain, PlanJournal, begin, interruption, note_record, operation_lock, refuse_pending,
@@ -26,26 +28,23 @@ pub(super) use unmet::unmet;
 use super::{
     Error, Scene, changes_since,
     compose::{self, CurrentSnapshot},
-    refuse::{Refusal, Reversal},
+    refuse::Refusal,
     safety::{self, Safety},
     target_state::{self, TargetState},
 };
 use crate::{
-    model::{
-        path::RepoPath,
-        plan::{Act, PlanLine, PlanReason},
-    },
+    model::path::RepoPath,
     os,
     store::{
-        self, ObjectId, Repository,
+        self, Repository,
         checkpoint::{self, object_id, oid},
         objects::{self, Writer},
-        undo::{self, Effect, PathChange, PathState},
+        undo::{self, PathState},
     },
     worktree::{
         journal::{self as restore_journal, Journal},
         restore::{
-            self, ByteDifferences, Execution, ExecutionOutcome, RestoreOptions, RestorePlan,
+            self, ByteDifferences, Execution, RestoreOptions, RestorePlan,
             index::{self, IndexChange, IndexLock},
         },
     },
@@ -80,87 +79,6 @@ pub(super) struct PlanJob<'a> {
     pub(super) progress: ProgressCallback<'a>,
 }
 
-/// Result of a plan, or of its dry run.
-#[derive(Debug)]
-pub struct AppliedPlan {
-    /// The plan: what happens to which path and why.
-    pub lines: Vec<PlanLine>,
-    /// Why it was not done.
-    pub refusals: Vec<Refusal>,
-    /// Fingerprint of the plan and of the current files it was made from; empty without a plan.
-    pub token: String,
-    /// The safety checkpoint; `None` if nothing had to be done, or nothing was.
-    pub safety: Option<Safety>,
-    /// Changes of files.
-    pub done: ExecutionOutcome,
-    /// Changes of the index.
-    pub index: IndexChange,
-    /// Files of ours that could not be removed.
-    pub left: Vec<os::CleanupFailure>,
-    /// The tree of the index afterwards, if it was changed.
-    pub(super) index_after: Option<ObjectId>,
-    /// Change of each path.
-    pub(super) changes: Vec<PathChange>,
-    /// Files that another program changed meanwhile and that were replaced all the same.
-    pub replaced: Vec<ReplacedFiles>,
-}
-
-impl AppliedPlan {
-    /// Nothing was to be done.
-    pub(super) fn nothing() -> Self {
-        Self {
-            lines: Vec::new(),
-            refusals: Vec::new(),
-            token: String::new(),
-            safety: None,
-            done: ExecutionOutcome::default(),
-            index: IndexChange::default(),
-            left: Vec::new(),
-            index_after: None,
-            changes: Vec::new(),
-            replaced: Vec::new(),
-        }
-    }
-
-    /// Whether there was nothing to do.
-    pub fn is_nothing(&self) -> bool {
-        self.lines.iter().all(|line| !line.act.changes()) && self.index.paths.is_empty()
-    }
-
-    /// Lets the plan say that what commits changed in a path is taken back.
-    pub(super) fn revert(&mut self, reversal: &Reversal) {
-        let lines = self.lines.iter_mut().filter(|line| line.path == reversal.path);
-        for line in lines.filter(|line| line.act.changes()) {
-            line.act = Act::Revert;
-            line.why = PlanReason::CommittedSince(reversal.commit.clone());
-        }
-    }
-
-    /// Whether what was asked for is done, all of it.
-    pub fn is_done(&self) -> bool {
-        self.is_complete() && self.refusals.is_empty()
-    }
-
-    /// Whether all that was planned was done.
-    pub fn is_complete(&self) -> bool {
-        self.done.is_complete()
-    }
-
-    /// Effects that undo reverts.
-    pub(super) fn effects(&self) -> Vec<Effect> {
-        let Some(safety) = &self.safety else { return Vec::new() };
-        let before = oid(safety.id);
-        let mut effects = vec![Effect::Files { before: before.clone() }];
-        if let Some(after) = self.index_after {
-            effects.push(Effect::Index {
-                before,
-                after: oid(after),
-            });
-        }
-        effects
-    }
-}
-
 /// Does it. The caller holds the lock of the working tree and has recovered refs.
 pub(super) fn apply_plan(scene: &Scene<'_>, job: &PlanJob<'_>) -> Result<AppliedPlan, Error> {
     let mut rewriting = false;
@@ -186,6 +104,7 @@ struct PreparedPlan {
     /// Of the plan and the present, before what only a real run adds to it.
     fingerprint: String,
     sealed: Vec<objects::SealedObjects>,
+    lossy: Vec<RepoPath>,
 }
 
 struct PlanRunner<'a> {
@@ -268,6 +187,7 @@ impl<'a> PlanRunner<'a> {
             refusals,
             fingerprint,
             sealed,
+            lossy,
         } = self.prepare()?;
         let index = index_change::plan(self.scene, &job.scope, self.own.as_ref(), &repo, (&present, &goal))?;
         self.brought.refusals = refusals;
@@ -280,6 +200,7 @@ impl<'a> PlanRunner<'a> {
         if self.brought.lines.is_empty() {
             self.brought.lines.clone_from(&plan.lines);
             self.brought.index.clone_from(&index);
+            self.brought.lossy = lossy;
         }
         self.brought.done.moved.clear();
         if !self.begun && self.brought.token.is_empty() {
@@ -386,10 +307,18 @@ impl<'a> PlanRunner<'a> {
         let refusals = (job.refuse)(&repo, &present, &plan)?;
         let fingerprint = fingerprint::of(job, &present, &plan, &refusals);
         let mut plain = None;
-        if !job.dry_run
-            && let Some(snapshot) = &mut present.snapshot
-        {
-            let ByteDifferences { as_stored, mut unlike } = plan.unlike(&repo)?;
+        let mut lossy = Vec::new();
+        if job.dry_run {
+            if plan.has_filtered(&repo)? {
+                lossy = plan.unlike(&repo)?.lossy;
+            }
+        } else if let Some(snapshot) = &mut present.snapshot {
+            let ByteDifferences {
+                as_stored,
+                mut unlike,
+                lossy: found,
+            } = plan.unlike(&repo)?;
+            lossy = found;
             let touched: HashSet<RepoPath> = plan.touched().collect();
             unlike.extend(self.moved.iter().filter(|path| touched.contains(path)).cloned());
             let tree = oid(snapshot.tree);
@@ -417,6 +346,7 @@ impl<'a> PlanRunner<'a> {
             refusals,
             fingerprint,
             sealed,
+            lossy,
         })
     }
 
@@ -546,6 +476,7 @@ impl<'a> PlanRunner<'a> {
         sum.moved = done.moved;
         sum.failed.extend(done.failed);
         sum.differing.extend(done.differing);
+        sum.unstable.extend(done.unstable);
         sum.stopped = done.stopped;
         Ok(lock)
     }

@@ -3,15 +3,18 @@
 //! The undo list knows both, and what of it is in force: a file that is absent because it was cleaned away is no deletion.
 //! Later checkpoints say it as well, for other working trees and machines.
 
-use super::{Error, Scene, changes, compose, ids::short, plan_runner::PlanOperation};
+use std::collections::HashSet;
+
+use super::{Error, Scene, changes, compose, ids::short, plan_runner::PlanOperation, target_state::TargetState};
 use crate::{
-    model::{document::WorktreeInfo, id::Digest, outline::PutAside, report::SavedFiles},
+    model::{document::WorktreeInfo, id::Digest, outline::PutAside, path::RepoPath, report::SavedFiles},
     store::{
-        self, ObjectId,
+        self, ObjectId, Repository,
         ancestry::{self, MergeEdges},
         checkpoint::{self, Checkpoint, object_id, oid},
+        merge,
         objects::Writer,
-        restored, undo,
+        restored, tree, undo,
     },
 };
 
@@ -278,8 +281,53 @@ impl CheckpointPresence {
     }
 }
 
+/// A target state with the very bytes that `pause --clean` removed from this working tree after it had saved them as this
+/// checkpoint, where the checkpoint alone does not give them back: its files are what a filter program stores. Objects that it makes
+/// stay in the memory of `repo`.
+pub(super) fn with_bytes(
+    scene: &Scene<'_>,
+    repo: &Repository,
+    checkpoint: &Checkpoint,
+    mut target: TargetState,
+) -> Result<TargetState, Error> {
+    let list = undo::read(scene.repo)?;
+    let is_cleaning = |entry: &undo::UndoEntry| {
+        let files = entry.files.as_ref();
+        entry.operation == PlanOperation::Clean.word() && files.is_some_and(|files| files.digest == checkpoint.digest)
+    };
+    let cleaning = list
+        .entries()
+        .map(|(entry, _)| entry)
+        .filter(|entry| is_cleaning(entry));
+    let Some(before) = cleaning.last().and_then(undo::UndoEntry::files_before) else {
+        return Ok(target);
+    };
+    // What was dropped since is nothing that could be brought.
+    let Ok(before) = checkpoint::load(scene.repo, object_id(before)) else {
+        return Ok(target);
+    };
+    let lists = checkpoint::lists(scene.repo, &before).map_err(Error::damaged(short(before.entry.id)))?;
+    let Some(snapshot) = &before.document.snapshot else {
+        return Ok(target);
+    };
+    let known: HashSet<RepoPath> = target.lists.raw.iter().cloned().collect();
+    let mut edits = Vec::new();
+    for path in lists.raw.into_iter().filter(|path| !known.contains(path)) {
+        let bytes = tree::entry(repo, object_id(&snapshot.tree), &path)?;
+        if bytes.is_some() && tree::entry(repo, target.tree, &path)?.is_some() {
+            target.lists.raw.push(path.clone());
+            edits.push((path, bytes));
+        }
+    }
+    if !edits.is_empty() {
+        target.tree = merge::edited(repo, target.tree, &edits)?;
+        target.lists.sort();
+    }
+    Ok(target)
+}
+
 /// How many checkpoints are looked through for one that was in this working tree.
-const LOOKED_THROUGH: usize = 1000;
+pub(super) const LOOKED_THROUGH: usize = 1000;
 
 /// The latest checkpoint before another one of its chain whose files were in this working tree and were not put aside
 /// since; `None` where those of that one itself were, which then continue from nothing else.
@@ -302,14 +350,14 @@ pub(super) fn present_ancestor(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Re
 }
 
 /// Checkpoints whose files are or were in this working tree.
-struct BroughtFiles {
+pub(super) struct BroughtFiles {
     host: String,
     worktree: WorktreeInfo,
     digests: Vec<Digest>,
 }
 
 impl BroughtFiles {
-    fn of(scene: &Scene<'_>) -> Result<Self, Error> {
+    pub(super) fn of(scene: &Scene<'_>) -> Result<Self, Error> {
         let list = undo::read(scene.repo)?;
         let entries = list.entries().filter(|(_, in_force)| *in_force);
         let mut digests: Vec<_> = entries
@@ -324,7 +372,7 @@ impl BroughtFiles {
         })
     }
 
-    fn has(&self, checkpoint: &Checkpoint) -> bool {
+    pub(super) fn has(&self, checkpoint: &Checkpoint) -> bool {
         let document = &checkpoint.document;
         (&document.host, &document.worktree) == (&self.host, &self.worktree)
             || self.digests.contains(&checkpoint.digest)

@@ -16,6 +16,7 @@ use super::{
         self, AppliedPlan, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation,
         ProgressCallback,
     },
+    put_aside,
     record::{self, RecordFate},
     refuse,
     restore_outcome::{self, RestoreOutcome, RestoreSource},
@@ -231,7 +232,7 @@ pub(super) fn interrupted_target(
     let goal = TargetState::of(scene, &checkpoint, &subject)?;
     match &note.parts {
         Some(parts) => parts::target(repo, noted.start_state(scene)?, &goal, parts),
-        None => Ok(goal),
+        None => put_aside::with_bytes(scene, repo, &checkpoint, goal),
     }
 }
 
@@ -288,7 +289,7 @@ impl RestoreRun<'_> {
                     }
                     match &note.parts {
                         Some(parts) => parts::target(repo, parts::start(began.as_ref(), present)?, &goal, parts),
-                        None => Ok(goal.clone()),
+                        None => put_aside::with_bytes(scene, repo, checkpoint, goal.clone()),
                     }
                 },
                 refuse: &|repo, present, plan| {

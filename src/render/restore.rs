@@ -73,6 +73,8 @@ pub struct RestoreReceipt<'a> {
     pub failed: Vec<FailedPath>,
     /// Files that another program changed while this ran, and that were replaced all the same.
     pub replaced: Vec<ReplacedRow<'a>>,
+    /// Files under a filter program that does not give back all bytes.
+    pub filtered: Vec<FilteredFile<'a>>,
     /// Paths that another program changed after they were written.
     pub differing: &'a [RepoPath],
     /// Why it ended early.
@@ -182,6 +184,15 @@ pub struct FailedPath {
     pub path: RepoPath,
     /// Why.
     pub why: String,
+}
+
+/// A file that is not what it was, or was saved as, because of its filter program.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FilteredFile<'a> {
+    /// The file.
+    pub path: &'a RepoPath,
+    /// What becomes of it.
+    pub why: &'static str,
 }
 
 impl View for RestoreReceipt<'_> {
@@ -355,6 +366,9 @@ impl RestoreReceipt<'_> {
             for path in paths {
                 text.push(row(Slot::Caution, word, &path.quoted(), why));
             }
+        }
+        for file in &self.filtered {
+            text.push(row(Slot::Caution, "filter", &file.path.quoted(), file.why));
         }
         for failed in &self.failed {
             text.push(row(Slot::Bad, "failed", &failed.path.quoted(), &failed.why));

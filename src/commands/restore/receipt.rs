@@ -14,8 +14,8 @@ use crate::{
     render::{
         age,
         restore::{
-            CheckpointOrigin, FailedPath, MergeConflictRow, MovedRef, OperationRow, RefusalRow, ReplacedRow,
-            RestoreCounts, RestoreReceipt, WorktreeRow,
+            CheckpointOrigin, FailedPath, FilteredFile, MergeConflictRow, MovedRef, OperationRow, RefusalRow,
+            ReplacedRow, RestoreCounts, RestoreReceipt, WorktreeRow,
         },
     },
     store::checkpoint::oid,
@@ -165,6 +165,13 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
                 paths: &replaced.paths,
                 saved: oid(replaced.saved),
             })
+            .collect(),
+        filtered: brought
+            .zip(restored)
+            .map(|(brought, restored)| brought.filtered(restored.operation))
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(path, why)| FilteredFile { path, why })
             .collect(),
         differing: done.map(|done| done.differing.as_slice()).unwrap_or_default(),
         stopped: done.and_then(|done| done.stopped.as_ref()).map(ToString::to_string),

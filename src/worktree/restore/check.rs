@@ -18,6 +18,8 @@ pub struct ByteDifferences {
     pub as_stored: Vec<RepoPath>,
     /// The present tree does not give their bytes back, or not under rules of later.
     pub unlike: Vec<RepoPath>,
+    /// Those of them whose filter program does not give their bytes back, and that go away or are written through it.
+    pub lossy: Vec<RepoPath>,
 }
 
 impl RestorePlan {
@@ -47,6 +49,13 @@ impl RestorePlan {
             match by_program {
                 Some(false) => found.unlike.push(path),
                 _ if !is_there(&mut converter, &mut disk, path.as_bytes(), was, Equality::Bytes) => {
+                    let is_through = match step {
+                        RestoreStep::Write { is, .. } => converter.is_filtered(path.as_bytes(), is),
+                        _ => true,
+                    };
+                    if is_through && converter.is_filtered(path.as_bytes(), was) {
+                        found.lossy.push(path.clone());
+                    }
                     found.unlike.push(path);
                 }
                 None => found.as_stored.push(path),
@@ -54,6 +63,18 @@ impl RestorePlan {
             }
         }
         Ok(found)
+    }
+
+    /// Whether a filter program is between a file that is overwritten or deleted and its blob.
+    pub fn has_filtered(&self, repo: &Repository) -> Result<bool, Error> {
+        let mut converter = Converter::new(repo, &self.settings)?;
+        Ok(self.steps.iter().any(|step| match step {
+            RestoreStep::Remove { path, was }
+            | RestoreStep::Write {
+                path, was: Some(was), ..
+            } => converter.is_filtered(path, was),
+            _ => false,
+        }))
     }
 
     /// The files and symlinks that are not as the plan makes them, in the order of execution. A file that a filter would

@@ -179,6 +179,12 @@ impl<'a> Converter<'a> {
         }
     }
 
+    /// Whether a filter program of the user's is between the file and its blob.
+    pub(super) fn is_filtered(&mut self, path: &[u8], content: &TargetContent) -> bool {
+        self.conversion(path, content)
+            .is_some_and(|c| matches!(c.filter, FilterAttribute::Driver(_)))
+    }
+
     fn is_lfs(&mut self, path: &[u8], content: &TargetContent) -> bool {
         self.conversion(path, content)
             .is_some_and(|c| matches!(c.filter, FilterAttribute::Lfs))

@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+use gix::filter::plumbing::Driver;
 use sha2::{Digest, Sha256};
 
 use super::content::{Converter, Sum, TargetContent, Thing};
 use crate::os::dir::{self, Dir, FileKind, Meta};
-use crate::store::Kind;
-use crate::worktree::snapshot::attributes::FilterAttribute;
+use crate::store::{Kind, ObjectId};
+use crate::worktree::snapshot::attributes::{Conversion, FilterAttribute};
 use crate::worktree::snapshot::convert;
 
 /// Files up to this size are read in one piece.
@@ -97,17 +98,31 @@ impl Converter<'_> {
         let mut bytes = Vec::new();
         io::Seek::rewind(&mut file)?;
         file.read_to_end(&mut bytes)?;
-        let Some(filters) = &mut self.filters else {
-            return Ok(false);
-        };
-        let Ok(cleaned) = filters.clean(driver, &bytes, path) else {
-            return Ok(false);
-        };
-        let cleaned = cleaned.unwrap_or(bytes);
-        let stored = convert::forward(&cleaned, &conversion, self.settings, &mut |_| false);
-        Ok(stored
-            .and_then(|stored| self.source.hasher.hash_only(Kind::Blob, &stored).ok())
-            .is_some_and(|id| id == content.id))
+        Ok(self.stores(&bytes, path, (driver, &conversion)) == Some(content.id))
+    }
+
+    /// Whether a file with these bytes would be saved as the blob of this content, as far as a filter program decides that.
+    pub(super) fn is_saved_as(&mut self, bytes: &[u8], path: &[u8], content: &TargetContent) -> bool {
+        match self.conversion(path, content) {
+            Some(conversion) => match conversion.filter {
+                FilterAttribute::Driver(driver) => self.stores(bytes, path, (driver, &conversion)) == Some(content.id),
+                _ => true,
+            },
+            None => true,
+        }
+    }
+
+    /// The blob that a filter stores for these bytes; `None` where it fails, or was never run.
+    fn stores(
+        &mut self,
+        bytes: &[u8],
+        path: &[u8],
+        (driver, conversion): (&Driver, &Conversion<'_>),
+    ) -> Option<ObjectId> {
+        let cleaned = self.filters.as_mut()?.clean(driver, bytes, path).ok()?;
+        let cleaned = cleaned.as_deref().unwrap_or(bytes);
+        let stored = convert::forward(cleaned, conversion, self.settings, &mut |_| false)?;
+        self.source.hasher.hash_only(Kind::Blob, &stored).ok()
     }
 }
 

@@ -204,6 +204,92 @@ fn bytes_that_an_apply_overwrites_come_back() {
     }
 }
 
+/// A filter program decides what a checkpoint has of a file, and what a restore writes: what is not as it was is reported.
+#[test]
+fn what_a_filter_does_not_give_back_is_reported() {
+    let strip = Case {
+        name: "a filter that drops lines",
+        config: &[("filter.f.clean", "sed /output/d"), ("filter.f.smudge", "cat")],
+        attributes: "*.x filter=f\n",
+        saved: b"cell A\noutput: 42\n",
+        edited: b"cell B\noutput: 43\n",
+        ..PLAIN
+    };
+    let drift = Case {
+        name: "a filter that does not take back what it gives",
+        config: &[("filter.f.clean", "cat"), ("filter.f.smudge", "sed s/A/C/")],
+        ..strip
+    };
+    let exact = Case {
+        name: "a filter that gives all back",
+        config: &[
+            ("filter.f.clean", "tr A-Z N-ZA-M"),
+            ("filter.f.smudge", "tr A-Z N-ZA-M"),
+        ],
+        ..strip
+    };
+    let why = |receipt: &serde_json::Value| receipt["filtered"][0]["why"].as_str().map(str::to_owned);
+    for (case, reason) in [
+        (
+            &strip,
+            Some("comes back as its filter gives it, without what the filter left out"),
+        ),
+        (
+            &drift,
+            Some("its filter gives content that a save would not store as it was"),
+        ),
+        (&exact, None),
+    ] {
+        let world = world(case);
+        world.file("f.x", case.saved);
+        world.checkpoint(["save", "--session", "s", "-m", "saved"]).success();
+        world.file("f.x", case.edited);
+        if case.name == strip.name {
+            let planned = world
+                .checkpoint(["restore", "s", "-n", "--json"])
+                .success()
+                .stdout_json();
+            assert_eq!(why(&planned).as_deref(), reason);
+        }
+        let restored = world.checkpoint(["restore", "s", "--json"]).success().stdout_json();
+        assert_eq!(why(&restored).as_deref(), reason, "{}", case.name);
+        // The way back has all bytes, and nothing to report.
+        let undone = world.checkpoint(["undo", "--json"]).success().stdout_json();
+        assert_eq!(world.read("f.x"), case.edited, "{}", case.name);
+        assert_eq!(why(&undone), None, "{}", case.name);
+    }
+}
+
+/// What `pause --clean` takes away comes back byte for byte, also where the checkpoint has only what a filter stores.
+#[test]
+fn bytes_that_a_filter_drops_come_back_after_a_pause() {
+    for case in CASES
+        .iter()
+        .filter(|case| case.later.is_empty() && case.later_attributes.is_empty())
+    {
+        let world = world(case);
+        world.file("f.x", case.edited);
+        world.file("new.x", case.saved);
+        world.file("other", "other\n");
+        let paused = world.checkpoint(["pause", "--clean", "--json"]).success().stdout_json();
+        assert!(!world.path("new.x").exists(), "{}: {paused}", case.name);
+        let resumed = world
+            .checkpoint(["resume", "--apply", "--json"])
+            .success()
+            .stdout_json();
+        assert_eq!(world.read("f.x"), case.edited, "{}: {resumed}", case.name);
+        assert_eq!(world.read("new.x"), case.saved, "{}", case.name);
+        // It is there now.
+        let again = world.checkpoint(["restore", "@", "--json"]).success().stdout_json();
+        assert_eq!(again["files"]["written"], 0, "{}: {again}", case.name);
+        world.checkpoint(["undo", "--older"]).success();
+        assert!(!world.path("new.x").exists(), "{}", case.name);
+        world.checkpoint(["redo"]).success();
+        assert_eq!(world.read("f.x"), case.edited, "{}", case.name);
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
 /// What a filter hides is stored in clear only where it would be lost otherwise, and never in what is pushed.
 #[test]
 fn what_a_filter_hides_is_not_stored_in_clear_without_need() {

@@ -56,6 +56,9 @@ pub struct ExecutionOutcome {
     pub failed: Vec<(RepoPath, String)>,
     /// Paths that were written and are not what was written: another program changed them since.
     pub differing: Vec<RepoPath>,
+    /// Paths that were written, and that a save would store as something else: their filter program does not take back what
+    /// it gives.
+    pub unstable: Vec<RepoPath>,
     /// Result for each changed path.
     pub changes: Vec<ChangedPath>,
     /// Why it ended early; the paths before were done.
@@ -80,6 +83,7 @@ impl ExecutionOutcome {
         self.moved.extend(other.moved);
         self.failed.extend(other.failed);
         self.differing.extend(other.differing);
+        self.unstable.extend(other.unstable);
         self.changes.extend(other.changes);
         self.stopped = self.stopped.take().or(other.stopped);
     }

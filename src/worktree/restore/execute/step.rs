@@ -44,6 +44,8 @@ pub(super) struct Executor<'a> {
     pub written: Vec<(usize, Sum)>,
     /// Of the bytes of the file that was written, or given other bits, last.
     sum: Sum,
+    /// What a filter program gave for the file that was created last.
+    filtered: Option<Vec<u8>>,
 }
 
 impl<'a> Executor<'a> {
@@ -66,6 +68,7 @@ impl<'a> Executor<'a> {
             done: ExecutionOutcome::default(),
             written: Vec::new(),
             sum: Sum::default(),
+            filtered: None,
         })
     }
 
@@ -334,6 +337,10 @@ impl<'a> Executor<'a> {
                     if matches!(outcome, StepResult::Done) {
                         self.sum = sum;
                         self.written.push((at, sum));
+                        let filtered = self.filtered.take();
+                        if filtered.is_some_and(|bytes| !self.converter.is_saved_as(&bytes, path, is)) {
+                            self.done.unstable.push(RepoPath::from(path));
+                        }
                     }
                     Ok(outcome)
                 }
@@ -361,6 +368,7 @@ impl<'a> Executor<'a> {
         is: &TargetContent,
     ) -> io::Result<Result<(Sum, Meta), String>> {
         let mut sum = Sha256::new();
+        self.filtered = self.converter.is_filtered(path, is).then(Vec::new);
         let created = match is.thing {
             Thing::Link if self.plan.settings.symlinks => {
                 let mut target = Vec::new();
@@ -379,8 +387,12 @@ impl<'a> Executor<'a> {
                 };
                 // Not readable by anybody it will not be readable by.
                 let mut file = dir.create(temporary, mode)?;
+                let filtered = &mut self.filtered;
                 let given = self.converter.give(path, is, &mut |piece| {
                     sum.update(piece);
+                    if let Some(filtered) = filtered {
+                        filtered.extend_from_slice(piece);
+                    }
                     file.write_all(piece)
                 });
                 let masked = mode & self.plan.umask != 0;

@@ -56,7 +56,10 @@ impl Planner<'_, '_> {
             let same = was.thing == is.thing && self.converter.same_bytes(path, &was, &is)?;
             return if same { Ok(()) } else { self.write(walk, pair) };
         };
-        if !self.converter.same_bytes(path, &was, &is)? {
+        // What is wanted byte for byte may be there already, stored as a filter gives it.
+        let is_same =
+            self.converter.same_bytes(path, &was, &is)? || is.raw && !was.raw && self.is_there_already(path, &is)?;
+        if !is_same {
             return self.write(walk, pair);
         }
         let (exact, _) = walk.target.mode(path, executable);
