@@ -50,8 +50,8 @@ pub struct AgentTurn {
     /// How many more paths changed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub files_omitted: u64,
-    /// Whether its prompt or its end was saved late, behind a slow save, or its prompt was not reported: its files may hold
-    /// edits made by a person, or in the turn before or after.
+    /// Whether its prompt or its end was saved late, behind a slow save, its prompt was not reported, or it began in another
+    /// working tree: its files may hold edits made by a person, or in the turn before or after.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inexact: bool,
     /// Members of a later version.

@@ -6,7 +6,9 @@ use super::{
     super::{
         Error, Scene, chat,
         compose::{self, Predecessor},
-        ids, put_aside, summary,
+        ids,
+        put_aside::{self, BroughtFiles, LOOKED_THROUGH},
+        summary,
     },
     attempt::SaveAttempt,
 };
@@ -21,9 +23,9 @@ use crate::{
     },
     store::{
         ObjectId,
-        checkpoint::{self, Siblings},
+        checkpoint::{self, Checkpoint, Siblings},
         objects::Writer,
-        restored, steps,
+        restored, session, steps,
         tree::{self, Renames},
     },
 };
@@ -143,20 +145,15 @@ impl SaveAttempt<'_> {
     /// A turn with the files that changed since it began.
     fn with_files(&self, writer: &Writer, turn: &AgentTurn, before: &Predecessor<'_>) -> Result<AgentTurn, Error> {
         let mut turn = turn.clone();
-        let tree_of = |document: &Document| {
-            let snapshot = document.snapshot.as_ref()?;
-            Some(checkpoint::object_id(&snapshot.tree))
-        };
         // A checkpoint that was pruned in the meantime leaves the one before.
         let began = turn.began.as_ref().map(checkpoint::object_id);
         let began = began.and_then(|id| checkpoint::load(self.scene.repo, id).ok());
         if began.is_none() {
             turn.began = None;
         }
-        let old = match &began {
-            Some(began) => tree_of(&began.document),
-            None => before.checkpoint.and_then(|tip| tree_of(&tip.document)),
-        };
+        let start = began.as_ref().or(before.checkpoint);
+        let (old, is_here) = start.map_or(Ok((None, true)), |start| self.files_since(start))?;
+        turn.inexact |= !is_here;
         let overlay = writer.overlay(self.scene.repo);
         // In a session without files yet, what is not committed changed.
         let head = || self.present.facts.head.as_ref().map(checkpoint::object_id);
@@ -175,6 +172,28 @@ impl SaveAttempt<'_> {
             turn.subject = agent_turn::subject_of_files(title, &turn.files, turn.files_omitted);
         }
         Ok(turn)
+    }
+
+    /// The files that those of a turn are compared with, and whether they are exactly those it began with. A turn that began
+    /// in another working tree is compared with the latest files of this one; without any, with HEAD.
+    fn files_since(&self, start: &Checkpoint) -> Result<(Option<ObjectId>, bool), Error> {
+        let tree_of = |start: &Checkpoint| {
+            let snapshot = start.document.snapshot.as_ref()?;
+            Some(checkpoint::object_id(&snapshot.tree))
+        };
+        let Some(tree) = tree_of(start) else {
+            return Ok((None, true));
+        };
+        let brought = BroughtFiles::of(self.files)?;
+        if brought.has(start) {
+            return Ok((Some(tree), true));
+        }
+        // What cannot be read is compared with nothing.
+        let earlier = session::chain(self.scene.repo, start.entry.id).map_while(Result::ok);
+        let earlier = earlier.skip(1).take(LOOKED_THROUGH);
+        let found = earlier.filter_map(|entry| checkpoint::load(self.scene.repo, entry.id).ok());
+        let mut found = found.filter(|earlier| brought.has(earlier));
+        Ok((found.find_map(|earlier| tree_of(&earlier)), false))
     }
 
     /// Fills in the summary of the session and the subject of the checkpoint. A text that was given is the summary; for an

@@ -230,6 +230,49 @@ fn an_agent_goes_on_in_another_clone() {
         .stderr_has("has no session of Codex");
 }
 
+/// An agent that goes on in another working tree: what differs between the two is nobody's change.
+#[test]
+fn a_turn_over_two_working_trees_counts_what_it_changed_in_the_last() {
+    let world = enabled();
+    turn(&world, 0);
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "first turn"]).success();
+    world
+        .git(["worktree", "add", "-q", "../linked", "-b", "linked", "HEAD~"])
+        .success();
+    world.file("only-here", "1\n");
+    world.file("f0", "edited here\n");
+    let event = |event: &str, turn: usize, within: &str| {
+        let payload = json!({"session_id": ID, "cwd": world.path(within), "hook_event_name": event,
+            "prompt": format!("prompt {turn}"), "prompt_id": format!("p{turn}"),
+            "transcript_path": sessions(&world).join(format!("{ID}.jsonl"))});
+        let command = world.command(PROGRAM, ["hook", "claude-code", event]).within(within);
+        let command = command.env("CHECKPOINT_AGENT_HOOK", "worker");
+        command.input(payload.to_string()).run().success().no_stderr();
+    };
+    event("UserPromptSubmit", 1, ".");
+    world.file("../linked/there", "1\n");
+    event("Stop", 1, "../linked");
+    let listed = turns(&world);
+    assert_eq!(
+        (listed.len(), &listed[1]["files"]),
+        (2, &json!(["there"])),
+        "{listed:?}"
+    );
+    // There the next turn is exact.
+    event("UserPromptSubmit", 2, "../linked");
+    world.file("../linked/next", "1\n");
+    event("Stop", 2, "../linked");
+    let listed = turns(&world);
+    assert_eq!(listed[2]["files"], json!(["next"]), "{listed:?}");
+    // And back: compared with what was saved here last.
+    event("UserPromptSubmit", 3, "../linked");
+    world.file("back", "1\n");
+    event("Stop", 3, ".");
+    let listed = turns(&world);
+    assert_eq!(listed[3]["files"], json!(["back"]), "{listed:?}");
+}
+
 #[test]
 fn each_fork_gets_a_session_of_its_own() {
     let world = enabled();
