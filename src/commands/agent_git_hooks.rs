@@ -27,6 +27,10 @@ pub(super) fn add_default(
             manager.name()
         ));
     }
+    if directory.is_off {
+        let directory = directory.path.display();
+        return refused(format!("git runs none here: core.hooksPath is '{directory}'"));
+    }
     if directory.is_shared || !hooks::tracked(repo, &directory.path)?.is_empty() {
         let directory = directory.path.display();
         return refused(format!("'{directory}' is not of this repository alone, or is tracked"));

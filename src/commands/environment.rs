@@ -80,6 +80,13 @@ pub struct Terminals {
     pub columns: Option<u16>,
 }
 
+/// Whether this is the name of an index that a running `git commit -a`, `-p`, `-i` or `git commit <path>` gives its hooks for
+/// that time. What the user has staged is in the repository's own.
+fn is_index_of_commit(index: &OsStr) -> bool {
+    let name = Path::new(index).file_name().unwrap_or_default().to_string_lossy();
+    name == "index.lock" || name.starts_with("next-index-") && name.ends_with(".lock")
+}
+
 /// The environment cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
@@ -163,7 +170,11 @@ impl Environment {
         offset_at: &dyn Fn(i64) -> i32,
         terminals: Terminals,
     ) -> Self {
-        let variables: BTreeMap<OsString, OsString> = variables.into_iter().filter(|(name, _)| is_kept(name)).collect();
+        let is_of_commit = |name: &OsStr, value: &OsStr| name == "GIT_INDEX_FILE" && is_index_of_commit(value);
+        let kept = variables
+            .into_iter()
+            .filter(|(name, value)| is_kept(name) && !is_of_commit(name, value));
+        let variables: BTreeMap<OsString, OsString> = kept.collect();
         let mut out = Self {
             cwd,
             program: None,

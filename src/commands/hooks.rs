@@ -162,6 +162,16 @@ fn install(which: &HookSelection, context: &mut Context) -> Result<(), CommandEr
     if let Some(manager) = manager.filter(|manager| *manager != Manager::PreCommit) {
         return show_snippet(context, manager, wanted, repo);
     }
+    if directory.is_off {
+        return Err(CommandError::new(
+            FailureKind::Refused,
+            format!(
+                "git runs no hooks here: core.hooksPath is '{}'",
+                directory.path.display()
+            ),
+        )
+        .hint("use hooks of this repository: git config core.hooksPath .git/hooks"));
+    }
     if directory.is_shared {
         return Err(CommandError::new(
             FailureKind::Refused,

@@ -25,6 +25,8 @@ pub struct HooksDirectory {
     pub is_shared: bool,
     /// Whether it is the repository's own, `hooks` in its git directory.
     pub is_own: bool,
+    /// Whether it is no directory, such as `/dev/null`, so that git runs no hooks.
+    pub is_off: bool,
 }
 
 /// The directory of the hooks that git runs here.
@@ -37,6 +39,7 @@ pub fn directory(repo: &Repository) -> HooksDirectory {
             path: own,
             is_shared: false,
             is_own: true,
+            is_off: false,
         };
     };
     let root = repo.workdir().unwrap_or_else(|| repo.git_dir());
@@ -52,6 +55,7 @@ pub fn directory(repo: &Repository) -> HooksDirectory {
     HooksDirectory {
         is_own: same(&path, &own),
         is_shared: is_shared && !same(&path, &own),
+        is_off: fs::metadata(&path).is_ok_and(|metadata| !metadata.is_dir()),
         path,
     }
 }
@@ -179,7 +183,12 @@ pub fn state(repo: &Repository, hook: Hook) -> HookState {
     }
     let own = repo.common_dir().join("hooks").join(hook.name());
     if !directory.is_own && fs::read(own).is_ok_and(|text| hook::is_in(&text)) {
-        return HookState::Broken(format!("core.hooksPath is now '{}'", directory.path.display()));
+        let path = directory.path.display();
+        return HookState::Broken(if directory.is_off {
+            format!("git runs no hooks: core.hooksPath is '{path}'")
+        } else {
+            format!("core.hooksPath is now '{path}'")
+        });
     }
     HookState::Absent
 }
@@ -303,7 +312,7 @@ pub fn uninstall(repo: &Repository, hook: Hook, dry_run: bool) -> Result<HookFil
         let path = directory.join(hook.name());
         let text = match fs::read(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => continue,
             Err(error) => return Err(Error::io("read", path)(error)),
         };
         let Some(rest) = hook::without_block(&text) else {

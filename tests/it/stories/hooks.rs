@@ -100,6 +100,84 @@ fn a_commit_of_one_path_with_its_temporary_index() {
         .stdout_is("M  README.md\n");
 }
 
+/// git gives the hooks of these commits an index of their own, as long as the commit lasts.
+#[test]
+fn a_save_within_a_commit_has_the_index_of_the_user() {
+    let commits: [&[&str]; 4] = [
+        &["commit", "-qm", "c"],
+        &["commit", "-qam", "c"],
+        &["commit", "-qm", "c", "--", "src/main.txt"],
+        &["commit", "-qim", "c", "--", "src/main.txt"],
+    ];
+    for commit in commits {
+        let edited = |with_hook: bool| {
+            let world = World::with_commit();
+            world.checkpoint(["start", "s"]).success();
+            if with_hook {
+                let text = format!("#!/bin/sh\nexec '{PROGRAM}' save -m hooked >\"$HOME/out\" 2>&1\n");
+                own_hook(&world, ".git/hooks/pre-commit", &text);
+            }
+            world.file("src/main.txt", "changed\n");
+            world.file("README.md", "staged\n");
+            world.git(["add", "README.md"]).success();
+            world.file("README.md", "staged and edited\n");
+            let index = world.git_line(["ls-files", "--stage"]);
+            world.git(commit).success();
+            (world, index)
+        };
+        let (world, index) = edited(true);
+        let said = fs::read_to_string(world.home().join("out")).unwrap();
+        assert!(said.starts_with("Saved "), "{commit:?}: {said}");
+        // What was staged and what was on disk when the hook ran.
+        let saved = world.git_line(["ls-tree", "-r", "refs/checkpoints/s^2^2"]);
+        let staged: Vec<_> = index.lines().map(|line| line.replace(" 0\t", "\t")).collect();
+        let listed: Vec<_> = saved.lines().map(|line| line.replace(" blob ", " ")).collect();
+        assert_eq!(listed, staged, "{commit:?}");
+        assert_eq!(
+            world.git_line(["show", "refs/checkpoints/s^2:README.md"]),
+            "staged and edited"
+        );
+        assert_eq!(world.git_line(["show", "refs/checkpoints/s^2:src/main.txt"]), "changed");
+        // The commit, the index and the files are what they are without the hook.
+        let (plain, _) = edited(false);
+        for look in [
+            &["rev-parse", "HEAD^{tree}"][..],
+            &["ls-files", "--stage"],
+            &["status", "--porcelain"],
+        ] {
+            assert_eq!(world.git_line(look), plain.git_line(look), "{commit:?} {look:?}");
+        }
+        let locks = fs::read_dir(world.path(".git")).unwrap();
+        let locks: Vec<_> = locks.map(|entry| entry.unwrap().file_name()).collect();
+        assert!(
+            !locks.iter().any(|name| name.to_string_lossy().ends_with(".lock")),
+            "{locks:?}"
+        );
+        world.git(["fsck", "--strict"]).success();
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
+/// `core.hooksPath=/dev/null` is how people switch all hooks off.
+#[test]
+fn hooks_that_are_switched_off_are_not_installed() {
+    let world = hooked();
+    world.git(["config", "core.hooksPath", "/dev/null"]).success();
+    world
+        .checkpoint(["hooks", "install"])
+        .code(4)
+        .stderr_has("error: git runs no hooks here: core.hooksPath is '/dev/null'\n")
+        .stderr_has("hint: use hooks of this repository: git config core.hooksPath .git/hooks\n");
+    world
+        .checkpoint(["hooks", "status"])
+        .success()
+        .stdout_has("git runs no hooks: core.hooksPath is '/dev/null'");
+    world.checkpoint(["save", "-m", "saved"]).success();
+    world.checkpoint(["hooks", "uninstall"]).success();
+    world.git(["config", "--unset", "core.hooksPath"]).success();
+    assert_eq!(fs::read_to_string(world.path(".git/hooks/post-commit")).unwrap(), OWN);
+}
+
 #[test]
 fn a_rebase_of_a_hundred_commits_makes_one_checkpoint_that_maps_them() {
     let world = hooked();
