@@ -10,10 +10,14 @@ use super::{
 };
 use crate::{
     model::{
+        path::RepoPath,
         plan::{Act, PlanReason},
         step::quoted,
     },
-    ops::merge::{self, MergeMethod, MergeOutcome, MergeRequest, WithoutFiles},
+    ops::{
+        merge::{self, MergeMethod, MergeOutcome, MergeRequest, WithoutFiles},
+        plan_runner::PlanOperation,
+    },
     render::{
         count::CountedNoun,
         merge::{ChangedFile, ConflictingFile, DecidedPoint, MergeView, MergedFiles, SkippedFile},
@@ -155,6 +159,12 @@ pub(super) fn report(
     }
     let view = view(merged, dry_run);
     context.ui.report(&view)?;
+    for (path, why) in brought
+        .iter()
+        .flat_map(|brought| brought.filtered(PlanOperation::Merge))
+    {
+        context.ui.warning(&format!("'{}' {why}", path.quoted()));
+    }
     if merged.is_up_to_date || dry_run {
         return Ok(());
     }
@@ -234,6 +244,14 @@ pub(super) fn view(merged: &MergeOutcome, dry_run: bool) -> MergeView {
             })
             .collect(),
         index: brought.index.paths.len(),
+        staged: {
+            let is_told = |path: &RepoPath| {
+                let conflicts = merged.file_conflicts.iter().map(|(path, _)| path);
+                let skipped = brought.lines.iter().filter(|line| line.act == Act::Skip);
+                conflicts.chain(skipped.map(|line| &line.path)).any(|told| told == path)
+            };
+            brought.index.paths.iter().filter(|path| !is_told(path)).count()
+        },
         safety: brought.safety.map(|safety| oid(safety.id)),
     });
     let report = &merged.report;
@@ -252,6 +270,7 @@ pub(super) fn view(merged: &MergeOutcome, dry_run: bool) -> MergeView {
         id: merged.id.map(oid),
         digest: merged.digest.clone(),
         saved: merged.saved.map(oid),
+        would_save: merged.would_save,
         record: report.record.clone(),
         conflicts: report.conflicts.clone(),
         messages: report.chat.added,

@@ -43,6 +43,9 @@ pub struct MergeView {
     pub digest: Option<Digest>,
     /// The checkpoint that holds what was not saved before the merge.
     pub saved: Option<Oid>,
+    /// In a dry run, whether something is not saved, which the merge would save first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub would_save: bool,
     /// Differences between the record before and after.
     pub record: Vec<RecordDifference>,
     /// Contradictions that the record keeps until they are resolved.
@@ -83,6 +86,9 @@ pub struct MergedFiles {
     pub skipped: Vec<SkippedFile>,
     /// How many entries of the index became others.
     pub index: usize,
+    /// How many of them are neither in conflict nor without a file; for people.
+    #[serde(skip)]
+    pub staged: usize,
     /// The safety checkpoint that holds what was there before.
     pub safety: Option<Oid>,
 }
@@ -164,6 +170,9 @@ impl View for MergeView {
 
 impl MergeView {
     fn parts(&self, text: &mut Text) {
+        if self.would_save {
+            text.push(TextLine::plain("  what is not saved would be saved first"));
+        }
         for change in self.record.iter().take(LISTED) {
             text.push(diff::record_line(change, 2, 16));
         }
@@ -183,7 +192,8 @@ impl MergeView {
             })
             .collect();
         if !words.is_empty() {
-            text.push(TextLine::plain(format!("  {} came", words.join(", "))));
+            let came = if self.dry_run { "would come" } else { "came" };
+            text.push(TextLine::plain(format!("  {} {came}", words.join(", "))));
         }
         for point in &self.decided {
             let mut line = TextLine::plain("  decided: ");
@@ -213,6 +223,10 @@ impl MergeView {
                 text.push(line.with(Slot::Dim, format!("  {}", file.reason)));
             }
             more(text, files.skipped.len());
+            if files.staged > 0 {
+                let entries = CountedNoun::irregular(files.staged, "entry", "entries");
+                text.push(TextLine::plain(format!("  {entries} in the index")));
+            }
             if files.changed.is_empty() && files.skipped.is_empty() {
                 text.push(TextLine::plain("  files unchanged"));
             }

@@ -18,6 +18,7 @@ pub(super) use unattended::{UnattendedOutcome, merge_unattended, unmerged_files}
 use super::{
     Error, Scene, compose, fork_notes, ids,
     plan_runner::{self, OperationWait, ProgressCallback},
+    receipt::CheckpointOutcome,
     ref_transaction::Aftermath,
     refuse,
     restore_outcome::RestoreOutcome,
@@ -94,6 +95,8 @@ pub struct MergeOutcome {
     pub digest: Option<Digest>,
     /// The checkpoint that holds what was not saved before.
     pub saved: Option<ObjectId>,
+    /// Whether there is something that is not saved, in a dry run: the merge would save it first.
+    pub would_save: bool,
     /// Whether there was nothing to merge.
     pub is_up_to_date: bool,
     /// Differences of the record and the rest; empty where there was nothing to merge.
@@ -240,8 +243,13 @@ fn tips(
         .then(|| plan_runner::operation_lock(scene, OperationWait::AtOnce))
         .transpose()?;
     let mut saved = None;
-    if is_here && !how.dry_run {
-        saved = save_first(scene, &sides, how)?;
+    let mut would_save = false;
+    if is_here {
+        match save_first(scene, &sides, how)? {
+            CheckpointOutcome::Saved(receipt) => saved = receipt.id,
+            CheckpointOutcome::Planned(_) => would_save = true,
+            CheckpointOutcome::Unchanged(_) => {}
+        }
     }
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     plan_runner::begin(scene, how.dry_run)?;
@@ -250,8 +258,11 @@ fn tips(
     if !sides.needs(scene, chosen_files.is_none())? {
         return Ok(up_to_date(&sides));
     }
+    if would_save {
+        sides.take_draft(scene)?;
+    }
     let mut out = files::run(scene, &sides, how, chosen_files, None, progress)?;
-    out.saved = saved;
+    (out.saved, out.would_save) = (saved, would_save);
     Ok(out)
 }
 
@@ -287,6 +298,19 @@ impl MergeTips {
             Some(remote) => format!("{remote}/{} {id}", self.from),
             None => format!("{} {id}", self.from),
         }
+    }
+
+    /// Gives our side the record that it will have once it is saved, for a dry run.
+    fn take_draft(&mut self, scene: &Scene<'_>) -> Result<(), Error> {
+        let mut subject = session_choice::carried(&self.ours, self.holder());
+        session_choice::with_draft(scene, &self.ours, &mut subject)?;
+        let was = std::mem::replace(&mut self.ours.document.record, subject.record);
+        let record = &mut self.ours.document.record;
+        if record.summary.is_none() {
+            (record.summary, record.auto_summary) = (was.summary, was.auto_summary);
+        }
+        self.ours.document.session = subject.session;
+        Ok(())
     }
 
     /// The session that has our side before the merge.
@@ -331,6 +355,7 @@ fn outcome(sides: &MergeTips) -> MergeOutcome {
         id: None,
         digest: None,
         saved: None,
+        would_save: false,
         is_up_to_date: false,
         report: MergeReport::default(),
         files: None,
@@ -356,8 +381,9 @@ fn refuse_claimed(scene: &Scene<'_>, sides: &MergeTips, how: &MergeMethod) -> Re
     }
 }
 
-/// Saves what is not saved: the draft, the chat and the files that the merge begins with.
-fn save_first(scene: &Scene<'_>, sides: &MergeTips, how: &MergeMethod) -> Result<Option<ObjectId>, Error> {
+/// Saves what is not saved: the draft, the chat and the files that the merge begins with. A dry run tells whether there is
+/// anything.
+fn save_first(scene: &Scene<'_>, sides: &MergeTips, how: &MergeMethod) -> Result<CheckpointOutcome, Error> {
     let status = sides.ours.document.session.status;
     let request = SaveRequest {
         status: if status == SessionStatus::Paused {
@@ -374,16 +400,14 @@ fn save_first(scene: &Scene<'_>, sides: &MergeTips, how: &MergeMethod) -> Result
             OverClaim::Automatic
         },
         files: sides.ours.document.snapshot.is_some() || how.files != Some(false),
+        dry_run: how.dry_run,
         ..SaveRequest::new(CheckpointKind::Event)
     };
     let named = Scene {
         session: Some(sides.holder()),
         ..*scene
     };
-    Ok(match save::save(&named, request)? {
-        super::receipt::CheckpointOutcome::Saved(receipt) => receipt.id,
-        _ => None,
-    })
+    save::save(&named, request)
 }
 
 /// The checkpoint of a merge that both sides come from, with the digest of the latest base.

@@ -22,6 +22,108 @@ fn titles(record: &Value, list: &str, member: &str) -> Vec<String> {
     items.map(|item| item[member].as_str().unwrap().to_owned()).collect()
 }
 
+/// What is not saved is a part of our side: the dry run merges it, and says that it would be saved first.
+#[test]
+fn a_dry_run_shows_all_that_the_merge_does() {
+    let world = World::with_commit();
+    world.file("both", "one\ntwo\nthree\n");
+    world.file("moved", "a file\nof its own\n");
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "files"]).success();
+    world.checkpoint(["start", "ours"]).success();
+    world.checkpoint(["state", "patch", r#"{"x": 1, "y": 1}"#]).success();
+    world.checkpoint(["todo", "add", "common"]).success();
+    world
+        .checkpoint(["fork-point", "add", "Which?", "--option", "a:one", "--option", "b:two"])
+        .success();
+    world.checkpoint(["save", "-m", "common"]).success();
+    world
+        .checkpoint([
+            "fork",
+            "@",
+            "--option",
+            "a",
+            "--worktree",
+            "../a",
+            "--option",
+            "b",
+            "--worktree",
+            "../b",
+        ])
+        .success();
+    world.enter("a");
+    world.checkpoint(["state", "patch", r#"{"x": 2, "z": 1}"#]).success();
+    world.checkpoint(["decision", "theirs"]).success();
+    world
+        .checkpoint(["message", "add", "--role", "user", "theirs"])
+        .success();
+    world.checkpoint(["note", "theirs"]).success();
+    world
+        .checkpoint(["step", "run", "--title", "theirs", "--", "true"])
+        .success();
+    world.file("both", "one\ntwo of theirs\nthree\n");
+    world.file("new", "theirs\n");
+    world.git(["mv", "moved", "renamed"]).success();
+    world.git(["add", "-A"]).success();
+    world.advance(10);
+    world.checkpoint(["save", "-m", "theirs"]).success();
+    world.enter("repo");
+    // Nothing of this is saved.
+    world.checkpoint(["state", "patch", r#"{"x": 3}"#]).success();
+    world.checkpoint(["todo", "add", "ours"]).success();
+    world.file("both", "one\ntwo of ours\nthree\n");
+    world.file("mine", "ours\n");
+    let state = |world: &World| {
+        let refs = world.git_line(["for-each-ref"]);
+        (
+            crate::restore::disk(&world.repo()),
+            refs,
+            world.git_line(["ls-files", "--stage"]),
+        )
+    };
+    let before = state(&world);
+    let merge = ["merge", "ours-a", "--index", "--finish-others"];
+    let line = [&merge[..], &["--dry-run"]].concat();
+    world
+        .checkpoint(&line)
+        .success()
+        .stdout_has("  what is not saved would be saved first\n")
+        .stdout_has("  not chosen, finished: ours-b\n")
+        .stdout_has("entries in the index\n");
+    let planned = world
+        .checkpoint([&line[..], &["--json"]].concat())
+        .success()
+        .stdout_json();
+    assert!(state(&world) == before);
+    let merged = world
+        .checkpoint([&merge[..], &["--json"]].concat())
+        .code(1)
+        .stdout_json();
+    assert_eq!(
+        (&planned["would_save"], &merged["would_save"]),
+        (&true.into(), &Value::Null)
+    );
+    for member in [
+        "session", "from", "merged", "base", "record", "messages", "steps", "notes", "decided", "finished",
+    ] {
+        assert_eq!(planned[member], merged[member], "{member}");
+    }
+    for member in ["changed", "conflicts", "skipped", "index"] {
+        assert_eq!(planned["files"][member], merged["files"][member], "{member}");
+    }
+    let conflict = |view: &Value| {
+        let conflicts = view["conflicts"].as_array().unwrap();
+        let shown = conflicts
+            .iter()
+            .map(|one| [&one["member"], &one["ours"], &one["theirs"]].map(Value::clone));
+        shown.collect::<Vec<_>>()
+    };
+    assert_eq!(conflict(&planned), conflict(&merged));
+    assert_eq!(conflict(&merged).len(), 1, "{merged}");
+    world.checkpoint(["merge", "--abort"]).success();
+    assert_eq!((state(&world).0, state(&world).2), (before.0, before.2));
+}
+
 /// Two agents take one option each of a decision, in a working tree each; the better one comes home.
 #[test]
 fn two_agents_in_two_forks_and_a_decision() {
