@@ -79,7 +79,7 @@ pub(super) fn command(word: &str) -> Option<&'static str> {
 
 /// Options that mean something elsewhere: those commands of ours that people give them to, all if there are none, and
 /// the hint. `{}` in it is the command.
-const OPTIONS: [(&[&str], &[&str], &str); 17] = [
+const OPTIONS: [(&[&str], &[&str], &str); 18] = [
     (
         &["save", "pause"],
         &["-A", "-u", "--all", "--include-untracked", "--untracked"],
@@ -103,8 +103,13 @@ const OPTIONS: [(&[&str], &[&str], &str); 17] = [
     ),
     (
         &["restore", "apply"],
-        &["-s", "--source"],
+        &["-s", "--source", "--from"],
         "name the checkpoint alone: git checkpoint {} <checkpoint>",
+    ),
+    (
+        &["restore", "apply"],
+        &["--path", "--paths"],
+        "name paths behind '--': git checkpoint {} <checkpoint> -- <path>",
     ),
     (
         &["switch"],

@@ -13,7 +13,7 @@ use std::{path::Path, sync::Mutex};
 
 pub(super) use conflicts::{conflicts_error, report_applied};
 pub(super) use operation::report_operation;
-use path_meant::path_meant;
+pub(super) use path_meant::path_meant;
 use receipt::{receipt, warn_replaced};
 use refusal::refusal;
 pub(super) use resolution::go_on;

@@ -6,7 +6,7 @@ use super::{
     failure,
     list::{self, DateArg},
     opening::{self, IdentityArgs, OpenedRepository},
-    picker, put_aside, resume_agent,
+    picker, put_aside, restore, resume_agent,
     resume_prompt::{missing, prompt, prompt_view},
     resume_remote::{fetched, guessed, refuse_remote},
     share,
@@ -130,6 +130,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             if !is_elsewhere {
                 return Err(error);
             }
+            let error = match opening::open(context, &IdentityArgs::default()) {
+                Ok(opened) => restore::path_meant(context, &opened, ("restore", named.as_deref()), error),
+                Err(_) => error,
+            };
             let proposals = all_repos::proposals(context, named.as_deref());
             Err(proposals.into_iter().fold(error, |error, command| {
                 error.hint(format!("in another repository: {command}"))

@@ -38,6 +38,7 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str, a
     let meant = own.and_then(|command| {
         let elsewhere = || habits::option(program, words.split(' ').nth(2)?, &given).filter(|_| !is_near);
         path_meant(&command, words, &given, args)
+            .or_else(|| files_meant(words, &given, args))
             .or_else(|| meant(&command, words, &given))
             .or_else(elsewhere)
     });
@@ -158,6 +159,31 @@ fn path_meant(command: &clap::Command, words: &str, given: &str, args: &[OsStrin
         .chain([String::from("--")])
         .chain(paths.map(|arg| quoted(arg)));
     Some(format!("did you mean: {words} {}", line.collect::<Vec<_>>().join(" ")))
+}
+
+/// What is meant by paths behind `--`, given to a command that is about all files.
+fn files_meant(words: &str, given: &str, args: &[OsString]) -> Option<String> {
+    let end = args.iter().position(|arg| arg == "--")?;
+    let typed = |args: &[OsString]| -> String {
+        let texts = args.iter().map(|arg| format!(" {}", quoted(&arg.to_string_lossy())));
+        texts.collect()
+    };
+    let paths = args[end + 1..]
+        .iter()
+        .any(|arg| arg == given)
+        .then(|| typed(&args[end..]))?;
+    match words {
+        "git checkpoint resume" => {
+            let named = args.get(shorthand::command_at(args)? + 1..end)?;
+            let options = named.iter().position(|arg| arg.to_string_lossy().starts_with('-'));
+            let named = typed(&named[..options.unwrap_or(named.len())]);
+            Some(format!("did you mean: git checkpoint restore{named}{paths}"))
+        }
+        "git checkpoint save" | "git checkpoint pause" => Some(format!(
+            "all files are saved; to restore only some: git checkpoint restore{paths}"
+        )),
+        _ => None,
+    }
 }
 
 /// The command that most likely was meant by an argument that it does not take: an option whose value was typed as an

@@ -12,7 +12,7 @@ use super::{
 use crate::{model::step::quoted, ops::restore};
 
 /// The error for a checkpoint that does not exist, where a path of the latest one has that name: then it was meant.
-pub(super) fn path_meant(
+pub(in crate::commands) fn path_meant(
     context: &Context,
     opened: &OpenedRepository,
     (command, selector): (&str, Option<&str>),

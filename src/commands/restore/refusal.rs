@@ -5,7 +5,7 @@ use super::{
     RestoreView,
 };
 use crate::{
-    ops::{refuse::Refusal, restore_outcome::RestoreOutcome},
+    ops::{plan_runner::PlanOperation, refuse::Refusal, restore_outcome::RestoreOutcome},
     render::restore::RestoreReceipt,
 };
 
@@ -29,8 +29,17 @@ pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) ->
         .as_ref()
         .map(|from| from.id.short().to_owned())
         .unwrap_or_default();
+    let is_in_progress = refusals
+        .iter()
+        .any(|refusal| matches!(refusal, Refusal::OperationInProgress { .. }));
     for refusal in refusals {
         match refusal {
+            // While git is in the midst of something, it goes to no branch and nothing is applied.
+            Refusal::OtherHistory { .. } if is_in_progress => {
+                error = error.hint(format!(
+                    "open it in its own working tree: git checkpoint fork {selector} --worktree <directory>"
+                ));
+            }
             Refusal::OtherHistory { saved, .. } => {
                 error = error
                     .hint(format!(
@@ -47,7 +56,7 @@ pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) ->
                     "open it in its own working tree: git checkpoint fork {selector} --worktree <directory>"
                 ));
             }
-            Refusal::Reverts { .. } => {
+            Refusal::Reverts { .. } if !is_in_progress => {
                 error = error.hint(format!(
                     "keep what was committed since: git checkpoint apply {selector}{}",
                     report.paths
@@ -65,7 +74,10 @@ pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) ->
                 ));
             }
             Refusal::Blocked { .. } if !refusal.yields_to_force() => {
-                error = error.hint("move these files away, or choose other paths: -- <pathspec>");
+                error = error.hint(format!(
+                    "move these files away first{}",
+                    without_blocked(receipt, report)
+                ));
             }
             _ => {}
         }
@@ -78,4 +90,24 @@ pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) ->
         );
     }
     error
+}
+
+/// The other way around files that cannot be saved: the command that leaves them out, where it can.
+fn without_blocked(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) -> String {
+    let is_for_paths = [PlanOperation::Apply, PlanOperation::Restore]
+        .map(PlanOperation::word)
+        .contains(&receipt.operation);
+    if receipt.operation == PlanOperation::Clean.word() {
+        ", or save without cleaning: git checkpoint pause".to_owned()
+    } else if is_for_paths {
+        let command = report
+            .force
+            .split(" -- ")
+            .next()
+            .unwrap_or_default()
+            .replace(" --force", "");
+        format!(", or choose other paths: {command} -- <pathspec>")
+    } else {
+        String::new()
+    }
 }
