@@ -40,6 +40,7 @@ pub(super) fn list(context: &mut Context) -> Result<(), CommandError> {
         subject: fork.subject.clone(),
         checkpoints: fork.checkpoints,
         changed: fork.changed.iter().map(RepoPath::quoted).collect(),
+        unsaved: fork.unsaved,
         worktree: fork.worktree.as_ref().map(|path| path.display().to_string()),
     };
     let view = ForksView {

@@ -41,6 +41,8 @@ pub struct ForkListRow {
     pub changed: Vec<String>,
     /// The working tree in which it is the current session.
     pub worktree: Option<String>,
+    /// How many files there differ from its latest checkpoint; null without a working tree that can be read.
+    pub unsaved: Option<usize>,
 }
 
 impl ForksView {
@@ -59,11 +61,15 @@ impl ForksView {
                 Some(option) => format!("{}, {option}", fork.source),
                 None => fork.source.clone(),
             };
+            let mut changed = CountedNoun::new(fork.changed.len(), "file").to_string();
+            if let Some(unsaved) = fork.unsaved.filter(|unsaved| *unsaved > 0) {
+                changed.push_str(&format!(", {unsaved} unsaved"));
+            }
             table.row([
                 TextLine::new().with(Slot::Session, &fork.session),
                 TextLine::plain(from),
                 TextLine::plain(fork.status),
-                TextLine::plain(CountedNoun::new(fork.changed.len(), "file").to_string()),
+                TextLine::plain(changed),
                 TextLine::new().with(Slot::Path, fork.worktree.as_deref().unwrap_or("none")),
                 TextLine::plain(&fork.subject),
             ]);

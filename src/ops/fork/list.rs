@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::super::{
-    Error, Scene, plan_runner,
+    Error, Scene, compose, plan_runner,
     receipt::CheckpointOutcome,
     save,
     save::{OverClaim, SaveRequest},
@@ -23,7 +23,9 @@ use crate::{
     store::{
         self, ObjectId,
         checkpoint::{self, object_id, oid},
-        current, session,
+        current,
+        objects::Writer,
+        session,
         tree::{self, Renames},
     },
 };
@@ -49,6 +51,8 @@ pub struct ForkSummary {
     pub changed: Vec<RepoPath>,
     /// The working tree whose current session it is.
     pub worktree: Option<PathBuf>,
+    /// How many files there differ from its latest checkpoint; `None` without a working tree that can be read.
+    pub unsaved: Option<usize>,
 }
 
 /// Every fork, by name. Damaged sessions are passed over: `verify` reports them.
@@ -77,7 +81,10 @@ pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkSummary>, Error> {
             (Some(old), Some(new)) => tree::diff(scene.repo, Some(old), Some(new), Renames::Exact)?,
             _ => Vec::new(),
         };
+        let worktree = places.get(&tip.document.session.id).cloned();
+        let unsaved = worktree.as_ref().zip(files(&tip));
         out.push(ForkSummary {
+            unsaved: unsaved.and_then(|(path, saved)| unsaved_files(scene, path, saved)),
             source: from.session,
             option: from.option,
             status: tip.document.session.status,
@@ -85,12 +92,27 @@ pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkSummary>, Error> {
             subject: tip.entry.subject.clone(),
             checkpoints: chain.len().saturating_sub(1),
             changed: changed.into_iter().map(|change| change.path).collect(),
-            worktree: places.get(&tip.document.session.id).cloned(),
+            worktree,
             session: name,
         });
     }
     out.sort_by(|a, b| a.session.cmp(&b.session));
     Ok(out)
+}
+
+/// How many files of a working tree differ from those that were saved.
+fn unsaved_files(scene: &Scene<'_>, path: &Path, saved: ObjectId) -> Option<usize> {
+    let repo = store::open_beside(path).ok()?;
+    let there = Scene {
+        repo: &repo,
+        index: None,
+        ..*scene
+    };
+    let writer = Writer::memory(&repo);
+    let present = compose::present(&there, &writer, true, &[]).ok()?;
+    let overlay = writer.overlay(&repo);
+    let changes = tree::diff(&overlay, Some(saved), Some(present.snapshot?.tree), Renames::Exact);
+    Some(changes.ok()?.len())
 }
 
 /// The working tree of each session that is current in one, by identity.

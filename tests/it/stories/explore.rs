@@ -118,7 +118,11 @@ fn forks_are_listed_and_their_working_trees_removed() {
         (&"try".into(), &serde_json::json!(["made"]), &1.into())
     );
     assert!(fork["worktree"].as_str().unwrap().ends_with("/try"));
-    world.checkpoint(["fork", "--list"]).success().stdout_has("1 file");
+    assert_eq!(fork["unsaved"], 1);
+    world
+        .checkpoint(["fork", "--list"])
+        .success()
+        .stdout_has("1 file, 1 unsaved");
     world
         .checkpoint(["fork", "--remove", "base"])
         .stderr_has("no working tree of its own");
