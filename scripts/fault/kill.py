@@ -74,15 +74,23 @@ def queued(world):
 
 
 def apart(world):
-    """Both sides of the queue's session have new checkpoints: what the remote has is merged into its record before it is pushed."""
-    tip = world.git("rev-parse", "refs/checkpoints/work").decode().strip()
-    world.checkpoint("todo", "add", "theirs")
-    world.checkpoint("message", "add", "--role", "user", "they say")
-    world.checkpoint("save", "-m", "elsewhere")
+    """Both sides of the queue's session have new checkpoints: what the remote has is merged into its record before it is pushed.
+
+    The remote moves on after the queue was tried, and from another clone: what is known here would be merged at once.
+    """
     world.checkpoint("push", "origin", "work")
-    world.git("update-ref", "refs/checkpoints/work", tip)
     world.checkpoint("todo", "add", "ours")
     queued(world)
+    other = w.World(world.root.parent / "other", world.program)
+    other.root.mkdir()
+    world.git("clone", "-q", "-b", "main", "../remote.git", str(other.repo))
+    other.checkpoint("pull", "origin", "work")
+    other.checkpoint("switch", "work")
+    other.checkpoint("todo", "add", "theirs")
+    other.checkpoint("message", "add", "--role", "user", "they say")
+    other.checkpoint("save", "--allow-empty", "-m", "elsewhere")
+    other.checkpoint("push", "origin", "work")
+    shutil.rmtree(other.root)
 
 
 def forked(world):
@@ -208,6 +216,7 @@ def sweep(program, name, arguments, prepare, codes):
         assert ended.returncode == 0, f"{name} gives {ended.returncode} when nothing is done to it: {ended.stderr.decode()}"
 
         refs = None if prepare is damaged else sessions(fixture)
+        moments = dict.fromkeys(MOMENTS, 0)
 
         def judge(world, when):
             look(world, before, known, arguments, codes, noted)
@@ -217,6 +226,8 @@ def sweep(program, name, arguments, prepare, codes):
                 assert not empty, f"empty sessions {empty}"
 
         def judge_undo(world, when):
+            if name == "push-apart":
+                moments[moment(world, refs)] += 1
             if arguments[0] in DEEDS and when % 2:
                 taken_back(world, refs)
             judge(world, when)
@@ -224,7 +235,11 @@ def sweep(program, name, arguments, prepare, codes):
                 merged_once(world, refs)
 
         kills, broken = w.kills(root, program, arguments, judge_undo)
-        print(f"  {name}: {kills} kills, {len(broken)} broken", flush=True)
+        when = ""
+        if name == "push-apart":
+            when = " (" + ", ".join(f"{many} {moment}" for moment, many in moments.items()) + ")"
+            broken += [f"no kill came {moment}" for moment, many in moments.items() if not many]
+        print(f"  {name}: {kills} kills{when}, {len(broken)} broken", flush=True)
         for line in broken:
             print(f"    {line[:600]}")
         return kills, len(broken)
@@ -250,6 +265,18 @@ def taken_back(world, refs):
         assert done.returncode != 0, f"undo would take back what was not done: {done.stdout.decode()}"
 
 
+MOMENTS = ("before the merge", "between merge and push", "after the push")
+
+
+def moment(world, refs):
+    """How far a push that merges came before it was killed."""
+    now = sessions(world)
+    if now == refs:
+        return MOMENTS[0]
+    pushed = world.git("--git-dir", "../remote.git", "rev-parse", "refs/checkpoints/work").decode().strip()
+    return MOMENTS[2] if pushed == now["refs/checkpoints/work"] else MOMENTS[1]
+
+
 def merged_once(world, refs):
     """The record has what both sides added, once, from one merge; an undo takes that back."""
     present = todos(world)
@@ -258,7 +285,8 @@ def merged_once(world, refs):
     merges = [row for row in log if row["kind"] == "merge"]
     assert len(merges) == 1, f"{len(merges)} merges"
     world.git("update-ref", "refs/checkpoints/work", merges[0]["id"])
-    world.checkpoint("undo")
+    # The remote has it by now, and a save came after.
+    world.checkpoint("undo", "--older", "--force")
     assert sessions(world) == refs, "undo did not take the merge back"
 
 
