@@ -64,6 +64,8 @@ pub struct Environment {
     pub is_resident: bool,
     /// Meaning of pathspecs.
     pub paths: PathRule,
+    /// The working tree that a front end serves: should its repository go away, none above is taken for it.
+    pub served: Option<PathBuf>,
     variables: BTreeMap<OsString, OsString>,
 }
 
@@ -184,6 +186,7 @@ impl Environment {
             is_elsewhere: false,
             is_resident: false,
             paths: PathRule::Typed,
+            served: None,
             variables,
         };
         if let Some(date) = out.variable("GIT_COMMITTER_DATE") {

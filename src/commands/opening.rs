@@ -135,14 +135,31 @@ pub(super) fn is_outside(context: &Context) -> bool {
 
 /// The directory and the variables that a repository is found by.
 fn place(env: &Environment) -> store::OpenEnvironment {
-    store::OpenEnvironment {
+    const CEILINGS: &str = "GIT_CEILING_DIRECTORIES";
+    let mut place = store::OpenEnvironment {
         cwd: env.cwd.clone(),
         is_elsewhere: env.is_elsewhere,
         vars: env
             .variables()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect(),
+    };
+    let served = env.served.as_ref().filter(|served| env.cwd.starts_with(served));
+    if let Some(above) = served.and_then(|served| served.parent()) {
+        let known = env.variable(CEILINGS).into_iter().flat_map(std::env::split_paths);
+        if let Ok(all) = std::env::join_paths(std::iter::once(above.to_owned()).chain(known)) {
+            place.vars.insert(CEILINGS.into(), all);
+        }
     }
+    place
+}
+
+/// The same surroundings for a front end, which serves the repository that they mean and no other one.
+pub(super) fn served(env: &Environment) -> Environment {
+    let mut out = env.clone();
+    let repo = store::open(&place(env)).ok();
+    out.served = repo.map(|repo| store::work_tree(&repo).unwrap_or_else(|_| repo.git_dir()).to_owned());
+    out
 }
 
 /// Opens the repository that the environment means, at a time: again, for a command that runs for long.

@@ -14,7 +14,7 @@ use super::{
     Context,
     environment::Environment,
     error::{CommandError, FailureKind},
-    note_run, options, parse, program,
+    note_run, opening, options, parse, program,
     ui::{Streams, Ui},
     usage,
 };
@@ -33,9 +33,11 @@ pub(super) struct ResidentProcess {
 }
 
 impl ResidentProcess {
-    /// One in the surroundings of this process.
+    /// One in the surroundings of this process, for the repository that is there now.
     pub(super) fn new(env: &Environment) -> Self {
-        Self { env: env.clone() }
+        Self {
+            env: opening::served(env),
+        }
     }
 }
 

@@ -67,11 +67,12 @@ impl SessionWord {
             Self::Name(name) => return Ok(name.clone()),
             Self::Branch(branch) => branch,
         };
-        let name = ShortName::like(branch);
+        let invalid = |error| CommandError::of(FailureKind::Usage, &error);
+        let name = ShortName::whole_like(branch).map_err(invalid)?;
         // A selector was meant, or a word of which little is left.
         let is_far = name.as_str().starts_with("session") && !branch.to_lowercase().starts_with("session");
         if branch.contains('@') || is_far {
-            return ShortName::new(branch.as_str()).map_err(|error| CommandError::of(FailureKind::Usage, &error));
+            return ShortName::new(branch.as_str()).map_err(invalid);
         }
         if select::remote(scene, &Selector::word(branch)).is_some() {
             let error = format!("'{branch}' is a fetched session, not one of this repository");

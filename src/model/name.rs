@@ -10,6 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 
 /// The longest name, in bytes.
 pub const MAX_LEN: usize = 64;
+const TOO_LONG: &str = "it is longer than 64 characters";
 
 /// The name of a session (the last part of its ref) or of a checkpoint: `[a-z0-9][a-z0-9._-]{0,63}`, without `..`,
 /// not ending in `.` or `.lock`, none of git's or Windows' reserved names.
@@ -40,6 +41,16 @@ impl ShortName {
     /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The name that reads most like a text, unless something of it would be cut off: then it could be that of another
+    /// text as well.
+    pub fn whole_like(text: &str) -> Result<Self, InvalidName> {
+        if letters(text, usize::MAX).len() > MAX_LEN {
+            let (text, reason) = (text.to_owned(), TOO_LONG);
+            return Err(InvalidName { text, reason });
+        }
+        Ok(Self::like(text))
     }
 
     /// A name made from any text (a branch, a title) and a suffix that makes it unique, joined by `-`.
@@ -153,7 +164,7 @@ fn fault(text: &str) -> Option<&'static str> {
         return Some("it is empty");
     };
     if bytes.len() > MAX_LEN {
-        return Some("it is longer than 64 characters");
+        return Some(TOO_LONG);
     }
     if !first_ok(first) {
         return Some("it must start with a lower-case letter or a digit");
@@ -265,7 +276,12 @@ mod tests {
             ("", "session"),
         ] {
             assert_eq!(ShortName::like(text).as_str(), name, "{text}");
+            assert_eq!(ShortName::whole_like(text).expect("it is short").as_str(), name);
         }
+        let long = "b".repeat(MAX_LEN);
+        assert_eq!(ShortName::whole_like(&long).expect("it just fits").as_str(), long);
+        let error = ShortName::whole_like(&format!("A/{long}")).expect_err("its end would be cut off");
+        assert!(error.to_string().contains(TOO_LONG), "{error}");
     }
 
     #[test]

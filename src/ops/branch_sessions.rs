@@ -19,7 +19,9 @@ pub(super) fn named_after(scene: &Scene<'_>, branch: &str) -> Result<Option<(Sho
     if ShortName::new(branch).is_ok() || branch.contains('@') {
         return Ok(None);
     }
-    let name = ShortName::like(branch);
+    let Ok(name) = ShortName::whole_like(branch) else {
+        return Ok(None);
+    };
     Ok(session::tip(scene.repo, &name)?.map(|tip| (name, tip)))
 }
 

@@ -70,6 +70,34 @@ impl Drop for Ending {
     }
 }
 
+/// Notes that the process goes on after it was stopped, as by Ctrl-Z and `fg` of a shell.
+#[derive(Debug)]
+pub struct Continued {
+    flag: Arc<AtomicBool>,
+    id: Option<signal_hook::SigId>,
+}
+
+impl Continued {
+    /// Starts to note it.
+    pub fn new() -> io::Result<Self> {
+        let flag = Arc::new(AtomicBool::new(false));
+        let register = |signal| signal_hook::flag::register(signal, Arc::clone(&flag));
+        let id = super::system::CONTINUED.map(register).transpose()?;
+        Ok(Self { flag, id })
+    }
+
+    /// Whether it went on since this was asked last.
+    pub fn take(&self) -> bool {
+        self.flag.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Drop for Continued {
+    fn drop(&mut self) {
+        self.id.map(signal_hook::low_level::unregister);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -71,7 +71,7 @@ pub use support::{sync, sync_data, sync_path};
 pub use symlink::symlink_on_the_way;
 pub use system::{
     ask_passphrase, file_id, is_executable, is_writable, leave_terminal, links, new_mode, os_string, program_names,
-    read_exact_at, real_path, same_file, set_mode, shell, terminate, touch, variables, without_waiting,
+    read_exact_at, real_path, same_file, set_mode, shell, suspend, terminate, touch, variables, without_waiting,
 };
 pub use thread_placement::spawn_worker;
 pub use tool::{ToolOutput, ask_at_terminal, can_ask_at_terminal, run_tool};

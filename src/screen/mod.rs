@@ -65,6 +65,7 @@ fn interact(
     options: &ScreenOptions,
     ending: &os::interrupt::Ending,
 ) -> io::Result<()> {
+    let continued = os::interrupt::Continued::new()?;
     let mut state = ScreenState::new(options);
     let theme = Theme::new(options.color, options.glyphs);
     let mut runner = JobRunner::new(source);
@@ -76,6 +77,18 @@ fn interact(
         for job in state.take_jobs() {
             runner.start(job);
         }
+        if state.wants_suspend() {
+            terminal::leave(terminal);
+            os::suspend();
+        }
+        // Others have written to the terminal meanwhile, and the shell has set its modes.
+        if continued.take() {
+            terminal::leave(terminal);
+            terminal::enter(terminal)?;
+            let size = terminal.size()?;
+            state.resize(size.width, size.height);
+            is_stale = true;
+        }
         if is_stale {
             terminal.draw(|frame| view::draw(frame, &mut state, theme))?;
             is_stale = false;
@@ -85,6 +98,7 @@ fn interact(
             match event::read()? {
                 Event::Key(key) if key.kind != KeyEventKind::Release => state.key(key),
                 Event::Resize(width, height) => state.resize(width, height),
+                Event::Paste(text) => state.paste(&text),
                 _ => {}
             }
             is_stale = true;

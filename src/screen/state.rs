@@ -132,6 +132,7 @@ pub(super) struct ScreenState {
     stamp: Option<u64>,
     jobs: Vec<Job>,
     cancels: bool,
+    suspends: bool,
     ended: bool,
 }
 
@@ -166,6 +167,7 @@ impl ScreenState {
             stamp: None,
             jobs: vec![Job::Sessions],
             cancels: false,
+            suspends: false,
             ended: false,
         };
         if let Some(words) = &options.search {
@@ -186,6 +188,11 @@ impl ScreenState {
     /// Whether running jobs are to be cancelled.
     pub(super) fn wants_cancel(&mut self) -> bool {
         std::mem::take(&mut self.cancels)
+    }
+
+    /// Whether the process is to be stopped until the shell continues it.
+    pub(super) fn wants_suspend(&mut self) -> bool {
+        std::mem::take(&mut self.suspends)
     }
 
     pub(super) fn has_ended(&self) -> bool {

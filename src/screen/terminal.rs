@@ -7,6 +7,7 @@ use ratatui::{
     backend::CrosstermBackend,
     crossterm::{
         cursor::Show,
+        event::{DisableBracketedPaste, EnableBracketedPaste},
         execute,
         terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode},
     },
@@ -22,11 +23,22 @@ use crate::os;
 pub fn with_terminal<T>(work: impl FnOnce(&mut DefaultTerminal) -> io::Result<T>) -> io::Result<T> {
     os::terminal::end_with_terminal()?;
     os::terminal::end_after_panic(give_back);
-    enable_raw_mode()?;
     let _entered = EnteredTerminal;
-    let mut out = output();
-    execute!(out, EnterAlternateScreen)?;
-    work(&mut Terminal::new(CrosstermBackend::new(out))?)
+    let mut terminal = Terminal::new(CrosstermBackend::new(output()))?;
+    enter(&mut terminal)?;
+    work(&mut terminal)
+}
+
+/// Takes the terminal, empty. What is pasted comes in one piece, so that its letters are no keys.
+pub(super) fn enter(terminal: &mut DefaultTerminal) -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(terminal.backend_mut(), EnterAlternateScreen, EnableBracketedPaste)?;
+    terminal.clear()
+}
+
+/// Gives the terminal back for a while.
+pub(super) fn leave(terminal: &mut DefaultTerminal) {
+    give_back(terminal.backend_mut());
 }
 
 /// Gives it back when it is dropped.
@@ -41,7 +53,7 @@ impl Drop for EnteredTerminal {
 /// What fails here cannot be reported anywhere.
 fn give_back(mut out: &mut dyn Write) {
     let _ = disable_raw_mode();
-    let _ = execute!(&mut out, LeaveAlternateScreen, Show);
+    let _ = execute!(&mut out, DisableBracketedPaste, LeaveAlternateScreen, Show);
 }
 
 #[expect(

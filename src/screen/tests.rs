@@ -437,6 +437,38 @@ fn a_search_follows_the_keys() {
 }
 
 #[test]
+fn what_is_pasted_is_text_and_no_keys() {
+    let mut driven = Driven::new(130, 24, 5);
+    driven.state.paste("r\n\nyq");
+    driven.settle();
+    let acts = |driven: &Driven| driven.source.taken().iter().any(|line| line.starts_with("restore"));
+    assert!(!acts(&driven) && !driven.state.has_ended());
+    driven.keys("/");
+    driven
+        .state
+        .paste(&format!("\n lim\u{1b}it\nq\n{}", "x".repeat(1 << 20)));
+    driven.settle();
+    let last = driven.source.taken().pop().expect("a search");
+    assert!(
+        last.ends_with("-- limit") && driven.screen().contains("2 matches"),
+        "{last}"
+    );
+    driven.state.paste(&"y".repeat(1 << 20));
+    driven.settle();
+    assert!(driven.source.taken().pop().expect("a search").len() < 2000);
+    // Nor does it confirm what is shown.
+    driven.keys("\u{1b}r");
+    driven.source.taken();
+    driven.state.paste("y\n\n");
+    driven.settle();
+    assert!(!acts(&driven));
+    driven.keys("\u{1b}f");
+    driven.state.paste("second\nthird");
+    driven.settle();
+    assert!(driven.screen().contains("second") && !driven.screen().contains("third"));
+}
+
+#[test]
 fn the_end_of_the_list_asks_for_more() {
     let mut driven = Driven::new(80, 24, 10_000);
     driven.source.taken();

@@ -7,10 +7,14 @@ use serde_json::Value;
 
 use super::{
     CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner,
+    id_scanner::IdScanner,
     request_line::{RequestLine, RequestReader},
     tools::{self, Arguments, ToolCall, ToolResult},
 };
-use crate::render::batch::{BatchAnswer, BatchFailure};
+use crate::{
+    model::json,
+    render::batch::{BatchAnswer, BatchFailure},
+};
 
 /// The most bytes of a line: a record of the largest size that a command reads, and room around it.
 const LONGEST: u64 = 20 << 20;
@@ -106,7 +110,15 @@ fn malformed(line: u64, id: Value, message: String) -> BatchAnswer {
 fn answer(runner: &dyn CommandRunner, line: u64, bytes: &[u8]) -> BatchAnswer {
     let value: Value = match serde_json::from_slice(bytes) {
         Ok(value) => value,
-        Err(error) => return malformed(line, Value::Null, format!("the line is no JSON: {error}")),
+        Err(error) => {
+            // It may be JSON all the same, too deep or with half a surrogate pair.
+            let mut scanner = IdScanner::new(false);
+            scanner.feed(bytes);
+            return match scanner.finish().pop() {
+                Some(id) => malformed(line, id, format!("the line cannot be read: {}", json::words(&error))),
+                None => malformed(line, Value::Null, format!("the line is no JSON: {error}")),
+            };
+        }
     };
     let id = value.get("id").cloned().unwrap_or_default();
     let request: BatchRequest = match serde_json::from_value(value) {

@@ -1,12 +1,13 @@
-//! The id of a request that is too large to be parsed: found while its bytes pass by, in memory of bounded size.
+//! The id of a request that is too large or too deep to be parsed: found while its bytes pass by, in memory of bounded
+//! size.
 //!
 //! A strict reader of JSON that keeps nothing but the members `id` of the requests. Of JSON that is broken it gives no id,
 //! as the protocol wants it.
 
 use serde_json::Value;
 
-/// The most levels, as in the parser.
-const DEEPEST: usize = 127;
+/// The most levels: more than the parser takes, so that a request which is too deep for it is answered.
+const DEEPEST: usize = 64 << 10;
 /// The most bytes of a name that may be `id`, written with escapes.
 const LONGEST_NAME: usize = 2 * "\\u0069".len() + 2;
 /// The most bytes of an id.
@@ -316,6 +317,10 @@ mod tests {
             (r#"{"x":"id","y":{"id":4}}"#.to_owned(), json!([])),
             (r#"[{"id":1},{"method":"m"},{"id":"b"}]"#.to_owned(), json!([1, "b"])),
             ("[[{\"id\":1}]]".to_owned(), json!([])),
+            (
+                format!(r#"{{"a":{}1{},"id":5}}"#, "[".repeat(10_000), "]".repeat(10_000)),
+                json!([5]),
+            ),
         ] {
             let found = ids_of(text.as_bytes(), true);
             assert_eq!(json!(found), ids, "{}", &text[..text.len().min(80)]);
@@ -329,7 +334,7 @@ mod tests {
 
     #[test]
     fn broken_texts_have_no_id() {
-        let deep = format!("{{\"id\":1,\"a\":{}1{}}}", "[".repeat(130), "]".repeat(130));
+        let deep = format!("{{\"id\":1,\"a\":{}1{}}}", "[".repeat(DEEPEST), "]".repeat(DEEPEST));
         for text in [
             r#"{"id":1"#,
             r#"{"id":1}}"#,
@@ -344,7 +349,11 @@ mod tests {
             &deep,
             "",
         ] {
-            assert!(ids_of(text.as_bytes(), true).is_empty(), "{text}");
+            assert!(
+                ids_of(text.as_bytes(), true).is_empty(),
+                "{}",
+                &text[..text.len().min(80)]
+            );
         }
     }
 

@@ -255,6 +255,17 @@ pub fn terminate(child: &Child) -> bool {
     rustix::process::kill_process(Pid::from_child(child), Signal::TERM).is_ok()
 }
 
+/// The signal by which a stopped process goes on.
+pub(in crate::os) const CONTINUED: Option<i32> = Some(signal_hook::consts::SIGCONT);
+
+/// Stops this process and what runs with it, as Ctrl-Z does: git, which waits for us, has to stop too, or the shell would
+/// go on waiting. Where no shell could continue it the system does nothing. The caller is continued in any case.
+pub fn suspend() {
+    let _ = rustix::process::kill_current_process_group(Signal::TSTP);
+    // Where nothing was stopped nothing continues either.
+    let _ = signal_hook::low_level::raise(signal_hook::consts::SIGCONT);
+}
+
 /// The signal that ended a process.
 pub(in crate::os) fn ended_by(status: ExitStatus) -> Option<i32> {
     status.signal()

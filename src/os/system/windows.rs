@@ -38,6 +38,12 @@ const DELETE_ON_CLOSE: u32 = 0x0400_0000;
 /// `MAX_PATH`.
 const LONGEST: usize = 260;
 
+/// Processes are not stopped here.
+pub(in crate::os) const CONTINUED: Option<i32> = None;
+
+/// Nothing: there is no job control.
+pub fn suspend() {}
+
 pub(in crate::os) fn mode(_: &Metadata) -> Option<u32> {
     None
 }

@@ -11,14 +11,24 @@ use crate::{
     },
 };
 
+/// The most characters that are taken of a pasted text.
+const LONGEST_PASTE: usize = 1000;
+
 impl ScreenState {
     /// Acts on a key.
     pub(in crate::screen) fn key(&mut self, key: KeyEvent) {
         self.message = None;
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
-        if is_control && key.code == KeyCode::Char('c') {
-            self.ended = true;
-            return;
+        match key.code {
+            KeyCode::Char('c') if is_control => {
+                self.ended = true;
+                return;
+            }
+            KeyCode::Char('z') if is_control => {
+                self.suspends = cfg!(unix);
+                return;
+            }
+            _ => {}
         }
         if self.overlay.is_some() {
             self.overlay_key(key);
@@ -86,6 +96,34 @@ impl ScreenState {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Takes a text that was pasted: its first line, where one is typed. Anywhere else its letters would be keys.
+    pub(in crate::screen) fn paste(&mut self, text: &str) {
+        let line = text.trim_start().split(['\r', '\n']).next().unwrap_or_default();
+        let line: String = line.chars().filter(|c| !c.is_control()).take(LONGEST_PASTE).collect();
+        if let Some(Overlay::Input { text, .. }) = &mut self.overlay {
+            text.push_str(&line);
+        } else if self.overlay.is_none()
+            && let Some(search) = self.search.as_mut().filter(|search| search.is_typed)
+            && !line.is_empty()
+        {
+            search.words.push_str(&line);
+            self.find();
+        }
+    }
+
+    /// Searches for the words as they stand.
+    fn find(&mut self) {
+        let Some(search) = &mut self.search else { return };
+        search.hits.clear();
+        search.found = None;
+        if search.words.trim().is_empty() {
+            self.detail = Text::new();
+        } else {
+            let words = search.words.clone();
+            self.jobs.push(Job::Search { words });
         }
     }
 
@@ -339,14 +377,7 @@ impl ScreenState {
             }
             code => {
                 if edit(&mut search.words, code, key.modifiers) {
-                    search.hits.clear();
-                    search.found = None;
-                    if search.words.trim().is_empty() {
-                        self.detail = Text::new();
-                    } else {
-                        let words = search.words.clone();
-                        self.jobs.push(Job::Search { words });
-                    }
+                    self.find();
                 }
             }
         }

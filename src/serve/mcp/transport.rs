@@ -23,7 +23,13 @@ use rmcp::{
 use serde_json::{Number, Value};
 use tokio::sync::{Notify, Semaphore, mpsc as queue};
 
-use crate::serve::request_line::{RequestLine, RequestReader};
+use crate::{
+    model::json,
+    serve::{
+        id_scanner::IdScanner,
+        request_line::{RequestLine, RequestReader},
+    },
+};
 
 /// The most bytes of a line.
 const LONGEST: u64 = 2 << 20;
@@ -131,7 +137,7 @@ impl LineTransport {
         }
     }
 
-    /// Answers each request of a line that is too large to be parsed.
+    /// Answers each request of a line that cannot be parsed.
     fn refuse_each(&self, message: &str, ids: Vec<Value>) {
         let mut ids = ids.into_iter().map(request_id).peekable();
         if ids.peek().is_none() {
@@ -185,7 +191,15 @@ impl LineTransport {
             // The version of 2025-03-26 has several messages in one.
             Ok(Value::Array(messages)) if !messages.is_empty() => self.parsed.extend(messages),
             Ok(message) => self.parsed.push_back(message),
-            Err(_) => self.refuse(ErrorData::parse_error("the line is no JSON", None), None),
+            Err(error) => {
+                // It may be JSON all the same, too deep or with half a surrogate pair: then its client waits.
+                let mut scanner = IdScanner::new(true);
+                scanner.feed(&line);
+                match scanner.finish() {
+                    ids if ids.is_empty() => self.refuse(ErrorData::parse_error("the line is no JSON", None), None),
+                    ids => self.refuse_each(&format!("the line cannot be read: {}", json::words(&error)), ids),
+                }
+            }
         }
     }
 }

@@ -410,6 +410,25 @@ fn what_is_taken_back_comes_back_to_its_branch() {
 }
 
 #[test]
+fn names_that_are_too_long_do_not_share_a_session() {
+    let world = World::with_commit();
+    let [one, two] = ["one", "two"].map(|end| format!("feature/{}-{end}", "x".repeat(64)));
+    world.checkpoint(["save", "--session", &one]).code(129).no_stdout();
+    world.git(["switch", "-qc", &one, "main"]).success();
+    world.checkpoint(["save", "-m", "of one"]).success();
+    let first = current(&world);
+    // A branch means its session, whatever that had to be called.
+    world.checkpoint(["save", "--session", &one, "-m", "more"]).success();
+    let tip = world.git_line(["rev-parse", &format!("refs/checkpoints/{first}")]);
+    let out = world.checkpoint(["save", "--session", &two, "-m", "of two"]);
+    out.code(129).no_stdout();
+    assert!(out.stderr().contains("longer than 64 characters"), "{}", out.stderr());
+    world.git(["switch", "-qc", &two, "main"]).success();
+    world.checkpoint(["save", "--new", "-m", "of two"]);
+    assert_eq!(world.git_line(["rev-parse", &format!("refs/checkpoints/{first}")]), tip);
+}
+
+#[test]
 fn names_are_those_of_the_branch_and_then_numbered() {
     let world = World::with_commit();
     for name in ["main", "main-2", "main-3"] {

@@ -294,6 +294,31 @@ fn the_interface_acts_and_gives_the_terminal_back() {
     }
 }
 
+/// Ctrl-Z gives the terminal to the shell, and git stops as well; then all is drawn again.
+#[test]
+fn the_interface_can_be_suspended() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["save", "-q", "-m", "first", "--session", "auth"])
+        .success();
+    let script = "set -m; git checkpoint ui; stty -a; echo \"code $?\"; fg";
+    let screen = Terminal::new(80, "xterm")
+        .answer("first", "\u{1a}")
+        .answer("first", "q")
+        .run(&world, "bash", ["-c", script]);
+    let text = screen.text();
+    let stopped = text.find("code ").expect("the shell goes on");
+    assert!(is_given_back(&text[..stopped]) && is_given_back(&text), "{text}");
+    assert!(text[..stopped].contains(" icanon"), "{text}");
+    assert!(screen.status.success(), "{text}");
+}
+
+/// Whether the last thing done to the screen was to leave it and to show the cursor.
+fn is_given_back(text: &str) -> bool {
+    let (entered, left) = (text.rfind("\u{1b}[?1049h"), text.rfind("\u{1b}[?1049l"));
+    entered < left && text.rfind("\u{1b}[?25l") < text.rfind("\u{1b}[?25h")
+}
+
 #[test]
 fn the_interface_says_what_it_needs() {
     let world = World::with_commit();

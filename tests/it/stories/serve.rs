@@ -9,6 +9,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Write},
     os::unix::fs::PermissionsExt as _,
+    path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
@@ -30,8 +31,13 @@ struct Client {
 
 impl Client {
     fn start(world: &World) -> Self {
+        Self::started(world, &world.repo())
+    }
+
+    /// One in another directory.
+    fn started(world: &World, directory: &Path) -> Self {
         let mut command = Command::new(PROGRAM);
-        command.arg("mcp").current_dir(world.repo()).env_clear();
+        command.arg("mcp").current_dir(directory).env_clear();
         command.envs(world.environment());
         command
             .stdin(Stdio::piped())
@@ -480,6 +486,21 @@ fn broken_requests_change_nothing_and_the_server_goes_on() {
             &line[..line.len().min(80)]
         );
     }
+    // JSON that the parser refuses all the same is answered with its id, as its client waits.
+    let deep = format!(
+        r#"{{"record":{{"state":{}{}}}}}"#,
+        "[".repeat(10_000),
+        "]".repeat(10_000)
+    );
+    for (id, arguments) in [(101, deep.as_str()), (102, r#"{"record":{"summary":"\ud83d"}}"#)] {
+        client.line(&call(arguments).replace("\"x\"", &id.to_string()));
+        let message = client.answer(id)["error"]["message"].to_string();
+        assert!(message.contains("cannot be read"), "{message}");
+        let line = format!(r#"{{"id":{id},"tool":"checkpoint_save","arguments":{arguments}}}"#);
+        let out = world.command(PROGRAM, ["batch"]).input(line).run();
+        let answer: Value = serde_json::from_str(out.stdout()).unwrap();
+        assert_eq!((&answer["id"], &answer["exit_code"]), (&json!(id), &json!(129)));
+    }
     assert_eq!(refs(&world), before);
     client.result(
         "checkpoint_save",
@@ -580,6 +601,37 @@ fn without_a_repository_each_call_says_so() {
     let other = World::with_commit();
     let repo = other.repo().display().to_string();
     world.checkpoint(["mcp", "--repo", &repo]).success().no_stdout();
+}
+
+/// A repository that goes away is not replaced by one that is around it.
+#[test]
+fn the_server_serves_one_repository() {
+    let world = World::with_commit();
+    world.git(["init", "--quiet", "inner"]).success();
+    let inner = world.repo().join("inner");
+    fs::create_dir(inner.join("below")).unwrap();
+    let mut clients = [".", "below"].map(|place| Client::started(&world, &inner.join(place)));
+    clients.iter_mut().for_each(|client| {
+        client.initialize("2025-06-18");
+        client.result("checkpoint_save", json!({"session": "in"}));
+    });
+    let before = refs(&world);
+    fs::rename(inner.join(".git"), inner.join("away")).unwrap();
+    for client in &mut clients {
+        let failure = client.failure(
+            "checkpoint_save",
+            json!({"session": "in", "record": {"summary": "inner"}}),
+        );
+        assert!(failure.contains("not a git repository"), "{failure}");
+    }
+    assert_eq!(refs(&world), before);
+    fs::rename(inner.join("away"), inner.join(".git")).unwrap();
+    for client in &mut clients {
+        assert_eq!(
+            client.result("checkpoint_list", json!({}))["sessions"][0]["session"],
+            "in"
+        );
+    }
 }
 
 #[test]
