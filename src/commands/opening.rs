@@ -157,8 +157,11 @@ fn place(env: &Environment) -> store::OpenEnvironment {
 /// The same surroundings for a front end, which serves the repository that they mean and no other one.
 pub(super) fn served(env: &Environment) -> Environment {
     let mut out = env.clone();
-    let repo = store::open(&place(env)).ok();
-    out.served = repo.map(|repo| store::work_tree(&repo).unwrap_or_else(|_| repo.git_dir()).to_owned());
+    // From below it is found as `below/..`.
+    out.served = store::open(&place(env)).ok().and_then(|repo| {
+        let top = store::work_tree(&repo).unwrap_or_else(|_| repo.git_dir());
+        top.canonicalize().ok()
+    });
     out
 }
 
