@@ -14,7 +14,7 @@ use crate::{
         list::{self, SessionFilter},
         repositories::{self, RepositoryList},
     },
-    store::{self, checkpoint::CheckpointCommit, last_command::ListMark},
+    store::{self, checkpoint::CheckpointCommit, undo::ListMark},
 };
 
 /// Repositories in which a session is looked for, for a hint.

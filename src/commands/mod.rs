@@ -372,7 +372,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let command = cli.command.unwrap_or(Command::Status(status::Args::default()));
     let started = os::moment();
-    let word = command.word();
+    let word = unlisted::RunWord::of(&command);
     let result = command.run(&mut context);
     let change = (os::trace::has_changed(), started);
     note_run(&context, (word, &args), result.is_ok(), change);
@@ -395,14 +395,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// changed anything, and when it began.
 fn note_run(
     context: &Context,
-    (word, args): (&'static str, &[OsString]),
+    (word, args): (unlisted::RunWord, &[OsString]),
     is_done: bool,
     (changed, started): (bool, SystemTime),
 ) {
     let Some(visited) = &context.visited else { return };
-    if is_done {
-        unlisted::note(visited, word, args, context.env.now, changed);
-    }
+    unlisted::note(visited, word, args, context.env.now, (is_done, changed));
     if let Err(error) = os::hand_over(&visited.common, &visited.common, started) {
         let why = os::reason(&error);
         context.ui.warning(&format!(

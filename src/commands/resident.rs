@@ -16,6 +16,7 @@ use super::{
     error::{CommandError, FailureKind},
     note_run, opening, options, parse, program,
     ui::{Streams, Ui},
+    unlisted::RunWord,
     usage,
 };
 use crate::{
@@ -104,10 +105,10 @@ fn run(
             let command = cli
                 .command
                 .unwrap_or(super::Command::Status(super::status::Args::default()));
-            let (word, started) = (command.word(), os::moment());
+            let (word, started) = (RunWord::of(&command), os::moment());
             let (result, changed) = os::trace::with_changes(|| {
-                if OWN_PROCESS.contains(&word) {
-                    let message = format!("'{word}' needs a process of its own");
+                if OWN_PROCESS.contains(&word.word) {
+                    let message = format!("'{}' needs a process of its own", word.word);
                     return Err(CommandError::new(FailureKind::Usage, message));
                 }
                 command.run(&mut context)

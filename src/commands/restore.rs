@@ -398,20 +398,21 @@ fn take(
         older,
         aborts,
     };
-    let is_asked = !how.dry_run && !how.force;
+    let is_asked = !how.force && !older;
     let subject = match direction {
         Direction::Undo if aborts.is_none() && (!older || how.dry_run) => undo::subject(&opened.scene())?,
         _ => None,
     };
     if let Some(subject) = &subject
         && is_asked
-        && !context.ui.can_ask()
+        && (how.dry_run || !context.ui.can_ask())
         && let Some(refusal) = later::refusal(subject, opened.scene().now)
     {
         return Err(refusal);
     }
     if let Some(subject) = &subject
         && is_asked
+        && !how.dry_run
         && context.ui.can_ask()
         && let Some(question) = later::question(subject, opened.scene().now)
     {
@@ -566,7 +567,7 @@ pub(super) fn report(
         context.ui.json(view)?;
     }
     if receipt.outcome == "refused" && !dry_run {
-        return Err(refusal(&receipt, report));
+        return Err(refusal(&receipt, report, opened.scene().now));
     }
     let is_selection = receipt.outcome == "nothing" && !report.paths.is_empty();
     // Of a selection the warning says all, unless something staged is left.
@@ -578,7 +579,7 @@ pub(super) fn report(
     }
     context.ui.detail(1, receipt.ref_lines());
     match receipt.outcome {
-        "refused" => Err(refusal(&receipt, report)),
+        "refused" => Err(refusal(&receipt, report, opened.scene().now)),
         "incomplete" => {
             let kind = if receipt.failed.is_empty() && receipt.stopped.is_none() {
                 FailureKind::Locked

@@ -104,7 +104,8 @@ pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'
     };
     let mut entry = part_only(scene, entry, request.direction)?;
     let abandoned = abandoned::extend(scene, &mut entry, aborted.is_some())?;
-    UndoRun {
+    let length = list.length_at(entry.n);
+    let taken = UndoRun {
         scene,
         entry: &entry,
         abandoned,
@@ -114,7 +115,17 @@ pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'
         request,
         progress,
     }
-    .run(None)
+    .run(None)?;
+    let is_done = taken
+        .files
+        .as_ref()
+        .and_then(|files| files.brought.as_ref())
+        .is_none_or(plan_runner::AppliedPlan::is_done);
+    if request.direction == Direction::Undo && !request.dry_run && is_done {
+        // Whoever undoes an older command has passed over those that came since.
+        undo::pass_over(scene.repo, length)?;
+    }
+    Ok(taken)
 }
 
 /// Finishes what was interrupted.

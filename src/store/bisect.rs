@@ -99,7 +99,9 @@ pub fn write(repo: &Repository, state: &BisectState) -> Result<(), Error> {
     let directory = super::worktree_private_dir(repo)?.join(DIRECTORY);
     os::private_dir(&directory, sharing(repo)).map_err(Error::io("create", &directory))?;
     let path = directory.join("state.json");
-    os::replace(&path, &json::to_bytes(state), sharing(repo), false).map_err(Error::io("write", path))
+    os::replace(&path, &json::to_bytes(state), sharing(repo), false).map_err(Error::io("write", path))?;
+    os::trace::changed();
+    Ok(())
 }
 
 /// Brings the working tree to a commit; makes it if there is none.
@@ -184,7 +186,8 @@ pub fn remove(repo: &Repository) -> Result<(), Error> {
     let path = state_path(repo);
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", path)(error)),
-        _ => {}
+        Err(_) => {}
+        Ok(()) => os::trace::changed(),
     }
     // Removed where they are empty: other working trees may have theirs next to this one.
     for directory in [private_path(repo), super::worktree_private_path(repo)] {

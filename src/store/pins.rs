@@ -51,5 +51,6 @@ pub fn update(
     path.parent()
         .map_or(Ok(()), os::sync_dir)
         .map_err(Error::io("write", &path))?;
+    os::trace::changed();
     Ok(true)
 }

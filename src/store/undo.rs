@@ -7,6 +7,7 @@
 //! Whoever adds to the list holds the lock of the working tree.
 
 mod changes;
+mod later;
 mod list;
 mod purge;
 mod write_ahead;
@@ -28,6 +29,7 @@ use crate::model::json;
 use crate::model::time::Timestamp;
 use crate::os;
 pub use changes::{PathChange, PathState, changes, write_changes};
+pub use later::{ListMark, UnlistedCommand, commands_since, pass_over};
 pub use list::UndoList;
 use list::UndoState;
 pub use purge::{CheckpointFate, UndoPurge, lock_of, purge_entries};
@@ -251,7 +253,7 @@ fn opened(repo: &Repository, entry: &mut UndoEntry) -> Result<(), Error> {
 }
 
 /// The length of the list in a private directory of a working tree, in bytes: another one says that something was added.
-pub(super) fn length(directory: &Path) -> u64 {
+fn length(directory: &Path) -> u64 {
     fs::metadata(directory.join(LIST)).map_or(0, |file| file.len())
 }
 
@@ -265,6 +267,7 @@ fn written(repo: &Repository) -> Result<UndoList, Error> {
         .split_inclusive(|byte| *byte == b'\n')
         .filter(|line| line.ends_with(b"\n"))
     {
+        list.length += line.len() as u64;
         let line = serde_json::from_slice(line).map_err(Error::malformed(OwnFile::UndoList, &path))?;
         list.add(line);
     }

@@ -4,7 +4,6 @@ use crate::{
     commands::{
         Context,
         error::{AgainOption, CommandError, FailureKind},
-        verbs,
     },
     model::time::Timestamp,
     ops::undo::UndoSubject,
@@ -13,25 +12,27 @@ use crate::{
 
 /// The question for a terminal, where the latest command is not the one that undo comes to.
 pub(super) fn question(subject: &UndoSubject, now: Timestamp) -> Option<String> {
-    let later = subject.later.as_ref()?;
-    let (command, what, ago) = (&later.command, &subject.what, age(subject.at, now));
-    Some(if later.changed {
-        format!("'{command}' cannot be undone; undo '{what}' ({ago}) instead?")
-    } else {
-        format!("'{command}' changed nothing; undo '{what}' ({ago})?")
-    })
+    let (what, ago) = (&subject.what, age(subject.at, now));
+    match (&subject.later, &subject.idle) {
+        (Some(later), _) => {
+            let (command, then) = (&later.command, age(later.at, now));
+            Some(format!(
+                "'{command}' ({then}) cannot be undone; undo '{what}' ({ago}) instead?"
+            ))
+        }
+        (None, Some(idle)) => Some(format!("'{}' changed nothing; undo '{what}' ({ago})?", idle.command)),
+        (None, None) => None,
+    }
 }
 
-/// The error where no one can be asked, and the latest command cannot be undone. One that changed nothing is no reason to
-/// refuse, and neither is a later note in the record: no one means it by 'undo'.
+/// The error where no one can be asked, and a command came since that cannot be undone. One that changed nothing is no
+/// reason to refuse.
 pub(super) fn refusal(subject: &UndoSubject, now: Timestamp) -> Option<CommandError> {
-    let later = subject.later.as_ref().filter(|later| later.changed)?;
-    if verbs::is_noun(&later.command) {
-        return None;
-    }
+    let later = subject.later.as_ref()?;
     let message = format!(
-        "'{}' cannot be undone; the latest command that can: {} ({})",
+        "'{}' ({}) cannot be undone; the latest command that can: {} ({})",
         later.command,
+        age(later.at, now),
         subject.what,
         age(subject.at, now)
     );
@@ -42,16 +43,16 @@ pub(super) fn refusal(subject: &UndoSubject, now: Timestamp) -> Option<CommandEr
 /// Reports the later commands, which stay.
 pub(super) fn report(context: &Context, subject: &UndoSubject, now: Timestamp) {
     let what = &subject.what;
-    match &subject.later {
-        Some(later) if later.changed => context.ui.warning(&format!(
+    if let Some(later) = &subject.later {
+        context.ui.warning(&format!(
             "'{}' came after '{what}' and cannot be undone: it stays",
             later.command
-        )),
-        Some(later) => context.ui.warning(&format!(
+        ));
+    } else if let Some(idle) = &subject.idle {
+        context.ui.warning(&format!(
             "the last command, '{}', changed nothing; undo comes to '{what}'",
-            later.command
-        )),
-        None => {}
+            idle.command
+        ));
     }
     if let Some((message, at)) = &subject.moved_head {
         context.ui.warning(&format!(

@@ -5,13 +5,17 @@ use super::{
     RestoreView,
 };
 use crate::{
+    model::time::Timestamp,
     ops::{plan_runner::PlanOperation, refuse::Refusal, restore_outcome::RestoreOutcome},
-    render::restore::RestoreReceipt,
+    render::{age::age, restore::RestoreReceipt},
 };
 
 /// The error with the reasons.
-pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) -> CommandError {
+pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>, now: Timestamp) -> CommandError {
     let mut message = format!("refusing to {}", receipt.operation);
+    if let (Some(what), Some(at)) = (receipt.what, receipt.done_at) {
+        message.push_str(&format!(" '{what}' ({})", age(at, now)));
+    }
     for refused in &receipt.refusals {
         message.push_str(&format!("\n{}", refused.text));
         for (path, why) in refused.paths.iter().take(20) {

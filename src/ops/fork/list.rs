@@ -210,6 +210,7 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
         .args(["worktree", "remove", "--force", "--"])
         .arg(&path);
     git.run().map_err(store::Error::from)?;
+    os::trace::changed();
     super::super::fork_notes::forget(scene, name)?;
     Ok(WorktreeRemoval {
         path,

@@ -25,7 +25,7 @@ pub struct AbandonedCheckpoints {
 
 /// The entry to undo: that of the merge or apply of this number. Fails if a later entry changed the same files or refs.
 pub(super) fn entry(list: &UndoList, n: u64) -> Result<UndoEntry, Error> {
-    let nothing = Error::NothingTo { what: "go back from" };
+    let nothing = Error::NothingTo { what: "abort" };
     let Some((entry, None)) = list.entry(n) else {
         return Err(nothing);
     };

@@ -5,8 +5,8 @@ use crate::{
     model::time::Timestamp,
     store::{
         checkpoint::{self, object_id, oid},
-        last_command::{self, UnlistedCommand},
-        refs, undo,
+        refs,
+        undo::{self, UnlistedCommand},
     },
 };
 
@@ -17,8 +17,10 @@ pub struct UndoSubject {
     pub what: String,
     /// When it was done.
     pub at: Timestamp,
-    /// The latest command, where that is another one.
+    /// The latest command since that changed something and is not on the undo list.
     pub later: Option<UnlistedCommand>,
+    /// The last command, where it changed nothing.
+    pub idle: Option<UnlistedCommand>,
     /// The latest line of HEAD's reflog since: what git did, and when.
     pub moved_head: Option<(String, Timestamp)>,
 }
@@ -42,10 +44,13 @@ pub fn subject(scene: &Scene<'_>) -> Result<Option<UndoSubject>, Error> {
         .iter()
         .take_while(|line| is_since(line.who.time.seconds))
         .find(|line| !line.message.starts_with("checkout: "));
+    let commands = undo::commands_since(scene.repo, list.length_at(entry.n));
+    let idle = undo::commands_since(scene.repo, list.length());
     Ok(Some(UndoSubject {
         what: entry.what.clone(),
         at: entry.at,
-        later: last_command::read(scene.repo),
+        later: commands.into_iter().rfind(|command| command.changed),
+        idle: idle.into_iter().next_back().filter(|command| !command.changed),
         moved_head: moved.map(|line| (line.message.clone(), Timestamp::from_unix(line.who.time.seconds, 0))),
     }))
 }

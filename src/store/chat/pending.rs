@@ -208,6 +208,7 @@ pub fn add(
     if keep == 0 {
         os::sync_dir(path.parent().unwrap_or(&path)).map_err(io("write"))?;
     }
+    os::trace::changed();
     Ok(n)
 }
 

@@ -1,5 +1,7 @@
 //! The undo list in memory: which entries are in force, and what undo and redo come to next.
 
+use std::collections::BTreeMap;
+
 use super::{Effect, UndoEntry, UndoLine};
 use crate::model::id::Oid;
 
@@ -9,6 +11,10 @@ pub struct UndoList {
     pub(super) entries: Vec<(UndoEntry, UndoState)>,
     /// Entries that can be redone, the next one last.
     redo: Vec<usize>,
+    /// The length of the file with the line that is taken next, in bytes.
+    pub(super) length: u64,
+    /// The same with the line that put an entry in force, by its number.
+    lengths: BTreeMap<u64, u64>,
 }
 
 /// State of an entry.
@@ -60,6 +66,16 @@ impl UndoList {
         }
     }
 
+    /// The length of the file when an entry came into force, in bytes: what it had before, and the entry.
+    pub fn length_at(&self, n: u64) -> u64 {
+        self.lengths.get(&n).copied().unwrap_or(0)
+    }
+
+    /// The length of the file, in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
     /// Every entry with whether it is in force, the oldest first.
     pub fn entries(&self) -> impl Iterator<Item = (&UndoEntry, bool)> {
         let happened = |state: &UndoState| !matches!(state, UndoState::Meant | UndoState::Never);
@@ -70,6 +86,14 @@ impl UndoList {
     /// Takes the next line of the list.
     pub(super) fn add(&mut self, line: UndoLine) {
         let find = |entries: &[(UndoEntry, UndoState)], n: u64| entries.iter().rposition(|(entry, _)| entry.n == n);
+        if let UndoLine::Done(UndoEntry { n, .. })
+        | UndoLine::Meant {
+            meant: UndoEntry { n, .. },
+        }
+        | UndoLine::Redone { redone: n, .. } = &line
+        {
+            self.lengths.insert(*n, self.length);
+        }
         match line {
             UndoLine::Done(entry) => {
                 self.redo.clear();

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::{CheckpointFiles, Effect, LIST, UndoLine};
+use super::{CheckpointFiles, Effect, LIST, UndoLine, later};
 use crate::model::id::{Digest, Oid};
 use crate::model::json;
 use crate::os;
@@ -46,21 +46,33 @@ pub fn purge_entries(repo: &Repository, directory: &Path, purged: &UndoPurge<'_>
         Err(error) => return Err(Error::io("read", path)(error)),
     };
     let mut lines = Vec::new();
+    let mut length = 0;
     let mut gone = HashSet::new();
     for line in bytes
         .split_inclusive(|byte| *byte == b'\n')
         .filter(|line| line.ends_with(b"\n"))
     {
+        length += line.len() as u64;
         let mut line: UndoLine = serde_json::from_slice(line).map_err(Error::malformed(OwnFile::UndoList, &path))?;
         if !update(&mut line, purged) {
             gone.insert(number(&line));
         }
-        lines.push(line);
+        lines.push((line, length));
     }
-    lines.retain(|line| !gone.contains(&number(line)));
-    let new: Vec<u8> = lines.iter().flat_map(json::to_line).collect();
+    lines.retain(|(line, _)| !gone.contains(&number(line)));
+    let mut new = Vec::new();
+    let mut lengths = Vec::new();
+    for (line, before) in &lines {
+        new.extend(json::to_line(line));
+        lengths.push((*before, new.len() as u64));
+    }
     if new != bytes {
         os::replace(&path, &new, sharing(repo), true).map_err(Error::io("write", &path))?;
+        let left_of = |length: u64| {
+            let mut within = lengths.iter().rev().skip_while(|(before, _)| *before > length);
+            within.next().map_or(0, |(_, now)| *now)
+        };
+        later::follow(directory, sharing(repo), left_of).map_err(Error::io("write", directory))?;
     }
     for n in &gone {
         let changes = directory.join("undo").join(format!("{n}.changes"));

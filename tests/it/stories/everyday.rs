@@ -48,10 +48,11 @@ fn undo_names_what_it_undoes_and_what_came_later() {
         .stdout_has("Undid 'restored ");
     assert_eq!(world.read("README.md"), b"3\n");
     world.checkpoint(["redo"]).success();
-    // A note in the record is none that anybody means by it.
+    // A note in the record cannot be undone, and whoever undoes may mean it.
     world.checkpoint(["task", "add", "later"]).success();
-    let json = world.checkpoint(["undo", "--json"]);
-    json.success().stderr_has("'task' came after");
+    world.checkpoint(["undo"]).code(4).stderr_has("'task' (");
+    let json = world.checkpoint(["undo", "--older", "--json"]);
+    json.success().stderr_lacks("warning");
     assert!(json.stdout_json()["done_at"].is_string());
     world.checkpoint(["task", "list"]).success().stdout_has("later");
     // And what git did.
@@ -62,6 +63,83 @@ fn undo_names_what_it_undoes_and_what_came_later() {
     world.git(["commit", "-qm", "by git"]).success();
     world.checkpoint(["undo"]).success().stderr_has("commit: by git");
     assert_eq!(world.read("README.md"), b"3\n");
+}
+
+/// A later command that changed something is in the way of `undo`, whatever came after it; one that changed nothing is
+/// not, and hides none.
+#[test]
+fn every_later_command_is_in_the_way_of_an_undo() {
+    let later: &[&[&[&str]]] = &[
+        &[&["save", "-m", "s2", "--allow-empty"], &["note", "hi"]],
+        &[&["save", "-m", "s2", "--allow-empty"], &["restore", "@"]],
+        &[&["save", "-m", "s2", "--allow-empty"], &["pin", "@"], &["pin", "@"]],
+        &[&["task", "add", "t"]],
+        &[&["todo", "t"]],
+        &[&["message", "add", "--role", "user", "hello"]],
+        &[&["hooks", "install"]],
+        &[&["pin", "@~1"]],
+        &[&["unpin", "@"]],
+        &[&["fork", "--remove", "spare"]],
+        &[&["bisect", "start"]],
+        &[&["purge", "--yes", "--", "secret-file"]],
+        &[&["push"]],
+        &[&["start", "new"], &["switch", "main"]],
+    ];
+    for lines in later {
+        let world = saved();
+        world.git(["init", "-q", "--bare", "../remote.git"]).success();
+        world.git(["remote", "add", "origin", "../remote.git"]).success();
+        world.file("secret-file", "x");
+        world.checkpoint(["save", "-m", "pinned"]).success();
+        world.checkpoint(["pin", "@"]).success();
+        world
+            .checkpoint(["fork", "@", "--name", "spare", "--worktree", "../spare"])
+            .success();
+        world.checkpoint(["restore", "@~2", "--force"]).success();
+        assert_eq!(world.read("README.md"), b"2\n");
+        for line in *lines {
+            world.checkpoint(*line).success();
+        }
+        let refs = world.git_line(["for-each-ref"]);
+        for undo in [&["undo"][..], &["undo", "-n"]] {
+            let refused = world.checkpoint(undo);
+            refused
+                .code(4)
+                .stderr_has("cannot be undone; the latest command that can: restored ")
+                .stderr_has("git checkpoint undo --older");
+        }
+        assert_eq!(world.read("README.md"), b"2\n", "{lines:?}");
+        assert_eq!(world.git_line(["for-each-ref"]), refs, "{lines:?}");
+        world.checkpoint(["undo", "--older", "-n"]).success();
+        world.checkpoint(["undo", "--older"]).success();
+        assert_eq!(world.read("README.md"), b"3\n", "{lines:?}");
+        // What was passed over once is not asked about again.
+        world.checkpoint(["redo"]).success();
+        world.checkpoint(["undo"]).success();
+    }
+    // A command between two that can be undone is in the way of the older one alone.
+    let world = saved();
+    world.checkpoint(["restore", "@~1"]).success();
+    world.checkpoint(["note", "between"]).success();
+    world.checkpoint(["rename", "main", "trunk"]).success();
+    world.checkpoint(["undo"]).success().stdout_has("Undid 'renamed ");
+    world.checkpoint(["undo"]).code(4).stderr_has("'note' (");
+    assert_eq!(world.read("README.md"), b"2\n");
+}
+
+/// Where files have changed since, the refusal names what would be undone.
+#[test]
+fn a_refused_undo_names_the_command() {
+    let world = saved();
+    world.checkpoint(["restore", "@~1"]).success();
+    world.file("README.md", "new work\n");
+    world.advance(600);
+    let refused = world.checkpoint(["undo"]);
+    refused
+        .code(4)
+        .stderr_has("refusing to undo 'restored ")
+        .stderr_has("(10 minutes ago)");
+    assert_eq!(world.read("README.md"), b"new work\n");
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn what_cannot_be_undone_is_said_instead_of_undoing_something_older() {
             .stderr_has("cannot be undone; the latest command that can: deleted session old")
             .stderr_has("git checkpoint undo --older");
         if !since.contains(&"fresh") {
-            refused.stderr_has(&format!("'{word}'"));
+            refused.stderr_has(&format!("'{word}' ("));
         }
         assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints/old"]), "");
         world.checkpoint(["undo", "--older"]).success();
@@ -159,7 +159,7 @@ fn what_cannot_be_undone_is_said_instead_of_undoing_something_older() {
             "{since:?}"
         );
     }
-    // Notes are no such command, nor is what was taken back meanwhile.
+    // Notes are such commands as well; what was taken back meanwhile is none.
     let world = World::with_commit();
     world.checkpoint(["start", "old"]).success();
     world.checkpoint(["start", "mine"]).success();
@@ -167,7 +167,9 @@ fn what_cannot_be_undone_is_said_instead_of_undoing_something_older() {
     world.checkpoint(["todo", "add", "x"]).success();
     world.checkpoint(["rename", "mine", "yours"]).success();
     world.checkpoint(["undo"]).success();
-    world.checkpoint(["undo"]).success();
+    world.checkpoint(["undo"]).code(4).stderr_has("'todo' (");
+    assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints/old"]), "");
+    world.checkpoint(["undo", "--older"]).success();
     assert_ne!(world.git_line(["for-each-ref", "refs/checkpoints/old"]), "");
 }
 

@@ -379,10 +379,12 @@ fn undo_reverts_calls_and_commands_alike_one_at_a_time() {
     assert!(planned["warnings"].is_null(), "{planned}");
     // What undo does not revert is reported to every caller.
     client.result("checkpoint_task", json!({"action": "add", "title": "later"}));
-    let planned = client.result("checkpoint_undo", json!({"dry_run": true}));
+    let planned = client.call("checkpoint_undo", json!({"dry_run": true}));
+    assert_eq!(planned["isError"], true, "{planned}");
+    let planned = client.result("checkpoint_undo", json!({"dry_run": true, "older": true}));
     let warning = planned["warnings"][0].as_str().unwrap_or_default();
     assert!(warning.starts_with("'task' came after"), "{planned}");
-    let typed = world.checkpoint(["undo", "--dry-run"]);
+    let typed = world.checkpoint(["undo", "--dry-run", "--older"]);
     typed.success().stderr_has("'task' came after");
     client.result("checkpoint_save", json!({"record": {"summary": "three"}}));
     let refused = client.call("checkpoint_undo", json!({}));
@@ -390,7 +392,7 @@ fn undo_reverts_calls_and_commands_alike_one_at_a_time() {
     assert!(
         refused["content"][0]["text"]
             .to_string()
-            .contains("'save' cannot be undone"),
+            .contains("cannot be undone; the latest command that can"),
         "{refused}"
     );
     client.result("checkpoint_undo", json!({"older": true}));

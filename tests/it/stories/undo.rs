@@ -77,7 +77,8 @@ fn everything_is_taken_back_and_done_again_as_often_as_one_likes() {
     world.checkpoint(["undo"]).success();
     assert_eq!(state(&world), second);
     // The task came after what would be taken back.
-    let refused = world.checkpoint(["undo"]);
+    world.checkpoint(["undo"]).code(4).stderr_has("'task' (");
+    let refused = world.checkpoint(["undo", "--older"]);
     refused.code(4).stderr_has("the record was changed or saved since");
     world.checkpoint(["undo", "--force"]).success();
     assert_eq!(state(&world), first);
