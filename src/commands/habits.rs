@@ -1,19 +1,23 @@
 //! Words and options that people type out of habit, and the commands of ours that do what they mean. None of the answers
 //! takes anything away that was not asked for.
 
-use super::groups;
+use std::ffi::OsString;
+
+use super::{groups, shorthand};
+use crate::model::step::quoted;
 
 /// Commands of git and of other tools, by the command of ours that does what they do.
-const COMMANDS: [(&str, &[&str]); 38] = [
+const COMMANDS: [(&str, &[&str]); 41] = [
     ("apply --abort", &["abort", "cancel"]),
     ("apply", &["cherry-pick"]),
     ("delete", &["del", "drop", "erase", "remove", "rm"]),
     ("diff", &["changes", "patch"]),
     ("export --format handoff", &["handoff", "handover"]),
+    ("export --format html", &["page", "report"]),
     ("export", &["dump", "print"]),
     ("fetch", &["download", "receive"]),
     ("finish", &["archive", "close", "complete", "done", "end", "finalize"]),
-    ("fork", &["duplicate", "copy", "worktree"]),
+    ("fork", &["duplicate", "copy", "try", "worktree"]),
     ("help", &["commands", "man", "manual", "usage"]),
     ("help settings", &["config", "configure", "settings", "preferences"]),
     ("list --trash", &["bin", "deleted", "trash"]),
@@ -58,17 +62,61 @@ const COMMANDS: [(&str, &[&str]); 38] = [
     ("save --amend", &["amend", "edit", "modify", "reword"]),
     ("save --name", &["bookmark", "label", "tag"]),
     ("search", &["find", "grep", "lookup"]),
+    ("serve", &["browser", "web"]),
     ("setup", &["install", "man-pages"]),
     ("show", &["cat", "info", "inspect", "view"]),
     ("start", &["begin", "create", "init", "new"]),
     ("status", &["current", "now", "st", "stat", "where", "whoami"]),
     ("switch", &["cd", "jump", "use"]),
     ("turns", &["prompts"]),
+    ("ui", &["gui", "tui"]),
     ("undo", &["back", "oops", "unapply", "unrestore"]),
     ("verify", &["doctor", "fsck", "integrity"]),
     ("watch", &["autosave", "daemon"]),
     ("--version", &["version"]),
 ];
+
+/// Two words of other tools, and the command of ours that takes what follows them.
+const PHRASES: [(&str, &str, &str); 12] = [
+    ("note", "add", "note"),
+    ("note", "new", "note"),
+    ("stash", "apply", "resume --apply"),
+    ("stash", "branch", "fork @ --name"),
+    ("stash", "list", "list"),
+    ("stash", "pop", "resume --apply"),
+    ("stash", "push", "pause --clean"),
+    ("stash", "save", "pause --clean"),
+    ("stash", "show", "show"),
+    ("task", "assign", "claim --task"),
+    ("task", "claim", "claim --task"),
+    ("task", "release", "release --task"),
+];
+
+/// The line to type for two words that are no command, with what follows them, without `git checkpoint`.
+pub(super) fn phrase(args: &[OsString]) -> Option<(String, String)> {
+    let at = shorthand::command_at(args)?;
+    let (first, second) = (args[at].to_str()?, args.get(at + 1)?.to_str()?);
+    let (.., line) = PHRASES.iter().find(|(one, two, _)| (*one, *two) == (first, second))?;
+    let rest: Vec<String> = args[at + 2..]
+        .iter()
+        .map(|arg| quoted(&arg.to_string_lossy()))
+        .collect();
+    // What a note is added to is its text; without one the command says so itself.
+    if rest.is_empty() && first == "note" {
+        return None;
+    }
+    // Numbers of stashes mean nothing here.
+    let rest = if first == "stash" {
+        rest.into_iter().filter(|arg| !arg.contains("stash@")).collect()
+    } else {
+        rest
+    };
+    let line = std::iter::once((*line).to_owned())
+        .chain(rest)
+        .collect::<Vec<_>>()
+        .join(" ");
+    Some((format!("{first} {second}"), line))
+}
 
 /// The line to type for a word that is no command, without `git checkpoint`.
 pub(super) fn command(word: &str) -> Option<&'static str> {
@@ -128,7 +176,7 @@ const OPTIONS: [(&[&str], &[&str], &str); 18] = [
     ),
     (
         &["push"],
-        &["-f", "--force", "--force-with-lease"],
+        &["-f", "--force-with-lease"],
         "bring both sides together first: git checkpoint merge <remote>/<session>",
     ),
     (

@@ -12,7 +12,7 @@ use crate::{
     ops::{
         Scene, autosave_list,
         list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
-        stats, undelete,
+        share, stats, undelete,
     },
     os,
     render::{
@@ -224,7 +224,16 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             context.ui.warning(&format!("states of tasks: {states}"));
         }
         fetched_only(context, &scene, &filter, true)?;
-        if let Some(remote) = store::remote::default(scene.repo, false) {
+        if filter.remote {
+            for remote in share::status::status(&scene, None)?
+                .iter()
+                .filter(|remote| remote.seen.is_none())
+            {
+                let name = &remote.remote.name;
+                let what = format!("{name} was not fetched yet: git checkpoint fetch {name}");
+                context.ui.status(TextLine::plain(what));
+            }
+        } else if let Some(remote) = store::remote::default(scene.repo, false) {
             let hint = format!("see what others pushed: git checkpoint fetch {}", remote.name);
             context.ui.hint("Fetch", &hint);
         }
@@ -233,6 +242,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     context.ui.page();
     show(&context.ui, &view, &dates, scene.now, scene.host);
     fetched_only(context, &scene, &filter, false)?;
+    for (remote, name) in share::status::deleted(&scene) {
+        let what =
+            format!("Deleted on {remote}: {name}; to push it again: git checkpoint push {remote} {name} --force");
+        context.ui.status(TextLine::plain(what));
+    }
     if view.sessions.iter().any(|s| s.status == "damaged") {
         context
             .ui

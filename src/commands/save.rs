@@ -335,21 +335,25 @@ fn understand(args: &mut SaveFlags, command: &str) -> Result<(), CommandError> {
             .hint(format!("for a next step: git checkpoint {command} --next {text}"))
             .hint(format!("for a dry run: git checkpoint {command} -n -m {text}")));
     }
-    let word = match args.words.as_slice() {
-        [] => return Ok(()),
-        [word] => word.clone(),
-        words => words.join(" "),
-    };
-    let is_git_habit = args.accomplishments == ["m"];
-    let is_sentence = args.words.len() == 1 && word.contains(char::is_whitespace);
-    if args.messages.is_empty() && args.file.is_none() && (is_git_habit || is_sentence) {
-        if is_git_habit {
-            // All changes are saved anyway.
-            args.accomplishments.clear();
-        }
-        args.messages.push(word);
+    let is_free = args.messages.is_empty() && args.file.is_none();
+    if args.accomplishments == ["m"] && is_free && !args.words.is_empty() {
+        // All changes are saved anyway.
+        args.accomplishments.clear();
+        args.messages.push(args.words.join(" "));
         return Ok(());
     }
+    args.messages.extend(sentence(&args.words, is_free, command)?);
+    Ok(())
+}
+
+/// A sentence that was typed without its option; anything else that was is an error. `is_free` is whether no summary was
+/// given otherwise.
+pub(super) fn sentence(words: &[String], is_free: bool, command: &str) -> Result<Option<String>, CommandError> {
+    let word = match words {
+        [] => return Ok(None),
+        [word] if is_free && word.contains(char::is_whitespace) => return Ok(Some(word.clone())),
+        words => words.join(" "),
+    };
     let error = CommandError::new(
         FailureKind::Usage,
         format!("unexpected argument '{}'", word.escape_debug()),
@@ -552,6 +556,7 @@ fn send(
         autosaves: false,
         dry_run: false,
         allow_secrets: false,
+        force: false,
         unattended: false,
     };
     Ok(super::share::push::send(context, opened, &request))

@@ -337,6 +337,7 @@ impl PushReceipt<'_> {
             "behind" => format!(", which has {count} more"),
             "diverged" => format!(", which diverged: {ours} ahead, {theirs} behind"),
             "another-session" => ", which has another session of that name".to_owned(),
+            "deleted" => ", which deleted it".to_owned(),
             _ => row.reason.map(|why| format!(": {why}")).unwrap_or_default(),
         };
         line.with(Slot::Plain, detail)
@@ -547,7 +548,12 @@ impl RemoteRow<'_> {
             text.push(TextLine::plain("  ").with(Slot::Caution, caution));
         }
         if self.sessions.is_empty() {
-            text.push(TextLine::plain("  no sessions"));
+            let what = if self.seen_at.is_some() {
+                "  no sessions".to_owned()
+            } else {
+                format!("  not fetched yet: git checkpoint fetch {}", self.name)
+            };
+            text.push(TextLine::plain(what));
         }
         let width = self.sessions.iter().map(|row| row.session.len()).max().unwrap_or(0);
         for row in &self.sessions {
@@ -555,7 +561,7 @@ impl RemoteRow<'_> {
             let slot = match relation.state.as_str() {
                 "up-to-date" => Slot::Good,
                 "damaged" => Slot::Bad,
-                "diverged" | "another-session" => Slot::Caution,
+                "diverged" | "another-session" | "deleted-there" => Slot::Caution,
                 _ => Slot::Plain,
             };
             let mut line = TextLine::plain("  ").with(Slot::Session, row.session);
@@ -563,11 +569,12 @@ impl RemoteRow<'_> {
             let state = match relation.state.as_str() {
                 "only-here" => "local only".to_owned(),
                 "only-there" => "remote only".to_owned(),
+                "deleted-there" => format!("deleted on {}", self.name),
                 other => other.replace('-', " "),
             };
             line.push(slot, state);
             let detail = match (relation.state.as_str(), relation.unpushed, relation.unpulled) {
-                ("up-to-date", ..) => String::new(),
+                ("up-to-date" | "deleted-there", ..) => String::new(),
                 ("another-session", ..) => ", of the same name".to_owned(),
                 ("damaged", ..) => format!(", {}", relation.damage.unwrap_or_default()),
                 ("diverged", ours, theirs) => format!(", {ours} ahead, {theirs} behind"),

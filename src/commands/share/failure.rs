@@ -69,9 +69,17 @@ impl CommandError {
             Error::NotThere {
                 ref remote,
                 ref session,
-            } => of(FailureKind::NotFound)
-                .hint(format!("if it was pushed since: git checkpoint fetch {remote}"))
-                .hint(format!("if you have it: git checkpoint push {remote} {session}")),
+                is_here,
+            } => {
+                let out = of(FailureKind::NotFound);
+                if is_here {
+                    out.hint(format!("push yours: git checkpoint push {remote} {session}"))
+                } else {
+                    out.hint(format!(
+                        "see what it has: git checkpoint fetch {remote} && git checkpoint list -r"
+                    ))
+                }
+            }
             Error::NotDeleted { ref remote, .. } => {
                 of(FailureKind::Refused).hint(format!("see what it has now: git checkpoint fetch {remote}"))
             }
@@ -86,6 +94,9 @@ impl CommandError {
                 let out = of(FailureKind::Refused);
                 let out = match change {
                     RemoteChange::Rewritten => out,
+                    RemoteChange::Deleted => {
+                        out.hint(format!("push it again: git checkpoint push {remote} {session} --force"))
+                    }
                     _ => out.hint(format!("push it again: git checkpoint push {remote} {session}")),
                 };
                 out.hint(format!(

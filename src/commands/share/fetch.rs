@@ -6,7 +6,7 @@ use crate::{
         Context,
         error::{CommandError, FailureKind},
         opening::{self, IdentityArgs},
-        session_word,
+        session_word, usage,
     },
     model::name::ShortName,
     ops::{
@@ -69,13 +69,14 @@ pub(in crate::commands) struct Args {
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let (mut remote, mut sessions) = (args.remote, args.sessions);
+    let mut guessed = None;
     if let Some(text) = &remote
         && store::remote::find(opened.scene().repo, text).is_none()
         && let Ok(name) = session_word::of_remote(text)
     {
         // Sessions alone, of the usual remote.
         sessions.insert(0, name);
-        remote = None;
+        guessed = remote.take();
     }
     if args.since.is_some() && !sessions.is_empty() {
         return Err(CommandError::new(FailureKind::Usage, "'--since' takes no sessions"));
@@ -102,6 +103,23 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     let fetched = wired(context, "git checkpoint fetch", |wire| {
         fetch::fetch(&opened.scene(), &request, wire)
     })?;
+    if let Some(word) = guessed
+        && let Some(absent) = fetched.absent.iter().find(|absent| absent.as_str() == word)
+    {
+        let remotes = store::remote::all(opened.scene().repo).into_iter();
+        let known: Vec<String> = remotes.map(|remote| remote.name).collect();
+        let message = format!(
+            "no remote '{}', and remote '{}' has no session of that name",
+            word.escape_debug(),
+            fetched.remote.name.escape_debug()
+        );
+        let near = usage::similar(absent.as_str(), known.iter().map(String::as_str));
+        let error = CommandError::new(FailureKind::NotFound, message);
+        return Err(match near {
+            Some(near) => error.hint(format!("did you mean '{near}'? git checkpoint fetch {near}")),
+            None => error.hint(format!("remotes: {}", known.join(", "))),
+        });
+    }
     context
         .ui
         .report(&view(&fetched, args.dry_run, waiting(&opened, &fetched)?))?;

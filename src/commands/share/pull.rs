@@ -18,7 +18,7 @@ use crate::{
             pull::{self, PullOutcome, PullRequest, PulledSession},
         },
     },
-    render::{share::PullReceipt, signature::SignatureView},
+    render::{share::PullReceipt, signature::SignatureView, text::TextLine},
     store::{checkpoint::oid, remote, signature::CommitSignature},
 };
 
@@ -193,6 +193,11 @@ pub(in crate::commands) fn report(context: &Context, pulled: &PulledSession) -> 
 
 fn hints(context: &Context, pulled: &PulledSession) {
     let name = &pulled.name;
+    if matches!(pulled.outcome, PullOutcome::New { .. }) && !pulled.current {
+        // Without it, the next save would start another session.
+        let next = format!("Not the current session yet; resume it: git checkpoint resume {name}");
+        return context.ui.status(TextLine::plain(next));
+    }
     let next = match &pulled.outcome {
         PullOutcome::UpToDate { ahead: 0 } | PullOutcome::Merged { .. } => return,
         PullOutcome::UpToDate { .. } => format!("push them: git checkpoint push {} {name}", pulled.remote),

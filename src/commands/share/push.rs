@@ -56,6 +56,9 @@ pub(in crate::commands) struct Args {
     /// Without a terminal, output or failure, in the background
     #[arg(long, hide = true, requires = "queued")]
     unattended: bool,
+    /// Also push sessions that were deleted on the remote
+    #[arg(long, conflicts_with = "queued")]
+    force: bool,
     /// Push even if secrets would be published
     #[arg(long)]
     allow_secrets: bool,
@@ -85,6 +88,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         autosaves: args.autosaves,
         dry_run: args.dry_run,
         allow_secrets: args.allow_secrets,
+        force: args.force,
         unattended: false,
     };
     let pushed = send(context, &opened, &request)?;
@@ -162,6 +166,10 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
             FailureKind::Refused,
             format!("remote '{shown}' has another session called '{name}'"),
         ),
+        PushFate::Deleted => (
+            FailureKind::Refused,
+            format!("session '{name}' was deleted on remote '{shown}'"),
+        ),
         PushFate::Refused {
             why,
             cause: RefusalCause::Shallow,
@@ -198,6 +206,12 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
         PushFate::Diverged { .. } => error.hint(format!(
             "merge the two first: git checkpoint pull {remote} {name} --merge"
         )),
+        PushFate::Deleted => error
+            .hint(format!(
+                "bring it back there: git checkpoint push {remote} {name} --force"
+            ))
+            .hint(format!("or delete yours as well: git checkpoint delete {name}"))
+            .hint("yours stays here as it is; saving goes on without the remote"),
         PushFate::Another => error
             .hint(format!("rename yours: git checkpoint rename {name} <name>"))
             .hint(format!("or pull theirs as well: git checkpoint pull {remote} {name}")),

@@ -218,6 +218,7 @@ impl ShareState {
             Self::Both(ChainRelation::Unrelated) => "another-session",
             Self::Here(_) => "only-here",
             Self::There(_) => "only-there",
+            Self::Deleted => "deleted-there",
             Self::Damaged(_) => "damaged",
         }
     }
@@ -242,6 +243,10 @@ pub(in crate::commands) fn words(remote: &str, state: &ShareState) -> TextLine {
         ShareState::Both(ChainRelation::Unrelated) => {
             (Slot::Caution, format!("another session has its name on {remote}"))
         }
+        ShareState::Deleted => (
+            Slot::Caution,
+            format!("deleted on {remote}: 'git checkpoint push --force' brings it back"),
+        ),
         ShareState::Damaged(why) => (Slot::Bad, format!("cannot be compared with {remote}: {why}")),
     };
     TextLine::new().with(slot, text)

@@ -371,6 +371,7 @@ fn push_some(
             autosaves: false,
             dry_run: false,
             allow_secrets: false,
+            force: false,
             unattended: true,
         };
         let pushed = push::push(scene, &request, wire)?;
@@ -461,6 +462,7 @@ fn reason(fate: &PushFate) -> String {
     match fate {
         PushFate::Diverged { ours, theirs } => format!("it has diverged: {ours} here, {theirs} there"),
         PushFate::Another => "the remote has another session of this name".to_owned(),
+        PushFate::Deleted => "the remote deleted it".to_owned(),
         PushFate::Refused { why, .. } => format!("the remote refused it: {why}"),
         _ => String::new(),
     }

@@ -79,6 +79,8 @@ pub enum Error {
         remote: String,
         /// The session.
         session: String,
+        /// Whether this repository has one of the name.
+        is_here: bool,
     },
     /// The remote did not delete a session.
     #[error("session '{session}' was not deleted on remote '{}': {why}", remote.escape_debug())]

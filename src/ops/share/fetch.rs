@@ -8,8 +8,12 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 pub use super::change::RemoteChange;
 use super::{
-    ChainRelation, Error, Wire, chain, check::FetchCheck, exchange, find, listing, listing::ListedRef, since,
-    unreachable,
+    ChainRelation, Error, Wire, chain,
+    check::FetchCheck,
+    exchange, find, listing,
+    listing::ListedRef,
+    ref_faults::{is_absent, is_of_some},
+    since, unreachable,
 };
 use crate::{
     model::name::ShortName,
@@ -18,6 +22,7 @@ use crate::{
         self, ObjectId, checkpoint, lock,
         refs::{self, ExpectedValue, RefUpdate},
         remote::{Remote, encoded},
+        remote_state::RemoteState,
         scratch::Scratch,
         session,
     },
@@ -429,6 +434,7 @@ impl<'a> Fetch<'a> {
         }
         found.sort_by(|a, b| a.name.cmp(&b.name));
         self.publish(&found)?;
+        self.note(&found, there.keys())?;
         let asked = self.request.only.iter().flatten();
         let is_absent = |name: &&ShortName| !there.contains_key(*name) && !self.known.contains_key(*name);
         let absent = asked.filter(is_absent).cloned().collect();
@@ -440,6 +446,24 @@ impl<'a> Fetch<'a> {
             absent,
             alike: self.alike,
         })
+    }
+
+    /// Notes which sessions the remote has no more, and that it was asked for all.
+    fn note<'n>(&self, found: &[FetchedSession], there: impl Iterator<Item = &'n ShortName>) -> Result<(), Error> {
+        if self.request.dry_run {
+            return Ok(());
+        }
+        let is_whole = self.request.session.is_none() && self.request.only.is_none();
+        RemoteState::update(self.scene.repo, &self.remote.name, |state| {
+            there.for_each(|name| state.set(name, None));
+            for session in found.iter().filter(|session| session.change == RemoteChange::Deleted) {
+                state.set(&session.name, session.before.filter(|_| !session.taken));
+            }
+            if is_whole {
+                state.listed = Some(self.scene.now.unix());
+            }
+        })?;
+        Ok(())
     }
 
     /// Fetches sessions into the quarantine, in a dry run their objects alone, and gives what came. One that cannot be
@@ -576,40 +600,4 @@ impl<'a> Fetch<'a> {
         edits.extend(left.into_iter().map(|(name, _)| remove(name)));
         update(self.scene, &edits)
     }
-}
-
-/// Whether some of the refs are what failed, not the connection.
-fn is_of_some(error: &Error) -> bool {
-    match error {
-        Error::Unreachable {
-            denied, missing, why, ..
-        } => !denied && !missing && why.iter().any(|line| is_of_one(line)),
-        _ => false,
-    }
-}
-
-/// Whether git said that the remote lacks a ref.
-fn is_absent(line: &str) -> bool {
-    line.to_ascii_lowercase().contains("couldn't find remote ref")
-}
-
-/// Whether what git said is about the objects of one ref, not about the connection.
-fn is_of_one(line: &str) -> bool {
-    let line = line.to_ascii_lowercase();
-    [
-        "did not send all necessary objects",
-        "bad object",
-        "invalid index-pack output",
-        "unpack-objects failed",
-        "index-pack failed",
-        "missing",
-        "fsck error",
-        "not our ref",
-        "corrupt",
-        "unable to read",
-        "couldn't find remote ref",
-        "upload-pack",
-    ]
-    .iter()
-    .any(|part| line.contains(part))
 }

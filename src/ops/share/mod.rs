@@ -15,6 +15,7 @@ mod listing;
 mod outgoing;
 pub mod pull;
 pub mod push;
+mod ref_faults;
 mod since;
 pub mod status;
 

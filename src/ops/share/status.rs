@@ -11,6 +11,7 @@ use crate::{
         checkpoint::{self, Checkpoint},
         refs,
         remote::{self, Remote},
+        remote_state::RemoteState,
         session, signature,
     },
 };
@@ -46,6 +47,8 @@ pub enum ShareState {
     Here(usize),
     /// It is there alone, with so many checkpoints.
     There(usize),
+    /// The remote had it, and was last seen without it.
+    Deleted,
     /// It cannot be compared: why.
     Damaged(String),
 }
@@ -62,7 +65,8 @@ pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<RemoteStatus>
     let mut all = Vec::new();
     for remote in remotes {
         let there = tips(scene, &remote.tracking())?;
-        let mut seen = None;
+        let known = RemoteState::of(scene.repo, &remote.name);
+        let mut seen = known.listed;
         for name in there.keys() {
             let log = refs::reflog(scene.repo, &format!("{}{name}", remote.tracking()))?;
             seen = seen.max(log.first().map(|entry| entry.who.time.seconds));
@@ -74,7 +78,7 @@ pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<RemoteStatus>
             .into_iter()
             .map(|name| SharedSession {
                 name: name.clone(),
-                state: state(scene, local.get(name), there.get(name)),
+                state: state(scene, (name.as_str(), &known), local.get(name), there.get(name)),
             })
             .collect();
         all.push(RemoteStatus {
@@ -100,9 +104,31 @@ pub fn of_session(scene: &Scene<'_>, name: &ShortName, tip: ObjectId) -> Vec<(St
     remotes
         .filter_map(|remote| {
             let there = seen(&remote)?;
-            Some((remote.name, state(scene, Some(&Ok(tip)), Some(&there))))
+            let known = RemoteState::of(scene.repo, &remote.name);
+            let state = state(scene, (name.as_str(), &known), Some(&Ok(tip)), Some(&there));
+            Some((remote.name, state))
         })
         .collect()
+}
+
+/// Sessions of this repository that a remote was last seen to have deleted: the remote, the session.
+pub fn deleted(scene: &Scene<'_>) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    for remote in remote::all(scene.repo) {
+        let known = RemoteState::of(scene.repo, &remote.name);
+        for name in known.deleted() {
+            let (there, here) = (
+                refs::read(scene.repo, &remote.tracking_ref(&name)),
+                session::tip(scene.repo, &name),
+            );
+            if let (Ok(Some(there)), Ok(Some(_))) = (there, here)
+                && known.is_deleted(name.as_str(), there)
+            {
+                out.push((remote.name.clone(), name.to_string()));
+            }
+        }
+    }
+    out
 }
 
 type Tips = BTreeMap<String, Result<ObjectId, String>>;
@@ -120,12 +146,14 @@ fn tips(scene: &Scene<'_>, prefix: &str) -> Result<Tips, Error> {
 
 fn state(
     scene: &Scene<'_>,
+    (name, known): (&str, &RemoteState),
     here: Option<&Result<ObjectId, String>>,
     there: Option<&Result<ObjectId, String>>,
 ) -> ShareState {
     let damaged = |why: &String| ShareState::Damaged(why.clone());
     match (here, there) {
         (Some(Err(why)), _) | (_, Some(Err(why))) => damaged(why),
+        (_, Some(Ok(there))) if known.is_deleted(name, *there) => ShareState::Deleted,
         (Some(Ok(here)), Some(Ok(there))) => match chain::relation(scene.repo, *here, *there) {
             Ok(relation) => ShareState::Both(relation),
             Err(error) => ShareState::Damaged(error.to_string()),

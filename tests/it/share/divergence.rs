@@ -84,7 +84,7 @@ fn a_pull_that_parted_a_session_is_taken_back() {
     world.checkpoint(["todo", "add", "noted before"]).success();
     world.checkpoint(["pull"]).success().stdout_has("moved to session");
     world.checkpoint(["todo", "add", "noted after"]).success();
-    world.checkpoint(["undo"]).success();
+    world.checkpoint(["undo", "--older"]).success();
     let both_wait = || {
         let todos = world.checkpoint(["todo", "list"]);
         todos.success().stdout_has("noted before").stdout_has("noted after");
@@ -127,6 +127,50 @@ fn two_sessions_of_one_name_are_two_sessions() {
     world.checkpoint(["verify", "--all"]).success();
 }
 
+/// A clone that has fetched nothing says so instead of speaking for the remote.
+#[test]
+fn a_remote_that_was_never_asked_is_not_spoken_for() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    let fetch = "git checkpoint fetch origin";
+    let shown = world.checkpoint(["remote"]);
+    shown.success().stdout_has("not fetched yet").stdout_has(fetch);
+    assert!(!shown.stdout().contains("no sessions"), "{shown}");
+    world.checkpoint(["list", "-r"]).success().stderr_has(fetch);
+    // The remote itself is asked.
+    let absent = world.checkpoint(["remote", "delete", "nothing"]);
+    absent.code(3).stderr_has("has no session 'nothing'");
+    assert!(!absent.stderr().contains("push"), "{absent}");
+    for line in [&["remote", "delete", "auth"][..], &["remote", "delete", "auth", "-n"]] {
+        world
+            .checkpoint(line)
+            .code(4)
+            .stderr_has("it was not fetched yet")
+            .stderr_has(fetch);
+        assert_ne!(at(&world, "hub", "refs/checkpoints/auth"), "");
+    }
+    world.checkpoint(["fetch"]).success();
+    world.checkpoint(["remote", "delete", "auth"]).success();
+    let hub = world.root().join("hub");
+    let hub = hub.to_str().unwrap();
+    assert_eq!(world.git_line(["-C", hub, "for-each-ref", "refs/checkpoints"]), "");
+    world.checkpoint(["remote"]).success().stdout_has("no sessions");
+
+    // A name that is neither a remote nor a session.
+    for word in ["orgin", "nosuchremote"] {
+        let refused = world.checkpoint(["fetch", word]);
+        refused.code(3).stderr_has(&format!("no remote '{word}'"));
+        assert_eq!(refused.stdout(), "", "{refused}");
+    }
+    world
+        .checkpoint(["fetch", "orgin"])
+        .code(3)
+        .stderr_has("did you mean 'origin'?");
+}
+
 #[test]
 fn a_remote_that_went_back_is_told_and_not_followed() {
     let world = shared();
@@ -162,12 +206,43 @@ fn a_remote_that_went_back_is_told_and_not_followed() {
         .stderr_has("was deleted on remote 'origin'");
     assert_eq!(known(), two);
     world.checkpoint(["pull"]).code(4).stderr_has("was deleted");
+    // What a colleague deleted is not silently put back, also with new work in it.
+    let shown = world.checkpoint(["remote"]);
+    shown.success().stdout_has("deleted on origin");
+    assert!(!shown.stdout().contains("up to date"), "{shown}");
+    let status = world.checkpoint(["status"]);
+    status.success().stdout_has("deleted on origin");
     world
-        .checkpoint(["push"])
+        .checkpoint(["list"])
+        .success()
+        .stderr_has("Deleted on origin: auth; to push it again: git checkpoint push origin auth --force");
+    let json = world.checkpoint(["remote", "status", "--json"]).success().stdout_json();
+    assert_eq!(json["remotes"][0]["sessions"][0]["state"], "deleted-there");
+    world.file("later", "x");
+    let two = save(&world, "more");
+    for args in [
+        &["push"][..],
+        &["push", "--all"],
+        &["push", "-n"],
+        &["push", "origin", "auth"],
+    ] {
+        let refused = world.checkpoint(args);
+        refused
+            .code(4)
+            .stderr_has("session 'auth' was deleted on remote 'origin'")
+            .stderr_has("git checkpoint push origin auth --force");
+        let there = world.git_line(["-C", hub, "for-each-ref", "refs/checkpoints"]);
+        assert_eq!(there, "", "{args:?}");
+    }
+    world
+        .checkpoint(["push", "--force"])
         .success()
         .stdout_has("Pushed auth")
         .stdout_has("put back");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), two);
     world.checkpoint(["fetch"]).success();
+    world.checkpoint(["remote"]).success().stdout_has("up to date");
+    set(&["refs/checkpoints/auth", &two]);
 
     // Another history of the same session.
     clone(&world, "bob");

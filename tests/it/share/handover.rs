@@ -453,6 +453,11 @@ fn a_session_is_deleted_on_a_remote_as_it_was_last_seen() {
     clone(&world, "bob");
     world
         .checkpoint(["delete", "--remote", "origin", "main"])
+        .code(4)
+        .stderr_has("it was not fetched yet")
+        .stderr_has("git checkpoint fetch origin");
+    world
+        .checkpoint(["delete", "--remote", "origin", "none"])
         .code(3)
         .stderr_has("has no session");
     world.checkpoint(["fetch"]).success();

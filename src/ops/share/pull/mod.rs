@@ -315,10 +315,13 @@ fn bring_beside(
         PullMode::Planned(Some(tip)) => Some(tip),
         _ => refs::read(scene.repo, &remote.tracking_ref(name))?,
     };
-    let theirs = theirs.ok_or_else(|| Error::NotThere {
-        remote: remote.name.clone(),
-        session: name.to_string(),
-    })?;
+    let Some(theirs) = theirs else {
+        return Err(Error::NotThere {
+            remote: remote.name.clone(),
+            session: name.to_string(),
+            is_here: session::tip(scene.repo, name)?.is_some(),
+        });
+    };
     let theirs = session_choice::load(scene, &format!("{}/{name}", remote.name), theirs)?;
     for _ in 0..TRIES {
         let ours = session_choice::named(scene, name)?;

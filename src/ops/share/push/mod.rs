@@ -58,6 +58,8 @@ pub struct PushRequest {
     pub dry_run: bool,
     /// Whether secrets may be published.
     pub allow_secrets: bool,
+    /// Whether sessions go that the remote had and deleted.
+    pub force: bool,
     /// Whether it runs without a user: no session is renamed.
     pub unattended: bool,
 }
@@ -128,6 +130,8 @@ pub enum PushFate {
     },
     /// Another session has the name there.
     Another,
+    /// The remote had it, and deleted it.
+    Deleted,
     /// The remote refused it.
     Refused {
         /// Message of the remote.
@@ -151,7 +155,10 @@ pub enum RefusalCause {
 impl PushFate {
     /// Whether the remote has now what is here.
     pub fn is_good(&self) -> bool {
-        !matches!(self, Self::Diverged { .. } | Self::Another | Self::Refused { .. })
+        !matches!(
+            self,
+            Self::Diverged { .. } | Self::Another | Self::Deleted | Self::Refused { .. }
+        )
     }
 
     /// Whether checkpoints went there.
@@ -175,6 +182,7 @@ impl PushFate {
             Self::Pruned => "pruned",
             Self::Diverged { .. } => "diverged",
             Self::Another => "another-session",
+            Self::Deleted => "deleted",
             Self::Refused { .. } => "refused",
         }
     }

@@ -154,6 +154,7 @@ pub fn purge_there(scene: &Scene<'_>, purged: &PurgedAtRemote, wire: Wire<'_>) -
     let name = ShortName::new(&purged.session).map_err(|_| Error::NotThere {
         remote: remote.name.clone(),
         session: purged.session.clone(),
+        is_here: false,
     })?;
     let refused = |why: &str| Error::NotDeleted {
         remote: remote.name.clone(),

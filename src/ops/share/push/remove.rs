@@ -22,6 +22,8 @@ use crate::{
 const WALKED: usize = 200_000;
 /// Why a session stays whose remote state is another one.
 const MOVED: &str = "it is not what was last fetched of it";
+/// Why one stays that this repository never saw.
+const UNSEEN: &str = "it was not fetched yet";
 
 /// A session that was deleted at a remote, or in a dry run would be.
 #[derive(Debug)]
@@ -58,13 +60,14 @@ pub fn remove(
         if removed.iter().any(|done| done.name == *name) {
             continue;
         }
-        let Some(tip) = refs::read(scene.repo, &remote.tracking_ref(name))? else {
+        let here = session::tip(scene.repo, name)?;
+        let Some(tip) = last_seen(scene, &remote, name, wire)? else {
             return Err(Error::NotThere {
                 remote: remote.name.clone(),
                 session: name.to_string(),
+                is_here: here.is_some(),
             });
         };
-        let here = session::tip(scene.repo, name)?;
         let relation = here.map(|here| chain::relation(scene.repo, here, tip)).transpose()?;
         removed.push(RemovedSession {
             name: name.clone(),
@@ -78,6 +81,15 @@ pub fn remove(
         forget(scene, &remote, &mut removed)?;
     }
     Ok(removed)
+}
+
+/// What the remote was last seen to have of a session. One that it has and that was never seen is not deleted.
+fn last_seen(scene: &Scene<'_>, remote: &Remote, name: &ShortName, wire: Wire<'_>) -> Result<Option<ObjectId>, Error> {
+    let known = refs::read(scene.repo, &remote.tracking_ref(name))?;
+    if known.is_none() && !listing::exact(scene, remote, &[name], wire)?.is_empty() {
+        return Err(not_deleted(remote, name, UNSEEN));
+    }
+    Ok(known)
 }
 
 /// Asks the remote, which deletes all of them or says why not: in every namespace that has them.

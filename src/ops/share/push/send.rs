@@ -1,9 +1,9 @@
 //! Sending: what goes for each session, git's answer, and looking again where the remote has moved.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    super::{ChainRelation, Error, Wire, chain, exchange, fetch, unreachable},
+    super::{ChainRelation, Error, Wire, chain, change::RemoteChange, exchange, fetch, unreachable},
     PushFate, PushRequest, PushedSession, RefusalCause, SessionToPush,
     answer::{RemoteAnswer, is_namespace, is_shallow, namespace_words},
     command::{PushAnswers, PushSpec, push_refs},
@@ -11,10 +11,12 @@ use super::{
 use crate::{
     model::name::ShortName,
     ops::{Scene, compose, session_choice},
+    os,
     store::{
         self, ObjectId, checkpoint, graph,
         refs::{self, ExpectedValue, RefUpdate},
         remote::Remote,
+        remote_state::RemoteState,
     },
     worktree::snapshot,
 };
@@ -41,11 +43,23 @@ impl Push<'_> {
         let mut fates = BTreeMap::new();
         let mut open = sessions;
         let mut sent_autosaves = 0;
+        let known = RemoteState::of(self.scene.repo, &self.remote.name);
+        let mut deleted = BTreeSet::new();
+        for (name, _, tracking) in &open {
+            if tracking.is_some_and(|tracking| known.is_deleted(name.as_str(), tracking)) {
+                deleted.insert(name.clone());
+            }
+        }
         for attempt in 0..TRIES {
             let mut specs = Vec::new();
             let mut planned = BTreeMap::new();
             for (name, id, tracking) in &open {
-                match self.plan(name, *id, *tracking)? {
+                let plan = match (deleted.contains(name), self.request.force) {
+                    (true, false) => Err(PushFate::Deleted),
+                    (true, true) => Ok((self.spec(name, *id, None), PushFate::PutBack)),
+                    (false, _) => self.plan(name, *id, *tracking)?,
+                };
+                match plan {
                     Ok((spec, fate)) => {
                         specs.push(spec);
                         planned.insert(name.clone(), fate);
@@ -124,6 +138,9 @@ impl Push<'_> {
             };
             for (name, id, _) in again {
                 let found = fetched.sessions.iter().find(|found| found.name == name);
+                if found.is_some_and(|found| found.change == RemoteChange::Deleted) {
+                    deleted.insert(name.clone());
+                }
                 let there = match found {
                     Some(found) => found.tip,
                     None => refs::read(self.scene.repo, &self.remote.tracking_ref(&name))?,
@@ -194,12 +211,7 @@ impl Push<'_> {
         there: Option<ObjectId>,
     ) -> Result<Result<(PushSpec, PushFate), PushFate>, Error> {
         let repo = self.scene.repo;
-        let spec = |lease: Option<ObjectId>| PushSpec {
-            id: Some(id),
-            target: self.remote.session_ref(name),
-            force: lease.is_some(),
-            lease,
-        };
+        let spec = |lease| self.spec(name, id, lease);
         let Some(there) = there else {
             return Ok(Ok((spec(None), PushFate::New(chain::length(repo, id)))));
         };
@@ -217,6 +229,15 @@ impl Push<'_> {
             ChainRelation::Diverged { ours, theirs } => Err(PushFate::Diverged { ours, theirs }),
             ChainRelation::Unrelated => Err(PushFate::Another),
         })
+    }
+
+    fn spec(&self, name: &ShortName, id: ObjectId, lease: Option<ObjectId>) -> PushSpec {
+        PushSpec {
+            id: Some(id),
+            target: self.remote.session_ref(name),
+            force: lease.is_some(),
+            lease,
+        }
     }
 
     /// The autosaves of these sessions, under a name that no other machine has.
@@ -275,6 +296,12 @@ impl Push<'_> {
             &compose::people(self.scene).committer,
             self.scene.wait,
         )?;
+        RemoteState::update(self.scene.repo, &self.remote.name, |state| {
+            seen.iter().for_each(|(name, ..)| state.set(name, None));
+        })?;
+        if !seen.is_empty() {
+            os::trace::changed();
+        }
         Ok(())
     }
 

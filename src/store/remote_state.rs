@@ -1,0 +1,75 @@
+//! What was last learned of a remote that no tracking ref says: when all of its sessions were listed, and which of them it
+//! has no more although the tracking ref keeps what it had. `<common>/checkpoint/remotes/<name>.json`.
+//!
+//! Not synced: the next fetch finds it out again.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, ObjectId, Repository, paths::own_directory, private_dir, private_path, remote::encoded, sharing};
+use crate::{
+    model::{json, name::ShortName},
+    os,
+};
+
+/// The directory of the files.
+const DIRECTORY: &str = "remotes";
+
+/// What was last learned of a remote.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RemoteState {
+    /// When its sessions were last listed, in seconds since 1970.
+    pub listed: Option<i64>,
+    /// Sessions that it had and has no more, each with the tracking ref's value.
+    deleted: BTreeMap<String, String>,
+}
+
+impl RemoteState {
+    /// The state of a remote; the default where nothing is known.
+    pub fn of(repo: &Repository, remote: &str) -> Self {
+        let path = private_path(repo).join(DIRECTORY).join(file(remote));
+        let bytes = os::read_regular(&path).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// Whether the remote deleted a session; `tracking` is the value of its tracking ref.
+    pub fn is_deleted(&self, session: &str, tracking: ObjectId) -> bool {
+        self.deleted
+            .get(session)
+            .is_some_and(|tip| *tip == tracking.to_string())
+    }
+
+    /// The names of sessions that it had and has no more; of some the tracking ref may say something else by now.
+    pub fn deleted(&self) -> impl Iterator<Item = ShortName> {
+        self.deleted
+            .keys()
+            .filter_map(|name| ShortName::new(name.as_str()).ok())
+    }
+
+    /// Notes whether the remote has a session.
+    pub fn set(&mut self, session: &ShortName, deleted: Option<ObjectId>) {
+        match deleted {
+            Some(tracking) => drop(self.deleted.insert(session.to_string(), tracking.to_string())),
+            None => drop(self.deleted.remove(session.as_str())),
+        }
+    }
+
+    /// Changes the state of a remote.
+    pub fn update(repo: &Repository, remote: &str, change: impl FnOnce(&mut Self)) -> Result<(), Error> {
+        let before = Self::of(repo, remote);
+        let mut after = before.clone();
+        change(&mut after);
+        if after == before {
+            return Ok(());
+        }
+        let directory = own_directory(repo, private_dir(repo)?.join(DIRECTORY))?;
+        let path = directory.join(file(remote));
+        os::replace(&path, &json::to_bytes(&after), sharing(repo), false).map_err(Error::io("write", path))
+    }
+}
+
+fn file(remote: &str) -> PathBuf {
+    PathBuf::from(format!("{}.json", encoded(remote)))
+}
