@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     agents::hooks::adapter::{ADAPTERS, Adapter, PROJECT_PROGRAM},
+    model::hook::Hook,
     ops::agent::{
         self,
         enrollment::{self, Extent},
@@ -24,6 +25,7 @@ use crate::{
     store::{
         self,
         agents::{Binding, LastEvent},
+        hooks::{self, HookState},
     },
 };
 
@@ -258,6 +260,12 @@ pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), Co
         context
             .ui
             .receipt(TextLine::plain("Agents no longer save in this repository."));
+    }
+    let saves = |hook: &Hook| hooks::state(opened.scene().repo, *hook) == HookState::Active;
+    if (edits.is_empty() || args.all) && Hook::DEFAULT.iter().any(saves) {
+        context.ui.receipt(TextLine::plain(
+            "Git hooks still save a checkpoint for each commit: git checkpoint hooks uninstall",
+        ));
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ use crate::{
         save::{OverClaim, SaveRequest},
         select,
     },
+    render::text::TextLine,
     store,
 };
 
@@ -138,6 +139,23 @@ fn open(
     opening::open(context, &whom)
 }
 
+/// Who claimed the session, or a task of it.
+fn held(opened: &OpenedRepository, task: Option<&str>) -> Result<Option<String>, CommandError> {
+    let scene = opened.scene();
+    let claim = match task {
+        None => {
+            let current = select::checkpoint(&scene, &failure::selector("@")?)?;
+            let claim = current.checkpoint.document.session.claim;
+            return Ok(claim.map(|claim| claim.by));
+        }
+        Some(text) => {
+            let kind = ItemKind::of("task").expect("tasks are a kind");
+            items::now(&scene)?.find(kind, text)?["claim"].clone()
+        }
+    };
+    Ok(claim["by"].as_str().map(str::to_owned))
+}
+
 /// Claims or releases the session, or a task of it; `action` is what was done, and who did it.
 fn change(
     context: &mut Context,
@@ -150,6 +168,23 @@ fn change(
     let mut request = SaveRequest::new(CheckpointKind::Event);
     request.start = false;
     request.dry_run = dry_run;
+    let held = held(opened, task)?;
+    if claim.is_null() && held.is_none() {
+        let what = match task {
+            Some(task) => format!("Task '{task}' is not claimed."),
+            None => "The session is not claimed.".to_owned(),
+        };
+        context.ui.status(TextLine::plain(what));
+        // Nothing to say in a checkpoint.
+        request.files = false;
+        return if context.ui.options().json {
+            save::report(context, opened, request)
+        } else {
+            Ok(())
+        };
+    }
+    let is_renewed = !claim.is_null() && held.as_ref().is_some_and(|held| held == by);
+    let action = if is_renewed { "claim renewed" } else { action };
     request.trigger = Some("claim".to_owned());
     request.claim = if force { OverClaim::Forced } else { OverClaim::Refused };
     match task {

@@ -126,7 +126,7 @@ impl FailureKind {
         match self.exit_code() {
             1 => "negative result: differences or damage found, or a question declined",
             3 => "not found, or ambiguous",
-            4 => "refused because work would be lost; save first, or use the option in the hint",
+            4 => "refused because work would be lost, or something is in the way; see the hint",
             5 => "a lock is held or the network failed; the command may be retried",
             6 => "the project changed, and --fail-on-drift was given",
             7 => "saved, but some paths could not be read; they are listed",

@@ -154,10 +154,10 @@ impl From<Error> for CommandError {
             Error::NoSuchStep { ref session, .. } => {
                 of(FailureKind::NotFound).hint(format!("see its checkpoints: git checkpoint log {session}"))
             }
-            Error::Exists { ref name } => of(FailureKind::Fatal)
+            Error::Exists { ref name } => of(FailureKind::Refused)
                 .hint(format!("resume it: git checkpoint resume {name}"))
                 .hint("or choose another name"),
-            Error::NameTaken { ref session, .. } => of(FailureKind::Fatal)
+            Error::NameTaken { ref session, .. } => of(FailureKind::Refused)
                 .hint("choose another name, or none")
                 .hint(format!("see its checkpoints: git checkpoint log {session}")),
             Error::NotADate { .. } => {
@@ -244,9 +244,8 @@ impl From<Error> for CommandError {
             }
             Error::AgentSession { .. } => of(FailureKind::Refused)
                 .hint("start with the saved context instead: git checkpoint resume --format prompt"),
-            Error::PathTaken { .. } | Error::AgentFile { .. } | Error::Random(_) | Error::Journal { .. } => {
-                of(FailureKind::Fatal)
-            }
+            Error::PathTaken { .. } => of(FailureKind::Refused),
+            Error::AgentFile { .. } | Error::Random(_) | Error::Journal { .. } => of(FailureKind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoMatch { .. } => of(FailureKind::NotFound),
             Error::OwnWorktree { ref session, ref other } => of(FailureKind::Refused).hint(format!(
@@ -266,11 +265,11 @@ impl From<Error> for CommandError {
             Error::RepositoryList { .. } => {
                 of(FailureKind::Fatal).hint("to keep no such list: git config --global checkpoint.repositoryList off")
             }
-            Error::Bisect(BisectError::Bisecting) => of(FailureKind::Fatal)
+            Error::Bisect(BisectError::Bisecting) => of(FailureKind::Refused)
                 .hint("continue it: git checkpoint bisect good, bad or skip")
                 .hint("or end it: git checkpoint bisect reset"),
             Error::Bisect(BisectError::NotBisecting) => {
-                of(FailureKind::Fatal).hint("start one: git checkpoint bisect start")
+                of(FailureKind::NotFound).hint("start one: git checkpoint bisect start")
             }
             Error::Bisect(BisectError::NothingToTest | BisectError::NotInLine { .. }) => {
                 of(FailureKind::NotFound).hint("see the checkpoints: git checkpoint log")

@@ -54,6 +54,9 @@ pub(super) struct Args {
     /// Save the record only
     #[arg(long)]
     no_files: bool,
+    /// The summary, typed without its option
+    #[arg(hide = true, value_name = "TEXT")]
+    words: Vec<String>,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -62,7 +65,9 @@ pub(super) struct Args {
 /// The most that is taken of an error file: 1 MiB, enough for any stack trace.
 const ERROR_LIMIT: u64 = 1 << 20;
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandError> {
+    let is_free = args.messages.is_empty() && args.file.is_none();
+    args.messages.extend(save::sentence(&args.words, is_free, "finish")?);
     let opened = opening::open(context, &args.whom)?;
     // What cannot be read is no reason not to save.
     let aside = put_aside::remaining_of_current(&opened.scene()).unwrap_or_default();

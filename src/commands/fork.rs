@@ -21,9 +21,11 @@ use crate::{
         agent::resumption,
         compare::{self, Comparison, SideChanges},
         fork::{self, ForkOutcome, ForkPlan, ForkTarget, ForkWorktree, unfinished},
+        status,
     },
     render::{
         View as _,
+        count::CountedNoun,
         fork::{
             CommonCommit, CommonOrigin, CompareView, ComparedSide, ContestedFile, ForkFiles, ForkReceipt, ForkRow,
             ForkSideChanges, ForkWorktreeRow, HookExit, SetupExit, UncopiedFile,
@@ -61,8 +63,8 @@ Examples:
   Complete one that was cut off:
     git checkpoint fork --continue try-winnow")]
 pub(super) struct Args {
-    /// The checkpoint, or the session whose latest one is meant
-    #[arg(value_name = "CHECKPOINT", required_unless_present_any = ["list", "remove", "continued"])]
+    /// The checkpoint, or the session whose latest one is meant; the current session by default
+    #[arg(value_name = "CHECKPOINT")]
     selector: Option<String>,
     /// List the forks: status, working tree, and what each changed
     #[arg(short, long, conflicts_with_all = ["selector", "names", "options", "worktrees", "dry_run"])]
@@ -212,6 +214,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     }
     report(context, &made, &sessions)?;
+    if made.iter().any(|forked| forked.worktree.is_some()) {
+        warn_unsaved(context, &opened, &made);
+    }
     match made.as_slice() {
         [
             ForkOutcome {
@@ -228,6 +233,27 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             .hint("Fork", "compare forks: git checkpoint compare <one> <other>"),
     }
     Ok(())
+}
+
+/// Warns of changed files that are in no working tree of a fork of the latest checkpoint.
+fn warn_unsaved(context: &Context, opened: &OpenedRepository, made: &[ForkOutcome]) {
+    // What cannot be read is in no one's way: the forks are made.
+    let Ok(status) = status::status(&opened.scene()) else {
+        return;
+    };
+    let Some(current) = status.session else { return };
+    let Some(changed) = current.changed.filter(|changed| *changed > 0) else {
+        return;
+    };
+    if made.iter().any(|forked| forked.source == current.tip) {
+        let (files, are) = (
+            CountedNoun::new(changed, "changed file"),
+            if changed == 1 { "is" } else { "are" },
+        );
+        context.ui.warning(&format!(
+            "{files} {are} not in the fork, as not saved; to have them in one, save first: git checkpoint save"
+        ));
+    }
 }
 
 /// Reports forks that were made.

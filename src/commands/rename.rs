@@ -7,7 +7,11 @@ use super::{
     opening::{self, IdentityArgs},
     session_word::SessionWord,
 };
-use crate::{ops::switch, render::session_change::RenameReceipt, store::checkpoint::oid};
+use crate::{
+    ops::{select, switch},
+    render::{session_change::RenameReceipt, text::TextLine},
+    store::checkpoint::oid,
+};
 
 /// Rename a session
 #[derive(Debug, clap::Args)]
@@ -48,6 +52,20 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     let opened = opening::open(context, &IdentityArgs::default())?;
     let to = to.new_name(&opened.scene())?;
+    let (from, tip) = select::session(&opened.scene(), &selector)?;
+    if from == to {
+        let what = format!("Session {to} has that name already.");
+        context.ui.status(TextLine::plain(what));
+        if !context.ui.options().json {
+            return Ok(());
+        }
+        return context.ui.report(&RenameReceipt {
+            session: &to,
+            before: &from,
+            id: oid(tip),
+            dry_run: args.dry_run,
+        });
+    }
     let renamed = switch::rename(&opened.scene(), &selector, &to, args.dry_run)?;
     failure::warn_aftermath(&context.ui, &renamed.aftermath);
     context.ui.report(&RenameReceipt {

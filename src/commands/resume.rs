@@ -206,27 +206,26 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     }
     // First what was done, then what is there.
     let mut reported = Ok(());
-    let failed = match brought {
-        Some(Ok(applied)) => {
-            reported = put_aside::report(context, &opened, subject.0, way, &applied, None);
-            if args.format == "text" && context.ui.options().quiet == 0 {
-                context.ui.data(TextLine::default());
-            }
-            None
+    let is_quiet = context.ui.options().quiet > 0 && args.format == "text" && !is_json;
+    if let Some(applied) = brought {
+        let applied = applied?;
+        reported = put_aside::report(context, &opened, subject.0, way, &applied, None);
+        if reported.is_err() && !applied.restored.refusals().is_empty() {
+            return reported;
         }
-        Some(Err(error)) => Some(error),
-        None => None,
-    };
-    print(context, &opened, &args, &resumed)?;
-    if let Some(error) = failed {
-        return Err(error);
+        if args.format == "text" && !is_quiet {
+            context.ui.data(TextLine::default());
+        }
+    }
+    if !is_quiet {
+        print(context, &opened, &args, &resumed)?;
     }
     if !way.is_any() && !dry_run {
         way = offered(context, &args, &resumed)?;
         if way.is_any() {
             let applied = put_aside::bring(context, &opened, subject, way)?;
             reported = put_aside::report(context, &opened, subject.0, way, &applied, None);
-        } else if args.format == "text" && !is_json {
+        } else if args.format == "text" && !is_json && !is_quiet {
             if !args.brief {
                 context.ui.data(TextLine::default());
             }

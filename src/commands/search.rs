@@ -76,7 +76,7 @@ pub(super) struct Args {
     /// Search all repositories in which you saved sessions
     #[arg(long)]
     all_repos: bool,
-    /// Also show lines that a later checkpoint of the session repeats, and matches in ids, roles and names of members
+    /// Also show lines that a later checkpoint of the session repeats, and matches in own ids, roles and names of members
     #[arg(long)]
     all: bool,
     /// Stop after this many matches

@@ -117,5 +117,9 @@ pub(super) fn run(_: Args, _: &mut Context) -> Result<(), CommandError> {
     let error = CommandError::new(FailureKind::Fatal, "this program was built without the local page");
     Err(error
         .hint("build it with: cargo build --release --features serve")
-        .hint("a page in a file: git checkpoint export --format html -o session.html"))
+        .hint(if cfg!(feature = "report") {
+            "a page in a file: git checkpoint export --format html -o session.html"
+        } else {
+            "a document in a file: git checkpoint export --format markdown -o session.md"
+        }))
 }

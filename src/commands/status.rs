@@ -89,7 +89,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             context.ui.warning(&error.to_string());
         }
     } else if context.ui.options().quiet == 0 {
-        context.ui.data(view.text(scene.now));
+        context.ui.data(view.text(scene.now, context.ui.width()));
         for line in views::submodule_lines(&status.facts) {
             context.ui.warning(&line);
         }
@@ -231,6 +231,7 @@ fn current(current: &CurrentSession) -> CurrentSessionView<'_> {
     CurrentSessionView {
         session: &current.name,
         session_id: &document.session.id,
+        saved_elsewhere: current.saved_elsewhere.as_deref(),
         status: current.standing.word(),
         tip: oid(current.tip),
         saved_at: document.created_at,

@@ -101,6 +101,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let opened = opening::open(context, &IdentityArgs::default())?;
     let dates = args.date.style()?;
     let selector = args.selector.as_deref().map(failure::selector).transpose()?;
+    turns::settle(&opened.scene());
     let found = turns::turns(&opened.scene(), selector.as_ref())?;
     let sum = |total: TokenUsage, turn: &SavedTurn| total.plus(turn.turn.tokens.unwrap_or_default());
     let costs: Vec<f64> = found
@@ -169,6 +170,7 @@ fn row(turn: &SavedTurn) -> TurnRow {
 pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
     let selector = args.of.as_deref().map(failure::selector).transpose()?;
+    turns::settle(&opened.scene());
     let target = turns::rewind_target(&opened.scene(), args.turn, args.before, selector.as_ref())?;
     let restored = restore::bringing(context, &opened, |progress| {
         let request = op::RestoreRequest {

@@ -45,7 +45,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let undeleted = undeleted.map_err(|error| match error {
         Error::Exists { ref name } => {
             let (session, other) = (quoted(&args.session), name.numbered(2));
-            CommandError::of(FailureKind::Fatal, &error).hint(format!(
+            CommandError::of(FailureKind::Refused, &error).hint(format!(
                 "bring it back under another name: git checkpoint undelete {session} --name {other}"
             ))
         }

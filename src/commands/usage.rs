@@ -39,6 +39,7 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str, a
         let elsewhere = || habits::option(program, words.split(' ').nth(2)?, &given).filter(|_| !is_near);
         path_meant(&command, words, &given, args)
             .or_else(|| files_meant(words, &given, args))
+            .or_else(|| name_meant(words, &given, args))
             .or_else(|| meant(&command, words, &given))
             .or_else(elsewhere)
     });
@@ -184,6 +185,20 @@ fn files_meant(words: &str, given: &str, args: &[OsString]) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+/// The fork with its name as the option that it is.
+fn name_meant(words: &str, given: &str, args: &[OsString]) -> Option<String> {
+    if words != "git checkpoint fork" || given.starts_with('-') {
+        return None;
+    }
+    let begin = shorthand::command_at(args)? + 1;
+    let typed = args.get(begin..)?.iter().map(|arg| arg.to_string_lossy());
+    let typed = typed.map(|arg| {
+        let is_name = *arg == *given;
+        format!("{}{}", if is_name { "--name " } else { "" }, quoted(&arg))
+    });
+    Some(format!("did you mean: {words} {}", typed.collect::<Vec<_>>().join(" ")))
 }
 
 /// The command that most likely was meant by an argument that it does not take: an option whose value was typed as an

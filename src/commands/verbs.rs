@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use super::{
     Command,
     error::{CommandError, FailureKind},
-    shorthand,
+    habits, shorthand,
 };
 use crate::model::step::quoted;
 
@@ -58,11 +58,6 @@ const VERBS: [(&[&str], &[&str]); 6] = [
 /// Nouns with a verb of their own for one of these.
 const OWN: [(&str, &str, &str); 2] = [("blocker", "done", "clear"), ("partition", "rm", "clear")];
 
-/// Whether a command is a noun, with verbs of its own.
-pub(super) fn is_noun(command: &str) -> bool {
-    NOUNS.contains(&command)
-}
-
 /// Whether people know a word as a verb, and one for taking something away or ending it.
 pub(super) fn meaning(word: &str) -> Option<VerbMeaning> {
     let (same, _) = VERBS.iter().find(|(same, _)| same.contains(&word))?;
@@ -86,6 +81,10 @@ pub(super) enum VerbMeaning {
 
 /// The error for a verb that the noun does not have.
 pub(super) fn mistaken(args: &[OsString]) -> Option<CommandError> {
+    if let Some((phrase, line)) = habits::phrase(args) {
+        let error = CommandError::new(FailureKind::Usage, format!("unknown command '{phrase}'"));
+        return Some(error.hint(format!("did you mean: git checkpoint {line}")));
+    }
     let at = shorthand::command_at(args)?;
     let noun = args[at].to_str().filter(|noun| NOUNS.contains(noun))?;
     let verb = shorthand::first_word(&args[at + 1..])?;

@@ -155,6 +155,17 @@ pub(super) struct Bullet {
     pub(super) below: Vec<String>,
 }
 
+impl Bullet {
+    /// The list of the record that an item of a list goes to: a step that is checked off is done.
+    pub(super) fn list<'a>(&self, list: &'a str) -> &'a str {
+        if list == "next_steps" && self.checked == Some(true) {
+            "accomplishments"
+        } else {
+            list
+        }
+    }
+}
+
 /// Splits lines into the items of lists and everything else.
 pub(super) fn bullets(lines: &[String]) -> (Vec<Bullet>, Vec<String>) {
     let mut items: Vec<Bullet> = Vec::new();

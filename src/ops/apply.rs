@@ -30,7 +30,8 @@ use super::{
     },
     put_aside::CheckpointPresence,
     record::RecordFate,
-    refuse, rerere,
+    refuse::{self, Refusal},
+    rerere,
     restore_outcome::{self, RestoreOutcome, RestoreSource},
     select::{self, SelectedCheckpoint},
     session_choice,
@@ -334,6 +335,11 @@ fn run(
     let job = PlanJob { goal: &goal, ..job };
     let mut brought = plan_runner::apply_plan(scene, &job)?;
     let whole = brought.is_complete() && brought.refusals.is_empty();
+    if brought.is_nothing() {
+        // What would change nothing is in no one's way.
+        let is_of_git = |refusal: &Refusal| matches!(refusal, Refusal::OperationInProgress { .. });
+        brought.refusals.retain(|refusal| !is_of_git(refusal));
+    }
     let (in_progress, effect) = if whole && note.index && !note.reverse && note.pathspecs.is_empty() {
         // Without its index a merge would be concluded as if it had brought nothing.
         let left = unstaged.get();

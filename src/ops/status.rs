@@ -96,6 +96,8 @@ pub struct CurrentSession {
     pub changed: Option<usize>,
     /// Whether HEAD, branch and index are as they were saved.
     pub same_place: bool,
+    /// The working tree that saved the latest checkpoint, where that is another one of this repository.
+    pub saved_elsewhere: Option<String>,
     /// Its chat.
     pub chat: chat::ChatLength,
     /// Relation to the last seen state of the remotes that have it.
@@ -145,6 +147,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
                 unreadable: draft.unreadable,
                 changed: changed(scene, &overlay, &chosen.tip, &present)?,
                 same_place: same_place(&chosen.tip, &present),
+                saved_elsewhere: saved_elsewhere(scene, &chosen.tip.document),
                 tip: chosen.tip.entry.id,
                 name: chosen.name,
                 document: chosen.tip.document,
@@ -241,6 +244,13 @@ fn changed(
     }
     let changes = tree::diff(overlay, Some(then), Some(now.tree), tree::Renames::Off)?;
     Ok(Some(changes.len()))
+}
+
+/// The working tree that saved a checkpoint, where it is another one of this repository.
+fn saved_elsewhere(scene: &Scene<'_>, document: &Document) -> Option<String> {
+    let (id, is_here) = (&document.worktree.id, document.host == scene.host);
+    let is_other = is_here && *id != store::worktree_id(scene.repo) && store::worktree_path(scene.repo, id).is_some();
+    is_other.then(|| document.worktree.path.clone())
 }
 
 fn same_place(tip: &Checkpoint, present: &CurrentSnapshot) -> bool {

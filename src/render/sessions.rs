@@ -94,12 +94,12 @@ impl SessionTable {
         let numbered = self.sessions.iter().any(|row| row.number.is_some());
         let mut table = TextTable::new([
             TableColumn::left(if numbered { "#" } else { " " }),
-            TableColumn::left("SESSION").flexible(10),
+            TableColumn::left("SESSION").flexible_name(10),
             TableColumn::left("STATUS"),
             TableColumn::left("WHEN"),
             TableColumn::left("BY"),
             TableColumn::left("CLAIMED BY"),
-            TableColumn::left("BRANCH").flexible(6),
+            TableColumn::left("BRANCH").flexible_name(6),
             TableColumn::right("SIZE"),
             TableColumn::left("TRUST").flexible(10),
             TableColumn::left("REPOSITORY").flexible(10),

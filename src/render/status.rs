@@ -119,6 +119,9 @@ pub struct CurrentSessionView<'a> {
     pub session: &'a ShortName,
     /// The identity of the session, which never changes.
     pub session_id: &'a str,
+    /// The working tree of the latest checkpoint, where that is another one of this repository; for people.
+    #[serde(skip)]
+    pub saved_elsewhere: Option<&'a str>,
     /// Its status.
     #[schemars(extend("enum" = ["active", "paused", "completed", "failed", "interrupted"]))]
     pub status: &'static str,
@@ -248,16 +251,29 @@ pub struct UnknownSetting<'a> {
     pub place: &'a str,
 }
 
+/// The width of a label.
+const LABEL: usize = 11;
+/// The least columns for what follows it.
+const LEAST: usize = 29;
+
 /// Lines that begin with a label.
-#[derive(Default)]
-struct LabeledLines(Text);
+struct LabeledLines {
+    text: Text,
+    /// The columns for what follows the label.
+    columns: usize,
+}
 
 impl LabeledLines {
     fn row(&mut self, label: &str, value: &TextLine) {
         let mut line = TextLine::new().with(Slot::Heading, label);
-        line.pad_to(11);
+        line.pad_to(LABEL);
         line.append(value);
-        self.0.push(line);
+        self.text.push(line);
+    }
+
+    /// The same; what is too long for a line is cut.
+    fn cut(&mut self, label: &str, value: &TextLine) {
+        self.row(label, &value.cut(self.columns));
     }
 
     /// A label before the first of several lines.
@@ -278,26 +294,27 @@ fn caution(text: String) -> TextLine {
 
 impl StatusView<'_> {
     /// The session, then what else is worth a look, then what is to be saved.
-    pub fn text(&self, now: Timestamp) -> Text {
-        let mut out = LabeledLines::default();
+    pub fn text(&self, now: Timestamp, columns: usize) -> Text {
+        let mut out = LabeledLines {
+            text: Text::new(),
+            columns: columns.saturating_sub(LABEL).max(LEAST),
+        };
         match &self.current {
             Some(current) => current.rows(&mut out, now),
             None => self.no_session(&mut out),
         }
         for relation in self.current.iter().flat_map(|current| &current.remotes) {
-            out.row("remote", &relation.words.clone().cut(69));
+            out.cut("remote", &relation.words);
         }
         if let Some(first) = self.fetched.first() {
             let more = match self.fetched.len() {
                 1 => String::new(),
                 all => format!(" and {} more", all - 1),
             };
-            out.row(
-                "fetched",
-                &TextLine::plain(format!("{first}{more}, not resumed here")).cut(69),
-            );
+            out.cut("fetched", &TextLine::plain(format!("{first}{more}, not resumed here")));
         }
-        out.rows("aside", &self.aside(now));
+        let aside = self.aside(now, out.columns);
+        out.rows("aside", &aside);
         if self.notes.may_fetch {
             out.plain("", "sessions of a remote: 'git checkpoint fetch'");
         }
@@ -341,11 +358,11 @@ impl StatusView<'_> {
             (None, Some(words)) => out.row("to save", &caution(format!("a save would leave out {words}"))),
             (None, None) => {}
         }
-        out.0
+        out.text
     }
 
     /// The latest work that is put aside, how much more there is, and the command that brings it back.
-    fn aside(&self, now: Timestamp) -> Vec<TextLine> {
+    fn aside(&self, now: Timestamp, columns: usize) -> Vec<TextLine> {
         let Some(latest) = self.put_aside.first() else {
             return Vec::new();
         };
@@ -360,7 +377,7 @@ impl StatusView<'_> {
         for words in words.into_iter().filter(|words| !words.is_empty()) {
             line.push(Slot::Plain, format!("  {words}"));
         }
-        let mut lines = vec![line.cut(69)];
+        let mut lines = vec![line.cut(columns)];
         match self.put_aside.len() - 1 {
             0 => {}
             more => {
@@ -408,7 +425,13 @@ impl StatusView<'_> {
             (false, _, Some(words)) => caution(format!("everything but {words} is saved")),
             (true, Some(n), _) if n > 0 => {
                 let files = CountedNoun::new(n, "file");
-                caution(format!("{files} changed since the latest checkpoint"))
+                let by = current
+                    .saved_elsewhere
+                    .map(|path| format!(", which was saved in {path}"));
+                caution(format!(
+                    "{files} changed since the latest checkpoint{}",
+                    by.unwrap_or_default()
+                ))
             }
             // A new fork in its own working tree, or a commit of what was saved already.
             (_, Some(0), _) if current.draft_operations == 0 && !current.chat.unsaved => {
@@ -431,14 +454,14 @@ impl CurrentSessionView<'_> {
         line.push(Slot::Plain, "  ");
         line.push(Slot::Date, age::age(self.saved_at, now));
         line.push(Slot::Plain, format!("  {}", self.summary));
-        out.row("latest", &line.cut(69));
+        out.cut("latest", &line);
         if let Some(task) = self.task {
-            out.row("task", &TextLine::plain(task).cut(69));
+            out.cut("task", &TextLine::plain(task));
         }
         if let Some(claim) = self.claim {
             let until = claim.until.map(|until| format!(" until {until}"));
             let text = format!("by {} on {}{}", claim.by, claim.host, until.unwrap_or_default());
-            out.row("claimed", &TextLine::new().with(Slot::Caution, text).cut(69));
+            out.cut("claimed", &TextLine::new().with(Slot::Caution, text));
         }
         if self.chat.messages > 0 || self.chat.unsaved {
             out.row("chat", &self.chat.line());
@@ -454,7 +477,7 @@ impl CurrentSessionView<'_> {
             let changes = CountedNoun::new(count, "change");
             out.plain("draft", format!("{changes} not saved yet"));
             for line in self.changes() {
-                out.row("", &line);
+                out.cut("", &line);
             }
         }
     }
@@ -470,7 +493,7 @@ impl CurrentSessionView<'_> {
             let mut line = TextLine::new().with(slot, format!("{sign} {}", change.item));
             line.pad_to(13);
             line.push(Slot::Plain, format!(" {}", change.text));
-            line.cut(69)
+            line
         });
         let mut lines: Vec<TextLine> = changes.collect();
         if self.draft.len() > SHOWN {

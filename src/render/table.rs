@@ -13,6 +13,10 @@ const GAP: usize = 2;
 
 /// Below this many columns a row is two lines.
 const NARROW: usize = 60;
+/// From here on one line for each row is enough in any case.
+const USUAL: usize = 80;
+/// Columns in which a summary says something.
+const LEGIBLE: usize = 20;
 
 /// A column's title and how it behaves.
 #[derive(Clone, Debug)]
@@ -21,6 +25,8 @@ pub struct TableColumn {
     right: bool,
     /// Columns it keeps at least when room is short; `None` means it is never cut.
     least: Option<usize>,
+    /// Whether it is cut in the middle: names differ at their ends.
+    middle: bool,
 }
 
 impl TableColumn {
@@ -30,6 +36,7 @@ impl TableColumn {
             title: title.to_owned(),
             right: false,
             least: None,
+            middle: false,
         }
     }
 
@@ -39,6 +46,7 @@ impl TableColumn {
             title: title.to_owned(),
             right: true,
             least: None,
+            middle: false,
         }
     }
 
@@ -47,6 +55,13 @@ impl TableColumn {
     pub fn flexible(mut self, least: usize) -> Self {
         self.least = Some(least);
         self
+    }
+
+    /// The same, cut in the middle.
+    #[must_use]
+    pub fn flexible_name(mut self, least: usize) -> Self {
+        self.middle = true;
+        self.flexible(least)
     }
 }
 
@@ -136,12 +151,12 @@ impl TextTable {
     /// How [`render`](Self::render) draws it.
     pub fn layout(&self, columns: usize) -> TableLayout<'_> {
         let mut used: Vec<usize> = (0..self.columns.len()).filter(|&c| !self.is_blank(c)).collect();
-        let last_flexible = || used.iter().rev().copied().find(|&c| self.columns[c].least.is_some());
-        let second = if columns < NARROW && used.len() > 1 {
-            last_flexible()
-        } else {
-            None
-        };
+        let second = used
+            .iter()
+            .rev()
+            .copied()
+            .find(|&c| self.columns[c].least.is_some())
+            .filter(|&second| used.len() > 1 && (columns < NARROW || self.is_tight(&used, second, columns)));
         used.retain(|&c| Some(c) != second);
         TableLayout {
             table: self,
@@ -150,6 +165,25 @@ impl TextTable {
             second,
             columns,
         }
+    }
+
+    /// Whether one line for each row does not fit, or leaves next to nothing of its last flexible column.
+    fn is_tight(&self, used: &[usize], second: usize, columns: usize) -> bool {
+        if columns >= USUAL {
+            return false;
+        }
+        let widths = self.widths(used, columns);
+        let total = widths.iter().sum::<usize>() + GAP * used.len().saturating_sub(1);
+        let widest = (0..self.len())
+            .map(|row| self.cell(row, second).width)
+            .max()
+            .unwrap_or(0);
+        let shown = used
+            .iter()
+            .zip(&widths)
+            .find(|(column, _)| **column == second)
+            .map_or(0, |(_, width)| *width);
+        total > columns || (shown < LEGIBLE && shown < widest)
     }
 
     fn cell(&self, row: usize, column: usize) -> TableCell {
@@ -173,7 +207,11 @@ impl TextTable {
         } else {
             let mut whole = TextLine::new();
             copy(&mut whole);
-            line.append(&whole.cut(columns));
+            line.append(&if self.columns[column].middle {
+                whole.cut_middle(columns)
+            } else {
+                whole.cut(columns)
+            });
         }
     }
 

@@ -166,6 +166,19 @@ impl TextLine {
         out.push(last, &ELLIPSIS[..columns.min(ELLIPSIS.len())]);
         out
     }
+
+    /// The same with `..` in the middle, in the color of its beginning.
+    #[must_use]
+    pub fn cut_middle(&self, columns: usize) -> Self {
+        if self.width() <= columns {
+            return self.clone();
+        }
+        let slot = self.spans().next().map_or(Slot::Plain, |span| span.slot);
+        let room = columns.saturating_sub(ELLIPSIS.len());
+        let start = prefix(&self.text, room.div_ceil(2));
+        let end = suffix(&self.text, room - width(start).min(room));
+        Self::new().with(slot, format!("{start}{ELLIPSIS}{end}")).cut(columns)
+    }
 }
 
 impl TextLine {
@@ -352,6 +365,13 @@ fn prefix(text: &str, columns: usize) -> &str {
         end = next;
     }
     &text[..end]
+}
+
+/// The longest end of `text` that fits.
+fn suffix(text: &str, columns: usize) -> &str {
+    let mut starts = text.char_indices().rev().map(|(start, _)| start);
+    let fitting = starts.by_ref().take_while(|start| width(&text[*start..]) <= columns);
+    fitting.last().map_or("", |start| &text[start..])
 }
 
 /// Tabs as spaces up to the next multiple of eight columns.

@@ -162,7 +162,7 @@ pub const ACTIONS: &[Action] = &[
     Action {
         word: "undo",
         title: "Undo the last command",
-        about: "Reverts the last restore, apply, fork, rename, delete or clear.",
+        about: "Reverts the last restore, apply, merge, fork, rename, delete or clear.",
         field: None,
         target: ActionTarget::Current,
         destroys: false,

@@ -122,6 +122,20 @@ pub fn wait_for_turn(
     }
 }
 
+/// Waits until no event has a ticket, at most so long.
+pub fn wait_until_idle(repo: &Repository, wait: Duration) {
+    let directory = private_path(repo).join(agents::DIRECTORY);
+    let begun = Instant::now();
+    let is_waiting = |entry: fs::DirEntry| {
+        let path = entry.path();
+        let is_ticket = path.extension().is_some_and(|end| end == EXTENSION);
+        is_ticket && is_pending(&path, os::age(&path).unwrap_or_default())
+    };
+    while begun.elapsed() < wait && fs::read_dir(&directory).into_iter().flatten().flatten().any(is_waiting) {
+        std::thread::sleep(STEP);
+    }
+}
+
 /// The time in a ticket's name, in milliseconds.
 fn millis(name: &str) -> u64 {
     let digits = name.rsplit('.').nth(1).and_then(|word| word.split('-').next());

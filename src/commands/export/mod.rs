@@ -75,7 +75,11 @@ const OWN: [ExportFormat; 4] = [
     },
     ExportFormat {
         name: "html",
-        about: "one page to look at: record, changes, time line, patch, chat",
+        about: if cfg!(feature = "report") {
+            "one page to look at: record, changes, time line, patch, chat"
+        } else {
+            "one page to look at; this program was built without it"
+        },
         make: ExportWriter::Page,
     },
     ExportFormat {

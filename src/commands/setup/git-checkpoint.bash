@@ -28,6 +28,8 @@ __git_checkpoint_reply ()
 	local run=git
 	if declare -f __git >/dev/null; then run=__git; fi
 	COMPREPLY=()
+	# Sessions come before ids, the latest first; bash knows this from 4.4 on.
+	compopt -o nosort 2>/dev/null
 	# readline only replaces what stands behind the last of its word breaks, such as =; an @ begins what it replaces.
 	local breaks=${COMP_WORDBREAKS//@/} fixed
 	fixed=${cur%"${cur##*[$breaks]}"}

@@ -20,7 +20,7 @@ function __git_checkpoint_candidates
     end
 end
 
-complete -c git-checkpoint -f -a '(__git_checkpoint_candidates)'
+complete -c git-checkpoint -f -k -a '(__git_checkpoint_candidates)'
 
 if string match -q '3.6.0*' -- $version
     complete -c git -f -n '__fish_git_using_command checkpoint' -a '(__fish_git_complete_custom_command checkpoint)'

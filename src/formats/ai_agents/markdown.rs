@@ -75,7 +75,9 @@ pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<ForeignS
         .map(str::to_owned)
         .or_else(|| member("task"))
         .or_else(|| member("title"));
-    notes.set("summary", title);
+    if !notes.has("summary") {
+        notes.set("summary", title);
+    }
     if !kept.is_empty() {
         rest.put("sections", Value::Array(kept));
     }
@@ -195,6 +197,10 @@ fn take(section: &MarkdownSection, notes: &mut RecordNotes) -> bool {
         "blocked items" | "blocked" | "blockers" | "blockers & issues" => "blockers",
         "verification on resume" => "checks",
         "related" | "context references" => "memory_refs",
+        "summary" if !notes.has("summary") && !section.is_empty() => {
+            notes.set("summary", Some(section.text().trim()));
+            return true;
+        }
         "status" => {
             return section
                 .lines
@@ -218,7 +224,7 @@ fn take(section: &MarkdownSection, notes: &mut RecordNotes) -> bool {
             }
             _ => NoteItem::new(item.text.clone()),
         };
-        notes.add(list, made.with("details", below));
+        notes.add(item.list(list), made.with("details", below));
     }
     // A section of plain sentences is one item.
     let said: Vec<&String> = other

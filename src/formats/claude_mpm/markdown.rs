@@ -100,6 +100,10 @@ impl Reader {
                 Vec::new()
             }
             "open questions" => self.list("questions", section),
+            "summary" if !self.notes.has("summary") && !section.is_empty() => {
+                self.notes.set("summary", Some(section.text().trim()));
+                Vec::new()
+            }
             key if key.starts_with("accomplishments") => self.list("accomplishments", section),
             key if ["next steps", "to resume", "remaining work", "to verify"]
                 .iter()
@@ -253,8 +257,8 @@ impl Reader {
     fn steps(&mut self, section: &MarkdownSection) -> Vec<String> {
         let (items, other) = md::bullets(&section.lines);
         for item in items {
-            let step = step(item);
-            self.notes.add("next_steps", step);
+            let list = item.list("next_steps");
+            self.notes.add(list, step(item));
         }
         other
     }

@@ -56,6 +56,10 @@ pub(super) fn parse(file: &File) -> ForeignSession {
             "remaining" | "done tasks" => "tasks",
             "done, newest first" | "done, latest first" => "accomplishments",
             "context for the next session" => "resume_instructions",
+            "summary" if !notes.has("summary") && !section.is_empty() => {
+                notes.set("summary", Some(plain(section.text().trim())));
+                continue;
+            }
             "files not committed" => {
                 files(&section.lines, &mut point);
                 continue;
@@ -112,7 +116,7 @@ pub(super) fn parse(file: &File) -> ForeignSession {
                 }
                 _ => NoteItem::new(text),
             };
-            notes.add(list, made);
+            notes.add(item.list(list), made);
         }
     }
     complete(session, point, (notes, kept), file)

@@ -165,6 +165,6 @@ fn each(section: &MarkdownSection, notes: &mut RecordNotes, list: &str, members:
 
 fn bullets(section: &MarkdownSection, notes: &mut RecordNotes, list: &str) {
     for item in md::bullets(&section.lines).0 {
-        notes.add(list, NoteItem::new(plain(&item.text)));
+        notes.add(item.list(list), NoteItem::new(plain(&item.text)));
     }
 }

@@ -194,7 +194,7 @@ fn list(section: &MarkdownSection, place: impl Fn(&str) -> &'static str, notes: 
             made = made.with("checked", item.checked);
         }
         made = made.with("details", (!below.is_empty()).then(|| below.join("\n")));
-        notes.add(name, made);
+        notes.add(item.list(name), made);
     }
     other
 }

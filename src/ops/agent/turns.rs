@@ -11,7 +11,7 @@ use crate::{
         selector::{Base, Selector},
     },
     store::{
-        ObjectId,
+        ObjectId, agent_queue,
         checkpoint::{self, oid},
         session,
     },
@@ -135,6 +135,11 @@ pub struct RewindTarget {
     pub to: ObjectId,
     /// The checkpoint that has the agent's conversation as it was then.
     pub document: Box<Document>,
+}
+
+/// Waits for events of agents that are still written in the background, as long as a command waits for a lock.
+pub fn settle(scene: &Scene<'_>) {
+    agent_queue::wait_until_idle(scene.repo, scene.wait);
 }
 
 /// Finds the state after a turn, or before it. Without a number it is the one before the latest turn.

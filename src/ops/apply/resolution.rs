@@ -48,7 +48,7 @@ pub fn is_last(scene: &Scene<'_>, operation: &str) -> Result<(), Error> {
     let list = undo::read(scene.repo)?;
     match list.undoable() {
         Some(entry) if entry.operation == operation => Ok(()),
-        _ => Err(Error::NothingTo { what: "go back from" }),
+        _ => Err(Error::NothingTo { what: "abort" }),
     }
 }
 

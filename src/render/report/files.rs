@@ -298,14 +298,16 @@ pub(super) fn index(line: &UncommittedChanges) -> Option<ReportRow> {
     if line.index_same != Some(false) {
         return None;
     }
-    let staged = |count: u64| match count {
-        0 => "nothing staged".to_owned(),
-        n => format!("{n} staged"),
+    let side = |staged: u64, unmerged: u64| match (staged, unmerged) {
+        (0, 0) => "nothing staged".to_owned(),
+        (n, 0) => format!("{n} staged"),
+        (0, n) => format!("{n} unmerged"),
+        (n, unmerged) => format!("{n} staged and {unmerged} unmerged"),
     };
     let piece = format!(
         "{} now, {} when saved",
-        staged(line.staged.count),
-        staged(line.then.staged)
+        side(line.staged.count, line.conflicted.count),
+        side(line.then.staged, line.then.conflicted)
     );
     Some(ReportRow::new(
         "index",

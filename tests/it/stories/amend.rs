@@ -78,7 +78,7 @@ fn it_is_refused_where_there_is_nothing_or_others_have_it() {
     world.checkpoint(["save", "-m", "two", "--allow-empty"]).success();
     world
         .checkpoint(["save", "--amend", "--name", "first"])
-        .code(128)
+        .code(4)
         .stderr_has("first");
     world.checkpoint(["save", "--amend", "--name", "second"]).success();
     world.checkpoint(["show", "s@second"]).success().stdout_has("two");

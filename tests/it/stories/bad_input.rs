@@ -52,7 +52,7 @@ fn selectors_and_names() {
         .success();
     world
         .checkpoint(["save", "--session", "auth-fork", "--name", "taken"])
-        .code(128)
+        .code(4)
         .stderr_has("already has a checkpoint named 'taken'");
     world.checkpoint(["sav"]).code(129).stderr_has("save");
     world.checkpoint(["save", "--step", "9/3"]).code(129).stderr_has("N/M");

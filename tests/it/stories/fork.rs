@@ -74,7 +74,7 @@ fn a_fork_is_a_real_parent_edge_and_leaves_its_source_alone() {
     world.checkpoint(["fork", "nothing"]).code(3);
     world
         .checkpoint(["fork", "@", "--name", "auth"])
-        .code(128)
+        .code(4)
         .stderr_has("already exists");
 }
 
@@ -141,7 +141,7 @@ fn a_fork_in_a_work_tree_of_its_own_has_everything_as_it_was() {
             "--branch",
             "main",
         ])
-        .code(128);
+        .code(4);
 }
 
 #[test]
@@ -330,19 +330,19 @@ fn a_fork_that_has_no_place_leaves_nothing_behind() {
     let before = refs();
     let fork = |args: &[&str]| world.checkpoint([&["fork", "@", "--name", "try"], args].concat());
     fork(&["--worktree", "../full"])
-        .code(128)
+        .code(4)
         .stderr_has("full' exists already");
     fork(&["--worktree", "../new", "--branch", "taken"])
-        .code(128)
+        .code(4)
         .stderr_has("branch 'taken' exists already");
     fork(&["--worktree", "../new", "--branch", "a..b"])
-        .code(128)
+        .code(4)
         .stderr_has("'a..b' is no name for a branch");
     fork(&["--worktree", "../new", "--name", "more", "--worktree", "../new"])
-        .code(128)
+        .code(4)
         .stderr_has("new' exists already");
     fork(&["--name", "try"])
-        .code(128)
+        .code(4)
         .stderr_has("session 'try' already exists");
     assert_eq!(refs(), before);
     assert!(!world.path("../new").exists());

@@ -81,6 +81,7 @@ mod save;
 mod see;
 mod serve;
 mod session;
+mod small_faults;
 mod steps;
 mod surface;
 mod taking_up;
