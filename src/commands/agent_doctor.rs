@@ -49,7 +49,7 @@ Examples:
     git checkpoint agents doctor codex")]
 pub(super) struct DoctorArgs {
     /// The agents: claude-code, codex, copilot, gemini, qwen, opencode, pi, cline, cursor
-    #[arg(value_name = "AGENT", value_parser = super::agents::adapter)]
+    #[arg(value_name = "AGENT", value_parser = super::agent_session::adapter)]
     pub(super) agents: Vec<&'static Adapter>,
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Context, agent_commands, agent_doctor, agent_git_hooks, agent_servers, agent_texts,
+    Context, agent_commands, agent_doctor, agent_git_hooks, agent_servers, agent_session, agent_texts,
     error::{CommandError, FailureKind},
     opening::{self, IdentityArgs, OpenedRepository},
 };
@@ -51,7 +51,7 @@ Examples:
     git checkpoint enable codex --dry-run")]
 pub(super) struct EnableArgs {
     /// The agents: claude-code, codex, copilot, gemini, qwen, opencode, pi, cline, cursor
-    #[arg(value_name = "AGENT", value_parser = adapter)]
+    #[arg(value_name = "AGENT", value_parser = agent_session::adapter)]
     agents: Vec<&'static Adapter>,
     /// Enable all your repositories, not only this one
     #[arg(long)]
@@ -94,7 +94,7 @@ Examples:
     git checkpoint disable --all")]
 pub(super) struct DisableArgs {
     /// The agents
-    #[arg(value_name = "AGENT", value_parser = adapter, conflicts_with = "all")]
+    #[arg(value_name = "AGENT", value_parser = agent_session::adapter, conflicts_with = "all")]
     agents: Vec<&'static Adapter>,
     /// Remove the hooks from the settings of all agents
     #[arg(long)]
@@ -131,13 +131,6 @@ pub(super) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     Doctor(agent_doctor::DoctorArgs),
-}
-
-pub(super) fn adapter(name: &str) -> Result<&'static Adapter, String> {
-    crate::agents::hooks::adapter::named(name).ok_or_else(|| {
-        let names: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.name).collect();
-        format!("agents: {}", names.join(", "))
-    })
 }
 
 pub(super) fn enable(args: EnableArgs, context: &mut Context) -> Result<(), CommandError> {

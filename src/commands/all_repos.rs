@@ -14,7 +14,7 @@ use crate::{
         list::{self, SessionFilter},
         repositories::{self, RepositoryList},
     },
-    store::{self, checkpoint::CheckpointCommit, undo::ListMark},
+    store::{self, checkpoint::CheckpointCommit},
 };
 
 /// Repositories in which a session is looked for, for a hint.
@@ -22,30 +22,6 @@ const PROPOSED: usize = 50;
 
 /// Sessions that a hint proposes.
 const SHOWN: usize = 3;
-
-/// A repository that a command opened.
-#[derive(Clone, Debug)]
-pub(super) struct VisitedRepository {
-    directory: PathBuf,
-    is_listed: bool,
-    /// Its git directory, which linked working trees share.
-    pub(super) common: PathBuf,
-    /// The undo list of the working tree when the command began.
-    pub(super) list: ListMark,
-}
-
-impl VisitedRepository {
-    /// The repository, and whether its settings let it be noted.
-    pub(super) fn of(opened: &OpenedRepository) -> Self {
-        let scene = opened.scene();
-        Self {
-            directory: repositories::directory_of(scene.repo),
-            is_listed: scene.settings.repository_list,
-            common: scene.repo.common_dir().to_owned(),
-            list: ListMark::of(scene.repo),
-        }
-    }
-}
 
 /// The list of this user; `None` without a home.
 pub(super) fn of_user(env: &Environment) -> Option<RepositoryList> {

@@ -1,13 +1,12 @@
 //! `save --amend`: other notes for the latest checkpoint.
 
-use std::path::PathBuf;
-
 use super::{
     Context,
     error::{CommandError, FailureKind},
     failure,
     opening::OpenedRepository,
-    save, summary as text,
+    redactions,
+    summary::SummaryArgs,
 };
 use crate::{
     ops::amend::{self, AmendRequest},
@@ -19,19 +18,19 @@ use crate::{
 pub(super) fn summary(
     context: &Context,
     opened: &OpenedRepository,
-    (mut messages, file, edit): (Vec<String>, Option<PathBuf>, bool),
+    mut given: SummaryArgs,
     is_alone: bool,
 ) -> Result<Option<String>, CommandError> {
-    let is_open = messages.is_empty() && file.is_none();
-    if is_open && !edit && is_alone && !context.ui.can_ask() {
+    let is_open = given.messages.is_empty() && given.file.is_none();
+    if is_open && !given.edit && is_alone && !context.ui.can_ask() {
         return Err(CommandError::new(FailureKind::Usage, "nothing to amend")
             .hint("change the summary: git checkpoint save --amend -m '...'"));
     }
-    let edit = edit || (is_open && is_alone);
-    if is_open && edit {
-        messages.extend(amend::current_summary(&opened.scene())?);
+    given.edit |= is_open && is_alone;
+    if is_open && given.edit {
+        given.messages.extend(amend::current_summary(&opened.scene())?);
     }
-    text::of(context, opened, &messages, file.as_deref(), edit)
+    given.summary(context, opened)
 }
 
 /// Amends and prints the receipt.
@@ -42,7 +41,7 @@ pub(super) fn amend(
 ) -> Result<(), CommandError> {
     let dry_run = request.dry_run;
     let done = amend::amend(&opened.scene(), request)?;
-    save::warn_redactions(context, &done.redactions);
+    redactions::warn(context, &done.redactions);
     failure::warn_aftermath(&context.ui, &done.aftermath);
     if !dry_run {
         for trouble in super::share::automatic::after_checkpoint(opened, &done.session) {

@@ -6,9 +6,10 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
     failure,
-    list::DateArg,
-    log::{state_ref, write_patch},
+    log::write_patch,
     opening::{self, IdentityArgs, OpenedRepository},
+    row_args::DateArg,
+    views::state_ref,
 };
 use crate::{
     git::OF_ONE_REPOSITORY,
@@ -294,7 +295,7 @@ fn to_the_end(
 ) -> Result<BisectProgress, CommandError> {
     let scene = opened.scene();
     let below = if store::has_work_tree(scene.repo) {
-        os::os_string(super::restore::directory(context, opened)?.as_bytes())
+        os::os_string(opening::directory(context, opened)?.as_bytes())
     } else {
         OsString::new()
     };

@@ -4,8 +4,8 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
     failure,
-    list::DateArg,
     opening::{self, IdentityArgs, OpenedRepository},
+    row_args::DateArg,
 };
 use crate::{
     model::{path::RepoPath, selector::Selector},
@@ -73,7 +73,7 @@ fn path_of(context: &Context, opened: &OpenedRepository, typed: &str) -> Result<
     if !crate::store::has_work_tree(scene.repo) {
         return Ok(RepoPath::new(typed.as_bytes()));
     }
-    let directory = super::restore::directory(context, opened)?;
+    let directory = opening::directory(context, opened)?;
     file_history::path_below(scene.repo, &directory, typed).ok_or_else(|| {
         CommandError::new(
             FailureKind::NotFound,

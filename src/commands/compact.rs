@@ -7,8 +7,7 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
     opening::{self, IdentityArgs, OpenedRepository},
-    save::warn_redactions,
-    views,
+    redactions, views,
 };
 use crate::{
     ops::{
@@ -192,7 +191,7 @@ fn dry_run(
 
 /// Warns of secrets in the answer of a program, and of a program that was replaced by the built-in rules.
 fn warn(context: &Context, prepared: &PreparedSummary) {
-    warn_redactions(context, &prepared.redactions);
+    redactions::warn(context, &prepared.redactions);
     if let Some(why) = &prepared.replaced {
         context.ui.warning(&format!("{why}; used the built-in rules instead"));
     }

@@ -7,7 +7,7 @@ use super::{
     error::{CommandError, FailureKind},
     message,
     opening::{self, IdentityArgs},
-    save::warn_redactions,
+    redactions,
 };
 use crate::{
     ops::chat::{self, SessionChat},
@@ -79,7 +79,7 @@ pub(super) fn set(
     })?;
     let size = text.len();
     let (session, redactions) = chat::set_text(&message::drafting(&opened), name, text)?;
-    warn_redactions(context, &redactions);
+    redactions::warn(context, &redactions);
     context.ui.report(&SessionText {
         session: &session,
         name,

@@ -8,7 +8,8 @@ use super::{
     input,
     opening::{self, IdentityArgs},
     resume_prompt::put_aside_words,
-    save, summary,
+    save,
+    summary::SummaryArgs,
 };
 use crate::{
     model::{
@@ -32,22 +33,8 @@ pub(super) struct Args {
     /// How it ended
     #[arg(long, default_value = "completed", value_parser = ["completed", "failed"])]
     status: String,
-    /// The summary; repeatable, each becomes a paragraph
-    #[arg(
-        allow_hyphen_values = true,
-        short = 'm',
-        long = "message",
-        short_alias = 's',
-        visible_alias = "summary",
-        value_name = "TEXT"
-    )]
-    messages: Vec<String>,
-    /// Read the summary from a file; '-' is standard input
-    #[arg(short = 'F', long = "file", value_name = "FILE", conflicts_with = "messages")]
-    file: Option<PathBuf>,
-    /// Edit the summary in your editor
-    #[arg(short, long)]
-    edit: bool,
+    #[command(flatten)]
+    text: SummaryArgs,
     /// A file with the error: its first line is the message, the rest the stack
     #[arg(long, value_name = "FILE")]
     error_file: Option<PathBuf>,
@@ -66,8 +53,10 @@ pub(super) struct Args {
 const ERROR_LIMIT: u64 = 1 << 20;
 
 pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let is_free = args.messages.is_empty() && args.file.is_none();
-    args.messages.extend(save::sentence(&args.words, is_free, "finish")?);
+    let is_free = args.text.messages.is_empty() && args.text.file.is_none();
+    args.text
+        .messages
+        .extend(save::sentence(&args.words, is_free, "finish")?);
     let opened = opening::open(context, &args.whom)?;
     // What cannot be read is no reason not to save.
     let aside = put_aside::remaining_of_current(&opened.scene()).unwrap_or_default();
@@ -79,7 +68,7 @@ pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandEr
     };
     request.leave = true;
     request.start = false;
-    request.summary = summary::of(context, &opened, &args.messages, args.file.as_deref(), args.edit)?;
+    request.summary = args.text.summary(context, &opened)?;
     request.files = !args.no_files;
     request.dry_run = args.dry_run;
     if let Some(path) = &args.error_file {

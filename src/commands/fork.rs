@@ -6,14 +6,13 @@ use serde_json::json;
 
 use super::{
     Context,
+    agent_session::{self, AgentPlace},
     error::{CommandError, FailureKind},
     failure, fork_list,
     opening::{self, IdentityArgs, OpenedRepository},
     pathspecs::Pathspecs,
-    restore::with_progress,
-    resume_agent::agent_name,
+    restore_report::with_progress,
     session_word::SessionWord,
-    turns::{self, AgentPlace},
 };
 use crate::{
     model::{document::Document, path::RepoPath, report::MergeVerdict, step::quoted},
@@ -91,7 +90,7 @@ pub(super) struct Args {
     #[arg(long = "branch", value_name = "BRANCH", requires = "worktrees")]
     branches: Vec<String>,
     /// Give each fork a copy, with a new id, of the session of the latest coding agent, or of this one
-    #[arg(long, value_name = "AGENT", num_args = 0..=1, value_parser = agent_name)]
+    #[arg(long, value_name = "AGENT", num_args = 0..=1, value_parser = agent_session::agent_name)]
     #[expect(clippy::option_option, reason = "clap's form of an option with an optional value")]
     agent_session: Option<Option<String>>,
     /// Show what would be done
@@ -434,8 +433,8 @@ fn agent_session(
         is_copy: true,
         dry_run: false,
     };
-    let session = turns::session_ref(&forked.document, &forked.name);
-    let mut view = turns::view_of(&turns::in_place(
+    let session = agent_session::session_ref(&forked.document, &forked.name);
+    let mut view = agent_session::view_of(&agent_session::in_place(
         context,
         opened,
         session,

@@ -14,11 +14,11 @@ use serde_json::Value;
 
 use super::{
     Context,
-    all_repos::VisitedRepository,
     environment::Environment,
     error::CommandError,
     opening::{self, IdentityArgs, OpenedRepository},
     resume_prompt,
+    visited::VisitedRepository,
 };
 use crate::{
     agents::hooks::{
@@ -97,7 +97,7 @@ fn handle(args: &Args, context: &mut Context) -> Result<(), CommandError> {
     }
     let env = surroundings(&context.env, &event);
     let opened = opening::at(&env, &IdentityArgs::default(), env.now)?;
-    context.visited = Some(VisitedRepository::of(&opened));
+    context.visited = Some(VisitedRepository::of(&opened.scene()));
     if !opened.scene().settings.agents {
         return Ok(());
     }

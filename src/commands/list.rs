@@ -2,13 +2,14 @@
 
 use super::{
     Context, all_repos,
-    error::{CommandError, FailureKind},
-    log::state_ref,
+    error::CommandError,
     opening::{self, IdentityArgs, OpenedRepository},
+    row_args::{AtomStyle, DateArg, FormatArg},
     ui::Ui,
+    views,
 };
 use crate::{
-    model::{id::Oid, item, record::TaskStatus, time::Timestamp},
+    model::{item, record::TaskStatus, time::Timestamp},
     ops::{
         Scene, autosave_list,
         list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
@@ -19,7 +20,6 @@ use crate::{
         age::DateStyle,
         count::CountedNoun,
         file_log::{AutosaveRow, AutosaveTable},
-        format::Template,
         sessions::{ReplacedCheckpointRow, SessionRow, SessionTable, TrashRow, TrashTable},
         text::TextLine,
     },
@@ -102,85 +102,6 @@ pub(super) struct Args {
     date: DateArg,
 }
 
-/// A line a row instead of a table.
-#[derive(Debug, clap::Args)]
-pub(super) struct FormatArg {
-    /// Print each row in this format, with fields such as %(session) and %(date:short); or oneline, short or full
-    #[arg(long, value_name = "FORMAT")]
-    format: Option<String>,
-    /// End lines with NUL
-    #[arg(short = 'z', requires = "format")]
-    nul: bool,
-}
-
-/// Formats by their names.
-pub(super) type NamedFormats = [(&'static str, &'static str)];
-
-impl FormatArg {
-    /// The format asked for, with these atoms; `named` are the formats that have a name.
-    pub(super) fn template(&self, atoms: &[&str], named: &NamedFormats) -> Result<Option<Template>, CommandError> {
-        let parse = |text: &String| {
-            let found = named.iter().find(|(name, _)| name == text);
-            let text = found.map_or(text.as_str(), |(_, form)| form);
-            Template::parse(text, atoms).map_err(|e| CommandError::of(FailureKind::Usage, &e))
-        };
-        self.format.as_ref().map(parse).transpose()
-    }
-
-    /// Whether a format was asked for.
-    pub(super) fn is_given(&self) -> bool {
-        self.format.is_some()
-    }
-
-    /// Writes one row.
-    pub(super) fn write(&self, context: &Context, row: &str) {
-        context
-            .ui
-            .bytes(format!("{row}{}", if self.nul { '\0' } else { '\n' }).as_bytes());
-    }
-}
-
-/// The value of the atom `date`, in its own style or the one asked for.
-pub(super) fn date_atom(at: Option<Timestamp>, style: Option<&str>, default: &DateStyle, now: Timestamp) -> String {
-    let style = style.and_then(|style| DateStyle::parse(style).ok());
-    at.map(|at| style.as_ref().unwrap_or(default).show(at, now))
-        .unwrap_or_default()
-}
-
-/// The value of the atom `id`, in full or `:short`.
-pub(super) fn id_atom(id: Option<&Oid>, form: Option<&str>) -> String {
-    let id = id.map(|id| if form == Some("short") { id.short() } else { id.as_str() });
-    id.unwrap_or_default().to_owned()
-}
-
-/// The style of dates.
-#[derive(Debug, clap::Args)]
-pub(super) struct DateArg {
-    /// How to show dates: relative, iso, iso-strict, short, unix or format:...
-    #[arg(long = "date", value_name = "STYLE")]
-    style: Option<String>,
-}
-
-impl DateArg {
-    /// The style asked for, else relative dates, in a pipe too.
-    pub(super) fn style(&self) -> Result<DateStyle, CommandError> {
-        self.style_or("relative")
-    }
-
-    /// The same where lines may have a format of their own, which programs read.
-    pub(super) fn style_with(&self, form: &FormatArg) -> Result<DateStyle, CommandError> {
-        let has_fields = form.format.as_deref().is_some_and(|form| form.contains('%'));
-        self.style_or(if has_fields { "iso-strict" } else { "relative" })
-    }
-
-    fn style_or(&self, default: &str) -> Result<DateStyle, CommandError> {
-        DateStyle::parse(self.style.as_deref().unwrap_or(default)).map_err(|e| {
-            CommandError::of(FailureKind::Usage, &e)
-                .hint("styles: relative, iso, iso-strict, short, unix, human and format:<as in strftime>")
-        })
-    }
-}
-
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     if args.all_repos {
         return everywhere(args, context);
@@ -208,11 +129,21 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if context.ui.options().json {
         return context.ui.json(&view);
     }
-    if let Some(template) = args.form.template(&ATOMS, &NAMED)? {
+    if let Some(template) = args.form.template(&ATOMS.map(|(name, _)| name), &NAMED)? {
         for row in &view.sessions {
             args.form.write(
                 context,
-                &template.fill(|name, form| atom(row, name, form, &dates, scene.now)),
+                &template.fill(|name, form| {
+                    atom(
+                        row,
+                        name,
+                        &AtomStyle {
+                            form,
+                            dates: &dates,
+                            now: scene.now,
+                        },
+                    )
+                }),
             );
         }
         return Ok(());
@@ -313,7 +244,7 @@ fn check(scene: &Scene<'_>, rows: &mut [SessionRow]) -> Result<(), CommandError>
         .iter_mut()
         .filter_map(|row| row.id.clone().map(|id| (row, id)))
         .unzip();
-    for (row, signature) in rows.into_iter().zip(super::show::signatures(scene, &ids)?) {
+    for (row, signature) in rows.into_iter().zip(views::signatures(scene, &ids)?) {
         row.signature = signature;
     }
     Ok(())
@@ -323,7 +254,7 @@ fn check(scene: &Scene<'_>, rows: &mut [SessionRow]) -> Result<(), CommandError>
 fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let dates = args.date.style_with(&args.form)?;
     let filter = args.filter();
-    let template = args.form.template(&ATOMS, &NAMED)?;
+    let template = args.form.template(&ATOMS.map(|(name, _)| name), &NAMED)?;
     let mut view = SessionTable { sessions: Vec::new() };
     all_repos::each(context, |context, directory, opened| {
         let scene = opened.scene();
@@ -349,7 +280,17 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let now = context.env.now;
     if let Some(template) = template {
         for row in &view.sessions {
-            let line = template.fill(|name, form| atom(row, name, form, &dates, now));
+            let line = template.fill(|name, form| {
+                atom(
+                    row,
+                    name,
+                    &AtomStyle {
+                        form,
+                        dates: &dates,
+                        now,
+                    },
+                )
+            });
             args.form.write(context, &line);
         }
         return Ok(());
@@ -422,7 +363,7 @@ fn autosaves(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle
     let rows = autosave_list::autosaves(&scene)?
         .into_iter()
         .map(|autosave| AutosaveRow {
-            state: state_ref(&autosave.entry),
+            state: views::state_ref(&autosave.entry),
             worktree: autosave.worktree,
             after: autosave.entry.parents.first().copied().map(oid),
             latest: autosave.is_latest,
@@ -518,60 +459,32 @@ const NAMED: [(&str, &str); 3] = [
     ),
 ];
 
-/// The atoms of `--format`.
-const ATOMS: [&str; 11] = [
-    "session",
-    "status",
-    "id",
-    "date",
-    "summary",
-    "author",
-    "agent",
-    "task",
-    "branch",
-    "host",
-    "repository",
+/// The atoms of `--format`, each with its value in a row.
+const ATOMS: [(&str, fn(&SessionRow, &AtomStyle<'_>) -> String); 11] = [
+    ("session", |row, _| row.session.clone()),
+    ("status", |row, _| row.status.to_owned()),
+    ("id", |row, style| style.id(row.id.as_ref())),
+    ("date", |row, style| style.date(row.at)),
+    ("summary", |row, _| row.summary.clone()),
+    ("author", |row, _| row.author.clone()),
+    ("agent", |row, _| row.agent.clone().unwrap_or_default()),
+    ("task", |row, _| row.task.clone().unwrap_or_default()),
+    ("branch", |row, _| row.branch.clone().unwrap_or_default()),
+    ("host", |row, _| row.host.clone().unwrap_or_default()),
+    ("repository", |row, _| row.repository.clone().unwrap_or_default()),
 ];
 
-fn atom(row: &SessionRow, name: &str, form: Option<&str>, dates: &DateStyle, now: Timestamp) -> String {
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    match name {
-        "session" => row.session.clone(),
-        "status" => row.status.to_owned(),
-        "id" => id_atom(row.id.as_ref(), form),
-        "date" => date_atom(row.at, form, dates, now),
-        "summary" => row.summary.clone(),
-        "author" => row.author.clone(),
-        "agent" => text(&row.agent),
-        "task" => text(&row.task),
-        "branch" => text(&row.branch),
-        "repository" => text(&row.repository),
-        _ => text(&row.host),
-    }
+fn atom(row: &SessionRow, name: &str, style: &AtomStyle<'_>) -> String {
+    let found = ATOMS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| value(row, style)).unwrap_or_default()
 }
 
 pub(super) fn row(row: SessionSummaryRow, now: Timestamp) -> SessionRow {
     let mut view = SessionRow {
-        number: None,
         session: row.name,
-        session_id: None,
         current: row.current,
         status: "damaged",
-        damage: None,
-        id: None,
-        at: None,
-        summary: String::new(),
-        subject: None,
-        author: String::new(),
-        agent: None,
-        task: None,
-        branch: None,
-        host: None,
-        claimed_by: None,
-        verified: false,
-        repository: None,
-        size: None,
-        signature: None,
+        ..SessionRow::default()
     };
     match row.tip {
         Err(broken) => view.damage = Some(broken.to_string()),

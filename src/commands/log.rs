@@ -4,9 +4,10 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
     failure,
-    list::{DateArg, FormatArg, date_atom, id_atom},
     opening::{self, IdentityArgs, OpenedRepository},
     pathspecs::Pathspecs,
+    row_args::{AtomStyle, DateArg, FormatArg},
+    views,
 };
 use crate::{
     model::{path::RepoPath, selector::Selector, time::Timestamp},
@@ -115,7 +116,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if args.graph && !context.ui.options().json {
         return draw(context, &opened, selector.as_ref(), &args, &dates);
     }
-    let template = args.form.template(&ATOMS, &NAMED)?;
+    let template = args.form.template(&ATOMS.map(|(name, _)| name), &NAMED)?;
     let as_table = !context.ui.options().json && template.is_none() && !args.oneline;
     let mut table = LogTable::new(&dates, scene.now);
     let mut checkpoints = Vec::new();
@@ -129,7 +130,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     })?;
     if args.trust {
         let ids: Vec<_> = checkpoints.iter().map(|row| row.id.clone()).collect();
-        for (row, signature) in checkpoints.iter_mut().zip(super::show::signatures(&scene, &ids)?) {
+        for (row, signature) in checkpoints.iter_mut().zip(views::signatures(&scene, &ids)?) {
             row.signature = signature;
         }
         if as_table {
@@ -154,7 +155,18 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     if let Some(template) = template {
         for row in &view.checkpoints {
-            let line = template.fill(|name, form| atom(&view, row, name, form, &dates, scene.now));
+            let line = template.fill(|name, form| {
+                atom(
+                    &view,
+                    row,
+                    name,
+                    &AtomStyle {
+                        form,
+                        dates: &dates,
+                        now: scene.now,
+                    },
+                )
+            });
             args.form.write(context, &line);
         }
         return Ok(());
@@ -203,7 +215,7 @@ fn patches(
         if context.ui.is_closed() {
             return Ok(());
         }
-        heading(context, at, &state_ref(&entry), dates, scene.now);
+        heading(context, at, &views::state_ref(&entry), dates, scene.now);
         write_patch(context, &patch.unwrap_or_default(), format);
     }
     if context.ui.options().json {
@@ -243,7 +255,7 @@ fn files(
     let request = FileHistoryRequest {
         selector,
         specs: args.pathspecs.bytes(context)?.into_iter().map(RepoPath::new).collect(),
-        directory: super::restore::directory(context, opened)?,
+        directory: opening::directory(context, opened)?,
         since: args.since.clone(),
         limit: args.limit,
     };
@@ -269,8 +281,8 @@ fn files(
             object: version.entry.as_ref().map(|entry| entry.id.clone()),
             mode: version.entry.as_ref().map(|entry| format!("{:06o}", entry.mode)),
             lines: version.lines,
-            introduced: state_ref(&introduced.entry),
-            latest: state_ref(&latest.entry),
+            introduced: views::state_ref(&introduced.entry),
+            latest: views::state_ref(&latest.entry),
             checkpoints: held.iter().map(|state| oid(state.entry.id)).collect(),
             autosaves: held.iter().filter(|state| state.is_autosave).count(),
             patch: None,
@@ -310,19 +322,6 @@ fn files(
         "show a version: git checkpoint show <id>:<path>; restore it: git checkpoint restore <id> -- <path>",
     );
     Ok(())
-}
-
-/// A checkpoint as views name it.
-pub(super) fn state_ref(entry: &CheckpointCommit) -> StateRef {
-    StateRef {
-        id: oid(entry.id),
-        session: file_history::session_name(entry).to_owned(),
-        at: entry.time,
-        kind: entry.trailers.kind.map(crate::model::document::CheckpointKind::word),
-        author: entry.author.clone(),
-        agent: entry.trailers.agent.clone(),
-        subject: entry.subject.clone(),
-    }
 }
 
 fn draw(
@@ -413,32 +412,26 @@ const NAMED: [(&str, &str); 3] = [
     ),
 ];
 
-/// The atoms of `--format`.
-const ATOMS: [&str; 10] = [
-    "session", "id", "date", "kind", "name", "trigger", "summary", "author", "agent", "digest",
+/// The atoms of `--format`, each with its value in a row.
+const ATOMS: [(&str, LogAtom); 10] = [
+    ("session", |log, _, _| log.session.clone()),
+    ("id", |_, row, style| style.id(Some(&row.id))),
+    ("date", |_, row, style| style.date(Some(row.at))),
+    ("kind", |_, row, _| row.kind.unwrap_or_default().to_owned()),
+    ("name", |_, row, _| row.name.clone().unwrap_or_default()),
+    ("trigger", |_, row, _| row.trigger.clone().unwrap_or_default()),
+    ("summary", |_, row, _| row.summary.clone()),
+    ("author", |_, row, _| row.author.clone()),
+    ("agent", |_, row, _| row.agent.clone().unwrap_or_default()),
+    ("digest", |_, row, _| row.digest.clone().unwrap_or_default()),
 ];
 
-fn atom(
-    log: &CheckpointLog,
-    row: &LogRow,
-    name: &str,
-    form: Option<&str>,
-    dates: &DateStyle,
-    now: Timestamp,
-) -> String {
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    match name {
-        "session" => log.session.clone(),
-        "id" => id_atom(Some(&row.id), form),
-        "date" => date_atom(Some(row.at), form, dates, now),
-        "kind" => row.kind.unwrap_or_default().to_owned(),
-        "name" => text(&row.name),
-        "trigger" => text(&row.trigger),
-        "summary" => row.summary.clone(),
-        "author" => row.author.clone(),
-        "agent" => text(&row.agent),
-        _ => text(&row.digest),
-    }
+/// The value of an atom in a row of a log.
+type LogAtom = fn(&CheckpointLog, &LogRow, &AtomStyle<'_>) -> String;
+
+fn atom(log: &CheckpointLog, row: &LogRow, name: &str, style: &AtomStyle<'_>) -> String {
+    let found = ATOMS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, value)| value(log, row, style)).unwrap_or_default()
 }
 
 /// A checkpoint as a log shows it.
@@ -446,20 +439,14 @@ pub(super) fn row(entry: CheckpointCommit) -> LogRow {
     let merged = entry.merged_commit().map(oid);
     let trailers = entry.trailers;
     LogRow {
-        id: oid(entry.id),
-        at: entry.time,
         kind: trailers.kind.map(crate::model::document::CheckpointKind::word),
         name: trailers.name,
         trigger: trailers.trigger,
-        summary: entry.subject,
-        author: entry.author,
         agent: trailers.agent,
         branch: trailers.branch,
         partial: trailers.partial,
         digest: trailers.digest.map(Into::into),
         merged,
-        verified: false,
-        patch: None,
-        signature: None,
+        ..LogRow::new(oid(entry.id), entry.time, entry.subject, entry.author)
     }
 }

@@ -5,7 +5,8 @@ use super::{
     error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs, OpenedRepository},
-    restore::{self, RestoreView, bringing},
+    restore,
+    restore_report::{self, RestoreView, bringing},
     share,
 };
 use crate::{
@@ -155,7 +156,7 @@ pub(super) fn report(
             force,
             ..RestoreView::default()
         };
-        return restore::report(context, opened, &refused);
+        return restore_report::report(context, opened, &refused);
     }
     let view = view(merged, dry_run);
     context.ui.report(&view)?;
@@ -193,7 +194,7 @@ pub(super) fn report(
             FailureKind::Negative,
             format!("{} of the record to resolve", CountedNoun::new(many, "conflict")),
         ),
-        (files, _) => restore::conflicts_error(context, "merge", (files, &merged.resolved)),
+        (files, _) => restore_report::conflicts_error(context, "merge", (files, &merged.resolved)),
     };
     Err(match records.first() {
         Some(conflict) => error.hint(format!(

@@ -10,7 +10,7 @@ use super::{
     failure,
     input::read_file,
     opening::{self, IdentityArgs, OpenedRepository},
-    save::warn_redactions,
+    redactions,
 };
 use crate::{
     agents::lines::Report,
@@ -206,7 +206,7 @@ fn add(args: MessageAddArgs, context: &mut Context) -> Result<(), CommandError> 
         at: None,
     };
     let added = chat::add(&drafting(&opened), new)?;
-    warn_redactions(context, &added.redactions);
+    redactions::warn(context, &added.redactions);
     context.ui.report(&MessageView {
         session: &added.session,
         id: &added.message.id,
@@ -547,7 +547,7 @@ fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
         }
     }
     let (first, rest) = done.redactions.split_at(done.redactions.len().min(TOLD));
-    warn_redactions(context, first);
+    redactions::warn(context, first);
     if !rest.is_empty() {
         context.ui.warning(&format!("and {} more like these", rest.len()));
     }

@@ -12,6 +12,7 @@ mod agent_commands;
 mod agent_doctor;
 mod agent_git_hooks;
 mod agent_servers;
+mod agent_session;
 mod agent_texts;
 mod agents;
 mod all_repos;
@@ -49,11 +50,13 @@ mod parse;
 mod pathspecs;
 mod picker;
 mod prune;
+mod pull;
 mod purge;
 mod put_aside;
 mod record;
 mod record_fields;
 mod record_session;
+mod redactions;
 mod rekey;
 mod rename;
 mod repair;
@@ -61,10 +64,12 @@ mod replay;
 mod request;
 mod resident;
 mod restore;
+mod restore_report;
 mod resume;
 mod resume_agent;
 mod resume_prompt;
 mod resume_remote;
+mod row_args;
 mod save;
 mod screen;
 mod search;
@@ -90,6 +95,7 @@ mod verbs;
 mod verify;
 mod view_source;
 mod views;
+mod visited;
 mod watch;
 
 use std::{
@@ -297,7 +303,7 @@ commands! {
     "repair" Repair(repair::Args) => repair::run,
     "push" Push(share::push::Args) => share::push::run,
     "fetch" Fetch(share::fetch::Args) => share::fetch::run,
-    "pull" Pull(share::pull::Args) => share::pull::run,
+    "pull" Pull(pull::Args) => pull::run,
     "remote" Remote(share::remote::Args) => share::remote::run,
     "bundle" Bundle(share::bundle::Args) => share::bundle::run,
     "unbundle" Unbundle(share::bundle::OpenArgs) => share::bundle::open,
@@ -312,7 +318,7 @@ struct Context {
     /// Whether the process ends with the command, so that the system frees what it used.
     is_last: bool,
     /// The repository that the command opened.
-    visited: Option<all_repos::VisitedRepository>,
+    visited: Option<visited::VisitedRepository>,
 }
 
 /// Runs the program with these arguments, the first of which is its name, and gives its exit code.

@@ -1,16 +1,16 @@
 //! The repository a command works in, and the scene for its operation.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{
     Context,
-    all_repos::VisitedRepository,
     environment::Environment,
     error::{CommandError, FailureKind},
     session_word::SessionWord,
+    visited::VisitedRepository,
 };
 use crate::{
-    model::{name::ShortName, time::Timestamp},
+    model::{name::ShortName, path::RepoPath, time::Timestamp},
     ops::{CheckpointCache, Scene},
     os,
     store::{self, HeadlessRepository, Repository, config::Settings},
@@ -106,7 +106,8 @@ pub(super) fn open(context: &mut Context, whom: &IdentityArgs) -> Result<OpenedR
     let mut opened = at(&context.env, whom, context.env.now)?;
     opened.is_last = context.is_last;
     // As the command found it: some open it once more when they are done.
-    context.visited.get_or_insert_with(|| VisitedRepository::of(&opened));
+    let scene = opened.scene();
+    context.visited.get_or_insert_with(|| VisitedRepository::of(&scene));
     let lookup = store::config::lookup(opened.repo());
     context.ui.remember_hints(store::hints::Hints::of(opened.repo()));
     for problem in context.ui.configure(lookup) {
@@ -131,6 +132,15 @@ pub(super) fn is_outside(context: &Context) -> bool {
         store::open(&place(&context.env)),
         Err(store::Error::NotARepository { .. })
     )
+}
+
+/// The current directory, relative to the root of the working tree; the root if it is outside.
+pub(super) fn directory(context: &Context, opened: &OpenedRepository) -> Result<RepoPath, CommandError> {
+    let root = store::work_tree(opened.scene().repo)?;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let cwd = real(&context.env.cwd);
+    let below = cwd.strip_prefix(real(root)).unwrap_or(Path::new(""));
+    Ok(RepoPath::new(below.as_os_str().as_encoded_bytes()))
 }
 
 /// The directory and the variables that a repository is found by.
@@ -191,7 +201,7 @@ fn with(
     };
     let agent = whom.agent.clone().or_else(|| env.text("CHECKPOINT_AGENT"));
     let index = env.variable("GIT_INDEX_FILE").map(|path| env.cwd.join(path));
-    let home = env.home().map(std::path::Path::to_owned);
+    let home = env.home().map(Path::to_owned);
     if let Some(date) = &env.unreadable_date {
         let message = format!("GIT_COMMITTER_DATE '{date}' is not a date");
         return Err(CommandError::new(FailureKind::Usage, message).hint("use a form such as 2026-11-27T12:00:00+01:00"));

@@ -6,7 +6,6 @@ use super::{
     failure,
     opening::{self, IdentityArgs},
     pathspecs::Pathspecs,
-    restore::directory,
     share,
 };
 use crate::{
@@ -70,7 +69,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         Some(selector) => PurgeTarget::Selected(failure::selector(selector)?),
         None => PurgeTarget::Paths {
             specs: args.pathspecs.bytes(context)?.into_iter().map(RepoPath::new).collect(),
-            directory: directory(context, &opened)?,
+            directory: opening::directory(context, &opened)?,
         },
     };
     let request = |dry_run| PurgeRequest {

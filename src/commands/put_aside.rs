@@ -4,8 +4,8 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
     failure,
-    opening::OpenedRepository,
-    restore::{self, RestoreView},
+    opening::{self, OpenedRepository},
+    restore_report::{self, RestoreView},
 };
 use crate::{
     model::step::quoted,
@@ -56,11 +56,11 @@ pub(super) fn bring(
     (selector, is_session): (&str, bool),
     way: WayArgs,
 ) -> Result<ApplyOutcome, CommandError> {
-    restore::bringing(context, opened, |progress| {
+    restore_report::bringing(context, opened, |progress| {
         let request = reapply::Request {
             selector: failure::selector(selector)?,
             way: if way.restore { Way::Restore } else { Way::Apply },
-            directory: restore::directory(context, opened)?,
+            directory: opening::directory(context, opened)?,
             is_session,
             dry_run: way.dry_run,
         };
@@ -91,8 +91,8 @@ pub(super) fn report(
         within,
         ..RestoreView::default()
     };
-    restore::report_applied(context, opened, applied, &report)?;
-    restore::report_operation(context, opened, selector);
+    restore_report::report_applied(context, opened, applied, &report)?;
+    restore_report::report_operation(context, opened, selector);
     Ok(())
 }
 
@@ -103,7 +103,7 @@ pub(super) fn clean(
     saved: Option<store::ObjectId>,
     within: Option<serde_json::Value>,
 ) -> Result<(), CommandError> {
-    let restored = restore::bringing(context, opened, |progress| {
+    let restored = restore_report::bringing(context, opened, |progress| {
         Ok(clean::clean(&opened.scene(), saved, progress)?)
     })?;
     let report = RestoreView {
@@ -113,7 +113,7 @@ pub(super) fn clean(
         force: "git checkpoint pause --clean",
         ..RestoreView::default()
     };
-    restore::report(context, opened, &report)
+    restore_report::report(context, opened, &report)
 }
 
 /// Refuses to clean the working tree before anything is saved.

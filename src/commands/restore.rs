@@ -1,21 +1,11 @@
-//! `restore`, `apply`, `undo` and `redo`: the command lines, and the one way their outcomes are reported.
+//! `restore`, `apply`, `undo` and `redo`.
 
-mod conflicts;
 mod later;
-mod operation;
 mod parts;
 mod path_meant;
-mod receipt;
-mod refusal;
 mod resolution;
 
-use std::{path::Path, sync::Mutex};
-
-pub(super) use conflicts::{conflicts_error, report_applied};
-pub(super) use operation::report_operation;
 pub(super) use path_meant::path_meant;
-use receipt::{receipt, warn_replaced};
-use refusal::refusal;
 pub(super) use resolution::go_on;
 
 use super::{
@@ -24,20 +14,20 @@ use super::{
     failure,
     opening::{self, IdentityArgs, OpenedRepository},
     pathspecs::Pathspecs,
+    restore_report::{RestoreView, bringing, report, report_applied, report_operation},
 };
 use crate::{
-    model::{path::RepoPath, report::MergeVerdict, step::quoted},
+    model::step::quoted,
     ops::{
         Error, apply, interrupted,
         parts::ChosenPart,
-        plan_runner,
         refuse::Refusal,
         restore,
         restore_outcome::RestoreOutcome,
-        undo::{self, Direction, UndoOutcome},
+        undo::{self, Direction},
     },
     render::{age, count::CountedNoun, text::TextLine},
-    store::{self, checkpoint::oid},
+    store::checkpoint::oid,
 };
 
 /// Restore files from a checkpoint
@@ -314,7 +304,7 @@ fn request(args: &Args, context: &Context, opened: &OpenedRepository) -> Result<
     Ok(restore::RestoreRequest {
         selector: failure::selector(args.selector.as_deref().unwrap_or("@"))?,
         pathspecs: args.pathspecs.bytes(context)?,
-        directory: directory(context, opened)?,
+        directory: opening::directory(context, opened)?,
         dry_run: args.dry_run,
         index: args.index,
         files: !args.record_only,
@@ -339,7 +329,7 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
         reverse: args.reverse,
         merge_base: args.merge_base,
         pathspecs: args.pathspecs.bytes(context)?,
-        directory: directory(context, &opened)?,
+        directory: opening::directory(context, &opened)?,
         dry_run: args.dry_run,
         index: args.index,
         force: args.force,
@@ -481,133 +471,4 @@ fn take(
         later::report(context, subject, opened.scene().now);
     }
     Ok(())
-}
-
-/// Changes files. An error that comes when that has begun leaves them between two states: then it says how to go on.
-pub(super) fn bringing<T>(
-    context: &Context,
-    opened: &OpenedRepository,
-    run: impl FnOnce(&dyn Fn(usize, usize)) -> Result<T, CommandError>,
-) -> Result<T, CommandError> {
-    let unfinished = || plan_runner::interrupted(&opened.scene()).unwrap_or_default();
-    let before = unfinished();
-    with_progress(context, run).map_err(|error| match unfinished() {
-        Some(operation) if before.is_none() => {
-            let command = operation.command();
-            error
-                .hint(format!(
-                    "the {operation} is not finished; finish it: git checkpoint {command} --continue"
-                ))
-                .hint(format!("or go back: git checkpoint {command} --abort"))
-        }
-        _ => error,
-    })
-}
-
-/// Shows how far it is, if it takes long.
-pub(super) fn with_progress<T>(
-    context: &Context,
-    run: impl FnOnce(&dyn Fn(usize, usize)) -> Result<T, CommandError>,
-) -> Result<T, CommandError> {
-    let progress = context.ui.progress("Writing files", None);
-    let known = Mutex::new(0);
-    run(&|done, all| {
-        let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if *known != all {
-            *known = all;
-            progress.set_total(all as u64);
-        }
-        progress.update(done as u64);
-    })
-}
-
-/// The current directory, relative to the root of the working tree; the root if it is outside.
-pub(super) fn directory(context: &Context, opened: &OpenedRepository) -> Result<RepoPath, CommandError> {
-    let root = store::work_tree(opened.scene().repo)?;
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let cwd = real(&context.env.cwd);
-    let below = cwd.strip_prefix(real(root)).unwrap_or(Path::new(""));
-    Ok(RepoPath::new(below.as_os_str().as_encoded_bytes()))
-}
-
-/// Input of the receipt of a restore.
-#[derive(Default)]
-pub(super) struct RestoreView<'a> {
-    pub(super) restored: Option<&'a RestoreOutcome>,
-    pub(super) taken: Option<&'a UndoOutcome>,
-    pub(super) conflicts: &'a [(RepoPath, MergeVerdict)],
-    /// Of an undo that changes no files.
-    pub(super) dry_run: bool,
-    /// The pathspecs as they are typed, each word after a space; empty where all paths are meant.
-    pub(super) paths: &'a str,
-    /// The command that does it even so.
-    pub(super) force: &'a str,
-    /// The JSON that the receipt becomes a part of, as `files`.
-    pub(super) within: Option<serde_json::Value>,
-}
-
-pub(super) fn report(
-    context: &mut Context,
-    opened: &OpenedRepository,
-    report: &RestoreView<'_>,
-) -> Result<(), CommandError> {
-    let brought = report.restored.and_then(|restored| restored.brought.as_ref());
-    let left = brought.map(|brought| brought.left.as_slice()).unwrap_or_default();
-    failure::warn_leftovers(&context.ui, left);
-    warn_replaced(context, brought);
-    failure::warn_leftovers(
-        &context.ui,
-        report.taken.map(|taken| taken.left.as_slice()).unwrap_or_default(),
-    );
-    let receipt = receipt(opened, report);
-    let dry_run = report.dry_run || report.restored.is_some_and(|restored| restored.dry_run);
-    let mut within = report.within.clone();
-    if let Some(view) = &mut within {
-        view["files"] = serde_json::to_value(&receipt).unwrap_or_default();
-        context.ui.json(view)?;
-    }
-    if receipt.outcome == "refused" && !dry_run {
-        return Err(refusal(&receipt, report, opened.scene().now));
-    }
-    let is_selection = receipt.outcome == "nothing" && !report.paths.is_empty();
-    // Of a selection the warning says all, unless something staged is left.
-    if within.is_none() && (!is_selection || receipt.unstaged.is_some() || context.ui.options().json) {
-        context.ui.report(&receipt)?;
-    }
-    if is_selection {
-        context.ui.warning("no selected file differs; see: git checkpoint diff");
-    }
-    context.ui.detail(1, receipt.ref_lines());
-    match receipt.outcome {
-        "refused" => Err(refusal(&receipt, report, opened.scene().now)),
-        "incomplete" => {
-            let kind = if receipt.failed.is_empty() && receipt.stopped.is_none() {
-                FailureKind::Locked
-            } else {
-                FailureKind::Fatal
-            };
-            let command = report
-                .restored
-                .map_or("restore", |restored| restored.operation.command());
-            Err(
-                CommandError::new(kind, format!("the {} is not finished", receipt.operation))
-                    .hint(format!("finish it: git checkpoint {command} --continue"))
-                    .hint(format!("or go back: git checkpoint {command} --abort")),
-            )
-        }
-        "done" if !receipt.conflicts.is_empty() => Ok(()),
-        "done" if receipt.operation != "undo" => {
-            context.ui.hint("Undo", "to undo: git checkpoint undo");
-            Ok(())
-        }
-        "done" => {
-            for tree in &receipt.stays {
-                let remove = format!("git worktree remove {} && git branch -d {}", tree.path, tree.branch);
-                context.ui.hint("WorkTree", &format!("to remove it: {remove}"));
-            }
-            context.ui.hint("Redo", "to redo: git checkpoint redo");
-            Ok(())
-        }
-        _ => Ok(()),
-    }
 }

@@ -1,14 +1,14 @@
 //! `resume`: a session with everything that was saved and what changed since, as text, Markdown, JSON or a prompt.
 
 use super::{
-    Context, all_repos,
+    Context, agent_session, all_repos,
     error::{CommandError, FailureKind},
-    failure,
-    list::{self, DateArg},
+    failure, list,
     opening::{self, IdentityArgs, OpenedRepository},
     picker, put_aside, restore, resume_agent,
     resume_prompt::{missing, prompt, prompt_view},
     resume_remote::{fetched, guessed, refuse_remote},
+    row_args::DateArg,
     share,
 };
 use crate::{
@@ -93,7 +93,7 @@ pub(super) struct Args {
     no_recover: bool,
     /// Write back the session of the latest coding agent, or of this one, and print the command that resumes it; an
     /// agent without a session starts with the saved context
-    #[arg(long, value_name = "AGENT", num_args = 0..=1, value_parser = resume_agent::agent_name)]
+    #[arg(long, value_name = "AGENT", num_args = 0..=1, value_parser = agent_session::agent_name)]
     #[expect(clippy::option_option, reason = "clap's form of an option with an optional value")]
     agent: Option<Option<String>>,
     /// Exit with 6 if the project changed since the checkpoint

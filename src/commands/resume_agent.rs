@@ -2,27 +2,17 @@
 
 use super::{
     Context,
+    agent_session::{self, AgentPlace},
     error::{CommandError, FailureKind},
     opening::OpenedRepository,
-    turns::{self, AgentPlace},
 };
 use crate::{
-    agents::hooks::adapter::ADAPTERS,
     model::{document::Document, name::ShortName},
     ops::agent::resumption::{self, KeptSession},
     os,
     render::turns::{AgentSessionReport, AgentSessionView},
     store,
 };
-
-/// The names that `--agent` takes.
-pub(super) fn agent_name(name: &str) -> Result<String, String> {
-    if ADAPTERS.iter().any(|adapter| adapter.name == name) {
-        return Ok(name.to_owned());
-    }
-    let names: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.name).collect();
-    Err(format!("agents: {}", names.join(", ")))
-}
 
 /// Puts the agent's session of a checkpoint into place, prints the command that resumes it, and at a terminal offers
 /// to run it. `is_tip` says that the checkpoint is the session's latest: an earlier one gives a copy that ends there.
@@ -44,9 +34,9 @@ pub(super) fn resume(
         is_copy: !is_tip,
         dry_run: false,
     };
-    let target = turns::session_ref(document, session);
-    let resumed = turns::in_place(context, opened, target, document, &kept, &place)?;
-    let view = turns::view_of(&resumed);
+    let target = agent_session::session_ref(document, session);
+    let resumed = agent_session::in_place(context, opened, target, document, &kept, &place)?;
+    let view = agent_session::view_of(&resumed);
     print(context, session, view)?;
     offer(context, &kept, &[resumed.import, resumed.command])
 }

@@ -5,7 +5,6 @@ use super::{
     error::{CommandError, FailureKind},
     failure,
     opening::OpenedRepository,
-    share,
 };
 use crate::{
     model::{
@@ -96,13 +95,13 @@ pub(super) fn fetched(
         return if branch_sessions::of_branch(&scene, word)?.is_some() {
             Ok(selector)
         } else {
-            Err(share::pull::not_fetched(&remote.name, session.as_str()))
+            Err(super::pull::not_fetched(&remote.name, session.as_str()))
         };
     }
     let pulled = pull::bring(&scene, &remote, &session)?;
     failure::warn_aftermath(&context.ui, &pulled.aftermath);
     if !context.ui.options().json {
-        context.ui.status(share::pull::view(&pulled, false).text());
+        context.ui.status(super::share::pulled::receipt(&pulled, false).text());
     }
     Ok(Selector {
         base: Base::Word(session.to_string()),

@@ -11,7 +11,9 @@ use super::{
     failure,
     input::{read_file, read_json},
     opening::{self, IdentityArgs, OpenedRepository},
-    put_aside, record_fields, record_session, shorthand, summary, views,
+    put_aside, record_fields, record_session, redactions, shorthand,
+    summary::SummaryArgs,
+    views,
 };
 use crate::{
     model::{
@@ -25,7 +27,6 @@ use crate::{
         chat::ChatChange,
         items,
         receipt::CheckpointOutcome,
-        redact::RedactedSecret,
         save::{self, SaveRequest},
         share, switch,
     },
@@ -96,22 +97,8 @@ pub(super) struct PauseArgs {
 struct SaveFlags {
     #[command(flatten)]
     whom: IdentityArgs,
-    /// The summary; repeatable, each becomes a paragraph
-    #[arg(
-        allow_hyphen_values = true,
-        short = 'm',
-        long = "message",
-        short_alias = 's',
-        visible_alias = "summary",
-        value_name = "TEXT"
-    )]
-    messages: Vec<String>,
-    /// Read the summary from a file; '-' is standard input
-    #[arg(short = 'F', long = "file", value_name = "FILE", conflicts_with = "messages")]
-    file: Option<PathBuf>,
-    /// Edit the summary in your editor
-    #[arg(short, long)]
-    edit: bool,
+    #[command(flatten)]
+    text: SummaryArgs,
     /// An accomplishment; repeatable
     #[arg(allow_hyphen_values = true, short, long = "accomplishment", value_name = "TEXT")]
     accomplishments: Vec<String>,
@@ -282,11 +269,10 @@ fn save(
         request.changes.push(Value::Object(change));
     }
     if mode == SaveMode::Amend {
-        let given = (args.messages, args.file, args.edit);
         let summary = amend::summary(
             context,
             &opened,
-            given,
+            args.text,
             request.recognized.is_empty() && request.changes.is_empty() && args.name.is_none(),
         )?;
         let request = AmendRequest {
@@ -302,7 +288,7 @@ fn save(
         request.session.get_or_insert_with(|| json!({}))["agent"] = agent.as_str().into();
     }
     request.attachments = attachments(context, &opened, &args.attachments)?;
-    request.summary = summary::of(context, &opened, &args.messages, args.file.as_deref(), args.edit)?;
+    request.summary = args.text.summary(context, &opened)?;
     request.name = args.name;
     request.trigger = args.trigger;
     request.key = args.key;
@@ -335,14 +321,14 @@ fn understand(args: &mut SaveFlags, command: &str) -> Result<(), CommandError> {
             .hint(format!("for a next step: git checkpoint {command} --next {text}"))
             .hint(format!("for a dry run: git checkpoint {command} -n -m {text}")));
     }
-    let is_free = args.messages.is_empty() && args.file.is_none();
+    let is_free = args.text.messages.is_empty() && args.text.file.is_none();
     if args.accomplishments == ["m"] && is_free && !args.words.is_empty() {
         // All changes are saved anyway.
         args.accomplishments.clear();
-        args.messages.push(args.words.join(" "));
+        args.text.messages.push(args.words.join(" "));
         return Ok(());
     }
-    args.messages.extend(sentence(&args.words, is_free, command)?);
+    args.text.messages.extend(sentence(&args.words, is_free, command)?);
     Ok(())
 }
 
@@ -431,7 +417,7 @@ fn report_and(
             .ui
             .hint("Conflict", "resolve them, 'git add' them, then save again");
     }
-    warn_redactions(context, &receipt.redactions);
+    redactions::warn(context, &receipt.redactions);
     if let Some(warning) = UnsearchedRow::warning(&view.unsearched) {
         context.ui.warning(&warning);
     }
@@ -560,40 +546,6 @@ fn send(
         unattended: false,
     };
     Ok(super::share::push::send(context, opened, &request))
-}
-
-/// Says what secrets were found, and that they are gone.
-pub(super) fn warn_redactions(context: &Context, found: &[RedactedSecret]) {
-    let (replaced, noticed): (Vec<_>, Vec<_>) = found.iter().partition(|r| r.replaced);
-    let list = |found: &[&RedactedSecret]| {
-        found
-            .iter()
-            .map(|r| format!("{} in {}", r.kind, r.place))
-            .collect::<Vec<_>>()
-            .join("\n  ")
-    };
-    if !replaced.is_empty() {
-        let what = CountedNoun::new(replaced.len(), "secret");
-        let was = if replaced.len() == 1 { "was" } else { "were" };
-        context
-            .ui
-            .warning(&format!("{what} {was} replaced before saving:\n  {}", list(&replaced)));
-        if replaced.iter().any(|r| r.place.starts_with("files/")) {
-            context.ui.warning(
-                "this concerns the attachment; the file in the working tree is saved unchanged unless checkpoint.exclude or .checkpointignore matches it",
-            );
-        }
-    }
-    if !noticed.is_empty() {
-        context.ui.warning(&format!(
-            "this looks like a secret and was saved unchanged:\n  {}",
-            list(&noticed)
-        ));
-        context.ui.hint(
-            "Secret",
-            "remove it from the record, or add a rule to checkpoint.redactRule",
-        );
-    }
 }
 
 fn attachments(

@@ -3,8 +3,8 @@
 use super::{
     Context, all_repos,
     error::{CommandError, FailureKind},
-    list::DateArg,
     opening::{self, IdentityArgs, OpenedRepository},
+    row_args::DateArg,
 };
 use crate::{
     ops::search::{self, MatchedContent, Pattern, PatternSyntax, SearchMatch, SearchOutcome, SearchRequest},

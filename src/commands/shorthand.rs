@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 
-use super::{Command, usage};
+use super::Command;
+use crate::model::spelling::similar;
 
 /// Nouns whose text may follow directly, and the command that takes it: `todo 'tell ops'` for `todo add 'tell ops'`.
 const NOUNS: [(&str, &str); 7] = [
@@ -163,7 +164,7 @@ fn is_text(noun: &str, word: &str) -> bool {
         names.extend(sub.get_all_aliases());
     }
     names.push("help");
-    !names.contains(&word) && usage::similar(word, names.into_iter()).is_none()
+    !names.contains(&word) && similar(word, names.into_iter()).is_none()
 }
 
 fn is_number(text: &str) -> bool {

@@ -5,22 +5,20 @@ use std::borrow::Cow;
 use super::{
     Context,
     error::{CommandError, FailureKind},
-    failure,
-    list::DateArg,
-    log,
+    failure, log,
     opening::{self, IdentityArgs, OpenedRepository},
-    record, restore,
+    record,
+    row_args::DateArg,
 };
 use crate::{
-    model::id::Oid,
-    ops::{Scene, contents, fork_points, show},
+    ops::{contents, fork_points, show},
     render::{
         checkpoint::{Author, CheckpointView, StagedRow},
         signature::SignatureView,
     },
     store::{
         self,
-        checkpoint::{object_id, oid},
+        checkpoint::oid,
         patch::PatchFormat,
         signature::{self, CommitSignature},
     },
@@ -56,17 +54,6 @@ pub(super) struct Args {
     all: bool,
     #[command(flatten)]
     date: DateArg,
-}
-
-/// The signatures of commits for lists, in which what is not signed is listed as well.
-pub(super) fn signatures(scene: &Scene<'_>, ids: &[Oid]) -> Result<Vec<Option<SignatureView>>, CommandError> {
-    let commits: Vec<_> = ids.iter().map(object_id).collect();
-    let found = signature::check(scene.repo, &commits)?;
-    let view = |(id, commit): (&Oid, _)| {
-        let of: &CommitSignature = found.get(commit)?;
-        Some(SignatureView::of(id.clone(), of.verdict.word(), &of.signer, &of.key))
-    };
-    Ok(ids.iter().zip(&commits).map(view).collect())
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -173,7 +160,7 @@ fn from_root<'p>(context: &Context, opened: &OpenedRepository, path: &'p str) ->
     if !is_relative(path) || !store::has_work_tree(opened.scene().repo) {
         return Ok(path.into());
     }
-    let directory = restore::directory(context, opened)?;
+    let directory = opening::directory(context, opened)?;
     let below = String::from_utf8_lossy(directory.as_bytes()).into_owned();
     let mut parts: Vec<&str> = below.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {

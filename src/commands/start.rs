@@ -92,7 +92,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     view.session_is = if started.existed { "meant" } else { "started" };
     view.redactions = views::redactions(&started.redactions);
     super::failure::warn_leftovers(&context.ui, &started.leftovers);
-    super::save::warn_redactions(context, &started.redactions);
+    super::redactions::warn(context, &started.redactions);
     context.ui.report(&view)?;
     if started.planned {
         return Ok(());

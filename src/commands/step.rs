@@ -15,7 +15,7 @@ use super::{
     error::{CommandError, FailureKind},
     failure, input,
     opening::{self, IdentityArgs, OpenedRepository},
-    save,
+    redactions,
 };
 use crate::{
     model::{
@@ -25,7 +25,6 @@ use crate::{
     ops::{
         self,
         events::EventOutcome,
-        redact::RedactedSecret,
         step::{
             self, NextAttempt, Start, StepOutcome, StepReceipt,
             run::{self, StepChoice},
@@ -279,12 +278,8 @@ fn report(context: &Context, noted: &StepReceipt, what: &str) -> Result<(), Comm
 
 /// Warnings besides the receipt.
 pub(super) fn warn(context: &Context, noted: &StepReceipt) {
-    warn_redactions(context, &noted.appended.redactions);
+    redactions::warn(context, &noted.appended.redactions);
     told(context, &noted.event);
-}
-
-fn warn_redactions(context: &Context, found: &[RedactedSecret]) {
-    save::warn_redactions(context, found);
 }
 
 /// Reports the outcome of an event.

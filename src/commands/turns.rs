@@ -1,29 +1,25 @@
 //! `turns` and `rewind`: the turns of coding agents, and going back to one of them.
 
-use std::path::{Path, PathBuf};
-
 use super::{
-    Context,
-    error::{CommandError, FailureKind},
+    Context, agent_session,
+    error::CommandError,
     failure,
-    list::DateArg,
-    opening::{self, IdentityArgs, OpenedRepository},
-    restore::{self, RestoreView},
+    opening::{self, IdentityArgs},
+    restore_report::{self, RestoreView},
     resume_prompt,
+    row_args::DateArg,
 };
 use crate::{
-    agents::hooks::adapter,
-    model::{document::Document, path::RepoPath, turn::TokenUsage},
+    model::{path::RepoPath, turn::TokenUsage},
     ops::{
         agent::{
-            self,
-            resumption::{self, KeptSession, ResumePlace, ResumedSession},
+            self, resumption,
             turns::{self, RewindTarget, SavedTurn},
         },
         restore as op,
     },
     render::turns::{AgentSessionView, RewindView, TurnRow, TurnsView},
-    store::{self, checkpoint::oid, current::SessionRef},
+    store::{self, checkpoint::oid},
 };
 
 /// The number of turns that are listed.
@@ -172,7 +168,7 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
     let selector = args.of.as_deref().map(failure::selector).transpose()?;
     turns::settle(&opened.scene());
     let target = turns::rewind_target(&opened.scene(), args.turn, args.before, selector.as_ref())?;
-    let restored = restore::bringing(context, &opened, |progress| {
+    let restored = restore_report::bringing(context, &opened, |progress| {
         let request = op::RestoreRequest {
             selector: turns::selector_of(target.to),
             pathspecs: Vec::new(),
@@ -193,15 +189,15 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
     let kept = resumption::kept(&target.document, Some(&target.turn.turn.agent));
     let resumed = match &kept {
         Some(kept) if !is_refused && kept.resumes() => {
-            let session = session_ref(&target.document, &target.session);
+            let session = agent_session::session_ref(&target.document, &target.session);
             let root = store::work_tree(opened.scene().repo)?.to_owned();
-            Some(in_place(
+            Some(agent_session::in_place(
                 context,
                 &opened,
                 session,
                 &target.document,
                 kept,
-                &AgentPlace {
+                &agent_session::AgentPlace {
                     root: &root,
                     is_copy: true,
                     dry_run: args.dry_run,
@@ -217,7 +213,7 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
     {
         agent::mark_known(&opened.scene(), resumed.agent, &resumed.id, &state)?;
     }
-    let agent = resumed.as_ref().map(view_of);
+    let agent = resumed.as_ref().map(agent_session::view_of);
     let force = force_line(&args, &opened.session_option());
     let report = RestoreView {
         restored: Some(&restored),
@@ -229,7 +225,7 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
             .then(|| rewind_view(&args, &target, agent.as_ref())),
         ..RestoreView::default()
     };
-    restore::report(context, &opened, &report)?;
+    restore_report::report(context, &opened, &report)?;
     if let Some(kept) = kept.as_ref().filter(|kept| !is_refused && !kept.resumes()) {
         let (title, name) = (kept.agent.title(), kept.agent.name());
         context.ui.warning(&format!(
@@ -271,64 +267,4 @@ fn rewind_view(args: &RewindArgs, target: &RewindTarget, agent: Option<&AgentSes
     let mut view = serde_json::to_value(view).unwrap_or_default();
     view["agent"] = serde_json::to_value(agent).unwrap_or_default();
     view
-}
-
-/// The session of a document, by the name it has now.
-pub(super) fn session_ref(document: &Document, name: &crate::model::name::ShortName) -> SessionRef {
-    SessionRef {
-        id: document.session.id.clone(),
-        name: name.clone(),
-    }
-}
-
-/// The place of an agent's session, without the agent's own directory.
-pub(super) struct AgentPlace<'a> {
-    pub(super) root: &'a Path,
-    pub(super) is_copy: bool,
-    pub(super) dry_run: bool,
-}
-
-/// Puts the session of an agent into place.
-pub(super) fn in_place(
-    context: &Context,
-    opened: &OpenedRepository,
-    session: SessionRef,
-    document: &Document,
-    kept: &KeptSession,
-    place: &AgentPlace<'_>,
-) -> Result<ResumedSession, CommandError> {
-    let directory = directory_of(context, kept.agent.name())?;
-    let place = ResumePlace {
-        directory: &directory,
-        root: place.root,
-        is_copy: place.is_copy,
-        dry_run: place.dry_run,
-    };
-    Ok(resumption::resume(&opened.scene(), session, document, kept, &place)?)
-}
-
-/// The directory in which an agent keeps its settings and sessions.
-pub(super) fn directory_of(context: &Context, agent: &str) -> Result<PathBuf, CommandError> {
-    let home = context.env.home();
-    let (Some(home), Some(adapter)) = (home, adapter::named(agent)) else {
-        return Err(CommandError::new(
-            FailureKind::Fatal,
-            format!("the sessions of '{agent}' cannot be found: HOME is not set, or the agent has none"),
-        ));
-    };
-    let moved = adapter.variable.and_then(|name| context.env.text(name));
-    Ok(adapter.directory(home, moved.as_deref()))
-}
-
-/// An agent's session for the reader.
-pub(super) fn view_of(resumed: &ResumedSession) -> AgentSessionView {
-    AgentSessionView {
-        agent: resumed.agent.to_owned(),
-        title: resumed.title.to_owned(),
-        id: Some(resumed.id.clone()),
-        file: Some(resumed.path.display().to_string()),
-        written: resumed.written,
-        import: (!resumed.import.is_empty()).then(|| resumption::shell_line(&resumed.import)),
-        command: resumption::shell_line(&resumed.command),
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{Command, all_repos::VisitedRepository};
+use super::{Command, visited::VisitedRepository};
 use crate::model::time::Timestamp;
 
 /// How a command is noted.

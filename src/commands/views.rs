@@ -1,5 +1,6 @@
 //! Outcomes of operations as the values that are rendered, for people and as JSON alike.
 
+use super::error::CommandError;
 use crate::{
     model::{
         document::Document,
@@ -8,11 +9,20 @@ use crate::{
         list::SkippedEntry,
     },
     ops::{
+        Scene, file_history,
         receipt::{self, CheckpointOutcome, SessionOrigin},
         redact,
     },
-    render::receipt::{BranchChange, ItemCounts, RedactionRow, SaveReceipt, UnsearchedRow},
-    store::{ObjectId, checkpoint::oid},
+    render::{
+        file_log::StateRef,
+        receipt::{BranchChange, ItemCounts, RedactionRow, SaveReceipt, UnsearchedRow},
+        signature::SignatureView,
+    },
+    store::{
+        ObjectId,
+        checkpoint::{CheckpointCommit, object_id, oid},
+        signature::{self, CommitSignature},
+    },
 };
 
 /// Ids in the form that is shown, kept as long as the view that borrows them.
@@ -210,4 +220,28 @@ pub(super) fn skipped_lines(skipped: &[SkippedEntry]) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// A checkpoint as views name it.
+pub(super) fn state_ref(entry: &CheckpointCommit) -> StateRef {
+    StateRef {
+        id: oid(entry.id),
+        session: file_history::session_name(entry).to_owned(),
+        at: entry.time,
+        kind: entry.trailers.kind.map(crate::model::document::CheckpointKind::word),
+        author: entry.author.clone(),
+        agent: entry.trailers.agent.clone(),
+        subject: entry.subject.clone(),
+    }
+}
+
+/// The signatures of commits for lists, in which what is not signed is listed as well.
+pub(super) fn signatures(scene: &Scene<'_>, ids: &[Oid]) -> Result<Vec<Option<SignatureView>>, CommandError> {
+    let commits: Vec<_> = ids.iter().map(object_id).collect();
+    let found = signature::check(scene.repo, &commits)?;
+    let view = |(id, commit): (&Oid, _)| {
+        let of: &CommitSignature = found.get(commit)?;
+        Some(SignatureView::of(id.clone(), of.verdict.word(), &of.signer, &of.key))
+    };
+    Ok(ids.iter().zip(&commits).map(view).collect())
 }

@@ -110,22 +110,11 @@ mod tests {
     use super::*;
 
     fn row(n: u8, summary: &str) -> LogRow {
+        let id = Oid::new(format!("{n:02x}").repeat(20)).expect("hexadecimal");
+        let at = Timestamp::from_unix(1_767_323_045, 0);
         LogRow {
-            id: Oid::new(format!("{n:02x}").repeat(20)).expect("hexadecimal"),
-            at: Timestamp::from_unix(1_767_323_045, 0),
             kind: Some("save"),
-            name: None,
-            trigger: None,
-            summary: summary.into(),
-            author: "Ana".into(),
-            agent: None,
-            branch: None,
-            partial: false,
-            digest: None,
-            merged: None,
-            verified: false,
-            patch: None,
-            signature: None,
+            ..LogRow::new(id, at, summary.into(), "Ana".into())
         }
     }
 

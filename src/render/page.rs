@@ -350,26 +350,16 @@ mod tests {
         };
         let table = SessionTable {
             sessions: vec![SessionRow {
-                number: None,
                 session: HOSTILE.to_owned(),
-                session_id: None,
                 current: true,
                 status: "damaged",
                 damage: Some(HOSTILE.to_owned()),
                 id: Some(oid),
                 at: Some(at),
                 summary: HOSTILE.to_owned(),
-                subject: None,
                 author: HOSTILE.to_owned(),
-                agent: None,
-                task: None,
-                branch: None,
-                host: None,
                 claimed_by: Some(HOSTILE.to_owned()),
-                verified: false,
-                repository: None,
-                size: None,
-                signature: None,
+                ..SessionRow::default()
             }],
         };
         let item = MenuItem {

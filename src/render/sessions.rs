@@ -23,7 +23,7 @@ pub struct SessionTable {
 }
 
 /// A session in a list. Read from its latest commit's message alone, so `verified` is always false.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct SessionRow {
     /// Its number in the list of `resume --list`, for `resume --select`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -271,6 +271,29 @@ pub struct LogRow {
     /// Its signature, with `--trust`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<SignatureView>,
+}
+
+impl LogRow {
+    /// A row with what every checkpoint has.
+    pub fn new(id: Oid, at: Timestamp, summary: String, author: String) -> Self {
+        Self {
+            id,
+            at,
+            kind: None,
+            name: None,
+            trigger: None,
+            summary,
+            author,
+            agent: None,
+            branch: None,
+            partial: false,
+            digest: None,
+            merged: None,
+            verified: false,
+            patch: None,
+            signature: None,
+        }
+    }
 }
 
 /// The table of a log. Takes rows one by one, so that a long log is not held in memory twice.

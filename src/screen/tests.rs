@@ -113,26 +113,14 @@ impl ViewSource for NotingSource {
 
     fn sessions(&self) -> Result<(SessionTable, Timestamp), CommandFailure> {
         let row = |name: &str, current| SessionRow {
-            number: None,
             session: name.to_owned(),
-            session_id: None,
             current,
             status: "active",
-            damage: None,
             id: Some(id(1)),
             at: Some(time()),
             summary: "\u{65e5}\u{672c}\u{8a9e} \u{5e9}\u{5dc}\u{5d5}\u{5dd}\u{202e}".to_owned(),
-            subject: None,
             author: "ana".to_owned(),
-            agent: None,
-            task: None,
-            branch: None,
-            host: None,
-            claimed_by: None,
-            verified: false,
-            repository: None,
-            size: None,
-            signature: None,
+            ..SessionRow::default()
         };
         let table = SessionTable {
             sessions: vec![row("auth", true), row("\u{5e9}\u{5dc}-\u{65e5}\u{672c}", false)],
@@ -142,21 +130,8 @@ impl ViewSource for NotingSource {
 
     fn log(&self, selector: Option<&str>, limit: usize) -> Result<CheckpointLog, CommandFailure> {
         let row = |number| LogRow {
-            id: id(number),
-            at: time(),
             kind: Some("save"),
-            name: None,
-            trigger: None,
-            summary: format!("checkpoint {number}"),
-            author: "ana".to_owned(),
-            agent: None,
-            branch: None,
-            partial: false,
-            digest: None,
-            merged: None,
-            verified: false,
-            patch: None,
-            signature: None,
+            ..LogRow::new(id(number), time(), format!("checkpoint {number}"), "ana".to_owned())
         };
         Ok(CheckpointLog {
             session: selector.unwrap_or_default().to_owned(),

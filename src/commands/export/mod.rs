@@ -13,11 +13,10 @@ use std::{
 
 pub(super) use self::keep::{after_autosave, after_save, are_ignored};
 use super::{
-    Context,
+    Context, agent_session,
     error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs, OpenedRepository},
-    turns,
 };
 use crate::{
     agents::{self, Agent},
@@ -418,7 +417,7 @@ fn agent_session(
             agent.name()
         )));
     };
-    let directory = turns::directory_of(context, agent.name())?;
+    let directory = agent_session::directory_of(context, agent.name())?;
     let read = |path: &Path| os::read_regular(&directory.join(path)).ok();
     let root = store::work_tree(scene.repo)?;
     Ok(resumption::file(&scene, document, &kept, root, None, &read)?.bytes)

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    commands::{Context, error::CommandError, opening::OpenedRepository, save, share, views},
+    commands::{Context, error::CommandError, opening::OpenedRepository, redactions, share, views},
     model::item::{ItemKind, id_of},
     ops::{
         draft::DraftReceipt,
@@ -68,7 +68,7 @@ pub(super) fn report(
 ) -> Result<(), CommandError> {
     let about = told.lines.first().map(ToString::to_string);
     let event = events::after(&opened.scene(), appended, triggers, about.as_deref());
-    save::warn_redactions(context, &appended.redactions);
+    redactions::warn(context, &appended.redactions);
     for session in &appended.passed_over {
         context.ui.warning(&format!(
             "session '{session}' is damaged and was skipped; see: git checkpoint verify {session}"

@@ -1,13 +1,10 @@
 //! A path that was typed where a checkpoint is expected.
 
-use super::{
-    super::{
-        Context,
-        error::{CommandError, FailureKind},
-        failure,
-        opening::OpenedRepository,
-    },
-    directory,
+use super::super::{
+    Context,
+    error::{CommandError, FailureKind},
+    failure,
+    opening::{OpenedRepository, directory},
 };
 use crate::{model::step::quoted, ops::restore};
 

@@ -1,11 +1,12 @@
 //! `--continue` and `--abort` of a merge or apply: after an interruption, and after conflicts.
 
-use super::{RestoreMethod, RestoreView, bringing, report, take};
+use super::{RestoreMethod, take};
 use crate::{
     commands::{
         Context,
         error::{CommandError, FailureKind},
         opening::OpenedRepository,
+        restore_report::{RestoreView, bringing, report},
         save,
     },
     model::path::RepoPath,

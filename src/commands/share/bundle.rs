@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{pull, wired};
+use super::{pulled, wired};
 use crate::{
     commands::{
         Context,
@@ -132,7 +132,7 @@ pub(in crate::commands) fn open(args: OpenArgs, context: &mut Context) -> Result
         sessions: unbundled
             .sessions
             .iter()
-            .map(|session| pull::view(session, false))
+            .map(|session| pulled::receipt(session, false))
             .collect(),
         refused: refused.map(|(session, why)| RefusedBundle { session, why }).collect(),
     })?;

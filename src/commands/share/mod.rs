@@ -4,7 +4,7 @@ pub(super) mod automatic;
 pub(super) mod bundle;
 mod failure;
 pub(super) mod fetch;
-pub(super) mod pull;
+pub(super) mod pulled;
 pub(super) mod push;
 pub(super) mod remote;
 pub(super) mod remove;

@@ -41,6 +41,7 @@ impl Streams {
     }
 
     /// The same with another output.
+    #[cfg(test)]
     #[must_use]
     pub fn with_output(mut self, output: impl Write + Send + 'static) -> Self {
         self.output = Box::new(output);

@@ -1,14 +1,14 @@
 //! `pull`: a session brought to what a remote has.
 
-use super::wired;
+use super::{
+    Context,
+    error::{CommandError, FailureKind},
+    failure, merge,
+    opening::{self, IdentityArgs, OpenedRepository},
+    session_word,
+    share::{pulled, wired},
+};
 use crate::{
-    commands::{
-        Context,
-        error::{CommandError, FailureKind},
-        failure, merge,
-        opening::{self, IdentityArgs, OpenedRepository},
-        session_word,
-    },
     model::name::ShortName,
     ops::{
         list::{self, SessionFilter},
@@ -18,8 +18,8 @@ use crate::{
             pull::{self, PullOutcome, PullRequest, PulledSession},
         },
     },
-    render::{share::PullReceipt, signature::SignatureView, text::TextLine},
-    store::{checkpoint::oid, remote, signature::CommitSignature},
+    render::text::TextLine,
+    store::remote,
 };
 
 /// Fetch a session and fast-forward to it
@@ -40,7 +40,7 @@ Examples:
   Merge diverged sessions into one:
     git checkpoint pull --merge
     git checkpoint push")]
-pub(in crate::commands) struct Args {
+pub(super) struct Args {
     /// The remote; or remote and session as 'origin/auth'
     #[arg(value_name = "REMOTE")]
     remote: Option<String>,
@@ -61,7 +61,7 @@ pub(in crate::commands) struct Args {
     no_files: bool,
 }
 
-pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let (mut remote, mut session) = (args.remote, args.session);
@@ -111,7 +111,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         return reported;
     }
     if args.dry_run {
-        return context.ui.report(&view(&pulled, true));
+        return context.ui.report(&pulled::receipt(&pulled, true));
     }
     report(context, &pulled)
 }
@@ -171,9 +171,9 @@ fn offered(
 }
 
 /// Reports what was brought.
-pub(in crate::commands) fn report(context: &Context, pulled: &PulledSession) -> Result<(), CommandError> {
+pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), CommandError> {
     failure::warn_aftermath(&context.ui, &pulled.aftermath);
-    context.ui.report(&view(pulled, false))?;
+    context.ui.report(&pulled::receipt(pulled, false))?;
     if pulled.claims_dropped {
         let name = &pulled.name;
         let now = match &pulled.claim {
@@ -210,42 +210,8 @@ fn hints(context: &Context, pulled: &PulledSession) {
     context.ui.hint("Pulled", &next);
 }
 
-/// The receipt of a pull.
-pub(in crate::commands) fn view(pulled: &PulledSession, dry_run: bool) -> PullReceipt<'_> {
-    let (result, ours, theirs) = match &pulled.outcome {
-        PullOutcome::UpToDate { ahead } => ("up-to-date", *ahead, 0),
-        PullOutcome::New { checkpoints } => ("new", 0, *checkpoints),
-        PullOutcome::Forward { checkpoints } => ("forward", 0, *checkpoints),
-        PullOutcome::Parted { ours, theirs, .. } => ("diverged", *ours, *theirs),
-        PullOutcome::Merged { ours, theirs, .. } => ("merged", *ours, *theirs),
-    };
-    let (tail, fork) = match &pulled.outcome {
-        PullOutcome::Parted { tail, fork, .. } => (Some(tail), *fork),
-        _ => (None, None),
-    };
-    PullReceipt {
-        remote: &pulled.remote,
-        session: &pulled.name,
-        id: oid(pulled.id),
-        before: pulled.before.map(oid),
-        result,
-        author: &pulled.author,
-        signature: pulled
-            .signature
-            .as_ref()
-            .map(|found| SignatureView::of(oid(pulled.id), found.verdict.word(), &found.signer, &found.key)),
-        signed: pulled.signature.as_ref().map(CommitSignature::words),
-        tail,
-        fork: fork.map(oid),
-        current: pulled.current,
-        dry_run,
-        ours,
-        theirs,
-    }
-}
-
 /// A failure to find a session that was fetched, with what to do.
-pub(in crate::commands) fn not_fetched(remote: &str, session: &str) -> CommandError {
+pub(super) fn not_fetched(remote: &str, session: &str) -> CommandError {
     CommandError::new(
         FailureKind::NotFound,
         format!(
