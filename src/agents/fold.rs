@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     blocks,
-    reader::Reading,
+    lines::Report,
     transcript::{Ending, HelperRun, SessionFacts, TaskItem, TokenUsage, Turn},
 };
 use crate::model::{
@@ -78,6 +78,31 @@ pub struct MessageUpdate {
     pub replaces: Option<String>,
 }
 
+/// The outcome of a reading.
+#[derive(Debug)]
+pub struct Reading {
+    /// State from which the next reading continues.
+    pub state: State,
+    /// The messages, in the order of the file. One may come again as its newer state.
+    pub messages: Vec<MessageUpdate>,
+    /// The turns that this reading saw, the latest last.
+    pub turns: Vec<Turn>,
+    /// The helpers that this reading saw.
+    pub helpers: Vec<HelperRun>,
+    /// The agent's to-do list, if it changed in this reading.
+    pub tasks: Option<Vec<TaskItem>>,
+    /// Records that were read.
+    pub records: u64,
+    /// Records that the reader does not know, by their type. They are in the file that is kept next to the chat.
+    pub unknown: BTreeMap<String, u64>,
+    /// The bytes up to which all was read. What is behind them, a torn last line, waits.
+    pub taken: u64,
+    /// The lines before that.
+    pub lines: usize,
+    /// Findings about the file.
+    pub report: Report,
+}
+
 /// Result into which a reader folds the records of a file.
 #[derive(Debug)]
 pub struct Fold {
@@ -134,7 +159,7 @@ impl Fold {
             unknown: self.unknown,
             taken: 0,
             lines: 0,
-            report: super::lines::Report::default(),
+            report: Report::default(),
         }
     }
 

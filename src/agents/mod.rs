@@ -32,8 +32,8 @@ use serde_json::Value;
 
 use session_file::{SessionCopy, SessionFile};
 
-pub use fold::{Fold, MessageUpdate, State};
-pub use reader::{Reader, Reading, read};
+pub use fold::{Fold, MessageUpdate, Reading, State};
+pub use reader::{Reader, read};
 pub use transcript::{Ending, HelperRun, SessionFacts, TaskItem, TokenUsage, Turn};
 
 /// How a session file is laid out.

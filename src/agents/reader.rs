@@ -1,39 +1,9 @@
 //! Reading a session file with its agent, as a whole or on from where the last reading ended.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
-use super::{
-    Agent, Fold, HelperRun, Layout, MessageUpdate, State, TaskItem, Turn,
-    lines::{Report, Splitter},
-};
+use super::{Agent, Fold, Layout, Reading, State, lines::Splitter};
 use crate::model::time::Timestamp;
-
-/// The outcome of a reading.
-#[derive(Debug)]
-pub struct Reading {
-    /// State from which the next reading continues.
-    pub state: State,
-    /// The messages, in the order of the file. One may come again as its newer state.
-    pub messages: Vec<MessageUpdate>,
-    /// The turns that this reading saw, the latest last.
-    pub turns: Vec<Turn>,
-    /// The helpers that this reading saw.
-    pub helpers: Vec<HelperRun>,
-    /// The agent's to-do list, if it changed in this reading.
-    pub tasks: Option<Vec<TaskItem>>,
-    /// Records that were read.
-    pub records: u64,
-    /// Records that the reader does not know, by their type. They are in the file that is kept next to the chat.
-    pub unknown: BTreeMap<String, u64>,
-    /// The bytes up to which all was read. What is behind them, a torn last line, waits.
-    pub taken: u64,
-    /// The lines before that.
-    pub lines: usize,
-    /// Findings about the file.
-    pub report: Report,
-}
 
 /// Reads the session file of an agent in pieces.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ mod ai_agents;
 mod claude_flow;
 mod claude_mpm;
 mod dagent;
+mod database_rows;
 mod export;
 mod fields;
 mod folder;
@@ -32,6 +33,7 @@ mod system;
 mod tests;
 mod time;
 mod unpack;
+mod wrappers;
 mod yaml;
 
 pub use export::{ExportFiles, ExportInput};

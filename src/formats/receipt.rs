@@ -4,16 +4,12 @@
 //! something. Nothing here knows the mapping of a system: what was read is compared with what came out, so a parser that
 //! drops something is noticed. Files that are a problem are not counted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{
-    File, ParseOutcome, ProblemSeverity,
-    claude_flow::{plain, rows_of},
-    markdown as md, time, yaml,
-};
+use super::{File, ParseOutcome, ProblemSeverity, database_rows::rows_of, markdown as md, time, wrappers::plain, yaml};
 use crate::model::json;
 
 /// The leaves of a source by where they are.
@@ -407,6 +403,3 @@ fn text(whole: &str, out: &mut Vec<Leaf>) {
         }
     }
 }
-
-/// The rows of a database by table.
-pub(super) type Rows = BTreeMap<String, Vec<Map<String, Value>>>;

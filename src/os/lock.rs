@@ -8,17 +8,12 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::notices::{self, Limit};
 use super::substitute::Substitute;
 use super::support::has_no_locks;
 use super::{Sharing, private_file};
-
-/// The first pause between two tries; later ones double up to [`LONGEST_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_micros(200);
-/// Short against a save (some 10 ms), so that a freed lock is not left idle.
-const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// How old a file has to be for its writer to be taken for dead where nobody can lock it.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
@@ -85,23 +80,6 @@ impl Lock {
     }
 }
 
-/// Calls `attempt` until it gives something, or until `wait` has passed; then `None`. Pauses grow from 0.2 to 5 ms.
-pub fn retry<T>(wait: Duration, mut attempt: impl FnMut() -> io::Result<Option<T>>) -> io::Result<Option<T>> {
-    let deadline = Instant::now() + wait;
-    let mut pause = FIRST_PAUSE;
-    loop {
-        if let Some(value) = attempt()? {
-            return Ok(Some(value));
-        }
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(None);
-        }
-        std::thread::sleep(jitter(pause).min(left));
-        pause = (pause * 2).min(LONGEST_PAUSE);
-    }
-}
-
 /// Locks an open file exclusively, however long it takes: for files that others lock for a moment only. Where there are no
 /// locks, nothing is locked, and [`try_lock`] judges by age.
 pub fn lock(file: &File) -> io::Result<()> {
@@ -142,13 +120,4 @@ pub fn is_locked(path: &Path) -> io::Result<bool> {
         Err(TryLockError::Error(error)) if has_no_locks(&error) => Substitute::is_held(path),
         Err(TryLockError::Error(error)) => Err(error),
     }
-}
-
-/// Half to all of `pause`, so that waiting processes do not all wake at once.
-fn jitter(pause: Duration) -> Duration {
-    let mut byte = [0_u8; 1];
-    if getrandom::fill(&mut byte).is_err() {
-        return pause;
-    }
-    pause / 2 + pause.mul_f64(f64::from(byte[0]) / 512.0)
 }

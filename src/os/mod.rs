@@ -29,6 +29,7 @@ mod protocol;
 mod query;
 mod replace;
 mod reports;
+mod retry;
 mod rule_files;
 mod scratch;
 mod substitute;
@@ -54,7 +55,7 @@ pub use file::{
 };
 pub use hand_over::{hand_over, moment};
 pub use input::input_within;
-pub use lock::{Lock, is_locked, lock, retry, try_lock};
+pub use lock::{Lock, is_locked, lock, try_lock};
 pub use loopback::LoopbackServer;
 pub use machine::{host_name, ignored_signals, is_running, random_token, umask};
 pub use manual::{has_manual, show_manual};
@@ -65,6 +66,7 @@ pub use protocol::ProtocolStreams;
 pub use query::{QueryOutcome, Question, Stopwatch, query_program};
 pub use replace::{make_executable, replace, replace_users, replace_with, sweep_replacements};
 pub use reports::{MOST_FOLDERS, News, Reports, WatchError};
+pub use retry::retry;
 pub use rule_files::{system_attributes, user_rules};
 pub use scratch::scratch_file;
 pub use support::{sync, sync_data, sync_path};
@@ -81,11 +83,6 @@ pub use worker::{run_alone, run_for};
 use std::io;
 
 /// Message of an I/O error, without the error number that the standard library appends.
-///
-/// ```
-/// let full = std::io::Error::from_raw_os_error(2);
-/// assert_eq!(git_checkpoint::os::reason(&full), "no such file or directory");
-/// ```
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     clause(text.split(" (os error").next().unwrap_or_default())

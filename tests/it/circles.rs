@@ -3,17 +3,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use super::layers::{inside, module_of, names, root, rust_files};
-
-/// The layers whose modules are in an order. The store and the commands are not yet.
-const ORDERED: &[&str] = &[
-    "agents", "model", "ops", "os", "render", "screen", "secrets", "serve", "tokens", "worktree",
-];
+use super::layers::{Named, inside, module_of, names, root, rust_files};
 
 type Arrows = BTreeMap<String, BTreeSet<String>>;
 
+/// Names that the layer's own file takes from its modules, with the module. Not those of the error, which names values
+/// of many modules and is named by all.
+fn taken(layer: &str, source: &str) -> BTreeMap<String, String> {
+    let (found, _) = names(source, &[layer.to_owned()], false);
+    let imports = found.iter().filter(|named| named.import);
+    let split = |named: &Named| {
+        let mut path = inside(named).unwrap_or_else(|| [vec![layer.to_owned()], named.segments.clone()].concat());
+        let name = path.pop()?;
+        match path.as_slice() {
+            [first, module, ..] if first == layer && module != "error" => Some((name, module.clone())),
+            _ => None,
+        }
+    };
+    imports.filter_map(split).collect()
+}
+
 /// Adds what one file of a layer uses of its siblings.
-fn add(arrows: &mut Arrows, file: &str, source: &str) {
+fn add(arrows: &mut Arrows, file: &str, source: &str, taken: &BTreeMap<String, String>) {
     let module = module_of(file);
     let [layer, own, ..] = module.as_slice() else {
         return;
@@ -24,9 +35,11 @@ fn add(arrows: &mut Arrows, file: &str, source: &str) {
         let Some(path) = inside(named) else { continue };
         if let [first, other, ..] = path.as_slice()
             && first == layer
-            && other != own
         {
-            arrows.entry(own.clone()).or_default().insert(other.clone());
+            let other = taken.get(other).unwrap_or(other);
+            if other != own {
+                arrows.entry(own.clone()).or_default().insert(other.clone());
+            }
         }
     }
 }
@@ -59,12 +72,24 @@ fn circle(arrows: &Arrows) -> Option<Vec<String>> {
 fn modules_of_a_layer_form_no_circle() {
     let src = root().join("src");
     let files = rust_files(&src);
-    for layer in ORDERED {
+    let layers: BTreeSet<&str> = files.iter().filter_map(|file| Some(file.split_once('/')?.0)).collect();
+    assert!(layers.len() > 12, "{layers:?}");
+    for layer in layers {
+        let own = fs::read_to_string(src.join(layer).join("mod.rs"));
+        let own = own
+            .or_else(|_| fs::read_to_string(src.join(format!("{layer}.rs"))))
+            .unwrap();
+        // The values of `formats` name each other, a session the system that it is of, and they are in the layer's file.
+        let taken = if layer == "formats" {
+            BTreeMap::new()
+        } else {
+            taken(layer, &own)
+        };
         let mut arrows = Arrows::new();
         for file in files.iter().filter(|file| file.split('/').next() == Some(layer)) {
             // Items of the layer's own file, such as its error, are below all modules.
             if module_of(file).len() > 1 {
-                add(&mut arrows, file, &fs::read_to_string(src.join(file)).unwrap());
+                add(&mut arrows, file, &fs::read_to_string(src.join(file)).unwrap(), &taken);
             }
         }
         arrows.values_mut().for_each(|uses| {
@@ -72,7 +97,7 @@ fn modules_of_a_layer_form_no_circle() {
                 files.contains(&format!("{layer}/{module}.rs")) || files.contains(&format!("{layer}/{module}/mod.rs"))
             });
         });
-        assert!(*layer != "ops" || arrows.len() > 50, "{}", arrows.len());
+        assert!(layer != "ops" || arrows.len() > 50, "{}", arrows.len());
         assert_eq!(circle(&arrows), None, "in {layer}");
     }
 }
@@ -80,8 +105,18 @@ fn modules_of_a_layer_form_no_circle() {
 #[test]
 fn a_planted_circle_is_found() {
     let mut arrows = Arrows::new();
+    let taken = taken(
+        "ops",
+        "mod c;\npub use c::{C, x::Y};\npub(crate) use self::error::Error;\nuse std::fs;",
+    );
+    let modules: Vec<_> = taken
+        .iter()
+        .map(|(name, module)| (name.as_str(), module.as_str()))
+        .collect();
+    assert_eq!(modules, [("C", "c"), ("Y", "c")]);
+    let add = |arrows: &mut Arrows, file: &str, source: &str| add(arrows, file, source, &taken);
     add(&mut arrows, "ops/a.rs", "use super::{Error, b::{self, B}};\nfn f() {}");
-    add(&mut arrows, "ops/b/inner.rs", "fn f() { crate::ops::c::g(); }");
+    add(&mut arrows, "ops/b/inner.rs", "use crate::ops::C;\nfn f() {}");
     assert_eq!(circle(&arrows), None);
     add(
         &mut arrows,

@@ -353,10 +353,10 @@ fn raw_string(chars: &[char], i: usize) -> Option<(usize, usize)> {
 
 /// A path as written, the module it is in, its line, and whether it is in test-only code.
 pub(super) struct Named {
-    segments: Vec<String>,
+    pub(super) segments: Vec<String>,
     module: Vec<String>,
     line: usize,
-    import: bool,
+    pub(super) import: bool,
     pub(super) test: bool,
 }
 

@@ -8,8 +8,9 @@ use super::{
         Attachment, File, ForeignCheckpoint, ForeignSession, ParseOutcome, Problem,
         fields::ObjectFields,
         notes::{NoteItem, RecordNotes, session_status},
+        wrappers,
     },
-    any, hive, wrappers,
+    any, hive,
 };
 use crate::model::session::SessionStatus;
 

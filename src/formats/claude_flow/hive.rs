@@ -2,37 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::types::Value as Cell;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::SYSTEM;
 use super::{
     super::{
-        File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem,
+        File, ForeignCheckpoint, ForeignLogLine, ForeignSession, ParseOutcome, Problem, database_rows,
         fields::ObjectFields,
         notes::{RecordNotes, session_status},
-        receipt::Rows,
-        sqlite::{Database, TableRows},
-        time,
+        sqlite::Database,
+        time, wrappers,
     },
-    related_tables, wrappers,
+    related_tables,
 };
 use crate::model::session::SessionStatus;
-
-/// Columns that hold JSON.
-const JSON: [&str; 11] = [
-    "checkpoint_data",
-    "metadata",
-    "data",
-    "child_pids",
-    "capabilities",
-    "votes",
-    "value",
-    "result",
-    "state",
-    "stats",
-    "context",
-];
 
 /// The rows of all tables.
 pub(super) type Tables = BTreeMap<String, Vec<ObjectFields>>;
@@ -53,7 +36,10 @@ pub(super) fn parse(file: &File, log: Option<&File>, out: &mut ParseOutcome) {
             out.problems
                 .push(Problem::broken(&format!("{}#{table}", file.path), damage));
         }
-        all.insert(table.clone(), objects(rows).map(ObjectFields::new).collect());
+        all.insert(
+            table.clone(),
+            database_rows::objects(rows).map(ObjectFields::new).collect(),
+        );
     }
     if !["sessions", "session_checkpoints", "swarms"]
         .iter()
@@ -75,52 +61,6 @@ pub(super) fn parse(file: &File, log: Option<&File>, out: &mut ParseOutcome) {
             session.source(log);
         }
     }
-}
-
-/// The rows of a database, as far as it can be read, without its log.
-pub(in super::super) fn rows_of(file: &File) -> Rows {
-    let mut out = Rows::new();
-    let Ok(database) = Database::open(&file.bytes, None) else {
-        return out;
-    };
-    for table in database.tables() {
-        out.insert(table.clone(), objects(database.rows(table)).collect());
-    }
-    out
-}
-
-/// The rows as JSON objects, by the names of their columns.
-fn objects(table: TableRows) -> impl Iterator<Item = Map<String, Value>> {
-    let TableRows { columns, rows, .. } = table;
-    rows.into_iter().map(move |cells| {
-        let named = columns.iter().zip(cells);
-        named
-            .filter_map(|(name, cell)| Some((name.clone(), value(name, cell)?)))
-            .collect()
-    })
-}
-
-/// A cell as JSON; `None` for NULL.
-fn value(column: &str, cell: Cell) -> Option<Value> {
-    Some(match cell {
-        Cell::Null => return None,
-        Cell::Integer(number) => number.into(),
-        Cell::Real(number) => {
-            serde_json::Number::from_f64(number).map_or_else(|| number.to_string().into(), Value::Number)
-        }
-        Cell::Text(text) if JSON.contains(&column) || text.starts_with("__compressed__") => wrappers::inside(&text),
-        Cell::Text(text) => text.into(),
-        Cell::Blob(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => text.into(),
-            Err(error) => {
-                let mut digits = String::new();
-                for byte in error.as_bytes() {
-                    digits.push_str(&format!("{byte:02x}"));
-                }
-                json!({ "hex": digits })
-            }
-        },
-    })
 }
 
 /// The rows of a table by the id in a column; under the empty text those that have none.

@@ -8,12 +8,8 @@ mod checkpoints;
 mod files;
 mod hive;
 mod related_tables;
-mod wrappers;
 
 use super::{File, Format, ParseOutcome, Recognition, System, claude_mpm::has, sqlite, system::is_below};
-
-pub(super) use hive::rows_of;
-pub(super) use wrappers::plain;
 
 fn is_log_of_database(file: &File) -> bool {
     file.name().ends_with(".db-wal")

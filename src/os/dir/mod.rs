@@ -121,11 +121,6 @@ impl DirNames {
         self.entries[at].kind
     }
 
-    /// Corrects what the listing said, once it is known better.
-    pub fn set_kind(&mut self, at: usize, kind: FileKind) {
-        self.entries[at].kind = kind;
-    }
-
     /// Where a name is.
     pub fn find(&self, name: &[u8]) -> Option<usize> {
         let bytes = |entry: &DirEntryName| &self.bytes[entry.start as usize..][..entry.len as usize];

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::unpack;
+use super::unpack;
 use crate::model::json;
 
 /// How often a value that holds an encoded value is opened.
@@ -10,7 +10,7 @@ const DEPTH: usize = 8;
 
 /// The value with its wrappers resolved: a date becomes its text, a map an object where its keys are texts or numbers,
 /// undefined null. Other wrappers stay as they are.
-pub(in super::super) fn plain(value: Value) -> Value {
+pub(super) fn plain(value: Value) -> Value {
     opened(value, DEPTH)
 }
 
