@@ -118,11 +118,6 @@ impl Message {
         self.meta.get("helper")?.as_str()
     }
 
-    /// The tokens that a provider recorded for writing this message, from `usage` in its metadata.
-    pub fn recorded_output(&self) -> Option<u64> {
-        self.usage()?.get("output_tokens")?.as_u64()
-    }
-
     /// The tokens of the whole context after this message as a provider recorded them: what went in, from a cache or
     /// not, and what came out. Of a helper's own conversation next to this one (`isSidechain`) it says nothing, and
     /// programs note zeros where they made up the message themselves.
@@ -424,12 +419,12 @@ pub(crate) mod tests {
     #[test]
     fn recorded_usage_is_read() {
         let mut said = message("a", Role::Assistant, json!("x"));
-        assert_eq!((said.recorded_output(), said.recorded_context()), (None, None));
+        assert_eq!(said.recorded_context(), None);
         said.meta = serde_json::from_value(
             json!({"usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 2}}),
         )
         .unwrap();
-        assert_eq!((said.recorded_output(), said.recorded_context()), (Some(2), Some(17)));
+        assert_eq!(said.recorded_context(), Some(17));
         said.unknown.insert("isSidechain".into(), json!(true));
         assert_eq!(said.recorded_context(), None, "the context of another conversation");
         said.unknown.clear();

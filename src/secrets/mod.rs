@@ -86,13 +86,3 @@ pub fn kinds() -> Vec<&'static str> {
     kinds.dedup();
     kinds
 }
-
-/// How often each kind occurs among these, sorted by kind: for a receipt such as `2 secrets were replaced
-/// (aws-access-key-id, jwt)`.
-pub fn count_kinds<'k>(found: impl IntoIterator<Item = &'k str>) -> Vec<(&'k str, usize)> {
-    let mut counts = std::collections::BTreeMap::new();
-    for kind in found {
-        *counts.entry(kind).or_insert(0) += 1;
-    }
-    counts.into_iter().collect()
-}

@@ -1,6 +1,6 @@
 //! Modes, the allow-list, rules of one's own, and what is refused.
 
-use super::super::{Error, OwnRule, RedactionMode, RedactionSettings, Scanner, Severity, count_kinds, kinds, marker};
+use super::super::{Error, OwnRule, RedactionMode, RedactionSettings, Scanner, Severity, kinds, marker};
 use super::make;
 
 fn with(allow: &[&str], rules: &[(&str, &str)]) -> Result<Scanner, Error> {
@@ -90,10 +90,8 @@ fn own_rules_are_replaced_under_their_name() {
             .iter()
             .all(|finding| finding.severity == Severity::Secret && finding.replaced)
     );
-    assert_eq!(
-        count_kinds(found.iter().map(|finding| finding.kind.as_ref())),
-        [("acme-ticket", 1), ("pin", 1)]
-    );
+    let kinds: Vec<&str> = found.iter().map(|finding| finding.kind.as_ref()).collect();
+    assert_eq!(kinds, ["acme-ticket", "pin"]);
     // Bytes inside a character take the whole character with them.
     let scanner = with(&[], &[("umlaut", r"\xc3")]).unwrap();
     assert_eq!(scanner.redact_text("aäb").0, "a[REDACTED:umlaut]b");

@@ -291,6 +291,19 @@ fn large_files_and_very_many_matches_are_searched_in_bounded_parts() {
 }
 
 #[test]
+fn a_session_that_cannot_be_searched_is_named() {
+    let world = world();
+    // A commit that is no checkpoint.
+    world.git(["update-ref", "refs/checkpoints/broken", "HEAD"]).success();
+    let found = world.checkpoint(["search", "needle-fork"]);
+    found.stderr_has("session 'broken' is damaged, so the session was not searched");
+    assert!(found.stdout().contains("needle-fork"), "{found}");
+    // Of a session that is asked for nothing is left out.
+    let found = world.checkpoint(["search", "needle-fork", "--session", "try"]);
+    found.stderr_lacks("damaged");
+}
+
+#[test]
 fn a_saved_checkpoint_is_not_called_an_autosave() {
     let world = World::with_commit();
     world.checkpoint(["start", "s"]).success();
