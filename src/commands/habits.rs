@@ -229,7 +229,7 @@ pub(super) fn option(program: &clap::Command, command: &str, given: &str) -> Opt
     let longs = options().filter(|arg| !arg.is_global_set() && !arg.is_hide_set());
     let longs: Vec<&str> = longs.filter_map(clap::Arg::get_long).collect();
     let near = longs.iter().find(|option| **option == long).copied();
-    let near = near.or_else(|| super::usage::similar(long, longs.iter().copied()));
+    let near = near.or_else(|| crate::model::spelling::similar(long, longs.iter().copied()));
     let near = near.filter(|near| !VAGUE.contains(near))?;
     match has(near).as_slice() {
         [other, rest @ ..] if rest.len() < FEW => Some(format!("did you mean: git checkpoint {other} --{near}")),

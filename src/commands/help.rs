@@ -329,7 +329,7 @@ fn unknown(command: &Command, words: &[&str]) -> CommandError {
         let name = line.split(' ').next().unwrap_or(line);
         return error.hint(format!("the most similar one: git checkpoint help {name}"));
     }
-    match super::usage::similar(&word, commands.chain(topics().map(|topic| topic as &str))) {
+    match crate::model::spelling::similar(&word, commands.chain(topics().map(|topic| topic as &str))) {
         Some(near) => error.hint(format!("the most similar one: git checkpoint help {near}")),
         None => error.hint("see what there is: git checkpoint help"),
     }

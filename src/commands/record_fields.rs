@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Context, usage};
-use crate::render::schemas;
+use super::Context;
+use crate::{model::spelling::similar, render::schemas};
 
 /// The changes that this JSON asks for. Next steps replace the earlier ones, as those of '--next' do; a list of parts,
 /// which change the steps that are there, is merged.
@@ -27,7 +27,7 @@ pub(super) fn warn_unknown(context: &Context, record: &Value) {
         } else {
             "is not kept"
         };
-        let near = usage::similar(name, member.known.iter().map(String::as_str));
+        let near = similar(name, member.known.iter().map(String::as_str));
         let near = match near {
             Some(near) => format!("did you mean '{near}'?"),
             None if path.contains('.') => "see: git checkpoint help record".to_owned(),

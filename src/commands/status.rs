@@ -165,7 +165,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
 fn meant(key: &str) -> String {
     let names = crate::store::config::SETTINGS.iter().map(|setting| setting.name);
     let name = key.strip_prefix("checkpoint.").unwrap_or(key);
-    super::usage::similar(name, names)
+    crate::model::spelling::similar(name, names)
         .map(|near| format!("; did you mean 'checkpoint.{near}'?"))
         .unwrap_or_default()
 }

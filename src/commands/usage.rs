@@ -9,9 +9,8 @@ use super::{
     error::{CommandError, FailureKind},
     habits, shorthand,
 };
-pub(super) use crate::model::spelling::similar;
 use crate::{
-    model::step::quoted,
+    model::{spelling::similar, step::quoted},
     secrets::{RedactionSettings, Scanner},
     serve::CommandLine,
 };

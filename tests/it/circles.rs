@@ -16,7 +16,12 @@ fn taken(layer: &str, source: &str) -> BTreeMap<String, String> {
         let mut path = inside(named).unwrap_or_else(|| [vec![layer.to_owned()], named.segments.clone()].concat());
         let name = path.pop()?;
         match path.as_slice() {
-            [first, module, ..] if first == layer && module != "error" => Some((name, module.clone())),
+            [first, module, ..] if first == layer && module != "error" => {
+                // Another path than that of a module is the standard library's or a crate's.
+                source
+                    .contains(&format!("mod {module};"))
+                    .then(|| (name, module.clone()))
+            }
             _ => None,
         }
     };
