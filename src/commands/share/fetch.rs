@@ -6,9 +6,9 @@ use crate::{
         Context,
         error::{CommandError, FailureKind},
         opening::{self, IdentityArgs},
-        session_word, usage,
+        session_word,
     },
-    model::name::ShortName,
+    model::{name::ShortName, spelling::similar},
     ops::{
         select,
         share::{
@@ -113,7 +113,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             word.escape_debug(),
             fetched.remote.name.escape_debug()
         );
-        let near = usage::similar(absent.as_str(), known.iter().map(String::as_str));
+        let near = similar(absent.as_str(), known.iter().map(String::as_str));
         let error = CommandError::new(FailureKind::NotFound, message);
         return Err(match near {
             Some(near) => error.hint(format!("did you mean '{near}'? git checkpoint fetch {near}")),
