@@ -259,8 +259,8 @@ impl Ui {
     /// A line of it, where there are too many to gather them first.
     pub fn data_line(&self, line: &TextLine) {
         let columns = self.table_width();
-        // On a wider screen the terminal breaks what is longer still.
-        if columns <= WIDTH {
+        // A screen of the usual width shows lines as they are meant; there the terminal breaks what is longer.
+        if columns < WIDTH {
             line.folded(columns).iter().for_each(|line| self.line(line));
         } else {
             self.line(line);

@@ -99,7 +99,7 @@ impl SessionTable {
             TableColumn::left("WHEN"),
             TableColumn::left("BY"),
             TableColumn::left("CLAIMED BY"),
-            TableColumn::left("BRANCH").flexible_name(6),
+            TableColumn::left("BRANCH").flexible(6),
             TableColumn::right("SIZE"),
             TableColumn::left("TRUST").flexible(10),
             TableColumn::left("REPOSITORY").flexible(10),

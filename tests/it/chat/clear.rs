@@ -113,7 +113,7 @@ fn an_undone_clear_keeps_the_order_of_the_messages() {
     say(&world, "user", "one");
     world.checkpoint(["clear", "--messages", "--yes"]).success();
     say(&world, "user", "two");
-    world.checkpoint(["undo"]).success();
+    world.checkpoint(["undo", "--older"]).success();
     let listed = world
         .checkpoint(["message", "list", "--json"])
         .success()

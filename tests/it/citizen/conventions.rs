@@ -346,7 +346,8 @@ fn row_20_exit_codes_mean_what_is_written() {
         (1, &["status", "--exit-code"]),
         (3, &["show", "nothing"]),
         (6, &["resume", "auth", "--fail-on-drift"]),
-        (128, &["start", "auth"]),
+        (4, &["start", "auth"]),
+        (128, &["save", "-m", "x", "--record", "."]),
         (129, &["save", "--nonsense"]),
     ] {
         assert!(page.contains(&format!("\n  {code}\n")), "{code}: {page}");

@@ -231,14 +231,14 @@ fn turns_that_are_being_written_are_waited_for() {
     }
 }
 
-/// Tables and lines fill the terminal that there is, and no more.
+/// Tables and status fill the terminal that there is, and no more.
 #[test]
 fn a_terminal_is_filled_and_no_line_is_longer() {
     let world = World::with_commit();
     let summary = "a long summary that goes on and on, so that eighty columns are by no means enough for it";
     for end in ["alpha", "beta", "gamma"] {
-        let branch = format!("feature-search-ranking-{end}");
-        world.git(["switch", "-qc", &branch]).success();
+        let session = format!("feature-search-ranking-{end}");
+        world.checkpoint(["start", &session]).success();
         world.file("file", end);
         world.checkpoint(["save", "-m", summary]).success();
     }
@@ -261,9 +261,6 @@ fn a_terminal_is_filled_and_no_line_is_longer() {
         );
     }
     assert!(narrow.contains("a long summary that goes on and on"), "{narrow}");
-    world.file("file", "changed");
-    shown(80, &["pause", "--clean", "-m", summary]);
-    shown(80, &["resume"]);
     shown(60, &["status"]);
 }
 

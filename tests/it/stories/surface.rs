@@ -127,7 +127,6 @@ fn a_wrong_option_is_answered_with_what_was_meant() {
             "finish [OPTIONS]",
             Some("finish --status failed"),
         ),
-        (&["finish", "main"], "finish [OPTIONS]", Some("finish --session main")),
         (&["list", "--paused"], "list [OPTIONS]", Some("list --status paused")),
         (&["finish", "--record", "x"], "finish [OPTIONS]", Some("save --record")),
         (&["step", "done", "1", "--summary", "x"], "step done [OPTIONS]", None),
