@@ -88,7 +88,6 @@ impl NoteRule {
             | C::State(_)
             | C::Check(_)
             | C::Iteration(_)
-            | C::Conflict(_)
             | C::ForkPoint(_)
             | C::Enable(_)
             | C::Disable(_)
@@ -101,9 +100,16 @@ impl NoteRule {
             | C::Setup(_) => Self::Changes,
             C::Purge(_) | C::Rekey(_) => Self::Rewrites,
             C::Undo(_) | C::Redo(_) => Self::Undoes,
-            C::Fetch(_) | C::Pull(_) | C::Hook(_) | C::Watch(_) | C::Mcp(_) | C::Batch(_) | C::Ui(_) | C::Serve(_) => {
-                Self::PassedOver
-            }
+            // The undo of a merge takes back how its conflicts were resolved.
+            C::Conflict(_)
+            | C::Fetch(_)
+            | C::Pull(_)
+            | C::Hook(_)
+            | C::Watch(_)
+            | C::Mcp(_)
+            | C::Batch(_)
+            | C::Ui(_)
+            | C::Serve(_) => Self::PassedOver,
         }
     }
 }

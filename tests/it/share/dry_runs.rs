@@ -108,7 +108,7 @@ fn every_dry_run_leaves_the_repository_as_it_was() {
         &["prune", "--keep-last", "1", "--dry-run"],
         &["finish", "--dry-run"],
         &["restore", "auth~1", "--dry-run"],
-        &["undo", "--dry-run"],
+        &["undo", "--older", "--dry-run"],
         &["import", "../exported.json", "--session", "came", "--dry-run"],
         &["push", "--dry-run"],
         &["fetch", "--dry-run"],

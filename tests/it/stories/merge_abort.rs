@@ -267,8 +267,9 @@ fn undo_of_a_merge_takes_back_the_resolutions_of_its_conflicts() {
     world.checkpoint(["todo", "add", "noted meanwhile"]).success();
     world.checkpoint(["conflict", "resolve", "1", "--value", "7"]).success();
     assert_eq!(state(&world), serde_json::json!({"a": 5, "b": 7}));
+    world.checkpoint(["undo"]).code(4).stderr_has("'todo' (");
     for _ in 0..2 {
-        world.checkpoint(["undo"]).success();
+        world.checkpoint(["undo", "--older"]).success();
         assert_eq!(state(&world), serde_json::json!({"a": 6, "b": 6}));
         world.checkpoint(["todo"]).success().stdout_has("noted meanwhile");
         world.checkpoint(["redo"]).success();
