@@ -145,40 +145,43 @@ pub(super) fn directory(context: &Context, opened: &OpenedRepository) -> Result<
 
 /// The directory and the variables that a repository is found by.
 fn place(env: &Environment) -> store::OpenEnvironment {
-    const CEILINGS: &str = "GIT_CEILING_DIRECTORIES";
-    let mut place = store::OpenEnvironment {
+    store::OpenEnvironment {
         cwd: env.cwd.clone(),
         is_elsewhere: env.is_elsewhere,
         vars: env
             .variables()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect(),
-    };
-    let served = env.served.as_ref().filter(|served| env.cwd.starts_with(served));
-    if let Some(above) = served.and_then(|served| served.parent()) {
-        let known = env.variable(CEILINGS).into_iter().flat_map(std::env::split_paths);
-        if let Ok(all) = std::env::join_paths(std::iter::once(above.to_owned()).chain(known)) {
-            place.vars.insert(CEILINGS.into(), all);
-        }
     }
-    place
+}
+
+/// The repository that the environment means. A front end serves one: should that go away, none around it is taken for it.
+fn found(env: &Environment) -> Result<Repository, store::Error> {
+    let repo = store::open(&place(env))?;
+    match env.served.as_ref().filter(|served| env.cwd.starts_with(served)) {
+        Some(served) if top(&repo).as_ref() != Some(served) => {
+            Err(store::Error::NotARepository { start: env.cwd.clone() })
+        }
+        _ => Ok(repo),
+    }
+}
+
+/// The directory of the working tree, else of the repository.
+fn top(repo: &Repository) -> Option<PathBuf> {
+    let top = store::work_tree(repo).unwrap_or_else(|_| repo.git_dir());
+    os::real_path(top).ok()
 }
 
 /// The same surroundings for a front end, which serves the repository that they mean and no other one.
 pub(super) fn served(env: &Environment) -> Environment {
     let mut out = env.clone();
-    // From below it is found as `below/..`.
-    out.served = store::open(&place(env)).ok().and_then(|repo| {
-        let top = store::work_tree(&repo).unwrap_or_else(|_| repo.git_dir());
-        top.canonicalize().ok()
-    });
+    out.served = store::open(&place(env)).ok().and_then(|repo| top(&repo));
     out
 }
 
 /// Opens the repository that the environment means, at a time: again, for a command that runs for long.
 pub(super) fn at(env: &Environment, whom: &IdentityArgs, now: Timestamp) -> Result<OpenedRepository, CommandError> {
-    let repo = store::open(&place(env))?;
-    with(repo, env, whom, now)
+    with(found(env)?, env, whom, now)
 }
 
 /// The repository with what the environment and the options say.

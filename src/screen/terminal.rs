@@ -9,7 +9,7 @@ use ratatui::{
         cursor::Show,
         event::{DisableBracketedPaste, EnableBracketedPaste},
         execute,
-        terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode},
+        terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode},
     },
 };
 
@@ -32,8 +32,15 @@ pub fn with_terminal<T>(work: impl FnOnce(&mut DefaultTerminal) -> io::Result<T>
 /// Takes the terminal, empty. What is pasted comes in one piece, so that its letters are no keys.
 pub(super) fn enter(terminal: &mut DefaultTerminal) -> io::Result<()> {
     enable_raw_mode()?;
-    execute!(terminal.backend_mut(), EnterAlternateScreen, EnableBracketedPaste)?;
-    terminal.clear()
+    execute!(
+        output(),
+        EnterAlternateScreen,
+        EnableBracketedPaste,
+        Clear(ClearType::All)
+    )?;
+    // A new one draws all of it, and does not ask where the cursor is, as clearing this one would.
+    *terminal = Terminal::new(CrosstermBackend::new(output()))?;
+    Ok(())
 }
 
 /// Gives the terminal back for a while.

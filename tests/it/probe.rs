@@ -44,7 +44,7 @@ mod faulty {
     use git_checkpoint::serve::source::TextRun;
     use git_checkpoint::serve::{CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner, ViewSource};
 
-    pub struct FaultySource;
+    pub(super) struct FaultySource;
 
     impl CommandRunner for FaultySource {
         fn run(&self, _: &CommandLine, _: &CallMonitor) -> CommandRun {
