@@ -103,6 +103,7 @@ fn open(context: &Context, directory: &Path) -> Result<Option<OpenedRepository>,
     let place = store::OpenEnvironment {
         cwd: env.cwd.clone(),
         is_elsewhere: env.is_elsewhere,
+        ignores_index: env.is_within_commit,
         vars: env
             .variables()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -64,6 +64,8 @@ pub struct Environment {
     pub is_resident: bool,
     /// Meaning of pathspecs.
     pub paths: PathRule,
+    /// Whether this runs in a hook of a commit that has an index of its own, which is not the user's.
+    pub is_within_commit: bool,
     /// The working tree that a front end serves: should its repository go away, none above is taken for it.
     pub served: Option<PathBuf>,
     variables: BTreeMap<OsString, OsString>,
@@ -172,11 +174,13 @@ impl Environment {
         offset_at: &dyn Fn(i64) -> i32,
         terminals: Terminals,
     ) -> Self {
-        let is_of_commit = |name: &OsStr, value: &OsStr| name == "GIT_INDEX_FILE" && is_index_of_commit(value);
-        let kept = variables
-            .into_iter()
-            .filter(|(name, value)| is_kept(name) && !is_of_commit(name, value));
-        let variables: BTreeMap<OsString, OsString> = kept.collect();
+        let mut variables: BTreeMap<OsString, OsString> =
+            variables.into_iter().filter(|(name, _)| is_kept(name)).collect();
+        let index = OsStr::new("GIT_INDEX_FILE");
+        let is_within_commit = variables.get(index).is_some_and(|index| is_index_of_commit(index));
+        if is_within_commit {
+            variables.remove(index);
+        }
         let mut out = Self {
             cwd,
             program: None,
@@ -186,6 +190,7 @@ impl Environment {
             is_elsewhere: false,
             is_resident: false,
             paths: PathRule::Typed,
+            is_within_commit,
             served: None,
             variables,
         };

@@ -56,7 +56,7 @@ pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandEr
     let is_free = args.text.messages.is_empty() && args.text.file.is_none();
     args.text
         .messages
-        .extend(save::sentence(&args.words, is_free, "finish")?);
+        .extend(save::sentence(&args.words, is_free, ("finish", &context.env.cwd))?);
     let opened = opening::open(context, &args.whom)?;
     // What cannot be read is no reason not to save.
     let aside = put_aside::remaining_of_current(&opened.scene()).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! `save` and `pause`, and the receipt that every command ends with that makes a checkpoint.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -219,7 +219,7 @@ fn save(
         (SaveMode::Save, CheckpointKind::Pause) => "pause",
         (SaveMode::Save, _) => "save",
     };
-    understand(&mut args, command)?;
+    understand(&mut args, command, &context.env.cwd)?;
     let mut opened = opening::open(context, &args.whom)?;
     opened.settings.tracked_only |= args.tracked_only;
     if clean {
@@ -313,7 +313,7 @@ struct Afterwards {
 }
 
 /// Accepts the habits of other tools, `save 'text'` and `save -am 'text'`, and answers a text after `-n`.
-fn understand(args: &mut SaveFlags, command: &str) -> Result<(), CommandError> {
+fn understand(args: &mut SaveFlags, command: &str, cwd: &Path) -> Result<(), CommandError> {
     if let Some(text) = &args.dry_run_text {
         let text = quoted(text);
         let error = CommandError::new(FailureKind::Usage, "-n is --dry-run and takes no text");
@@ -328,13 +328,19 @@ fn understand(args: &mut SaveFlags, command: &str) -> Result<(), CommandError> {
         args.text.messages.push(args.words.join(" "));
         return Ok(());
     }
-    args.text.messages.extend(sentence(&args.words, is_free, command)?);
+    args.text
+        .messages
+        .extend(sentence(&args.words, is_free, (command, cwd))?);
     Ok(())
 }
 
 /// A sentence that was typed without its option; anything else that was is an error. `is_free` is whether no summary was
 /// given otherwise.
-pub(super) fn sentence(words: &[String], is_free: bool, command: &str) -> Result<Option<String>, CommandError> {
+pub(super) fn sentence(
+    words: &[String],
+    is_free: bool,
+    (command, cwd): (&str, &Path),
+) -> Result<Option<String>, CommandError> {
     let word = match words {
         [] => return Ok(None),
         [word] if is_free && word.contains(char::is_whitespace) => return Ok(Some(word.clone())),
@@ -344,7 +350,15 @@ pub(super) fn sentence(words: &[String], is_free: bool, command: &str) -> Result
         FailureKind::Usage,
         format!("unexpected argument '{}'", word.escape_debug()),
     );
-    Err(error.hint(format!("did you mean: git checkpoint {command} -m {}", quoted(&word))))
+    Err(if words.iter().all(|word| cwd.join(word).exists()) {
+        let paths: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+        error.hint(format!(
+            "all files are saved; to restore only some: git checkpoint restore -- {}",
+            paths.join(" ")
+        ))
+    } else {
+        error.hint(format!("did you mean: git checkpoint {command} -m {}", quoted(&word)))
+    })
 }
 
 /// Asks at a terminal which session is meant where the branch changed and the one checked out has none.

@@ -179,9 +179,6 @@ fn files_meant(words: &str, given: &str, args: &[OsString]) -> Option<String> {
             let named = typed(&named[..options.unwrap_or(named.len())]);
             Some(format!("did you mean: git checkpoint restore{named}{paths}"))
         }
-        "git checkpoint save" | "git checkpoint pause" => Some(format!(
-            "all files are saved; to restore only some: git checkpoint restore{paths}"
-        )),
         _ => None,
     }
 }

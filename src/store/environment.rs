@@ -16,6 +16,8 @@ pub struct OpenEnvironment {
     /// Whether the variables of this process are of another place: those that name a working tree or an index there do
     /// not count here.
     pub is_elsewhere: bool,
+    /// Whether `GIT_INDEX_FILE` of this process does not count.
+    pub ignores_index: bool,
 }
 
 impl OpenEnvironment {

@@ -55,7 +55,7 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
     }
     let settings = settings(environment)?;
     let mut options = gix::open::Options::default().cli_overrides(settings.clone());
-    if environment.is_elsewhere {
+    if environment.is_elsewhere || environment.ignores_index {
         options = options.filter_config_section(is_its_own);
     }
     let options_elsewhere = options.clone();
@@ -82,11 +82,12 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
         }
         let limit = std::iter::once(NO_LIMIT.into());
         let options = options.cli_overrides(settings.into_iter().chain(limit));
-        let is_meant: fn(&gix::config::file::Metadata) -> bool = if environment.is_elsewhere {
-            is_not_of_environment
-        } else {
-            |_| true
-        };
+        let is_meant: fn(&gix::config::file::Metadata) -> bool =
+            if environment.is_elsewhere || environment.ignores_index {
+                is_not_of_environment
+            } else {
+                |_| true
+            };
         repo = open(&found, options.filter_config_section(is_meant))?;
     }
     check_common_dir(&repo, environment)?;

@@ -25,6 +25,7 @@ fn open(world: &World) -> Repository {
         cwd: world.repo(),
         vars,
         is_elsewhere: false,
+        ignores_index: false,
     })
     .unwrap()
 }

@@ -35,6 +35,7 @@ fn open(world: &World) -> Repository {
         cwd: world.repo(),
         vars,
         is_elsewhere: false,
+        ignores_index: false,
     })
     .unwrap()
 }

@@ -153,6 +153,7 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
         cwd: std::env::current_dir().unwrap(),
         vars: std::env::vars_os().collect(),
         is_elsewhere: false,
+        ignores_index: false,
     };
     let repo = store::open(&environment).map_err(|error| error.to_string())?;
     let exclude: Vec<String> = serde_json::from_value(json["exclude"].clone()).unwrap_or_default();

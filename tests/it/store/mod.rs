@@ -39,6 +39,7 @@ fn environment(world: &World) -> OpenEnvironment {
             .map(|(name, value)| (name.into(), value))
             .collect(),
         is_elsewhere: false,
+        ignores_index: false,
     }
 }
 

@@ -52,6 +52,7 @@ impl Row {
                 .map(|(name, value)| (name.into(), value))
                 .collect(),
             is_elsewhere: false,
+            ignores_index: false,
         };
         let repo = store::open(&environment).unwrap();
         let settings = Settings::read(&repo).unwrap();

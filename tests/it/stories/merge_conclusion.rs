@@ -185,7 +185,7 @@ fn a_merge_with_conflicts_is_concluded_by_a_checkpoint_with_the_resolution() {
     world.checkpoint(["merge", "--continue"]).code(1);
     world.checkpoint(["merge", "t"]).success().stdout_has("Up to date");
     // It is undone with its resolution, and redone with it.
-    world.checkpoint(["undo"]).success();
+    world.checkpoint(["undo", "--older"]).success();
     assert_eq!(text(&world, "f"), lines(3, "ours"));
     assert_eq!(world.git_line(["ls-files", "-u"]), "");
     world.checkpoint(["merge", "t"]).code(1);

@@ -249,7 +249,7 @@ fn switch_rename_and_the_session_before() {
     world.checkpoint(["verify", "uno"]).success();
     world
         .checkpoint(["rename", "uno", "two"])
-        .code(128)
+        .code(4)
         .stderr_has("already exists");
     // A ref renamed with git alone is still the current session.
     let tip = world.git_line(["rev-parse", "refs/checkpoints/uno"]);
@@ -314,7 +314,7 @@ fn start_refuses_a_name_that_is_taken_unless_told() {
     let first = world.checkpoint(["start", "a", "--json"]).success().stdout_json();
     world
         .checkpoint(["start", "a"])
-        .code(128)
+        .code(4)
         .stderr_has("session 'a' already exists")
         .stderr_has("resume a");
     let again = world

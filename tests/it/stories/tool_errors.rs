@@ -83,7 +83,7 @@ fn errors_of_tools_speak_of_arguments() {
     world.git(["commit", "-qam", "three"]).success();
     let calls = [
         ("save", json!({"name": "A B"}), 129),
-        ("save", json!({"name": "first"}), 128),
+        ("save", json!({"name": "first"}), 4),
         ("save", json!({"session": "A@B"}), 129),
         ("save", json!({"idempotency_key": ""}), 129),
         (
