@@ -325,7 +325,9 @@ fn show(ui: &Ui, view: &SessionTable, dates: &DateStyle, now: Timestamp, host: &
             }
             lines
         };
-        os::parallel_map(some, draw).iter().for_each(|line| ui.data_line(line));
+        for line in os::parallel_map(some, draw) {
+            ui.data_line(&line);
+        }
     }
 }
 
@@ -459,8 +461,11 @@ const NAMED: [(&str, &str); 3] = [
     ),
 ];
 
-/// The atoms of `--format`, each with its value in a row.
-const ATOMS: [(&str, fn(&SessionRow, &AtomStyle<'_>) -> String); 11] = [
+/// The value of an atom in a row.
+type AtomValue = fn(&SessionRow, &AtomStyle<'_>) -> String;
+
+/// The atoms of `--format`.
+const ATOMS: [(&str, AtomValue); 11] = [
     ("session", |row, _| row.session.clone()),
     ("status", |row, _| row.status.to_owned()),
     ("id", |row, style| style.id(row.id.as_ref())),

@@ -38,7 +38,7 @@ impl RemoteState {
     pub fn is_deleted(&self, session: &str, tracking: ObjectId) -> bool {
         self.deleted
             .get(session)
-            .is_some_and(|tip| *tip == tracking.to_string())
+            .is_some_and(|tip| ObjectId::from_hex(tip.as_bytes()).is_ok_and(|tip| tip == tracking))
     }
 
     /// The names of sessions that it had and has no more; of some the tracking ref may say something else by now.

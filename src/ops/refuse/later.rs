@@ -92,7 +92,7 @@ impl LaterSave {
         }
         let head = tree::of_head(repo)?;
         let replaced = self.replaced(scene)?;
-        let own = self.own_files(scene, current)?;
+        let own = self.own_files(scene, current);
         let mut beneath = HashSet::new();
         for path in &self.paths {
             let is_beneath = if !edited.contains(path) {
@@ -136,7 +136,7 @@ impl LaterSave {
     }
 
     /// The files that the current session saved last in this working tree, if that was after this one's.
-    fn own_files(&self, scene: &Scene<'_>, current: &SessionChoice) -> Result<Option<ObjectId>, Error> {
+    fn own_files(&self, scene: &Scene<'_>, current: &SessionChoice) -> Option<ObjectId> {
         let own = (scene.host, store::worktree_id(scene.repo));
         // Damage in the own chain is reported where the chain is needed.
         for entry in session::chain(scene.repo, current.tip.entry.id).map_while(Result::ok) {
@@ -149,10 +149,10 @@ impl LaterSave {
             }
             let is_here = (document.host.as_str(), document.worktree.id.clone()) == own;
             if let Some(snapshot) = document.snapshot.as_ref().filter(|_| is_here) {
-                return Ok(Some(object_id(&snapshot.tree)));
+                return Some(object_id(&snapshot.tree));
             }
         }
-        Ok(None)
+        None
     }
 }
 

@@ -256,11 +256,11 @@ fn hints_about_paths_are_commands_that_take_paths() {
 fn directories_with_a_stale_git_file_come_back() {
     let stale: [(&str, Change<'_>); 5] = [
         ("a file that leads nowhere", &|world| {
-            world.file("d/.git", "gitdir: ../gone\n")
+            world.file("d/.git", "gitdir: ../gone\n");
         }),
         ("a file with nonsense", &|world| world.file("d/.git", "nonsense\n")),
         ("an empty directory", &|world| {
-            fs::create_dir_all(world.path("d/.git")).unwrap()
+            fs::create_dir_all(world.path("d/.git")).unwrap();
         }),
         ("a directory with a file", &|world| world.file("d/.git/file", "x\n")),
         ("a symlink to nowhere", &|world| {

@@ -297,7 +297,9 @@ impl Push<'_> {
             self.scene.wait,
         )?;
         RemoteState::update(self.scene.repo, &self.remote.name, |state| {
-            seen.iter().for_each(|(name, ..)| state.set(name, None));
+            for (name, ..) in seen {
+                state.set(name, None);
+            }
         })?;
         if !seen.is_empty() {
             os::trace::changed();
