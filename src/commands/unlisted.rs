@@ -14,6 +14,8 @@ pub(super) enum NoteRule {
     Changes,
     /// The same, and a person may want to undo it although it changed nothing.
     Expected,
+    /// The undo list has all that it changes; else it completed an earlier command, such as one that was killed.
+    Listed,
     /// It writes the undo list again, which does not have it.
     Rewrites,
     /// It moves along the undo list.
@@ -49,13 +51,12 @@ impl NoteRule {
             | C::Finish(_)
             | C::Switch(_)
             | C::Rename(_)
-            | C::Restore(_)
-            | C::Apply(_)
             | C::Rewind(_)
             | C::Merge(_)
             | C::Delete(_)
             | C::Clear(_)
             | C::Prune(_) => Self::Expected,
+            C::Restore(_) | C::Apply(_) => Self::Listed,
             C::Start(_)
             | C::Claim(_)
             | C::Release(_)
@@ -143,10 +144,11 @@ pub(super) fn note(
     at: Timestamp,
     (is_done, changed): (bool, bool),
 ) {
+    let changed = changed && command.rule != NoteRule::Listed;
     let is_noted = match command.rule {
         NoteRule::Shows | NoteRule::Undoes | NoteRule::PassedOver => false,
         NoteRule::Changes | NoteRule::Rewrites => changed,
-        NoteRule::Expected => changed || (is_done && !only_shows(args)),
+        NoteRule::Expected | NoteRule::Listed => changed || (is_done && !only_shows(args)),
     };
     if is_noted {
         let is_rewriting = command.rule == NoteRule::Rewrites;
