@@ -20,6 +20,7 @@ use crate::{
         age::DateStyle,
         count::CountedNoun,
         file_log::{AutosaveRow, AutosaveTable},
+        format::Template,
         sessions::{ReplacedCheckpointRow, SessionRow, SessionTable, TrashRow, TrashTable},
         text::TextLine,
     },
@@ -130,22 +131,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return context.ui.json(&view);
     }
     if let Some(template) = args.form.template(&ATOMS.map(|(name, _)| name), &NAMED)? {
-        for row in &view.sessions {
-            args.form.write(
-                context,
-                &template.fill(|name, form| {
-                    atom(
-                        row,
-                        name,
-                        &AtomStyle {
-                            form,
-                            dates: &dates,
-                            now: scene.now,
-                        },
-                    )
-                }),
-            );
-        }
+        write_rows(context, &args.form, &template, &view.sessions, (&dates, scene.now));
         return Ok(());
     }
     if view.sessions.is_empty() {
@@ -279,20 +265,7 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     }
     let now = context.env.now;
     if let Some(template) = template {
-        for row in &view.sessions {
-            let line = template.fill(|name, form| {
-                atom(
-                    row,
-                    name,
-                    &AtomStyle {
-                        form,
-                        dates: &dates,
-                        now,
-                    },
-                )
-            });
-            args.form.write(context, &line);
-        }
+        write_rows(context, &args.form, &template, &view.sessions, (&dates, now));
         return Ok(());
     }
     if view.sessions.is_empty() {
@@ -478,6 +451,20 @@ const ATOMS: [(&str, AtomValue); 11] = [
     ("host", |row, _| row.host.clone().unwrap_or_default()),
     ("repository", |row, _| row.repository.clone().unwrap_or_default()),
 ];
+
+/// Writes each row as the template has it.
+fn write_rows(
+    context: &Context,
+    form: &FormatArg,
+    template: &Template,
+    rows: &[SessionRow],
+    (dates, now): (&DateStyle, Timestamp),
+) {
+    for row in rows {
+        let line = template.fill(|name, form| atom(row, name, &AtomStyle { form, dates, now }));
+        form.write(context, &line);
+    }
+}
 
 fn atom(row: &SessionRow, name: &str, style: &AtomStyle<'_>) -> String {
     let found = ATOMS.iter().find(|(known, _)| *known == name);

@@ -122,7 +122,7 @@ pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'
         .and_then(|files| files.brought.as_ref())
         .is_none_or(plan_runner::AppliedPlan::is_done);
     if request.direction == Direction::Undo && !request.dry_run && is_done {
-        // Whoever undoes an older command has passed over those that came since.
+        // An undo of an older command passes over those that came since.
         undo::pass_over(scene.repo, length)?;
     }
     Ok(taken)

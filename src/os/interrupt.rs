@@ -70,7 +70,7 @@ impl Drop for Ending {
     }
 }
 
-/// Notes that the process goes on after it was stopped, as by Ctrl-Z and `fg` of a shell.
+/// Notes that the process continues after it was stopped, as by Ctrl-Z and `fg` of a shell.
 #[derive(Debug)]
 pub struct Continued {
     flag: Arc<AtomicBool>,
@@ -86,7 +86,7 @@ impl Continued {
         Ok(Self { flag, id })
     }
 
-    /// Whether it went on since this was asked last.
+    /// Whether it continued since this was asked last.
     pub fn take(&self) -> bool {
         self.flag.swap(false, Ordering::Relaxed)
     }

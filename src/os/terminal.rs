@@ -37,7 +37,7 @@ pub fn end_with_terminal() -> std::io::Result<()> {
 /// Ends the process when one of its threads panics, with the exit code of any fault. `give_back` gets standard output and
 /// brings the terminal back before the message is printed, which would be lost on another screen.
 ///
-/// To go on without the thread would be wrong as well: nobody draws what it was to give.
+/// To continue without the thread would be wrong as well: its result would never be drawn.
 #[expect(
     clippy::disallowed_methods,
     clippy::exit,

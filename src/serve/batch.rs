@@ -111,7 +111,7 @@ fn answer(runner: &dyn CommandRunner, line: u64, bytes: &[u8]) -> BatchAnswer {
     let value: Value = match serde_json::from_slice(bytes) {
         Ok(value) => value,
         Err(error) => {
-            // It may be JSON all the same, too deep or with half a surrogate pair.
+            // It may still be JSON, too deep or with half a surrogate pair.
             let mut scanner = IdScanner::new(false);
             scanner.feed(bytes);
             return match scanner.finish().pop() {

@@ -23,8 +23,8 @@ use crate::{
 /// Other sessions whose later work is in the present files, with the paths of the plan that hold it.
 ///
 /// It is not there where HEAD has the very same (a commit holds it). While the checkpoint's own session is current, another
-/// content than the other session saved may go on from that, or be this session's own: what came after that save decides,
-/// and else the lines. While another session is current, what is not saved goes on from what was.
+/// content than the other session saved may continue from that, or be this session's own: what came after that save decides,
+/// and else the lines. While another session is current, what is not saved continues from what was.
 pub(super) fn later_saves(
     scene: &Scene<'_>,
     repo: &Repository,
@@ -78,7 +78,7 @@ struct LaterSave {
 }
 
 impl LaterSave {
-    /// Keeps the paths whose content is what this session saved, or goes on from that.
+    /// Keeps the paths whose content is what this session saved, or continues from that.
     fn retain_beneath(
         &mut self,
         scene: &Scene<'_>,
@@ -156,7 +156,7 @@ impl LaterSave {
     }
 }
 
-/// Whether a file that is not what another session saved goes on from that, and not from what HEAD has.
+/// Whether a file that is not what another session saved continues from that, and not from what HEAD has.
 fn goes_on(
     repo: &Repository,
     head: Option<&TreeEntryInfo>,

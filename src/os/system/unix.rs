@@ -255,7 +255,7 @@ pub fn terminate(child: &Child) -> bool {
     rustix::process::kill_process(Pid::from_child(child), Signal::TERM).is_ok()
 }
 
-/// The signal by which a stopped process goes on.
+/// The signal by which a stopped process continues.
 pub(in crate::os) const CONTINUED: Option<i32> = Some(signal_hook::consts::SIGCONT);
 
 /// Stops this process and what runs with it, as Ctrl-Z does: git, which waits for us, has to stop too, or the shell would

@@ -192,7 +192,7 @@ impl LineTransport {
             Ok(Value::Array(messages)) if !messages.is_empty() => self.parsed.extend(messages),
             Ok(message) => self.parsed.push_back(message),
             Err(error) => {
-                // It may be JSON all the same, too deep or with half a surrogate pair: then its client waits.
+                // It may still be JSON, too deep or with half a surrogate pair: then its client waits.
                 let mut scanner = IdScanner::new(true);
                 scanner.feed(&line);
                 match scanner.finish() {
