@@ -24,7 +24,7 @@ pub const STDOUT_LIMIT: u64 = 16 << 20;
 const WORDS_LIMIT: usize = 64 << 10;
 
 /// Result of a network exchange.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Exchange {
     /// The exit status; `None` when a signal ended the child.
     pub code: Option<i32>,

@@ -145,7 +145,9 @@ pub const ITEM_ID_LEN: usize = 8;
 
 /// Whether a text consists of lower-case hexadecimal digits only.
 fn is_lower_hex(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    text.as_bytes()
+        .iter()
+        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b))
 }
 
 super::schema::text_schema!(Oid, "oid", {

@@ -90,7 +90,7 @@ pub struct SessionSummaryRow {
     /// Its name, as its ref has it.
     pub name: String,
     /// Its latest checkpoint.
-    pub tip: Result<(CheckpointCommit, SessionStanding), Broken>,
+    pub tip: Result<(Box<CheckpointCommit>, SessionStanding), Broken>,
     /// Whether it is the current session of this working tree.
     pub current: bool,
 }
@@ -130,7 +130,6 @@ pub fn fetched_only(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<Str
 /// Sessions, latest first, damaged ones last.
 pub fn sessions(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<SessionSummaryRow>, Error> {
     let current = current::read_if_understood(scene.repo)?.session;
-    let mut rows = Vec::new();
     let watchers = watch::all(scene.repo);
     let since = filter
         .since
@@ -148,6 +147,7 @@ pub fn sessions(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<Session
             ..session
         }));
     }
+    let mut rows = Vec::with_capacity(all.len());
     for session in all {
         let current = current.as_ref().is_some_and(|c| c.name.as_str() == session.name);
         let tip = session.tip.map(|entry| {

@@ -35,8 +35,13 @@ pub fn age(time: Timestamp, now: Timestamp) -> String {
         HOUR..DAY => ago(seconds / HOUR, "hour"),
         DAY..AGE_LIMIT if seconds < 2 * DAY => "yesterday".to_owned(),
         DAY..AGE_LIMIT => ago(seconds / DAY, "day"),
-        _ => time.to_chrono().format("%Y-%m-%d").to_string(),
+        _ => short_date(&time.to_chrono()),
     }
+}
+
+/// The date alone. Without letters, since a list may have a hundred thousand.
+fn short_date(time: &DateTime<FixedOffset>) -> String {
+    format!("{:04}-{:02}-{:02}", time.year(), time.month(), time.day())
 }
 
 /// How long something took or lasts: `45 s`, `12 min`, `3 h 20 min`, `2 days 4 h`.
@@ -146,7 +151,7 @@ impl DateStyle {
             }
             Self::IsoStrict => "%Y-%m-%dT%H:%M:%S%:z",
             Self::Iso => "%Y-%m-%d %H:%M:%S %z",
-            Self::Short => "%Y-%m-%d",
+            Self::Short => return short_date(&shown),
             Self::Default => "%a %b %-d %H:%M:%S %Y %z",
             Self::Rfc => "%a, %-d %b %Y %H:%M:%S %z",
             Self::Human => {

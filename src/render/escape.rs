@@ -114,7 +114,8 @@ pub fn json(json: &str) -> Cow<'_, str> {
 fn escape(text: &str, keep_lines: bool) -> Cow<'_, str> {
     // Nearly all text is plain ASCII, which needs one pass and no copy.
     if text
-        .bytes()
+        .as_bytes()
+        .iter()
         .all(|b| matches!(b, 0x20..0x7f) || (keep_lines && matches!(b, b'\n' | b'\t')))
     {
         return Cow::Borrowed(text);

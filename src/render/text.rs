@@ -339,7 +339,7 @@ const ELLIPSIS: &str = "..";
 
 /// Columns that `text` takes on a screen. Wide characters count two, combining marks none.
 pub fn width(text: &str) -> usize {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    if text.as_bytes().iter().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.len();
     }
     text.width()

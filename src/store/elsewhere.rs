@@ -152,7 +152,7 @@ fn hand_over(directory: &Path, sharing: os::Sharing) -> io::Result<()> {
 }
 
 /// The settings of the project, and what is otherwise in the store. What comes last counts.
-fn settings(project: &Repository) -> Result<String, Error> {
+pub(super) fn settings(project: &Repository) -> Result<String, Error> {
     let common = absolute(project.common_dir());
     let quoted = |path: &Path| {
         let text = path.to_str().ok_or_else(|| Error::Environment {

@@ -45,8 +45,13 @@ fn is_beside(repo: &Repository) -> bool {
 
 /// A git child on this repository, with the same working tree and object directories, in the root of the working tree.
 pub fn git(repo: &Repository) -> Git {
+    git_in(repo, repo.git_dir())
+}
+
+/// The same with another directory of git's.
+pub(super) fn git_in(repo: &Repository, git_dir: &Path) -> Git {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut git = Git::at(absolute(repo.git_dir()));
+    let mut git = Git::at(absolute(git_dir));
     if let Some(root) = repo.workdir() {
         git = git.work_tree(absolute(root));
     }
@@ -54,7 +59,7 @@ pub fn git(repo: &Repository) -> Git {
         git = git.own_settings();
     }
     let (objects, alternates) = object_dirs(repo);
-    if objects != repo.common_dir().join("objects") {
+    if objects != repo.common_dir().join("objects") || git_dir != repo.git_dir() {
         git = git.objects(absolute(&objects));
     }
     if !alternates.is_empty()

@@ -3,11 +3,12 @@
 //! The directory lies next to the objects, with the real ones as its alternates, and has a name that `git prune` and
 //! `git gc` clear away, for when we are killed. Whoever holds the handle moves no ref through it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Error, Repository, open, paths, spill};
+use super::{Error, ObjectId, Repository, elsewhere, open, paths, spill};
 use crate::{git::Git, os};
 
 /// How the name of the directory begins: git removes what is called so and old.
@@ -92,6 +93,55 @@ impl ProbeRepository {
 }
 
 impl Drop for ProbeRepository {
+    fn drop(&mut self) {
+        // What cannot be removed is cleared away by git.
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// A git directory with chosen refs and no other, over the objects and settings of a repository; removed when this is
+/// dropped.
+///
+/// A pattern is matched against all refs at once; each ref that is named is looked for among all of them, which takes git
+/// minutes for ten thousand.
+pub struct ChosenRefs<'r> {
+    repo: &'r Repository,
+    directory: PathBuf,
+}
+
+impl<'r> ChosenRefs<'r> {
+    /// A directory with these refs.
+    pub fn new(repo: &'r Repository, refs: &BTreeMap<&str, ObjectId>) -> Result<Self, Error> {
+        let objects = paths::objects_dir(repo);
+        let token = os::random_token().map_err(Error::io("create a directory in", &objects))?;
+        let directory = objects.join(format!("{PREFIX}{token}"));
+        let chosen = Self { repo, directory };
+        let at = |name: &str| chosen.directory.join(name);
+        let create = |path: PathBuf| os::private_dir(&path, paths::sharing(repo)).map_err(Error::io("create", &path));
+        create(chosen.directory.clone())?;
+        create(at("refs"))?;
+        let mut packed = "# pack-refs with: peeled fully-peeled sorted \n".to_owned();
+        for (name, id) in refs {
+            packed.push_str(&format!("{id} {name}\n"));
+        }
+        let write = |name: &str, bytes: &[u8]| fs::write(at(name), bytes).map_err(Error::io("write", at(name)));
+        write("packed-refs", packed.as_bytes())?;
+        write("HEAD", b"ref: refs/heads/main\n")?;
+        write("config", elsewhere::settings(repo)?.as_bytes())?;
+        let shallow = repo.common_dir().join("shallow");
+        if let Ok(border) = os::read_regular(&shallow) {
+            write("shallow", &border)?;
+        }
+        Ok(chosen)
+    }
+
+    /// A git child on it.
+    pub fn git(&self) -> Git {
+        paths::git_in(self.repo, &self.directory)
+    }
+}
+
+impl Drop for ChosenRefs<'_> {
     fn drop(&mut self) {
         // What cannot be removed is cleared away by git.
         let _ = fs::remove_dir_all(&self.directory);

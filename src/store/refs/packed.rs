@@ -57,10 +57,12 @@ impl PackedRefs {
     /// The refs whose names begin with `prefix`.
     pub(super) fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (String, ObjectId)> + 'a {
         self.bytes.lines().filter_map(move |line| {
-            let (hex, name) = split(line)?;
+            let (hex, name) = line.split_once_str(" ")?;
+            if !name.starts_with(prefix.as_bytes()) {
+                return None;
+            }
             // A name that is no text is listed even so, in a form that can be shown.
-            let name = name.starts_with(prefix.as_bytes()).then(|| name.to_str_lossy())?;
-            Some((name.into_owned(), ObjectId::from_hex(hex).ok()?))
+            Some((name.to_str_lossy().into_owned(), ObjectId::from_hex(hex).ok()?))
         })
     }
 
@@ -143,9 +145,20 @@ fn is_hex(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_hexdigit)
 }
 
+/// The bytes that may stand in a name; a table, since a file may hold a hundred thousand names.
+const PLAIN: [bool; 256] = {
+    let mut plain = [true; 256];
+    let mut at = 0;
+    while at < plain.len() {
+        plain[at] = at > b' ' as usize && !matches!(at as u8, 0x7f | b'~' | b'^' | b':' | b'?' | b'*' | b'[' | b'\\');
+        at += 1;
+    }
+    plain
+};
+
 /// Whether git could have written a ref of this name: its own rules, and below `refs/`.
 fn is_name(name: &[u8]) -> bool {
-    let plain = |byte: &u8| *byte > b' ' && *byte != 0x7f && !b"~^:?*[\\".contains(byte);
+    let plain = |byte: &u8| PLAIN[usize::from(*byte)];
     let within = |part: &[u8]| !part.is_empty() && part[0] != b'.' && !part.ends_with(b".lock");
     name.starts_with(b"refs/")
         && name.iter().all(plain)

@@ -8,6 +8,7 @@ mod encrypted;
 mod handover;
 mod hostile;
 mod leaving;
+mod many;
 mod named;
 mod namespaces;
 mod provenance;

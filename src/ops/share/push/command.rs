@@ -7,8 +7,8 @@ use super::{
     answer::RemoteAnswer,
 };
 use crate::{
-    git::Exchange,
-    store::{self, ObjectId, Repository, remote::Remote},
+    git::{Exchange, Git},
+    store::{self, ObjectId, Repository, remote::Remote, scratch::ChosenRefs},
 };
 
 /// A ref as it is given to git.
@@ -23,11 +23,46 @@ pub(super) struct PushSpec {
     pub(super) force: bool,
 }
 
+impl PushSpec {
+    /// Whether a pattern of the namespace can stand for it: it is moved forward, as git does by itself.
+    fn is_plain(&self, namespace: &str) -> bool {
+        self.id.is_some() && self.lease.is_none() && !self.force && self.target.starts_with(namespace)
+    }
+
+    fn lease_option(&self) -> Option<String> {
+        let lease = self.lease?;
+        Some(format!("--force-with-lease={}:{lease}", self.target))
+    }
+
+    fn argument(&self) -> String {
+        // One with a lease must not be forced as well, or the lease would not count.
+        let force = if self.force && self.lease.is_none() { "+" } else { "" };
+        let id = self.id.map(|id| id.to_string()).unwrap_or_default();
+        format!("{force}{id}:{}", self.target)
+    }
+}
+
 /// Answers by the refs that they are about, and the end of the child.
+#[derive(Default)]
 pub(super) struct PushAnswers {
     pub(super) of: BTreeMap<String, RemoteAnswer>,
     pub(super) exchange: Exchange,
 }
+
+impl PushAnswers {
+    /// Those of a further run as well. Of its end the worse one counts.
+    fn and(mut self, more: Self) -> Self {
+        self.of.extend(more.of);
+        self.exchange.words.push_str(&more.exchange.words);
+        if self.exchange.code == Some(0) {
+            self.exchange.code = more.exchange.code;
+        }
+        self
+    }
+}
+
+/// As many refs are named; more go by a pattern, and of those that cannot, as many at a time.
+const NAMED: usize = 64;
 
 /// Runs `git push` with exactly these refs, and the user's pre-push hook.
 pub(super) fn push_refs(
@@ -37,7 +72,37 @@ pub(super) fn push_refs(
     dry_run: bool,
     wire: Wire<'_>,
 ) -> Result<PushAnswers, Error> {
-    let mut git = store::git(repo)
+    let (plain, mut named): (Vec<_>, Vec<_>) = specs.iter().partition(|spec| spec.is_plain(&remote.namespace));
+    let mut runs = Vec::new();
+    if plain.len() > NAMED {
+        let refs = plain
+            .iter()
+            .filter_map(|spec| Some((&*spec.target, spec.id?)))
+            .collect();
+        let chosen = ChosenRefs::new(repo, &refs)?;
+        let pattern = format!("{0}*:{0}*", remote.namespace);
+        runs.push(run(chosen.git(), remote, &[], &[pattern], dry_run, wire)?);
+    } else {
+        named.extend(plain);
+    }
+    for some in named.chunks(NAMED) {
+        let leases: Vec<_> = some.iter().filter_map(|spec| spec.lease_option()).collect();
+        let refs: Vec<_> = some.iter().map(|spec| spec.argument()).collect();
+        runs.push(run(store::git(repo), remote, &leases, &refs, dry_run, wire)?);
+    }
+    Ok(runs.into_iter().reduce(PushAnswers::and).unwrap_or_default())
+}
+
+/// Runs `git push` once.
+fn run(
+    git: Git,
+    remote: &Remote,
+    leases: &[String],
+    refs: &[String],
+    dry_run: bool,
+    wire: Wire<'_>,
+) -> Result<PushAnswers, Error> {
+    let git = git
         .user_hooks()
         // Our own hook makes checkpoints of a user's pushes, not of ours.
         .env("CHECKPOINT_HOOK", "off")
@@ -49,19 +114,11 @@ pub(super) fn push_refs(
             "--no-follow-tags",
             "--recurse-submodules=no",
         ])
-        .args(dry_run.then_some("--dry-run"));
-    for spec in specs {
-        if let Some(lease) = spec.lease {
-            git = git.arg(format!("--force-with-lease={}:{lease}", spec.target));
-        }
-    }
-    git = git.arg("--").arg(&remote.name);
-    for spec in specs {
-        // One with a lease must not be forced as well, or the lease would not count.
-        let force = if spec.force && spec.lease.is_none() { "+" } else { "" };
-        let id = spec.id.map(|id| id.to_string()).unwrap_or_default();
-        git = git.arg(format!("{force}{id}:{}", spec.target));
-    }
+        .args(dry_run.then_some("--dry-run"))
+        .args(leases)
+        .arg("--")
+        .arg(&remote.name)
+        .args(refs);
     let exchange = exchange(git, wire, None)?;
     let mut of = BTreeMap::new();
     for line in String::from_utf8_lossy(&exchange.stdout).lines() {
