@@ -20,6 +20,7 @@ use crate::{
         document::{CheckpointKind, SessionStatus},
         name::ShortName,
         patch,
+        selector::Selector,
         step::quoted,
     },
     ops::{
@@ -509,7 +510,11 @@ fn follow_up(
 ) -> Result<(), CommandError> {
     let receipt = outcome.receipt();
     let as_json = context.ui.options().json;
-    let pushed = then.push.then(|| send(context, opened, &receipt.session)).transpose()?;
+    let pushed = then
+        .push
+        .then(|| failure::selector(receipt.session.as_str()))
+        .transpose()?
+        .map(|session| send(context, opened, session));
     let mut document = as_json.then(|| {
         let push = pushed.as_ref().map(|pushed| pushed.as_ref().ok());
         json!(SaveReceipt {
@@ -548,18 +553,18 @@ fn follow_up(
 fn send(
     context: &Context,
     opened: &OpenedRepository,
-    session: &ShortName,
-) -> Result<Result<share::push::PushOutcome, CommandError>, CommandError> {
+    session: Selector,
+) -> Result<share::push::PushOutcome, CommandError> {
     let request = share::push::PushRequest {
         remote: None,
-        which: share::push::PushSelection::Named(vec![failure::selector(session.as_str())?]),
+        which: share::push::PushSelection::Named(vec![session]),
         autosaves: false,
         dry_run: false,
         allow_secrets: false,
         force: false,
         unattended: false,
     };
-    Ok(super::share::push::send(context, opened, &request))
+    super::share::push::send(context, opened, &request)
 }
 
 fn attachments(

@@ -18,7 +18,10 @@ use crate::{
         time::Timestamp,
     },
     secrets,
-    store::{self, checkpoint::Fault},
+    store::{
+        self,
+        checkpoint::{Fault, WriteError},
+    },
     worktree::{restore, snapshot},
 };
 
@@ -605,6 +608,15 @@ impl Error {
         move |fault| Self::Damaged {
             subject,
             fault: Box::new(fault),
+        }
+    }
+
+    /// What is next to a document and could not be written, for `map_err`.
+    pub(super) fn writing(subject: impl Into<String>) -> impl FnOnce(WriteError) -> Self {
+        let subject = subject.into();
+        move |error| match error {
+            WriteError::Fault(fault) => Self::damaged(subject)(fault),
+            WriteError::Store(error) => error.into(),
         }
     }
 

@@ -115,14 +115,14 @@ pub(super) fn carried(
     document: &Document,
     source: &Checkpoint,
 ) -> Result<Siblings, Error> {
-    let damaged = || Error::damaged(ids::short(source.entry.id));
-    let (held, _) = checkpoint::siblings(scene.repo, &source.entry).map_err(damaged())?;
+    let damaged = Error::damaged(ids::short(source.entry.id));
+    let (held, _) = checkpoint::siblings(scene.repo, &source.entry).map_err(damaged)?;
     let is_plain = source.document.encrypted.is_none() && writer.encrypts(document)?;
     let mut siblings = Siblings::default();
     for name in held.named().keys() {
         if is_plain && private_parts().any(|private| private == name) {
             let anew = siblings.rewritten(scene.repo, &held, name, DEPTH, writer);
-            anew?.map_err(damaged())?;
+            anew.map_err(Error::writing(ids::short(source.entry.id)))?;
         } else {
             siblings.keep(&held, name);
         }
@@ -175,7 +175,7 @@ fn write(scene: &Scene<'_>, writer: &Writer, chosen: &SessionChoice) -> Result<c
     let mut siblings = Siblings::default();
     for name in private_parts() {
         let anew = siblings.rewritten(scene.repo, &held, name, DEPTH, writer);
-        anew?.map_err(damaged())?;
+        anew.map_err(Error::writing(chosen.name.as_str()))?;
     }
     for name in ["lists", "conflicts", "held", "operation"] {
         siblings.keep(&held, name);

@@ -104,6 +104,17 @@ pub enum Fault {
     },
 }
 
+/// Failure to write what is next to the document of a new checkpoint.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// A part of the checkpoint before is damaged.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// The objects could not be written.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
 fn shown(digest: Option<&Digest>) -> &str {
     digest.map_or("nothing", Digest::as_str)
 }

@@ -11,7 +11,7 @@ use gix::objs::tree::EntryKind;
 use super::{
     Error, ObjectId, Repository,
     blob_batch::BlobBatch,
-    checkpoint::{self, Fault, Siblings, object_id},
+    checkpoint::{self, Fault, Siblings, WriteError, object_id},
     objects::Writer,
 };
 use crate::model::{
@@ -48,15 +48,12 @@ pub fn fold<'p>(
     parts: impl Iterator<Item = &'p TranscriptPart>,
     document: &mut Document,
     siblings: &mut Siblings,
-) -> Result<Result<(), Fault>, Error> {
+) -> Result<(), WriteError> {
     let mut parts = parts.peekable();
     if parts.peek().is_none() {
-        return Ok(Ok(()));
+        return Ok(());
     }
-    let mut all = match chunks(repo, siblings.get(DIRECTORY)) {
-        Ok(all) => all,
-        Err(fault) => return Ok(Err(fault)),
-    };
+    let mut all = chunks(repo, siblings.get(DIRECTORY))?;
     let list = &mut document.transcripts;
     all.resize(list.len(), Chunks::new());
     let mut files = BTreeMap::<usize, OpenFile>::new();
@@ -74,10 +71,7 @@ pub fn fold<'p>(
         }
         let file = match files.entry(at) {
             Entry::Occupied(file) => file.into_mut(),
-            Entry::Vacant(place) => match opened(repo, std::mem::take(&mut all[at])) {
-                Ok(file) => place.insert(file),
-                Err(fault) => return Ok(Err(fault)),
-            },
+            Entry::Vacant(place) => place.insert(opened(repo, std::mem::take(&mut all[at]))?),
         };
         file.append(writer, part.text.as_bytes())?;
         list[at] = part.info.clone();
@@ -91,8 +85,7 @@ pub fn fold<'p>(
         let chunks = chunks.into_iter().map(|(name, id)| (EntryKind::Blob, name, id));
         entries.push((EntryKind::Tree, name, checkpoint::write_tree(writer, chunks)?));
     }
-    siblings.directory(writer, DIRECTORY, entries.into_iter())?;
-    Ok(Ok(()))
+    Ok(siblings.directory(writer, DIRECTORY, entries.into_iter())?)
 }
 
 /// The chunks of a file, of which a short last one is open again.

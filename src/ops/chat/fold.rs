@@ -75,6 +75,7 @@ pub(in crate::ops) fn attach(
     let mut length = Length::of(document);
     let saved = document.chat.as_ref().map_or(0, |chat| chat.messages);
     let damaged = || Error::damaged(session.as_str());
+    let writing = || Error::writing(session.as_str());
     let updates = &pending.updates;
     let added = stored::append(
         scene.repo,
@@ -84,11 +85,11 @@ pub(in crate::ops) fn attach(
         updates,
         document,
         siblings,
-    )?
-    .map_err(damaged())?;
+    )
+    .map_err(writing())?;
     length.messages += added.messages;
     length.bytes = (length.bytes + added.bytes).saturating_sub(added.replaced);
-    transcripts::fold(scene.repo, writer, pending.transcripts.iter(), document, siblings)?.map_err(damaged())?;
+    transcripts::fold(scene.repo, writer, pending.transcripts.iter(), document, siblings).map_err(writing())?;
     for (name, text) in &pending.texts {
         if text.is_empty() {
             siblings.remove(name);

@@ -16,7 +16,7 @@ mod write;
 
 use std::path::PathBuf;
 
-use self::existing::ImportedSession;
+use self::{existing::ImportedSession, write::SessionError};
 use super::{
     Error, Scene,
     plan_runner::ProgressCallback,
@@ -221,13 +221,13 @@ fn once(
                 (&mut names, &mut redactor),
                 &each,
             )? {
-                Ok(mut made) => {
+                ImportStep::Draft(mut made) => {
                     problems.extend(made.note);
                     needs.append(&mut made.needs);
                     edits.extend(made.edit);
                     items.push(made.item);
                 }
-                Err(problem) => problems.push(problem),
+                ImportStep::LeftOut(problem) => problems.push(problem),
             }
         } else {
             let what = format!(
@@ -266,9 +266,16 @@ struct ImportDraft {
     note: Option<Problem>,
 }
 
+/// Result for one foreign session.
+enum ImportStep {
+    Draft(ImportDraft),
+    /// It is left out; the others are not.
+    LeftOut(Problem),
+}
+
 type ImportTools<'a> = (&'a mut existing::TakenNames, &'a mut Redactor);
 
-/// Writes what of a session is new. The inner error is about this session alone.
+/// Writes what of a session is new.
 fn one(
     scene: &Scene<'_>,
     request: &ImportRequest,
@@ -277,7 +284,7 @@ fn one(
     before: Option<&ImportedSession>,
     tools: ImportTools<'_>,
     progress: &dyn Fn(usize),
-) -> Result<Result<ImportDraft, Problem>, Error> {
+) -> Result<ImportStep, Error> {
     let (names, redactor) = tools;
     let path = foreign.sources.join(", ");
     let fallback = foreign.modified.unwrap_or(scene.now);
@@ -339,7 +346,7 @@ fn one(
     }
     if matches!(item.what, ImportStatus::Same | ImportStatus::Refused(_)) {
         item.checkpoints = 0;
-        return Ok(Ok(ImportDraft {
+        return Ok(ImportStep::Draft(ImportDraft {
             item,
             edit: None,
             needs: Vec::new(),
@@ -365,9 +372,10 @@ fn one(
             )
         })
     });
-    let written = match write::session(scene, writer, foreign, &item.name, before, (redactor, progress))? {
+    let written = match write::session(scene, writer, foreign, &item.name, before, (redactor, progress)) {
         Ok(written) => written,
-        Err(why) => return Ok(Err(Problem::broken(&path, why))),
+        Err(SessionError::Unstorable(why)) => return Ok(ImportStep::LeftOut(Problem::broken(&path, why))),
+        Err(SessionError::Ops(error)) => return Err(error),
     };
     item.tip = (!request.dry_run).then_some(written.tip);
     item.summary = written.summary;
@@ -378,7 +386,7 @@ fn one(
         new: Some(written.tip),
         message: "checkpoint: import".to_owned(),
     };
-    Ok(Ok(ImportDraft {
+    Ok(ImportStep::Draft(ImportDraft {
         item,
         edit: Some(edit),
         needs: written.needs,

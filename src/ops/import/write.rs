@@ -43,9 +43,22 @@ pub(super) struct WrittenSession {
     pub(super) messages: usize,
 }
 
+/// Reason for not writing a session.
+pub(super) enum SessionError {
+    /// It cannot be stored, for this reason; others can.
+    Unstorable(String),
+    Ops(Error),
+}
+
+impl<E: Into<Error>> From<E> for SessionError {
+    fn from(error: E) -> Self {
+        Self::Ops(error.into())
+    }
+}
+
 type WriteTools<'a> = (&'a mut Redactor, &'a dyn Fn(usize));
 
-/// Writes a session, or what is new of it. The inner error says why this one cannot be stored.
+/// Writes a session, or what is new of it.
 pub(super) fn session(
     scene: &Scene<'_>,
     writer: &Writer,
@@ -53,7 +66,7 @@ pub(super) fn session(
     name: &ShortName,
     before: Option<&ImportedSession>,
     tools: WriteTools<'_>,
-) -> Result<Result<WrittenSession, String>, Error> {
+) -> Result<WrittenSession, SessionError> {
     let (redactor, progress) = tools;
     let fallback = foreign.modified.unwrap_or(scene.now);
     let first = foreign.checkpoints.iter().find_map(|checkpoint| checkpoint.at);
@@ -78,10 +91,9 @@ pub(super) fn session(
         )?,
     };
     base.name = name.clone();
-    base = match base.patched(&members) {
-        Ok(session) => session,
-        Err(error) => return Ok(Err(error.to_string())),
-    };
+    base = base
+        .patched(&members)
+        .map_err(|error| SessionError::Unstorable(error.to_string()))?;
     base.metadata.insert("imported".to_owned(), identity);
     let mut last = match before {
         Some(known) => (known.tip, known.checkpoint.digest.clone()),
@@ -111,21 +123,18 @@ pub(super) fn session(
             log: if n == count { &foreign.log } else { &[] },
             previous: before.filter(|known| known.tip == last.0),
         };
-        let made = match own.write(scene, writer, &base, foreign_checkpoint, &last, (&mut chat, redactor))? {
-            Ok(made) => made,
-            Err(why) => return Ok(Err(why)),
-        };
+        let made = own.write(scene, writer, &base, foreign_checkpoint, &last, (&mut chat, redactor))?;
         last = (made.0.id, made.0.digest);
         needs.extend(made.0.needs);
         summary = made.1;
         progress(n);
     }
-    Ok(Ok(WrittenSession {
+    Ok(WrittenSession {
         tip: last.0,
         needs,
         summary,
         messages: chat.count(),
-    }))
+    })
 }
 
 /// The parentless first checkpoint, which holds only the session.
@@ -162,27 +171,24 @@ impl CheckpointDraft<'_> {
         foreign: ForeignCheckpoint,
         last: &(ObjectId, Digest),
         tools: (&mut ImportedChat, &mut Redactor),
-    ) -> Result<Result<(checkpoint::WrittenCheckpoint, String), String>, Error> {
+    ) -> Result<(checkpoint::WrittenCheckpoint, String), SessionError> {
         let (chat, redactor) = tools;
         let scene = &Scene { now: self.at, ..*scene };
         writer.protect(&base.id)?;
         let mut record = Value::Object(foreign.record);
         complete(&mut record, self.at, self.system);
         redactor.json(&mut record, "record");
-        let mut record: Record = match serde_json::from_value(record) {
-            Ok(record) => record,
-            Err(error) => return Ok(Err(format!("its record cannot be stored: {error}"))),
-        };
+        let mut record: Record = serde_json::from_value(record)
+            .map_err(|error| SessionError::Unstorable(format!("its record cannot be stored: {error}")))?;
         if record.summary.as_deref().is_none_or(|text| text.trim().is_empty()) {
             record.summary = Some(format!("Imported from {}: {}", self.system, foreign.id));
             record.auto_summary = true;
         }
         let mut members = Value::Object(foreign.members);
         redactor.json(&mut members, "session");
-        let mut session = match base.patched(&members) {
-            Ok(session) => session,
-            Err(error) => return Ok(Err(error.to_string())),
-        };
+        let mut session = base
+            .patched(&members)
+            .map_err(|error| SessionError::Unstorable(error.to_string()))?;
         let mut identity = json!({ "id": foreign.id, "digest": self.digest });
         if let Some(name) = foreign
             .name
@@ -249,7 +255,7 @@ impl CheckpointDraft<'_> {
             )?);
         }
         let written = checkpoint::write(writer, &mut document, false, &siblings, parents, &people)?;
-        Ok(Ok((written, document.record.summary.unwrap_or_default())))
+        Ok((written, document.record.summary.unwrap_or_default()))
     }
 }
 

@@ -370,8 +370,8 @@ impl Parts<'_, '_> {
                 .as_ref()
                 .map(|(side, compaction)| (*side, compaction.messages)),
         };
-        let merged = stored::merge(self.scene.repo, self.writer, &sides, self.document, self.siblings)?
-            .map_err(Error::damaged(self.sides.session.as_str()))?;
+        let merged = stored::merge(self.scene.repo, self.writer, &sides, self.document, self.siblings)
+            .map_err(Error::writing(self.sides.session.as_str()))?;
         let total = self.document.chat.as_ref().map_or(0, |chat| chat.messages);
         self.document.compaction = summarized.and_then(|(_, compaction)| {
             let messages = merged.summarized.min(total);

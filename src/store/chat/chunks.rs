@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::{
     Error, ObjectId, Repository,
     blob_batch::BlobBatch,
-    checkpoint::{self, Fault, Siblings},
+    checkpoint::{self, Fault, Siblings, WriteError},
     objects::Writer,
 };
 use crate::{
@@ -171,15 +171,12 @@ pub fn append(
     updates: &BTreeMap<String, Message>,
     document: &mut Document,
     siblings: &mut Siblings,
-) -> Result<Result<AppendOutcome, Fault>, Error> {
+) -> Result<AppendOutcome, WriteError> {
     let before = document.chat.as_ref().map_or(0, |chat| chat.messages);
-    let saved = match SavedMessages::at(repo, previous, before) {
-        Ok(saved) => saved,
-        Err(fault) => return Ok(Err(fault)),
-    };
+    let saved = SavedMessages::at(repo, previous, before)?;
     let mut out = AppendOutcome::default();
     if messages.is_empty() && updates.is_empty() {
-        return Ok(Ok(out));
+        return Ok(out);
     }
     let mut chunks = Chunks {
         full: saved.chunks.clone(),
@@ -187,15 +184,9 @@ pub fn append(
         messages: before,
         ..Chunks::default()
     };
-    let mut rewritten = match rewrite(&saved, writer, updates, &mut chunks, &mut out)? {
-        Ok(rewritten) => rewritten,
-        Err(fault) => return Ok(Err(fault)),
-    };
+    let mut rewritten = rewrite(&saved, writer, updates, &mut chunks, &mut out)?;
     if let Some(at) = chunks.full.len().checked_sub(1) {
-        let last = match rewritten.remove(&at).map_or_else(|| saved.chunk(at), Ok) {
-            Ok(chunk) => chunk,
-            Err(fault) => return Ok(Err(fault)),
-        };
+        let last = rewritten.remove(&at).map_or_else(|| saved.chunk(at), Ok)?;
         if last.len() < SMALL {
             chunks.open = last;
             chunks.full.pop();
@@ -211,7 +202,7 @@ pub fn append(
         }
     }
     chunks.place(writer, document, siblings)?;
-    Ok(Ok(out))
+    Ok(out)
 }
 
 /// Puts later states into the chunks that hold the messages. Gives the chunks that changed.
@@ -221,24 +212,18 @@ fn rewrite(
     updates: &BTreeMap<String, Message>,
     chunks: &mut Chunks,
     out: &mut AppendOutcome,
-) -> Result<Result<BTreeMap<usize, Vec<u8>>, Fault>, Error> {
+) -> Result<BTreeMap<usize, Vec<u8>>, WriteError> {
     let mut rewritten = BTreeMap::new();
     // What changes was said lately, nearly always.
     for at in (0..saved.chunks.len()).rev() {
         if out.updates == updates.len() as u64 {
             break;
         }
-        let before = match saved.chunk(at) {
-            Ok(chunk) => chunk,
-            Err(fault) => return Ok(Err(fault)),
-        };
+        let before = saved.chunk(at)?;
         let mut after = Vec::with_capacity(before.len());
         let mut changed = false;
         for line in before.split_inclusive(|byte| *byte == b'\n') {
-            let message = match saved.message(line, at) {
-                Ok(message) => message,
-                Err(fault) => return Ok(Err(fault)),
-            };
+            let message = saved.message(line, at)?;
             let Some(later) = updates.get(&message.id) else {
                 after.extend_from_slice(line);
                 continue;
@@ -259,7 +244,7 @@ fn rewrite(
             rewritten.insert(at, after);
         }
     }
-    Ok(Ok(rewritten))
+    Ok(rewritten)
 }
 
 /// The messages whose lines are made at a time.

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Error, Repository, checkpoint::Fault, checkpoint::Siblings, objects::Writer};
+use super::super::{
+    Repository,
+    checkpoint::{Fault, Siblings, WriteError},
+    objects::Writer,
+};
 use super::chunks::{Chunks, FOLDER, SavedMessages};
 use crate::model::{
     chat::Message,
@@ -42,7 +46,7 @@ pub fn merge(
     sides: &ChatSides<'_>,
     document: &mut Document,
     siblings: &mut Siblings,
-) -> Result<Result<ChatMerge, Fault>, Error> {
+) -> Result<ChatMerge, WriteError> {
     let read = || -> Result<_, Fault> {
         let base = match sides.base {
             Some(base) => SavedMessages::of(repo, base)?,
@@ -64,10 +68,7 @@ pub fn merge(
         }
         Ok((all, shared, before, rest))
     };
-    let (all, shared, before, [base, ours, theirs]) = match read() {
-        Ok(read) => read,
-        Err(fault) => return Ok(Err(fault)),
-    };
+    let (all, shared, before, [base, ours, theirs]) = read()?;
     let first = sides.summarized.map(|(side, count)| {
         let count = usize::try_from(count.saturating_sub(before)).unwrap_or(usize::MAX);
         (side, count)
@@ -90,7 +91,7 @@ pub fn merge(
         if *messages == merged.messages {
             siblings.keep(held, FOLDER);
             document.chat = side.chat.clone().map(|chat| ChatInfo { tokens: None, ..chat });
-            return Ok(Ok(out));
+            return Ok(out);
         }
     }
     let mut chunks = Chunks::continued(&all[1], shared, before);
@@ -104,7 +105,7 @@ pub fn merge(
         siblings.remove(FOLDER);
     }
     chunks.place(writer, document, siblings)?;
-    Ok(Ok(out))
+    Ok(out)
 }
 
 /// How many chunks at the beginning are the same on all sides.

@@ -2,7 +2,7 @@
 
 use gix::objs::tree::EntryKind;
 
-use super::{Error, Fault, Kind, ObjectId, Repository, Siblings, read, read_private, write_tree};
+use super::{Kind, ObjectId, Repository, Siblings, WriteError, read, read_private, write_tree};
 use crate::store::objects::Writer;
 
 impl Siblings {
@@ -15,25 +15,21 @@ impl Siblings {
         name: &str,
         depth: usize,
         writer: &Writer,
-    ) -> Result<Result<(), Fault>, Error> {
+    ) -> Result<(), WriteError> {
         let Some((kind, id)) = other.0.get(name) else {
-            return Ok(Ok(()));
+            return Ok(());
         };
         let again = match kind {
             EntryKind::Tree => directory(repo, *id, name, depth, writer)?,
             _ => blob(repo, *id, name, writer)?,
         };
-        Ok(again.map(|id| {
-            self.0.insert(name.to_owned(), (*kind, id));
-        }))
+        self.0.insert(name.to_owned(), (*kind, again));
+        Ok(())
     }
 }
 
-fn blob(repo: &Repository, id: ObjectId, name: &str, writer: &Writer) -> Result<Result<ObjectId, Fault>, Error> {
-    match read_private(repo, id, name) {
-        Ok(bytes) => writer.write_private(&bytes).map(Ok),
-        Err(fault) => Ok(Err(fault)),
-    }
+fn blob(repo: &Repository, id: ObjectId, name: &str, writer: &Writer) -> Result<ObjectId, WriteError> {
+    Ok(writer.write_private(&read_private(repo, id, name)?)?)
 }
 
 fn directory(
@@ -42,11 +38,8 @@ fn directory(
     name: &str,
     depth: usize,
     writer: &Writer,
-) -> Result<Result<ObjectId, Fault>, Error> {
-    let data = match read(repo, id, Kind::Tree, name) {
-        Ok(data) => data,
-        Err(fault) => return Ok(Err(fault)),
-    };
+) -> Result<ObjectId, WriteError> {
+    let data = read(repo, id, Kind::Tree, name)?;
     let mut entries = Vec::new();
     for entry in gix::objs::TreeRefIter::from_bytes(&data, repo.object_hash()).flatten() {
         let kind = entry.mode.kind();
@@ -54,12 +47,9 @@ fn directory(
         let again = match kind {
             EntryKind::Tree if depth > 0 => directory(repo, id, name, depth - 1, writer)?,
             EntryKind::Blob => blob(repo, id, name, writer)?,
-            _ => Ok(id),
+            _ => id,
         };
-        match again {
-            Ok(id) => entries.push((kind, entry.filename.to_string(), id)),
-            Err(fault) => return Ok(Err(fault)),
-        }
+        entries.push((kind, entry.filename.to_string(), again));
     }
-    write_tree(writer, entries.into_iter()).map(Ok)
+    Ok(write_tree(writer, entries.into_iter())?)
 }

@@ -269,22 +269,17 @@ impl Writer {
         }
     }
 
-    /// Stores an object that the repository has, unless it is to be relied on. `Ok` has what is wrong with it.
-    pub fn copy(
-        &self,
-        from: &mut StrictReader<'_>,
-        id: ObjectId,
-        kind: Kind,
-    ) -> Result<Result<(), ObjectProblem>, Error> {
+    /// Stores an object that the repository has, unless it is to be relied on. Gives what is wrong with it.
+    pub fn copy(&self, from: &mut StrictReader<'_>, id: ObjectId, kind: Kind) -> Result<Option<ObjectProblem>, Error> {
         let WriteTarget::Pack(pack) = &self.target else {
-            return Ok(Ok(()));
+            return Ok(None);
         };
         if pack.has(&id) {
-            return Ok(Ok(()));
+            return Ok(None);
         }
         match from.read(id, kind) {
-            Ok(data) => self.write(kind, &data).map(|_| Ok(())),
-            Err(unsound) => Ok(Err(unsound)),
+            Ok(data) => self.write(kind, &data).map(|_| None),
+            Err(problem) => Ok(Some(problem)),
         }
     }
 

@@ -15,12 +15,17 @@ use gix::objs::Kind;
 use gix::odb::pack::{data, index};
 
 use super::deflate::{CHUNK, read_some};
-use super::{loose, name, offsets, presence};
+use super::loose::{self, LooseObject};
+use super::offsets::{self, EntryOffsets};
+use super::{name, presence};
 use crate::os;
 use crate::store::{Error, Repository};
 
 /// Blobs above this size are not held in memory as a whole.
 const LARGE: u64 = 16 << 20;
+
+/// The fault of all objects of a pack whose index cannot be right.
+const DAMAGED_INDEX: &str = "the index of its pack is damaged";
 
 /// Fault of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +79,8 @@ impl<'r> StrictReader<'r> {
                 match loose::read(&path, &id) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) => return Err(ObjectProblem::Corrupt(os::reason(&error))),
-                    Ok(read) => return of_kind(read.map_err(ObjectProblem::Corrupt)?, kind),
+                    Ok(LooseObject::Intact(found, data)) => return of_kind((found, data), kind),
+                    Ok(LooseObject::Damaged(why)) => return Err(ObjectProblem::Corrupt(why)),
                 }
             }
         }
@@ -221,12 +227,12 @@ impl StrictPack {
             Err(_) => pack.fault = Some("its pack cannot be read".to_owned()),
         }
         match offsets::read(path, hash) {
-            Ok(Ok(Some(offsets))) => pack.offsets = offsets,
-            Ok(Ok(None)) => {
+            Ok(EntryOffsets::Known(offsets)) => pack.offsets = offsets,
+            Ok(EntryOffsets::OldIndex) => {
                 let all = 0..pack.index.num_objects();
                 pack.offsets = all.map(|at| pack.index.pack_offset_at_index(at)).collect();
             }
-            Ok(Err(why)) => pack.fault = Some(why.to_owned()),
+            Ok(EntryOffsets::Damaged) => pack.fault = Some(DAMAGED_INDEX.to_owned()),
             Err(_) => return None,
         }
         Some(pack)
@@ -244,7 +250,7 @@ impl StrictPack {
             let ends = offsets.iter().skip(1).copied().chain([data.pack_end() as u64]);
             self.ends = offsets.iter().copied().zip(ends).collect();
         }
-        let wrong = || "the index of its pack is damaged".to_owned();
+        let wrong = || DAMAGED_INDEX.to_owned();
         let start = *self.offsets.get(at as usize).ok_or_else(wrong)?;
         let end = *self.ends.get(&start).ok_or_else(wrong)?;
         if start < 12 || end <= start || end > data.pack_end() as u64 {

@@ -49,7 +49,7 @@ impl StagedIssues {
             if entry.is_gitlink() {
                 continue;
             }
-            if let Err(why) = writer.copy(&mut strict, entry.id, Kind::Blob)? {
+            if let Some(why) = writer.copy(&mut strict, entry.id, Kind::Blob)? {
                 lost.push(MissingBlob { at, id: entry.id, why });
             }
         }

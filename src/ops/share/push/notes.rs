@@ -40,7 +40,7 @@ pub(super) fn send(push: &Push<'_>) -> Result<Option<String>, Error> {
         match answer {
             Some(RemoteAnswer::Done | RemoteAnswer::UpToDate) => return Ok(None),
             Some(RemoteAnswer::Moved(_)) => {
-                if let Err(reason) = merge(push)? {
+                if let NotesMerge::Refused(reason) = merge(push)? {
                     return Ok(Some(reason));
                 }
             }
@@ -53,8 +53,15 @@ pub(super) fn send(push: &Push<'_>) -> Result<Option<String>, Error> {
     ))
 }
 
-/// Fetches what the remote has and merges it. The inner error is the reason why not.
-fn merge(push: &Push<'_>) -> Result<Result<(), String>, Error> {
+/// Result of a merge of notes.
+enum NotesMerge {
+    Merged,
+    /// The reason why not.
+    Refused(String),
+}
+
+/// Fetches what the remote has and merges it.
+fn merge(push: &Push<'_>) -> Result<NotesMerge, Error> {
     let theirs = format!(
         "refs/notes/checkpoints-of-{}",
         store::remote::encoded(&push.remote.name)
@@ -71,7 +78,8 @@ fn merge(push: &Push<'_>) -> Result<Result<(), String>, Error> {
         .args([&*push.remote.name, &format!("+{NOTES}:{theirs}")]);
     let fetched = exchange(fetch, push.wire, Some(push.scene.settings.max_fetch_size))?;
     if fetched.code != Some(0) {
-        return Ok(Err("what the remote has of them cannot be fetched".to_owned()));
+        let reason = "what the remote has of them cannot be fetched".to_owned();
+        return Ok(NotesMerge::Refused(reason));
     }
     let git = || store::git(push.scene.repo);
     let id = git()
@@ -91,5 +99,8 @@ fn merge(push: &Push<'_>) -> Result<Result<(), String>, Error> {
         .run();
     let removed = git().args(["update-ref", "-d", &theirs]).run();
     removed.map_err(store::Error::from)?;
-    Ok(merged.map(drop).map_err(|error| error.to_string()))
+    Ok(match merged {
+        Ok(_) => NotesMerge::Merged,
+        Err(error) => NotesMerge::Refused(error.to_string()),
+    })
 }

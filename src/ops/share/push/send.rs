@@ -33,6 +33,14 @@ pub(super) struct Push<'a> {
     pub(super) wire: Wire<'a>,
 }
 
+/// Plan for a session.
+enum PushPlan {
+    /// It is pushed, and then has this fate.
+    Send(PushSpec, PushFate),
+    /// Nothing is pushed.
+    Leave(PushFate),
+}
+
 impl Push<'_> {
     pub(super) fn run(
         &self,
@@ -55,16 +63,16 @@ impl Push<'_> {
             let mut planned = BTreeMap::new();
             for (name, id, tracking) in &open {
                 let plan = match (deleted.contains(name), self.request.force) {
-                    (true, false) => Err(PushFate::Deleted),
-                    (true, true) => Ok((self.spec(name, *id, None), PushFate::PutBack)),
+                    (true, false) => PushPlan::Leave(PushFate::Deleted),
+                    (true, true) => PushPlan::Send(self.spec(name, *id, None), PushFate::PutBack),
                     (false, _) => self.plan(name, *id, *tracking)?,
                 };
                 match plan {
-                    Ok((spec, fate)) => {
+                    PushPlan::Send(spec, fate) => {
                         specs.push(spec);
                         planned.insert(name.clone(), fate);
                     }
-                    Err(fate) => drop(fates.insert(name.clone(), (*id, fate))),
+                    PushPlan::Leave(fate) => drop(fates.insert(name.clone(), (*id, fate))),
                 }
             }
             open.retain(|(name, ..)| planned.contains_key(name));
@@ -203,31 +211,26 @@ impl Push<'_> {
             .count())
     }
 
-    /// Plans the push of a session, or gives the reason why nothing is pushed.
-    fn plan(
-        &self,
-        name: &ShortName,
-        id: ObjectId,
-        there: Option<ObjectId>,
-    ) -> Result<Result<(PushSpec, PushFate), PushFate>, Error> {
+    /// Plans the push of a session.
+    fn plan(&self, name: &ShortName, id: ObjectId, there: Option<ObjectId>) -> Result<PushPlan, Error> {
         let repo = self.scene.repo;
         let spec = |lease| self.spec(name, id, lease);
         let Some(there) = there else {
-            return Ok(Ok((spec(None), PushFate::New(chain::length(repo, id)))));
+            return Ok(PushPlan::Send(spec(None), PushFate::New(chain::length(repo, id))));
         };
         let goes_on = || Ok::<_, Error>(graph::is_ancestor(repo, there, id, WALKED)? == Some(true));
         Ok(match chain::relation(repo, id, there)? {
-            ChainRelation::Same if id == there => Ok((spec(None), PushFate::UpToDate)),
+            ChainRelation::Same if id == there => PushPlan::Send(spec(None), PushFate::UpToDate),
             // The shorter of two chains that end alike is the pruned one.
             ChainRelation::Same if chain::length(repo, id) < chain::length(repo, there) => {
-                Ok((spec(Some(there)), PushFate::Pruned))
+                PushPlan::Send(spec(Some(there)), PushFate::Pruned)
             }
-            ChainRelation::Same => Err(PushFate::UpToDate),
-            ChainRelation::Ahead(count) if goes_on()? => Ok((spec(None), PushFate::Forward(count))),
-            ChainRelation::Ahead(count) => Ok((spec(Some(there)), PushFate::Forward(count))),
-            ChainRelation::Behind(count) => Err(PushFate::Behind(count)),
-            ChainRelation::Diverged { ours, theirs } => Err(PushFate::Diverged { ours, theirs }),
-            ChainRelation::Unrelated => Err(PushFate::Another),
+            ChainRelation::Same => PushPlan::Leave(PushFate::UpToDate),
+            ChainRelation::Ahead(count) if goes_on()? => PushPlan::Send(spec(None), PushFate::Forward(count)),
+            ChainRelation::Ahead(count) => PushPlan::Send(spec(Some(there)), PushFate::Forward(count)),
+            ChainRelation::Behind(count) => PushPlan::Leave(PushFate::Behind(count)),
+            ChainRelation::Diverged { ours, theirs } => PushPlan::Leave(PushFate::Diverged { ours, theirs }),
+            ChainRelation::Unrelated => PushPlan::Leave(PushFate::Another),
         })
     }
 

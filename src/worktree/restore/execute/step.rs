@@ -329,26 +329,29 @@ impl<'a> Executor<'a> {
             return Ok(StepResult::Moved);
         };
         let temporary = self.temporary(at);
-        let outcome = self
-            .create(&dir, &temporary, path, is)
-            .and_then(|created| match created {
-                Ok((sum, meta)) => {
-                    let outcome = replace(&dir, &temporary, name, before.as_ref(), &meta)?;
-                    if matches!(outcome, StepResult::Done) {
-                        self.sum = sum;
-                        self.written.push((at, sum));
-                        let filtered = self.filtered.take();
-                        if filtered.is_some_and(|bytes| !self.converter.is_saved_as(&bytes, path, is)) {
-                            self.done.unstable.push(RepoPath::from(path));
-                        }
+        let outcome = match self.create(&dir, &temporary, path, is) {
+            Ok((sum, meta)) => {
+                let outcome = replace(&dir, &temporary, name, before.as_ref(), &meta);
+                if matches!(outcome, Ok(StepResult::Done)) {
+                    self.sum = sum;
+                    self.written.push((at, sum));
+                    let filtered = self.filtered.take();
+                    if filtered.is_some_and(|bytes| !self.converter.is_saved_as(&bytes, path, is)) {
+                        self.done.unstable.push(RepoPath::from(path));
                     }
-                    Ok(outcome)
                 }
-                Err(why) => {
-                    let _ = dir.remove(&temporary);
-                    Ok(StepResult::Failed(why))
-                }
-            });
+                outcome
+            }
+            Err(ContentError::Write(error)) => Err(error),
+            Err(ContentError::Convert(why)) => {
+                let _ = dir.remove(&temporary);
+                Ok(StepResult::Failed(why))
+            }
+            Err(ContentError::Source(error)) => {
+                let _ = dir.remove(&temporary);
+                Ok(StepResult::Failed(error.to_string()))
+            }
+        };
         if let Err(error) = &outcome
             && error.kind() != io::ErrorKind::AlreadyExists
         {
@@ -359,14 +362,14 @@ impl<'a> Executor<'a> {
         outcome
     }
 
-    /// Makes the new file or link, complete and with its final mode. The inner error is a reason to leave the path.
+    /// Makes the new file or link, complete and with its final mode.
     fn create(
         &mut self,
         dir: &Dir,
         temporary: &[u8],
         path: &[u8],
         is: &TargetContent,
-    ) -> io::Result<Result<(Sum, Meta), String>> {
+    ) -> Result<(Sum, Meta), ContentError> {
         let mut sum = Sha256::new();
         self.filtered = self.converter.is_filtered(path, is).then(Vec::new);
         let created = match is.thing {
@@ -386,7 +389,7 @@ impl<'a> Executor<'a> {
                     Thing::Link => 0o666 & !self.plan.umask,
                 };
                 // Not readable by anybody it will not be readable by.
-                let mut file = dir.create(temporary, mode)?;
+                let mut file = dir.create(temporary, mode).map_err(ContentError::Write)?;
                 let filtered = &mut self.filtered;
                 let given = self.converter.give(path, is, &mut |piece| {
                     sum.update(piece);
@@ -400,12 +403,7 @@ impl<'a> Executor<'a> {
                 given.and_then(|()| set().and_then(|()| dir::file_meta(&file)).map_err(ContentError::Write))
             }
         };
-        match created {
-            Ok(meta) => Ok(Ok((sum.finalize().into(), meta))),
-            Err(ContentError::Write(error)) => Err(error),
-            Err(ContentError::Convert(why)) => Ok(Err(why)),
-            Err(ContentError::Source(error)) => Ok(Err(error.to_string())),
-        }
+        Ok((sum.finalize().into(), created?))
     }
 
     /// Reads back what was written.
