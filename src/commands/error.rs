@@ -15,145 +15,7 @@ use crate::render::slot::Slot;
 use crate::render::text::{Text, TextLine};
 use crate::serve::CommandLine;
 
-/// Kind of failure. Several kinds may share an exit code; scripts that need more look at [`FailureKind::code`] in JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureKind {
-    /// The answer is no: damage found, a difference found, a question declined. No message is needed.
-    Negative,
-    /// A selector names nothing.
-    NotFound,
-    /// A selector names several things.
-    Ambiguous,
-    /// Work would be lost.
-    Refused,
-    /// A lock is held; the same command may succeed later.
-    Locked,
-    /// The network or the other side failed; the same command may succeed later.
-    Network,
-    /// Something drifted and the caller asked to fail then.
-    Drift,
-    /// Saved, but some paths could not be read.
-    Partial,
-    /// Own failure of a command that otherwise passes on its child's exit code.
-    Step,
-    /// Nothing could be done: no repository, damage, input and output errors.
-    Fatal,
-    /// A file or document that was given is malformed.
-    Invalid,
-    /// The repository or document is damaged.
-    Damaged,
-    /// Written by a newer version in a format this one does not know.
-    Newer,
-    /// Permission is missing.
-    Denied,
-    /// The command line is wrong.
-    Usage,
-    /// A question is necessary, and no user is there to answer.
-    NeedsAnswer,
-    /// Interrupted by the user.
-    Interrupted,
-    /// The reader of standard output went away.
-    BrokenPipe,
-}
-
-impl FailureKind {
-    /// Every kind, for documentation and tests.
-    pub const ALL: [Self; 18] = [
-        Self::Negative,
-        Self::NotFound,
-        Self::Ambiguous,
-        Self::Refused,
-        Self::Locked,
-        Self::Network,
-        Self::Drift,
-        Self::Partial,
-        Self::Step,
-        Self::Fatal,
-        Self::Invalid,
-        Self::Damaged,
-        Self::Newer,
-        Self::Denied,
-        Self::Usage,
-        Self::NeedsAnswer,
-        Self::Interrupted,
-        Self::BrokenPipe,
-    ];
-
-    /// The exit code. 128 and 129 are git's for fatal errors and wrong usage; 130 and 141 are a shell's for a process
-    /// ended by SIGINT and SIGPIPE.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Negative => 1,
-            Self::NotFound | Self::Ambiguous => 3,
-            Self::Refused => 4,
-            Self::Locked | Self::Network => 5,
-            Self::Drift => 6,
-            Self::Partial => 7,
-            Self::Step => 125,
-            Self::Fatal | Self::Invalid | Self::Damaged | Self::Newer | Self::Denied => 128,
-            Self::Usage | Self::NeedsAnswer => 129,
-            Self::Interrupted => 130,
-            Self::BrokenPipe => 141,
-        }
-    }
-
-    /// The word in `error.code` of the JSON form.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Negative => "negative",
-            Self::NotFound => "not-found",
-            Self::Ambiguous => "ambiguous",
-            Self::Refused => "refused",
-            Self::Locked => "locked",
-            Self::Network => "network",
-            Self::Drift => "drift",
-            Self::Partial => "partial",
-            Self::Step => "step",
-            Self::Fatal => "fatal",
-            Self::Invalid => "invalid",
-            Self::Damaged => "damaged",
-            Self::Newer => "newer-format",
-            Self::Denied => "denied",
-            Self::Usage => "usage",
-            Self::NeedsAnswer => "needs-answer",
-            Self::Interrupted => "interrupted",
-            Self::BrokenPipe => "broken-pipe",
-        }
-    }
-
-    /// Meaning of its exit code, for the manual.
-    pub fn meaning(self) -> &'static str {
-        match self.exit_code() {
-            1 => "negative result: differences or damage found, or a question declined",
-            3 => "not found, or ambiguous",
-            4 => "refused because work would be lost, or something is in the way; see the hint",
-            5 => "a lock is held or the network failed; the command may be retried",
-            6 => "the project changed, and --fail-on-drift was given",
-            7 => "saved, but some paths could not be read; they are listed",
-            125 => "'step run' itself failed; otherwise the exit status of the command",
-            128 => "fatal: no repository, damage, missing permission, or an I/O error",
-            129 => "wrong usage, or a question without a terminal",
-            130 => "interrupted",
-            _ => "the reader of the output went away",
-        }
-    }
-
-    /// The same for the caller of a tool, who has arguments and no options.
-    pub(super) fn meaning_for_tool(self) -> &'static str {
-        match self {
-            Self::Usage => "the arguments are wrong",
-            Self::NeedsAnswer => "an answer is needed, and nobody is there to give it",
-            Self::Refused => "refused because work would be lost; nothing was changed",
-            Self::Drift => "the project changed",
-            _ => self.meaning(),
-        }
-    }
-
-    /// The first word of the message, as git chooses it.
-    fn label(self) -> &'static str {
-        if self.exit_code() == 128 { "fatal" } else { "error" }
-    }
-}
+pub use crate::serve::FailureKind;
 
 /// Every exit code there is, with what it means and the words in `error.code` that lead to it, by number.
 pub(super) fn exit_codes() -> Vec<(u8, &'static str, Vec<&'static str>)> {
@@ -166,6 +28,11 @@ pub(super) fn exit_codes() -> Vec<(u8, &'static str, Vec<&'static str>)> {
     }
     out.sort_unstable_by_key(|(code, ..)| *code);
     out
+}
+
+/// The first word of a message, as git chooses it.
+fn label(kind: FailureKind) -> &'static str {
+    if kind.exit_code() == 128 { "fatal" } else { "error" }
 }
 
 /// Advice below a message.
@@ -352,7 +219,7 @@ impl CommandError {
         for line in self.full_message().lines() {
             out.push(
                 TextLine::new()
-                    .with(Slot::Error, format!("{}:", self.kind.label()))
+                    .with(Slot::Error, format!("{}:", label(self.kind)))
                     .with(Slot::Plain, format!(" {line}")),
             );
         }

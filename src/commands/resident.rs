@@ -172,7 +172,7 @@ fn failure_of(error: &CommandError, line: &CommandLine) -> CommandFailure {
         kind.meaning()
     };
     CommandFailure {
-        code: kind.code(),
+        kind,
         exit_code,
         meaning,
         message: if error.is_silent() {

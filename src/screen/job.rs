@@ -19,7 +19,7 @@ use crate::{
         text::Text,
     },
     serve::{
-        CallMonitor, CommandFailure, CommandLine, ViewSource,
+        CallMonitor, CommandFailure, CommandLine, FailureKind, ViewSource,
         actions::{Action, ActionRequest},
         source::TextRun,
     },
@@ -204,13 +204,7 @@ fn refused(message: String) -> TextRun {
     TextRun {
         text: Text::new(),
         warnings: Vec::new(),
-        failure: Some(CommandFailure {
-            code: "usage",
-            exit_code: 129,
-            meaning: "",
-            message,
-            hints: Vec::new(),
-        }),
+        failure: Some(CommandFailure::new(FailureKind::Usage, "", message)),
     }
 }
 

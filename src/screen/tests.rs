@@ -22,7 +22,7 @@ use crate::{
         slot::Slot,
         text::{Text, TextLine},
     },
-    serve::{CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner, source::TextRun},
+    serve::{CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner, FailureKind, source::TextRun},
 };
 
 fn time() -> Timestamp {
@@ -102,11 +102,8 @@ impl ViewSource for NotingSource {
             text,
             warnings: Vec::new(),
             failure: words.contains("fork").then(|| CommandFailure {
-                code: "refused",
-                exit_code: 4,
-                meaning: "",
-                message: "there is one".to_owned(),
                 hints: vec!["choose another name".to_owned()],
+                ..CommandFailure::new(FailureKind::Refused, "", "there is one")
             }),
         }
     }
@@ -481,11 +478,8 @@ fn only_the_latest_job_of_a_lane_counts() {
 #[test]
 fn nothing_that_is_said_is_cut_on_a_small_screen() {
     let failure = |message: &str, hints: &[&str]| CommandFailure {
-        code: "refused",
-        exit_code: 4,
-        meaning: "",
-        message: message.to_owned(),
         hints: hints.iter().map(|hint| (*hint).to_owned()).collect(),
+        ..CommandFailure::new(FailureKind::Refused, "", message)
     };
     // The panes go on at the sides of a box.
     let words = |screen: &str, side: usize| {

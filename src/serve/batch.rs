@@ -6,7 +6,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
 use super::{
-    CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner,
+    CallMonitor, CommandFailure, CommandLine, CommandRun, CommandRunner, FailureKind,
     id_scanner::IdScanner,
     request_line::{RequestLine, RequestReader},
     tools::{self, Arguments, ToolCall, ToolResult},
@@ -43,7 +43,7 @@ struct BatchRequest {
 impl From<CommandFailure> for BatchFailure {
     fn from(failure: CommandFailure) -> Self {
         Self {
-            code: failure.code,
+            code: failure.kind.code(),
             message: failure.message,
             hints: failure.hints,
         }
@@ -95,12 +95,12 @@ fn malformed(line: u64, id: Value, message: String) -> BatchAnswer {
     BatchAnswer {
         line,
         id,
-        exit_code: 129,
+        exit_code: FailureKind::Usage.exit_code(),
         output: Value::Null,
         text: None,
         warnings: Vec::new(),
         error: Some(BatchFailure {
-            code: "usage",
+            code: FailureKind::Usage.code(),
             message,
             hints: vec!["for the form see: git checkpoint help batch".to_owned()],
         }),
@@ -213,13 +213,7 @@ mod tests {
                     format!("{:?}", line.words)
                 },
                 warnings: vec!["w".to_owned()],
-                failure: fails.then(|| CommandFailure {
-                    code: "refused",
-                    exit_code: 4,
-                    meaning: "",
-                    message: "no".to_owned(),
-                    hints: Vec::new(),
-                }),
+                failure: fails.then(|| CommandFailure::new(FailureKind::Refused, "", "no")),
             }
         }
     }

@@ -10,6 +10,7 @@
 pub mod actions;
 pub mod batch;
 pub mod documents;
+mod failure;
 mod id_scanner;
 mod line;
 #[cfg(feature = "mcp")]
@@ -20,8 +21,7 @@ pub mod tools;
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
+pub use failure::{CommandFailure, FailureKind};
 pub use line::{CommandLine, PathRule};
 pub use source::ViewSource;
 
@@ -56,19 +56,4 @@ pub struct CommandRun {
     pub warnings: Vec<String>,
     /// Why it failed. A command that saved a partial checkpoint has output and a failure.
     pub failure: Option<CommandFailure>,
-}
-
-/// Failure of a command, in the words of its error message.
-#[derive(Clone, Debug, Serialize)]
-pub struct CommandFailure {
-    /// The word for programs, as in the errors of `--json`.
-    pub code: &'static str,
-    /// The exit code.
-    pub exit_code: u8,
-    /// Meaning of the exit code.
-    pub meaning: &'static str,
-    /// The message.
-    pub message: String,
-    /// Hints, each best with a command.
-    pub hints: Vec<String>,
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{text_of, tool_error};
 use crate::serve::{
-    CommandFailure,
+    CommandFailure, FailureKind,
     documents::{self, CURRENT, DOCUMENTS, PROMPTS},
     tools::{self, TOOLS, ToolResult},
 };
@@ -75,8 +75,12 @@ pub(super) fn failure(failure: &CommandFailure) -> CallToolResult {
 pub(super) fn protocol_error(failure: &CommandFailure) -> ErrorData {
     let message = format!("{}; {}", failure.message, failure.meaning);
     let data = serde_json::to_value(failure).ok();
-    match failure.code {
-        "usage" | "invalid" | "not-found" | "ambiguous" | "negative" => ErrorData::invalid_params(message, data),
+    match failure.kind {
+        FailureKind::Usage
+        | FailureKind::Invalid
+        | FailureKind::NotFound
+        | FailureKind::Ambiguous
+        | FailureKind::Negative => ErrorData::invalid_params(message, data),
         _ => ErrorData::internal_error(message, data),
     }
 }

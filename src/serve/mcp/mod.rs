@@ -26,7 +26,7 @@ use rmcp::{
 };
 use tokio::sync::{Semaphore, mpsc};
 
-use super::{CallMonitor, CommandRunner, documents, tools};
+use super::{CallMonitor, CommandRunner, FailureKind, documents, tools};
 use transport::LineTransport;
 
 /// How many operations run at once. Those that change something take turns anyway, by the locks of the repository.
@@ -206,7 +206,7 @@ impl ServerHandler for ToolServer {
                     request.uri.escape_debug()
                 )));
             }
-            Some(Err(failure)) if failure.code == "not-found" => return Err(not_found(failure.message)),
+            Some(Err(failure)) if failure.kind == FailureKind::NotFound => return Err(not_found(failure.message)),
             Some(Err(failure)) => return Err(content::protocol_error(&failure)),
             Some(Ok(found)) => found,
         };

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::{CallMonitor, CommandFailure, CommandLine, CommandRunner, PathRule};
+use super::{CallMonitor, CommandFailure, CommandLine, CommandRunner, FailureKind, PathRule};
 use crate::{
     model::{json, spelling},
     render::schemas,
@@ -172,41 +172,39 @@ impl CommandLine {
 
 /// The failure for arguments that cannot be used.
 fn wrong(message: &str) -> CommandFailure {
-    CommandFailure {
-        code: "usage",
-        exit_code: 129,
-        meaning: "the arguments are wrong",
-        message: message.to_owned(),
-        hints: Vec::new(),
-    }
+    CommandFailure::new(FailureKind::Usage, "the arguments are wrong", message)
 }
 
 fn internal(message: &str) -> CommandFailure {
-    CommandFailure {
-        code: "fatal",
-        exit_code: 128,
-        meaning: "nothing could be done",
-        message: message.to_owned(),
-        hints: Vec::new(),
-    }
+    CommandFailure::new(FailureKind::Fatal, "nothing could be done", message)
 }
 
 /// The next step after a failure, for an agent that has these tools and perhaps no shell.
 pub fn advice(failure: &CommandFailure) -> &'static str {
-    match failure.code {
-        "not-found" | "ambiguous" => {
+    match failure.kind {
+        FailureKind::NotFound | FailureKind::Ambiguous => {
             "call checkpoint_list or checkpoint_search for sessions and checkpoints, or the tool without paths for its files, \
              then name exactly what you mean"
         }
-        "refused" => "nothing was changed; do what the hints say, or ask the user before you override it",
-        "locked" | "network" => {
+        FailureKind::Refused => "nothing was changed; do what the hints say, or ask the user before you override it",
+        FailureKind::Locked | FailureKind::Network => {
             "call the tool again with the same arguments; an idempotency_key keeps a save from being made twice"
         }
-        "usage" | "invalid" | "needs-answer" => "correct the arguments and call the tool again",
-        "damaged" | "newer-format" | "denied" => "report this to the user; it cannot be repaired by a tool",
-        "interrupted" => "the call was cancelled before anything was changed; call it again if you still want it",
-        "negative" => "there is nothing to do; go on",
-        _ => "report this to the user, with the message and the hints",
+        FailureKind::Usage | FailureKind::Invalid | FailureKind::NeedsAnswer => {
+            "correct the arguments and call the tool again"
+        }
+        FailureKind::Damaged | FailureKind::Newer | FailureKind::Denied => {
+            "report this to the user; it cannot be repaired by a tool"
+        }
+        FailureKind::Interrupted => {
+            "the call was cancelled before anything was changed; call it again if you still want it"
+        }
+        FailureKind::Negative => "there is nothing to do; go on",
+        FailureKind::Drift
+        | FailureKind::Partial
+        | FailureKind::Step
+        | FailureKind::Fatal
+        | FailureKind::BrokenPipe => "report this to the user, with the message and the hints",
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Arguments, Tool, ToolCall, ToolResult, arguments, input, published, wrong};
-use crate::serve::{CommandFailure, CommandLine};
+use crate::serve::{CommandFailure, CommandLine, FailureKind};
 
 /// How many sessions a list has unless the caller says otherwise.
 const SESSIONS: usize = 50;
@@ -239,8 +239,8 @@ fn search(call: &ToolCall<'_>, given: Arguments) -> Result<ToolResult, CommandFa
         .option("since", given.since.as_ref())
         .operands([&given.query]);
     call.result(line).map_err(|failure| CommandFailure {
-        hints: match failure.code {
-            "usage" if regexp => vec!["to search for the text as it is, leave 'regexp' out".to_owned()],
+        hints: match failure.kind {
+            FailureKind::Usage if regexp => vec!["to search for the text as it is, leave 'regexp' out".to_owned()],
             _ => failure.hints,
         },
         ..failure
