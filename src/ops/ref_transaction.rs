@@ -5,7 +5,7 @@
 
 use super::{Error, Scene, compose};
 use crate::{
-    model::id::Oid,
+    model::{id::Oid, name::ShortName},
     os::CleanupFailure,
     store::{
         self, ObjectId, branches,
@@ -14,7 +14,7 @@ use crate::{
         objects::SealedObjects,
         refs::{self, ExpectedValue, RefUpdate},
         session,
-        undo::{self, Effect, Standing},
+        undo::{self, Effect, Standing, UndoEntry},
     },
 };
 
@@ -35,6 +35,8 @@ pub(super) struct UndoableRefTransaction<'a> {
     pub(super) remedy: String,
     /// Further effects to take back.
     pub(super) more: Vec<Effect>,
+    /// The session that a pull moves local checkpoints to, as those of the remote have diverged from them.
+    pub(super) separated: Option<ShortName>,
     /// Objects that were written for it.
     pub(super) sealed: Option<SealedObjects>,
     /// Objects besides these that have to be there.
@@ -68,8 +70,17 @@ impl UndoableRefTransaction<'_> {
                 None => current::read(scene.repo)?,
             };
             let standing = Some(standing(scene, &after, self.edits));
-            let (operation, what) = (self.operation, self.what);
-            Some(undo::mean(scene.repo, scene.now, operation, what, effects, standing)?)
+            let entry = UndoEntry {
+                n: undo::next(scene.repo)?,
+                at: scene.now,
+                operation: self.operation.to_owned(),
+                what: self.what,
+                effects,
+                standing,
+                files: None,
+                separated: self.separated,
+            };
+            Some(undo::mean(scene.repo, entry)?)
         };
         // If this cannot be written, the refs show it.
         let settle = |happened| {

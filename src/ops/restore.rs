@@ -35,7 +35,8 @@ use crate::{
     store::{
         self, Repository,
         checkpoint::{self, Checkpoint, object_id, oid},
-        restored, undo,
+        restored,
+        undo::{self, UndoEntry},
     },
     worktree::journal::{self, Journal},
 };
@@ -405,7 +406,17 @@ impl RestoreRun<'_> {
             (None, Some(change)) => {
                 if !plan_runner::note_record(scene, &change)? {
                     // No journal says that it was begun, so it is noted before it is done.
-                    let n = undo::mean(scene.repo, scene.now, "restore", what, vec![change.meant()], None)?;
+                    let meant = UndoEntry {
+                        n: undo::next(scene.repo)?,
+                        at: scene.now,
+                        operation: "restore".to_owned(),
+                        what,
+                        effects: vec![change.meant()],
+                        standing: None,
+                        files: None,
+                        separated: None,
+                    };
+                    let n = undo::mean(scene.repo, meant)?;
                     let last = change.make(scene)?;
                     let _ = undo::settle(scene.repo, n, true, Some(last));
                     return self.note_restored();

@@ -92,6 +92,7 @@ pub(super) fn note_done(
             session: files.document.session.id.clone(),
             digest: files.digest.clone(),
         }),
+        separated: None,
     };
     Ok(undo::note(scene.repo, entry)?)
 }

@@ -21,11 +21,13 @@ use serde_json::Value;
 
 use super::current::CurrentPointer;
 use super::{
-    Error, OwnFile, Repository, encryption, refs, sharing, worktree_id, worktree_private_dir, worktree_private_path,
+    Error, OwnFile, Repository, encryption, refs, session, sharing, worktree_id, worktree_private_dir,
+    worktree_private_path,
 };
 use crate::model::facts::GitOperation;
 use crate::model::id::{Digest, Oid};
 use crate::model::json;
+use crate::model::name::ShortName;
 use crate::model::time::Timestamp;
 use crate::os;
 pub use changes::{PathChange, PathState, changes, write_changes};
@@ -56,9 +58,20 @@ pub struct UndoEntry {
     /// The checkpoint whose files, all of them, were put aside or brought back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<CheckpointFiles>,
+    /// The session that a pull moved local checkpoints to, as those of the remote had diverged from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub separated: Option<ShortName>,
 }
 
 impl UndoEntry {
+    /// Whether a pull separated local checkpoints from those of the remote. Entries of earlier versions do not name the
+    /// other session, but no other pull moves two.
+    pub fn separates(&self) -> bool {
+        let is_session =
+            |effect: &&Effect| matches!(effect, Effect::Ref { name, .. } if name.starts_with(session::PREFIX));
+        self.separated.is_some() || self.operation == "pull" && self.effects.iter().filter(is_session).count() > 1
+    }
+
     /// The safety checkpoint that holds the files as they were, where files became others.
     pub fn files_before(&self) -> Option<&Oid> {
         self.effects.iter().find_map(|effect| match effect {
@@ -303,26 +316,10 @@ fn append(repo: &Repository, line: &UndoLine) -> Result<(), Error> {
     put().map_err(Error::io("write", &path))
 }
 
-/// Notes what is about to be done, and gives its number. It counts as done when [`settle`] says so, or when its refs are
+/// Notes what is about to be done under its number, the [`next`] one, and gives that. It counts as done when [`settle`] says so, or when its refs are
 /// what it makes of them; an error after this leaves it as never done.
-pub fn mean(
-    repo: &Repository,
-    at: Timestamp,
-    operation: &str,
-    what: String,
-    effects: Vec<Effect>,
-    standing: Option<Standing>,
-) -> Result<u64, Error> {
-    let n = next(repo)?;
-    let mut meant = UndoEntry {
-        n,
-        at,
-        operation: operation.to_owned(),
-        what,
-        effects,
-        standing,
-        files: None,
-    };
+pub fn mean(repo: &Repository, mut meant: UndoEntry) -> Result<u64, Error> {
+    let n = meant.n;
     sealed(repo, &mut meant)?;
     append(repo, &UndoLine::Meant { meant })?;
     Ok(n)

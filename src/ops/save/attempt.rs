@@ -31,7 +31,7 @@ use crate::{
         lock,
         objects::{self, SealedObjects, Writer},
         session,
-        undo::{self, Effect},
+        undo::{self, Effect, UndoEntry},
     },
 };
 
@@ -428,8 +428,17 @@ impl SaveAttempt<'_> {
             let (before, after) = (Box::new(before), Box::new(after));
             effects.push(Effect::Current { before, after });
         }
-        let word = self.request.kind.word();
-        Ok(Some(undo::mean(scene.repo, scene.now, word, what, effects, None)?))
+        let meant = UndoEntry {
+            n: undo::next(scene.repo)?,
+            at: scene.now,
+            operation: self.request.kind.word().to_owned(),
+            what,
+            effects,
+            standing: None,
+            files: None,
+            separated: None,
+        };
+        Ok(Some(undo::mean(scene.repo, meant)?))
     }
 
     /// Whether the branch on which the files were read is still checked out. On another one no session becomes current by

@@ -24,12 +24,6 @@ pub struct BehindRemote {
 /// The sessions that the moves leave behind a remote. Fails if one would diverge, unless that is forced.
 pub(super) fn behind(run: &UndoRun<'_>, edits: &[RefEdit]) -> Result<Vec<BehindRemote>, Error> {
     let mut behind = Vec::new();
-    // A pull that separated a session moves two: its undo is the way back to what had diverged before.
-    let is_alone = edits
-        .iter()
-        .filter(|(name, ..)| name.starts_with(session::PREFIX))
-        .count()
-        == 1;
     for (name, from, to) in edits {
         let (Some(from), Some(to)) = (from, to) else { continue };
         let Some(Ok(session)) = name.strip_prefix(session::PREFIX).map(ShortName::new) else {
@@ -44,7 +38,8 @@ pub(super) fn behind(run: &UndoRun<'_>, edits: &[RefEdit]) -> Result<Vec<BehindR
                     behind.push(BehindRemote { session, remote });
                 }
                 ShareState::Both(ChainRelation::Diverged { .. } | ChainRelation::Unrelated)
-                    if is_pushed && is_alone && !run.request.force =>
+                    // The undo of a pull that separated a session is the way back to what had diverged before.
+                    if is_pushed && !run.entry.separates() && !run.request.force =>
                 {
                     let command = run.request.direction.word();
                     let why = format!("session '{session}' would diverge from remote '{remote}'");

@@ -163,6 +163,7 @@ mod tests {
             effects: Vec::new(),
             standing: None,
             files: None,
+            separated: None,
         })
     }
 

@@ -167,6 +167,7 @@ mod tests {
                 effects: vec![effect],
                 standing: None,
                 files: None,
+                separated: None,
             })
         };
         let mut line = done(Effect::Files { before: id("a") });

@@ -99,6 +99,15 @@ fn a_pull_that_parted_a_session_is_taken_back() {
     world.checkpoint(["redo"]).success();
     both_wait();
     world.checkpoint(["verify", "--all"]).success();
+    // The entry names the session that was separated; those of earlier versions do not, and are undone as well.
+    let refs = world.git(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints/"]);
+    let tail = refs.stdout().lines().find(|name| *name != "auth").unwrap();
+    let list = String::from_utf8(world.read(".git/checkpoint/undo.jsonl")).unwrap();
+    let member = format!(",\"separated\":\"{tail}\"");
+    assert!(list.contains(&member), "{list}");
+    world.file(".git/checkpoint/undo.jsonl", list.replace(&member, ""));
+    world.checkpoint(["undo"]).success();
+    assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), ours);
 }
 
 #[test]

@@ -386,6 +386,8 @@ struct Swap {
     current: Option<(current::CurrentPointer, current::CurrentPointer)>,
     /// Hint for when that cannot be written.
     remedy: String,
+    /// The session that gets the local checkpoints, where they have diverged.
+    separated: Option<ShortName>,
     /// Objects that were written for it.
     sealed: Option<SealedObjects>,
 }
@@ -515,6 +517,7 @@ impl PullAttempt<'_> {
             edits: &edits,
             current: swap.current,
             remedy: swap.remedy,
+            separated: swap.separated,
             sealed: swap.sealed,
             ..UndoableRefTransaction::default()
         };

@@ -56,6 +56,7 @@ impl PullAttempt<'_> {
             more: vec![edit],
             current: Some((before, after)),
             remedy: format!("continue in your own: git checkpoint switch {tail}"),
+            separated: Some(tail.clone()),
             sealed: Some(sealed),
         });
         let mut aftermath = match swapped {
@@ -132,6 +133,7 @@ impl PullAttempt<'_> {
             more: vec![edit],
             current: Some((before, after)),
             remedy: format!("continue in your own: git checkpoint switch {tail}"),
+            separated: Some(tail.clone()),
             sealed: None,
         })?;
         current_session::follow_elsewhere(scene, id, id, &tail);
