@@ -18,10 +18,7 @@ use crate::{
         time::Timestamp,
     },
     secrets,
-    store::{
-        self,
-        checkpoint::{Fault, WriteError},
-    },
+    store::{self, checkpoint::Fault},
     worktree::{restore, snapshot},
 };
 
@@ -600,32 +597,5 @@ impl Error {
             self,
             Self::NoSession { .. } | Self::NotFound { .. } | Self::SessionFromEnvNotFound { .. }
         )
-    }
-
-    /// A damaged checkpoint, for `map_err`.
-    pub(super) fn damaged(subject: impl Into<String>) -> impl FnOnce(Fault) -> Self {
-        let subject = subject.into();
-        move |fault| Self::Damaged {
-            subject,
-            fault: Box::new(fault),
-        }
-    }
-
-    /// What is next to a document and could not be written, for `map_err`.
-    pub(super) fn writing(subject: impl Into<String>) -> impl FnOnce(WriteError) -> Self {
-        let subject = subject.into();
-        move |error| match error {
-            WriteError::Fault(fault) => Self::damaged(subject)(fault),
-            WriteError::Store(error) => error.into(),
-        }
-    }
-
-    /// Steps of a session that could not be folded in, for `map_err`.
-    pub(super) fn steps(session: &ShortName) -> impl FnOnce(store::steps::FoldError) -> Self {
-        move |error| match error {
-            store::steps::FoldError::Fault(fault) => Self::damaged(session.as_str())(fault),
-            store::steps::FoldError::Patch(error) => error.into(),
-            store::steps::FoldError::Store(error) => error.into(),
-        }
     }
 }

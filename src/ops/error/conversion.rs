@@ -1,7 +1,15 @@
-//! Failures of the store that an operation passes on.
+//! Failures of the store as those of an operation.
 
 use super::{super::ids, Error};
-use crate::store::{ancestry::AncestryFault, rewrite::RewriteError};
+use crate::{
+    model::name::ShortName,
+    store::{
+        self,
+        ancestry::AncestryFault,
+        checkpoint::{Fault, WriteError},
+        rewrite::RewriteError,
+    },
+};
 
 impl From<RewriteError> for Error {
     fn from(error: RewriteError) -> Self {
@@ -15,5 +23,34 @@ impl From<RewriteError> for Error {
 impl From<AncestryFault> for Error {
     fn from(faulty: AncestryFault) -> Self {
         Self::damaged(ids::short(faulty.id))(*faulty.fault)
+    }
+}
+
+impl Error {
+    /// A damaged checkpoint, for `map_err`.
+    pub(in crate::ops) fn damaged(subject: impl Into<String>) -> impl FnOnce(Fault) -> Self {
+        let subject = subject.into();
+        move |fault| Self::Damaged {
+            subject,
+            fault: Box::new(fault),
+        }
+    }
+
+    /// A failure to write what is next to a document, for `map_err`.
+    pub(in crate::ops) fn writing(subject: impl Into<String>) -> impl FnOnce(WriteError) -> Self {
+        let subject = subject.into();
+        move |error| match error {
+            WriteError::Fault(fault) => Self::damaged(subject)(fault),
+            WriteError::Store(error) => error.into(),
+        }
+    }
+
+    /// Steps of a session that could not be folded in, for `map_err`.
+    pub(in crate::ops) fn steps(session: &ShortName) -> impl FnOnce(store::steps::FoldError) -> Self {
+        move |error| match error {
+            store::steps::FoldError::Fault(fault) => Self::damaged(session.as_str())(fault),
+            store::steps::FoldError::Patch(error) => error.into(),
+            store::steps::FoldError::Store(error) => error.into(),
+        }
     }
 }
