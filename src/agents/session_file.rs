@@ -1,7 +1,7 @@
 //! Session files written back: the copy that a checkpoint has, made into a file that the agent itself resumes, in another
 //! directory or under another id.
 //!
-//! Paths below the old root lead below the new one, wherever they stand in the file; everything else stays as it is.
+//! Paths below the old root lead below the new one, wherever they are in the file; everything else stays as it is.
 //! Records with a signature are not changed at all, since the provider would reject them.
 
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ impl SessionCopy<'_> {
         if is_below { self.from } else { old }
     }
 
-    /// The bytes with paths and ids of the new place. `pairs` are further words to be replaced wherever they stand.
+    /// The bytes with paths and ids of the new place. `pairs` are further words to be replaced wherever they are.
     pub fn relocated(&self, pairs: &[(String, String)]) -> Result<Vec<u8>, String> {
         let mut pairs = pairs.to_vec();
         if let (Some(old), Some(new)) = (&self.facts.id, self.fresh_id) {

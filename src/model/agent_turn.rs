@@ -100,7 +100,7 @@ pub fn subject_of(prompt: &str) -> String {
     line
 }
 
-/// Files that stand in the subject of a turn whose prompt is not known.
+/// Files that are in the subject of a turn whose prompt is not known.
 const FILES_NAMED: usize = 3;
 
 /// The subject of a turn whose prompt is not known, by the agent's name for people and the files that changed.

@@ -40,7 +40,7 @@ pub(super) fn own_rule(text: &str) -> OwnRule {
     }
 }
 
-/// The location of packed data: the forms that it stands in, from the outermost, behind its place.
+/// The location of packed data: the forms that it is in, from the outermost, behind its place.
 fn inner_place(place: &str, pointer: &str, forms: &[&str]) -> String {
     if forms.is_empty() {
         return format!("{place}{pointer}");

@@ -283,7 +283,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
     }
 
     /// The digests of all checkpoints that a prune or purge took, as the chains of every ref note them: a gap that one
-    /// chain notes is no damage of another one that stood on the same checkpoint. Read when a chain has a gap of which
+    /// chain notes is no damage of another one on the same checkpoint. Read when a chain has a gap of which
     /// it says nothing itself.
     fn gaps(&mut self) -> &HashSet<Digest> {
         let repo = self.scene.repo;

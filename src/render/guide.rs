@@ -210,7 +210,7 @@ fn shown(text: &str) -> String {
     pieces(text).into_iter().map(word).collect()
 }
 
-/// A cell of a table as it reads. Commands that are all of it stand by themselves, and have no quotes that would be
+/// A cell of a table as it reads. Commands that are all of it are by themselves, and have no quotes that would be
 /// copied with them.
 fn cell_text(text: &str) -> String {
     let parts = pieces(text);

@@ -132,7 +132,7 @@ fn is_published(kind: &str, secret: &[u8]) -> bool {
     kind.starts_with("aws-") && ends.iter().any(|end| secret.ends_with(end))
 }
 
-/// Words that stand where a secret would, in lower case.
+/// Words that are where a secret would be, in lower case.
 const PLACEHOLDERS: &[&str] = &[
     "password",
     "passwd",

@@ -20,7 +20,7 @@ pub(super) struct IdScanner {
     state: ScanState,
     /// Open objects (`true`) and lists.
     open: Vec<bool>,
-    /// Whether the requests may stand in a list.
+    /// Whether the requests may be in a list.
     takes_lists: bool,
     /// The bytes of a name that may be `id`.
     name: Option<Vec<u8>>,

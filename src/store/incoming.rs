@@ -285,7 +285,7 @@ pub fn new_files(
     each: &mut dyn FnMut(&[u8], Option<ObjectId>),
 ) -> Result<(), Error> {
     let mut open = vec![(tree, bases.to_vec(), Vec::new(), 0)];
-    // The last one first: as many are open as stand next to one another, however deep they are nested.
+    // The last one first: as many are open as are next to one another, however deep they are nested.
     while let Some((tree, bases, path, depth)) = open.pop() {
         if bases.contains(&tree) || !seen.insert(tree) {
             continue;

@@ -41,7 +41,7 @@ struct OpenFile {
 }
 
 /// Writes the directory of the next checkpoint: what the one before had, with parts added. A part that does not fit,
-/// because the chain went back meanwhile, is left out; the next reading of the file begins where the chain stands.
+/// because the chain went back meanwhile, is left out; the next reading of the file begins where the chain is.
 pub fn fold<'p>(
     repo: &Repository,
     writer: &Writer,

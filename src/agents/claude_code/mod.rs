@@ -40,7 +40,7 @@ const SILENT: &[&str] = &[
     "worktree-state",
 ];
 
-/// Tags around texts that a person did not type, though they stand in lines of the user.
+/// Tags around texts that a person did not type, though they are in lines of the user.
 const INJECTED: &[&str] = &[
     "<system-reminder>",
     "<ide_opened_file>",

@@ -124,7 +124,7 @@ struct UserParts {
 
 impl UserParts {
     /// Takes a message apart. The editor answers a tool in texts: a head such as `[read_file for 'a'] Result:`, then the
-    /// result. What the person said about it stands in tags, among the results too.
+    /// result. What the person said about it is in tags, among the results too.
     fn of(content: Vec<Value>, id: &str) -> Self {
         let mut out = Self::default();
         let mut is_result = false;

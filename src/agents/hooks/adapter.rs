@@ -237,7 +237,7 @@ pub const ADAPTERS: &[Adapter] = &[
             ("AfterAgent", Occasion::TurnEnd),
             ("SessionEnd", Occasion::SessionEnd),
         ],
-        // At SessionStart it would stand in front of the user's words, and a resume drops such messages.
+        // At SessionStart it would be in front of the user's words, and a resume drops such messages.
         injection: Injection::Nested(Occasion::Prompt),
         trust: TrustGate::Directory {
             step: "start gemini once in this directory and choose 'Trust folder'; elsewhere it runs no hooks",

@@ -17,7 +17,7 @@ pub(in crate::commands) fn after_save(scene: &Scene<'_>, session: &ShortName) ->
     write_all(scene, session.as_str())
 }
 
-/// The same with an autosave, which stands next to the session.
+/// The same with an autosave, which is next to the session.
 pub(in crate::commands) fn after_autosave(scene: &Scene<'_>, id: ObjectId) -> Vec<String> {
     write_all(scene, checkpoint::oid(id).as_str())
 }

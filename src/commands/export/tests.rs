@@ -111,7 +111,7 @@ fn forms(mark: &str) -> Vec<String> {
 }
 
 fn missing(text: &str, omitted: &[OmittedContent], marks: &BTreeMap<String, String>) -> Vec<String> {
-    // The members of a session stand in one line.
+    // The members of a session are in one line.
     let line = |one: &OmittedContent| match one.what.strip_prefix("of the session: ") {
         Some(members) => format!(", {members},"),
         None => format!(": {}", one.what),

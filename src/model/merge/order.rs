@@ -1,4 +1,4 @@
-//! The order of a merged list: what stands before what on a side stands so in the result, and the rest is by time.
+//! The order of a merged list: what is before what on a side is so in the result, and the rest is by time.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -207,7 +207,7 @@ impl<'p> Translation<'p> {
         self.atom = None;
     }
 
-    /// Whether nothing stands before this place in the group or alternative.
+    /// Whether nothing is before this place in the group or alternative.
     fn is_at_start(&self) -> bool {
         self.out.is_empty() || self.out.ends_with("(?:") || self.out.ends_with('|')
     }

@@ -98,7 +98,7 @@ impl Search<'_> {
         (out.len() <= self.left).then_some((out, is_intact))
     }
 
-    /// The content of a stream, and what stands outside of it: the name of the file in its header, bytes behind its end.
+    /// The content of a stream, and what is outside of it: the name of the file in its header, bytes behind its end.
     fn stream(
         &mut self,
         name: &'static str,
@@ -123,7 +123,7 @@ impl Search<'_> {
         Some(pack(&clean.unwrap_or(content)).unwrap_or_else(|_| UNSEARCHED.into()))
     }
 
-    /// Whether a secret stands in the bytes of an archive outside of its contents; packing it again leaves that out.
+    /// Whether a secret is in the bytes of an archive outside of its contents; packing it again leaves that out.
     fn is_outside(&mut self, name: &'static str, bytes: &[u8]) -> bool {
         self.forms.push(name);
         let found = self.letters(bytes).is_some() || self.runs(bytes).is_some();

@@ -346,7 +346,7 @@ fn data_that_cannot_be_searched_is_reported() {
     }
 }
 
-/// Names, comments and what stands before or behind the contents of an archive.
+/// Names, comments and what is before or behind the contents of an archive.
 #[test]
 fn no_secret_is_left_around_the_contents_of_an_archive() {
     let scanner = scanner();
@@ -379,7 +379,7 @@ fn no_secret_is_left_around_the_contents_of_an_archive() {
         let mut seen = String::from_utf8_lossy(&clean).into_owned();
         all(&clean, &mut seen, 4);
         assert!(!seen.contains(&key), "{seen}");
-        // What stands behind a gzip stream damages it; the stream itself stays.
+        // What follows a gzip stream damages it; the stream itself stays.
         let is_kept = seen.contains("without a secret") || clean.starts_with(&gzip(words));
         assert!(is_kept, "{seen}");
         assert!(!seen.contains(&general_purpose::STANDARD_NO_PAD.encode(&key)[..20]));
