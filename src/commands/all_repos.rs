@@ -104,6 +104,7 @@ fn open(context: &Context, directory: &Path) -> Result<Option<OpenedRepository>,
         cwd: env.cwd.clone(),
         is_elsewhere: env.is_elsewhere,
         ignores_index: env.is_within_commit,
+        encrypted: env.encrypted.clone(),
         vars: env
             .variables()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))

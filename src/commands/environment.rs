@@ -16,6 +16,7 @@ use chrono::TimeZone as _;
 use crate::model::time::Timestamp;
 use crate::os::{self, reason, terminal};
 use crate::serve::PathRule;
+use crate::store::EncryptedSessions;
 
 /// Variables that are kept besides all whose names start with `GIT_` or `CHECKPOINT_`. Others are not read, so that a
 /// report of the environment can show nothing else.
@@ -68,6 +69,8 @@ pub struct Environment {
     pub is_within_commit: bool,
     /// The working tree that a front end serves: should its repository go away, none above is taken for it.
     pub served: Option<PathBuf>,
+    /// Encrypted sessions that the command has met, in all repositories that it opens.
+    pub encrypted: EncryptedSessions,
     variables: BTreeMap<OsString, OsString>,
 }
 
@@ -162,6 +165,7 @@ impl Environment {
         out.now = self.later();
         out.terminals = Terminals::default();
         out.is_resident = true;
+        out.encrypted = EncryptedSessions::default();
         out
     }
 
@@ -192,6 +196,7 @@ impl Environment {
             paths: PathRule::Typed,
             is_within_commit,
             served: None,
+            encrypted: EncryptedSessions::default(),
             variables,
         };
         if let Some(date) = out.variable("GIT_COMMITTER_DATE") {

@@ -149,6 +149,7 @@ fn place(env: &Environment) -> store::OpenEnvironment {
         cwd: env.cwd.clone(),
         is_elsewhere: env.is_elsewhere,
         ignores_index: env.is_within_commit,
+        encrypted: env.encrypted.clone(),
         vars: env
             .variables()
             .map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -35,7 +35,7 @@ pub(super) fn follow_elsewhere(scene: &Scene<'_>, old: &str, new: &str, name: &S
         let Some(path) = store::worktree_path(scene.repo, &id) else {
             continue;
         };
-        let Ok(repo) = store::open_beside(&path) else {
+        let Ok(repo) = store::open_worktree(scene.repo, &path) else {
             continue;
         };
         let there = Scene {

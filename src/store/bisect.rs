@@ -122,7 +122,7 @@ pub fn check_out(repo: &Repository, commit: ObjectId, lock: &lock::HeldLock) -> 
             .arg(&commit)
             .run()?;
     }
-    let there = super::open_beside(&path)?;
+    let there = super::open_worktree(repo, &path)?;
     let git = || {
         let git = super::git(&there).holding(lock.shared());
         git.config("core.sparseCheckout=false")

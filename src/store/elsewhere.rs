@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::refs::{self, Head};
-use super::{Error, ObjectId, Repository, paths};
+use super::{EncryptedSessions, Error, ObjectId, Repository, paths};
 use crate::git::Git;
 use crate::os;
 
@@ -264,6 +264,7 @@ fn take_file(from: &Path, to: &Path) -> Result<(), Error> {
 fn take_refs(project: &Repository, store: &Path) -> Result<(), Error> {
     let here = gix::open_opts(store, gix::open::Options::isolated())
         .map_err(|source| Error::gix(format!("open store '{}'", store.display()))(source))?;
+    let here = Repository::new(here, EncryptedSessions::default());
     let known = |repo: &Repository| -> Result<BTreeMap<String, ObjectId>, Error> {
         let found = refs::list_unproved(repo, "refs/")?.into_iter();
         Ok(found.filter_map(|(name, id)| Some((name, id.ok()?))).collect())

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use gix::bstr::ByteSlice;
 
+use super::EncryptedSessions;
+
 /// Inputs of repository discovery: the current directory and the environment.
 #[derive(Debug, Clone, Default)]
 pub struct OpenEnvironment {
@@ -18,6 +20,8 @@ pub struct OpenEnvironment {
     pub is_elsewhere: bool,
     /// Whether `GIT_INDEX_FILE` of this process does not count.
     pub ignores_index: bool,
+    /// Encrypted sessions that are known from other handles.
+    pub encrypted: EncryptedSessions,
 }
 
 impl OpenEnvironment {

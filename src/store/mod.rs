@@ -1,7 +1,7 @@
 //! The repository as we use it: opening, objects, refs, locks and settings.
 //!
-//! Free functions over `&Repository`, the gix type, re-exported so that callers name it without depending on gix. What
-//! is read through gix is read as it lies in the object store (replace refs are off); what is written goes through
+//! Free functions over `&Repository`, the handle of gix with what is ours, so that callers name it without depending on
+//! gix. What is read through gix is read as it lies in the object store (replace refs are off); what is written goes through
 //! [`objects`] and [`refs`] alone, because neither gix nor git makes it durable in the order that a save needs.
 
 pub mod agent_queue;
@@ -21,6 +21,7 @@ pub mod config;
 pub mod current;
 pub mod draft;
 mod elsewhere;
+mod encrypted_sessions;
 pub mod encryption;
 mod env_config;
 mod environment;
@@ -56,6 +57,7 @@ pub mod reachability;
 pub mod refs;
 pub mod remote;
 pub mod remote_state;
+mod repository;
 pub mod restored;
 pub mod rewrite;
 pub mod scan;
@@ -75,21 +77,23 @@ pub mod watch;
 
 use crate::os::{self, CleanupFailure};
 pub use branching::{former_names as branch_former_names, is_branch};
+pub use encrypted_sessions::EncryptedSessions;
 pub use environment::OpenEnvironment;
 pub(crate) use error::aged;
 pub use error::{Error, OwnFile};
+pub use gix::ObjectId;
 pub use gix::actor::Signature;
 pub use gix::date::Time;
 pub use gix::objs::Kind;
-pub use gix::{ObjectId, Repository};
 pub use headless::{HeadlessRepository, open_headless};
 pub use ident::{author, who};
-pub use open::{open, open_beside, read_only_directory, require_own_directory, with_memory};
+pub use open::{open, open_beside, open_worktree, read_only_directory, require_own_directory, with_memory};
 pub(crate) use paths::objects_dir;
 pub use paths::{
     foreign_variables, git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, private_paths, sharing,
     uses_reftable, work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
 };
+pub use repository::{Repository, SharedRepository};
 pub use session_ids::session_ids;
 
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own

@@ -12,7 +12,7 @@ use gix::bstr::{BString, ByteSlice};
 use gix::odb::store::init::Slots;
 
 use self::location::{RepositoryLocation, absence, here, locate};
-use super::{Error, OpenEnvironment, Repository, elsewhere, env_config, paths, trust};
+use super::{EncryptedSessions, Error, OpenEnvironment, Repository, elsewhere, env_config, paths, trust};
 
 /// Room for decoded objects: the trees of two snapshots of some thousand directories, compared twice.
 const OBJECT_CACHE: usize = 8 * 1024 * 1024;
@@ -61,7 +61,8 @@ pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
     let options_elsewhere = options.clone();
     let at = |found: &RepositoryLocation, options: gix::open::Options| {
         let options = options.object_store_slots(slots(&found.path));
-        options.open(&found.path).map(|repo| repo.to_thread_local())
+        let opened = options.open(&found.path);
+        opened.map(|repo| Repository::new(repo.to_thread_local(), environment.encrypted.clone()))
     };
     let open = |found: &RepositoryLocation, options| at(found, options).map_err(|source| explain(&found.path, source));
     // What is no repository after all is searched for from here on, or is an error, as if nothing had been tried.
@@ -150,7 +151,7 @@ fn open_elsewhere(
         .object_store_slots(SLOTS)
         .open(&git_dir)
         .map_err(|source| explain(&git_dir, source))?;
-    let mut opened = opened.to_thread_local();
+    let mut opened = Repository::new(opened.to_thread_local(), environment.encrypted.clone());
     if let Some(root) = project.workdir() {
         use_work_tree(&mut opened, root)?;
     }
@@ -173,7 +174,15 @@ pub fn require_own_directory(repo: &Repository, what: &'static str) -> Result<()
     }
 }
 
-/// Opens another repository than the one that the environment names: another working tree of it, a submodule.
+/// Opens another working tree of a repository.
+///
+/// As [`open_beside`]. What is known of encrypted sessions is known there too.
+pub fn open_worktree(repo: &Repository, root: &Path) -> Result<Repository, Error> {
+    let opened = open_beside(root)?;
+    Ok(opened.with_encrypted(repo.encrypted().clone()))
+}
+
+/// Opens another repository than the one that the environment names, such as a submodule.
 ///
 /// Nothing that the environment or the command line says about the first repository holds here, as `git submodule`
 /// and `git worktree` clear it as well: a working tree, an index, an object directory or a setting of the first would be
@@ -186,7 +195,7 @@ pub fn open_beside(root: &Path) -> Result<Repository, Error> {
         .object_store_slots(slots(root))
         .open(root)
         .map_err(|source| explain(root, source))?;
-    let mut opened = opened.to_thread_local();
+    let mut opened = Repository::new(opened.to_thread_local(), EncryptedSessions::default());
     let home = gix::path::env::home_dir();
     if opened.git_dir_trust() != gix::sec::Trust::Full
         && !trust::declared_safe(&opened, opened.current_dir(), home.as_deref())

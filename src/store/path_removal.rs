@@ -150,12 +150,16 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::store::EncryptedSessions;
 
     /// Removes a file from a tree with so many directories above it, on a small stack.
     fn removed_at(depth: usize) -> Result<(bool, Vec<String>), Error> {
         let run = move || -> Result<(bool, Vec<String>), Error> {
             let outside = tempfile::tempdir().expect("a directory");
-            let repo = gix::init(outside.path()).expect("a repository");
+            let repo = Repository::new(
+                gix::init(outside.path()).expect("a repository"),
+                EncryptedSessions::default(),
+            );
             let writer = Writer::durable(&repo)?;
             let blob = writer.write(Kind::Blob, b"secret")?;
             let mut tree = tree_of("gone", "100644", blob, &writer)?;

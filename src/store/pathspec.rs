@@ -155,11 +155,15 @@ impl UnmatchedPathspecs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::EncryptedSessions;
 
     /// Those of the pathspecs, given in `folder`, that none of the paths matches.
     fn left(specs: &[&str], directory: &str, paths: &[&str]) -> Vec<String> {
         let outside = tempfile::tempdir().expect("a directory");
-        let repo = gix::init(outside.path()).expect("a repository");
+        let repo = Repository::new(
+            gix::init(outside.path()).expect("a repository"),
+            EncryptedSessions::default(),
+        );
         let mut unmatched = PathFilter::new(&repo, specs, Path::new(directory))
             .expect("pathspecs")
             .unmatched();

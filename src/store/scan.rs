@@ -7,13 +7,12 @@ use std::collections::HashSet;
 use std::io::Read as _;
 use std::rc::Rc;
 
-use gix::ThreadSafeRepository;
 use gix::bstr::{BString, ByteSlice as _};
 use gix::objs::tree::EntryRef;
 
 use super::checkpoint::{self, CheckpointCommit, DOCUMENT, Fault};
 use super::objects::PackReader;
-use super::{Error, Kind, ObjectId, Repository, tree};
+use super::{Error, Kind, ObjectId, Repository, SharedRepository, tree};
 use crate::model::{document::CheckpointKind, id::Digest};
 use crate::os;
 
@@ -220,7 +219,7 @@ pub struct ObjectReader {
 }
 
 impl ObjectReader {
-    fn new(shared: &ThreadSafeRepository) -> Self {
+    fn new(shared: &SharedRepository) -> Self {
         Self::of(&shared.to_thread_local())
     }
 

@@ -102,7 +102,7 @@ pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkSummary>, Error> {
 
 /// How many files of a working tree differ from those that were saved.
 fn unsaved_files(scene: &Scene<'_>, path: &Path, saved: ObjectId) -> Option<usize> {
-    let repo = store::open_beside(path).ok()?;
+    let repo = store::open_worktree(scene.repo, path).ok()?;
     let there = Scene {
         repo: &repo,
         index: None,
@@ -122,7 +122,7 @@ fn places(scene: &Scene<'_>) -> HashMap<String, PathBuf> {
         let Some(path) = store::worktree_path(scene.repo, &id) else {
             continue;
         };
-        let current = store::open_beside(&path)
+        let current = store::open_worktree(scene.repo, &path)
             .ok()
             .and_then(|repo| current::read(&repo).ok()?.session);
         if let Some(current) = current {
@@ -159,7 +159,7 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
         what: format!("session '{name}' has no working tree of its own"),
     };
     let path = places(scene).remove(id).ok_or_else(none)?;
-    let repo = store::open_beside(&path)?;
+    let repo = store::open_worktree(scene.repo, &path)?;
     let is_linked = repo.git_dir() != repo.common_dir();
     let here = store::work_tree(scene.repo)?;
     if !is_linked {

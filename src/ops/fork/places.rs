@@ -122,7 +122,9 @@ pub(super) fn complete(
     progress: ProgressCallback<'_>,
 ) -> Result<ForkWorktree, Error> {
     let branch = branch_of(wanted, &forked.name);
-    let repo = store::open_beside(path).ok().filter(|_| path.join(".git").is_file());
+    let repo = store::open_worktree(scene.repo, path)
+        .ok()
+        .filter(|_| path.join(".git").is_file());
     if let Some(repo) = repo.filter(|repo| refs::head(repo).is_ok()) {
         // What git left when it was killed: the working tree is ours to complete.
         let own = repo.git_dir();
@@ -181,7 +183,7 @@ fn fill(
     progress: ProgressCallback<'_>,
 ) -> Result<ForkWorktree, Error> {
     let head = forked.document.git.head.as_ref();
-    let repo = store::open_beside(path)?;
+    let repo = store::open_worktree(scene.repo, path)?;
     let there = Scene {
         repo: &repo,
         index: None,

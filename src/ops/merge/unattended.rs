@@ -175,7 +175,7 @@ fn others<'a>(scene: &Scene<'a>) -> impl Iterator<Item = Repository> + use<'a> {
     let repo = scene.repo;
     let here = store::worktree_id(repo);
     let ids = store::worktree_ids(repo).into_iter().filter(move |id| *id != here);
-    ids.filter_map(|id| store::open_beside(&store::worktree_path(repo, &id)?).ok())
+    ids.filter_map(|id| store::open_worktree(repo, &store::worktree_path(repo, &id)?).ok())
 }
 
 /// The checkpoint of a remote whose files a session has not merged: its record was merged, its files are left to a person.

@@ -45,7 +45,7 @@ impl FilesOrigin {
         let is_own = |id: &str| request.leave || session.forked_from.is_some() && id != "main";
         let open = |id: &str| {
             let path = store::worktree_path(scene.repo, id)?;
-            Some((store::open_beside(&path).ok()?, path))
+            Some((store::open_worktree(scene.repo, &path).ok()?, path))
         };
         let others = store::worktree_ids(scene.repo).into_iter().filter(|id| *id != here);
         for id in others.filter(|id| is_own(id)) {

@@ -84,7 +84,7 @@ fn load_as_stored(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> 
     } else {
         document
     };
-    encryption::note(&document, digest.as_str());
+    repo.encrypted().note(&document, digest.as_str());
     Ok(Checkpoint {
         entry,
         document,

@@ -63,7 +63,7 @@ fn form(
     is_same_checkpoint: bool,
 ) -> Result<StoredDocument, Error> {
     let mut siblings = siblings.clone();
-    let is_locked = encryption::continues_locked(document);
+    let is_locked = writer.encrypted().continues_locked(document);
     let public = if is_locked {
         locked_form(document, &mut siblings, is_same_checkpoint)?
     } else if let Some(encryptor) = writer.encryptor_for(document)? {
@@ -84,7 +84,7 @@ fn form(
     };
     let bytes = public.to_bytes();
     let digest = Digest::of(&bytes);
-    encryption::note(document, digest.as_str());
+    writer.encrypted().note(document, digest.as_str());
     Ok(StoredDocument {
         public,
         bytes,

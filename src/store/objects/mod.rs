@@ -31,7 +31,7 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::{
-    Error, Repository, Signature, config,
+    EncryptedSessions, Error, Repository, Signature, config,
     encryption::{self, Encryptor},
     paths,
     signature::Signer,
@@ -71,6 +71,8 @@ pub struct Writer {
     subjects: Option<String>,
     signer: Option<Mutex<Result<Signer, String>>>,
     encryption: Mutex<EncryptionState>,
+    /// Encrypted sessions that were read or written.
+    encrypted: EncryptedSessions,
 }
 
 /// Whether what is private is encrypted.
@@ -168,6 +170,7 @@ impl Writer {
             // Not everything that is written is signed, so it is no failure yet that this cannot be.
             signer: config::signs(repo).then(|| Mutex::new(Signer::of(repo))),
             encryption: Mutex::new(EncryptionState::of(repo)),
+            encrypted: repo.encrypted().clone(),
         })
     }
 
@@ -184,6 +187,7 @@ impl Writer {
             subjects: config::subject_template(repo),
             signer: None,
             encryption: Mutex::new(EncryptionState::of(repo)),
+            encrypted: repo.encrypted().clone(),
         }
     }
 
@@ -210,11 +214,16 @@ impl Writer {
         .ok()
     }
 
+    /// Encrypted sessions that were read or written.
+    pub(super) fn encrypted(&self) -> &EncryptedSessions {
+        &self.encrypted
+    }
+
     /// Lets what is written for a session be encrypted where its checkpoints were, also without a setting here.
     pub fn protect(&self, session: &str) -> Result<(), Error> {
         let mut state = lock(&self.encryption);
         if matches!(*state, EncryptionState::Off)
-            && let Some(encryptor) = encryption::inherited(session)?
+            && let Some(encryptor) = encryption::inherited(&self.encrypted, session)?
         {
             *state = EncryptionState::To(encryptor);
         }
@@ -231,7 +240,7 @@ impl Writer {
         let previous = document.previous.as_ref().map(Digest::as_str);
         let before = [Some(document.session.id.as_str()), previous].into_iter().flatten();
         for key in before {
-            if let Some(found) = encryption::inherited(key)? {
+            if let Some(found) = encryption::inherited(&self.encrypted, key)? {
                 return Ok(Some(found));
             }
         }

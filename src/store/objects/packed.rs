@@ -393,11 +393,15 @@ mod tests {
 
     use super::super::Writer;
     use super::*;
+    use crate::store::EncryptedSessions;
 
     /// A repository with a pack of some objects, their ids and bytes, and the pack's path.
     fn packed() -> (tempfile::TempDir, Repository, Vec<(ObjectId, Vec<u8>)>, PathBuf) {
         let directory = tempfile::tempdir().expect("a directory");
-        let repo = gix::init_bare(directory.path()).expect("a repository");
+        let repo = Repository::new(
+            gix::init_bare(directory.path()).expect("a repository"),
+            EncryptedSessions::default(),
+        );
         let writer = Writer::durable(&repo).expect("a writer");
         let lengths = [0, 1, 100, 9000, 40_000];
         let bytes = lengths.map(|length| {

@@ -24,8 +24,7 @@ fn open(world: &World) -> Repository {
     store::open(&store::OpenEnvironment {
         cwd: world.repo(),
         vars,
-        is_elsewhere: false,
-        ignores_index: false,
+        ..Default::default()
     })
     .unwrap()
 }

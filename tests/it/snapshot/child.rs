@@ -152,8 +152,7 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
     let environment = OpenEnvironment {
         cwd: std::env::current_dir().unwrap(),
         vars: std::env::vars_os().collect(),
-        is_elsewhere: false,
-        ignores_index: false,
+        ..Default::default()
     };
     let repo = store::open(&environment).map_err(|error| error.to_string())?;
     let exclude: Vec<String> = serde_json::from_value(json["exclude"].clone()).unwrap_or_default();

@@ -78,8 +78,7 @@ fn actor() {
         } else {
             std::env::vars_os().collect()
         },
-        is_elsewhere: false,
-        ignores_index: false,
+        ..Default::default()
     };
     let words: Vec<_> = task.to_str().unwrap().split(' ').collect();
     let done = git_checkpoint::store::open(&environment).and_then(|repo| perform(&repo, &words));

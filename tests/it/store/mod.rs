@@ -38,8 +38,7 @@ fn environment(world: &World) -> OpenEnvironment {
             .into_iter()
             .map(|(name, value)| (name.into(), value))
             .collect(),
-        is_elsewhere: false,
-        ignores_index: false,
+        ..Default::default()
     }
 }
 

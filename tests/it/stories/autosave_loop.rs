@@ -51,8 +51,7 @@ impl Row {
                 .into_iter()
                 .map(|(name, value)| (name.into(), value))
                 .collect(),
-            is_elsewhere: false,
-            ignores_index: false,
+            ..Default::default()
         };
         let repo = store::open(&environment).unwrap();
         let settings = Settings::read(&repo).unwrap();

@@ -6,6 +6,7 @@ use gix::bstr::ByteSlice;
 use proptest::prelude::*;
 
 use super::super::*;
+use crate::store::EncryptedSessions;
 
 /// No name is a directory in one and a file in another.
 const NAMES: &[&str] = &[
@@ -64,7 +65,10 @@ fn specs() -> impl Strategy<Value = Vec<String>> {
 /// A repository whose index has these files.
 fn repository(names: &[&str]) -> (tempfile::TempDir, Repository) {
     let outside = tempfile::tempdir().expect("a directory");
-    let repo = gix::init(outside.path().canonicalize().expect("there")).expect("a repository");
+    let repo = Repository::new(
+        gix::init(outside.path().canonicalize().expect("there")).expect("a repository"),
+        EncryptedSessions::default(),
+    );
     for directory in FOLDERS {
         fs::create_dir_all(outside.path().join(directory)).expect("made");
     }
