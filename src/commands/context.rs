@@ -54,6 +54,16 @@ struct ContextShowArgs {
 /// The most bytes of such a text: 1 MiB, more than any model reads.
 const LIMIT: u64 = 1 << 20;
 
+impl Args {
+    /// Whether the verb only shows something.
+    pub(super) fn only_shows(&self) -> bool {
+        match self.command {
+            ContextCommand::Set(_) => false,
+            ContextCommand::Show(_) => true,
+        }
+    }
+}
+
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     match args.command {
         ContextCommand::Set(args) => set(&args.whom, &args.file, chat::CONTEXT, "the context", context),

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::{Command, visited::VisitedRepository};
-use crate::model::time::Timestamp;
+use crate::{model::time::Timestamp, store::undo::CommandNote};
 
 /// How a command is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(super) enum NoteRule {
     Expected,
     /// The undo list has all that it changes; else it completed an earlier command, such as one that was killed.
     Listed,
+    /// It is noted where it changed something, but the undo of a merge reverts it with the merge.
+    Resolves,
     /// It writes the undo list again, which does not have it.
     Rewrites,
     /// It moves along the undo list.
@@ -41,10 +43,10 @@ impl NoteRule {
             | C::Why(_)
             | C::Stats(_)
             | C::Tokens(_)
-            | C::Context(_)
             | C::Verify(_)
             | C::Agents(_)
             | C::Help(_) => Self::Shows,
+            C::Context(args) if args.only_shows() => Self::Shows,
             C::Save(_)
             | C::Pause(_)
             | C::Resume(_)
@@ -69,6 +71,7 @@ impl NoteRule {
             | C::Pin(_)
             | C::Unpin(_)
             | C::Message(_)
+            | C::Context(_)
             | C::Agent(_)
             | C::Request(_)
             | C::Compact(_)
@@ -101,16 +104,10 @@ impl NoteRule {
             | C::Setup(_) => Self::Changes,
             C::Purge(_) | C::Rekey(_) => Self::Rewrites,
             C::Undo(_) | C::Redo(_) => Self::Undoes,
-            // The undo of a merge takes back how its conflicts were resolved.
-            C::Conflict(_)
-            | C::Fetch(_)
-            | C::Pull(_)
-            | C::Hook(_)
-            | C::Watch(_)
-            | C::Mcp(_)
-            | C::Batch(_)
-            | C::Ui(_)
-            | C::Serve(_) => Self::PassedOver,
+            C::Conflict(_) => Self::Resolves,
+            C::Fetch(_) | C::Pull(_) | C::Hook(_) | C::Watch(_) | C::Mcp(_) | C::Batch(_) | C::Ui(_) | C::Serve(_) => {
+                Self::PassedOver
+            }
         }
     }
 }
@@ -147,12 +144,17 @@ pub(super) fn note(
     let changed = changed && command.rule != NoteRule::Listed;
     let is_noted = match command.rule {
         NoteRule::Shows | NoteRule::Undoes | NoteRule::PassedOver => false,
-        NoteRule::Changes | NoteRule::Rewrites => changed,
+        NoteRule::Changes | NoteRule::Resolves | NoteRule::Rewrites => changed,
         NoteRule::Expected | NoteRule::Listed => changed || (is_done && !only_shows(args)),
     };
     if is_noted {
-        let is_rewriting = command.rule == NoteRule::Rewrites;
-        visited.list.note(command.word, at, changed, is_rewriting);
+        visited.list.note(&CommandNote {
+            command: command.word,
+            at,
+            changed,
+            resolves: command.rule == NoteRule::Resolves,
+            rewrites: command.rule == NoteRule::Rewrites,
+        });
     }
 }
 
@@ -173,7 +175,50 @@ fn only_shows(args: &[OsString]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::only_shows;
+    use std::collections::BTreeSet;
+
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+    use crate::commands::Cli;
+
+    /// The verbs of all nouns with the rule of each; a verb is tried with up to three words.
+    fn verbs() -> Vec<(String, NoteRule)> {
+        let program = Cli::<Command>::command();
+        let mut found = Vec::new();
+        for noun in program.get_subcommands() {
+            for verb in noun.get_subcommands().filter(|verb| verb.get_name() != "help") {
+                let line = ["git-checkpoint", noun.get_name(), verb.get_name()];
+                let parsed = (0..=3).find_map(|count| {
+                    let words = line.into_iter().chain(std::iter::repeat_n("1", count));
+                    Cli::<Command>::try_parse_from(words).ok()?.command
+                });
+                if let Some(command) = parsed {
+                    found.push((
+                        format!("{} {}", noun.get_name(), verb.get_name()),
+                        NoteRule::of(&command),
+                    ));
+                }
+            }
+        }
+        found
+    }
+
+    /// A verb that changes something must not hide behind others of its noun that show something.
+    #[test]
+    fn only_verbs_that_show_something_are_never_noted() {
+        let verbs = verbs();
+        let silent: BTreeSet<&str> = verbs
+            .iter()
+            .filter(|(_, rule)| matches!(rule, NoteRule::Shows | NoteRule::PassedOver | NoteRule::Undoes))
+            .map(|(verb, _)| verb.as_str())
+            .collect();
+        assert_eq!(silent, BTreeSet::from(["agents doctor", "context show"]));
+        for (changing, rule) in [("context set", NoteRule::Changes), ("todo done", NoteRule::Changes)] {
+            let found = verbs.iter().find(|(verb, _)| verb == changing);
+            assert_eq!(found.map(|(_, rule)| *rule), Some(rule), "{changing}");
+        }
+    }
 
     #[test]
     fn a_dry_run_is_known_by_every_way_to_write_it() {

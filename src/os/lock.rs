@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::notices::{self, Limit};
 use super::substitute::Substitute;
 use super::support::has_no_locks;
-use super::{Sharing, private_file};
+use super::{Sharing, private_file, system::links};
 
 /// How old a file has to be for its writer to be taken for dead where nobody can lock it.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
@@ -89,6 +89,17 @@ pub fn lock(file: &File) -> io::Result<()> {
             Ok(())
         }
         locked => locked,
+    }
+}
+
+/// Opens and locks the file of a name: where another one took its place meanwhile, that one.
+pub fn lock_named(open: impl Fn() -> io::Result<File>) -> io::Result<File> {
+    loop {
+        let file = open()?;
+        lock(&file)?;
+        if links(&file)? > 0 {
+            return Ok(file);
+        }
     }
 }
 

@@ -55,7 +55,7 @@ pub use file::{
 };
 pub use hand_over::{hand_over, moment};
 pub use input::input_within;
-pub use lock::{Lock, is_locked, lock, try_lock};
+pub use lock::{Lock, is_locked, lock, lock_named, try_lock};
 pub use loopback::LoopbackServer;
 pub use machine::{host_name, ignored_signals, is_running, random_token, umask};
 pub use manual::{has_manual, show_manual};

@@ -31,7 +31,7 @@ use crate::model::name::ShortName;
 use crate::model::time::Timestamp;
 use crate::os;
 pub use changes::{PathChange, PathState, changes, write_changes};
-pub use later::{ListMark, UnlistedCommand, commands_since, pass_over};
+pub use later::{CommandNote, ListMark, UnlistedCommand, commands_since, pass_over};
 pub use list::UndoList;
 use list::UndoState;
 pub use purge::{CheckpointFate, UndoPurge, lock_of, purge_entries};

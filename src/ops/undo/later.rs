@@ -1,6 +1,6 @@
 //! Actions after the command that undo comes to, which stay as they are.
 
-use super::super::{Error, Scene};
+use super::super::{Error, Scene, plan_runner::PlanOperation};
 use crate::{
     model::time::Timestamp,
     store::{
@@ -44,12 +44,15 @@ pub fn subject(scene: &Scene<'_>) -> Result<Option<UndoSubject>, Error> {
         .iter()
         .take_while(|line| is_since(line.who.time.seconds))
         .find(|line| !line.message.starts_with("checkout: "));
+    let reverts_resolutions = entry.operation == PlanOperation::Merge.word();
     let commands = undo::commands_since(scene.repo, list.length_at(entry.n));
     let idle = undo::commands_since(scene.repo, list.length());
     Ok(Some(UndoSubject {
         what: entry.what.clone(),
         at: entry.at,
-        later: commands.into_iter().rfind(|command| command.changed),
+        later: commands
+            .into_iter()
+            .rfind(|command| command.changed && !(command.resolves && reverts_resolutions)),
         idle: idle.into_iter().next_back().filter(|command| !command.changed),
         moved_head: moved.map(|line| (line.message.clone(), Timestamp::from_unix(line.who.time.seconds, 0))),
     }))

@@ -75,6 +75,7 @@ fn every_later_command_is_in_the_way_of_an_undo() {
         &[&["save", "-m", "s2", "--allow-empty"], &["pin", "@"], &["pin", "@"]],
         &[&["task", "add", "t"]],
         &[&["todo", "t"]],
+        &[&["context", "set", "README.md"], &["context", "show"]],
         &[&["message", "add", "--role", "user", "hello"]],
         &[&["hooks", "install"]],
         &[&["pin", "@~1"]],

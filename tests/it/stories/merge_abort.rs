@@ -277,6 +277,16 @@ fn undo_of_a_merge_takes_back_the_resolutions_of_its_conflicts() {
     }
     world.checkpoint(["save", "-m", "resolved"]).success();
     world.checkpoint(["conflict"]).success().stdout_lacks("state/");
+    // After another command it is in the way, as any other one is.
+    let world = contradiction(None);
+    world.checkpoint(["rename", "s", "u"]).success();
+    world.checkpoint(["conflict", "resolve", "1", "--theirs"]).success();
+    world.checkpoint(["undo"]).code(4).stderr_has("'conflict' (");
+    world
+        .checkpoint(["undo", "--older"])
+        .success()
+        .stdout_has("Undid 'renamed ");
+    assert_eq!(state(&world), serde_json::json!({"a": 5, "b": 6}));
     // With a conclusion it is one step.
     let world = contradiction(Some("f"));
     let merged = tip(&world);
