@@ -16,6 +16,7 @@ mod resolutions;
 
 use serde::{Deserialize, Serialize};
 
+use abandoned::AbandonRule;
 pub use abandoned::AbandonedCheckpoints;
 pub use later::{UndoSubject, subject};
 pub use pushed::BehindRemote;
@@ -41,6 +42,7 @@ use crate::{
         checkpoint::{self, object_id, oid},
         current,
         refs::{self, ExpectedValue, RefUpdate},
+        session,
         undo::{self, Effect, UndoEntry},
     },
     worktree::journal::{self, Journal},
@@ -103,7 +105,8 @@ pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'
         (Direction::Redo, None) => list.redoable().ok_or(nothing)?,
     };
     let mut entry = part_only(scene, entry, request.direction)?;
-    let abandoned = abandoned::extend(scene, &mut entry, aborted.is_some())?;
+    let is_forced = request.direction == Direction::Undo && request.force;
+    let abandoned = abandoned::extend(scene, &mut entry, AbandonRule::of(aborted.is_some(), is_forced))?;
     let length = list.length_at(entry.n);
     let taken = UndoRun {
         scene,
@@ -156,7 +159,8 @@ pub(super) fn resume(
         aborts: note.aborts.then_some(note.n),
     };
     let mut entry = entry.clone();
-    let abandoned = abandoned::extend(scene, &mut entry, note.aborts)?;
+    let is_forced = direction == Direction::Undo && note.force;
+    let abandoned = abandoned::extend(scene, &mut entry, AbandonRule::of(note.aborts, is_forced))?;
     let taken = UndoRun {
         scene,
         entry: &entry,
@@ -343,12 +347,14 @@ impl UndoRun<'_> {
         made.filter(|_| self.is_undo()).filter(is_there).collect()
     }
 
-    fn changed(&self, why: String, remedies: Vec<String>) -> Error {
-        Error::ChangedSince {
-            what: format!("{} '{}'", self.request.direction.word(), self.entry.what),
-            why,
-            remedies: remedies.into(),
-        }
+    /// Whether a session is at the conclusion of the merge that is undone, with checkpoints in between.
+    fn is_concluded(&self, name: &str, now: Option<&Oid>, merge: Option<&Oid>) -> bool {
+        let (Some(now), Some(merge)) = (now, merge) else {
+            return false;
+        };
+        self.entry.operation == PlanOperation::Merge.word()
+            && name.starts_with(session::PREFIX)
+            && abandoned::since_merge(self.scene, object_id(now), merge).is_some()
     }
 
     /// The moves of refs: name, from, to.
@@ -372,9 +378,18 @@ impl UndoRun<'_> {
                 continue;
             }
             if now != *from {
-                let (why, remedies) =
+                let (why, hints) =
                     moved::fault(self.scene, self.entry, name, now.as_ref(), (from.as_ref(), to.as_ref()));
-                return Err(self.changed(why, remedies));
+                let remedies = if self.is_undo() && self.is_concluded(name, now.as_ref(), from.as_ref()) {
+                    (hints, "git checkpoint undo --force".to_owned()).into()
+                } else {
+                    hints.into()
+                };
+                return Err(Error::ChangedSince {
+                    what: format!("{} '{}'", self.request.direction.word(), self.entry.what),
+                    why,
+                    remedies,
+                });
             }
             edits.push((name.clone(), from.clone(), to.clone()));
         }

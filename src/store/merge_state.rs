@@ -15,6 +15,9 @@ use crate::{
 /// The file's name.
 const FILE: &str = "merge.json";
 
+/// The trigger of the checkpoint that has the resolution of a merge.
+pub const CONCLUSION: &str = "merge-continue";
+
 /// A merge or apply with conflicts in files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeState {

@@ -31,9 +31,6 @@ use crate::{
     },
 };
 
-/// The trigger of the checkpoint that has the resolution of a merge.
-const TRIGGER: &str = "merge-continue";
-
 /// The number of the merge or apply that `--abort` goes back from, whatever was saved since; `None` for one without conflicts,
 /// which must be what undo comes to.
 pub fn aborted(scene: &Scene<'_>, operation: &str) -> Result<Option<u64>, Error> {
@@ -174,7 +171,7 @@ pub fn conclusion(scene: &Scene<'_>, state: &MergeState, dry_run: bool) -> Resul
     Ok(Some(MergeConclusion {
         request: SaveRequest {
             status: document.session.status,
-            trigger: Some(TRIGGER.to_owned()),
+            trigger: Some(merge_state::CONCLUSION.to_owned()),
             summary: Some(format!("resolved the conflicts of merging {}", state.from)),
             start: false,
             claim: OverClaim::Forced,
@@ -186,6 +183,7 @@ pub fn conclusion(scene: &Scene<'_>, state: &MergeState, dry_run: bool) -> Resul
 }
 
 /// Forgets a merge or apply that is concluded. Its entry of the undo list gets the resolution: an undo takes back both.
+/// A merge is noted again in any case: what was saved before its conclusion is no later command.
 pub fn concluded(scene: &Scene<'_>, state: &MergeState, resolved: Option<&(String, u64)>) -> Result<(), Error> {
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     rerere::learn(scene);
@@ -193,7 +191,7 @@ pub fn concluded(scene: &Scene<'_>, state: &MergeState, resolved: Option<&(Strin
     if let Some((entry, None)) = list.entry(state.n) {
         let mut entry = entry.clone();
         note_resolved_files(scene, state)?;
-        if note_resolution(scene, (state, resolved), &mut entry)? {
+        if note_resolution(scene, (state, resolved), &mut entry)? || state.session.is_some() {
             undo::note(scene.repo, entry)?;
         }
     }
@@ -235,7 +233,7 @@ fn note_resolution(
     let is_same = |kept: &&str| new.trees.get(*kept) == old.trees.get(*kept);
     // Resolutions of the record belong to it as those of files do.
     let is_resolved = resolved.is_some_and(|(draft, last)| new.folded.get(draft) == Some(last));
-    let is_only_files = new.trigger.as_deref() == Some(TRIGGER)
+    let is_only_files = new.trigger.as_deref() == Some(merge_state::CONCLUSION)
         && (is_resolved || new.record == old.record && new.session == old.session && is_same(&steps::FOLDER))
         && chat::SIBLINGS.iter().all(is_same);
     for effect in &mut entry.effects {

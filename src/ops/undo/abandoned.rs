@@ -1,18 +1,40 @@
 //! The end of a merge or apply in conflict: checkpoints that were saved meanwhile leave the session with it.
 
-use super::super::{Error, Scene};
+use super::super::{Error, Scene, plan_runner::PlanOperation};
 use crate::{
-    model::id::Oid,
+    model::{document::CheckpointKind, id::Oid},
     store::{
         ObjectId,
-        checkpoint::{object_id, oid},
-        refs, session,
+        checkpoint::{self, object_id, oid},
+        merge_state, refs, session,
         undo::{Effect, UndoEntry, UndoList},
     },
 };
 
-/// Checkpoints that were saved after a merge and are not on their session any more once it is aborted. A ref of the undo
-/// list keeps them, and a redo brings them back.
+/// The checkpoints after those of an action that leave their session with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AbandonRule {
+    /// None: they are a reason to refuse.
+    Nothing,
+    /// Those until the conclusion of a merge, with that, where it is the latest checkpoint.
+    Concluded,
+    /// All, where a merge or apply is aborted.
+    All,
+}
+
+impl AbandonRule {
+    /// The rule for an undo that aborts a merge or apply, or that is forced.
+    pub(super) fn of(aborts: bool, is_forced: bool) -> Self {
+        match (aborts, is_forced) {
+            (true, _) => Self::All,
+            (_, true) => Self::Concluded,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// Checkpoints that were saved after a merge and are not on their session any more once it is aborted or undone. A ref of
+/// the undo list keeps them, and a redo brings them back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AbandonedCheckpoints {
     /// The session.
@@ -54,15 +76,20 @@ pub(super) fn entry(list: &UndoList, n: u64) -> Result<UndoEntry, Error> {
     }
 }
 
-/// Lets an entry that is aborted end at the latest checkpoints of its sessions, where those were saved after it. For an
-/// undo, which `aborts` nothing, that is a reason to refuse.
+/// Lets an entry end at the latest checkpoints of its sessions, where those were saved after it and leave with it.
 pub(super) fn extend(
     scene: &Scene<'_>,
     entry: &mut UndoEntry,
-    aborts: bool,
+    rule: AbandonRule,
 ) -> Result<Vec<AbandonedCheckpoints>, Error> {
     let mut out = Vec::new();
-    for effect in entry.effects.iter_mut().filter(|_| aborts) {
+    let is_merge = entry.operation == PlanOperation::Merge.word();
+    let count = |now: ObjectId, new: &Oid| match rule {
+        AbandonRule::All => since(scene, now, new),
+        AbandonRule::Concluded if is_merge => since_merge(scene, now, new),
+        AbandonRule::Concluded | AbandonRule::Nothing => None,
+    };
+    for effect in &mut entry.effects {
         let Effect::Ref {
             name,
             old: Some(_),
@@ -77,7 +104,7 @@ pub(super) fn extend(
         let Some(now) = refs::read(scene.repo, name)?.filter(|now| oid(*now) != *new) else {
             continue;
         };
-        if let Some(count) = since(scene, now, new) {
+        if let Some(count) = count(now, new) {
             out.push(AbandonedCheckpoints {
                 session: session.to_owned(),
                 latest: now,
@@ -87,6 +114,22 @@ pub(super) fn extend(
         }
     }
     Ok(out)
+}
+
+/// How many checkpoints came after a merge, of which the latest has its resolution; `None` if that is not so, or another
+/// merge is among them.
+pub(super) fn since_merge(scene: &Scene<'_>, tip: ObjectId, merge: &Oid) -> Option<usize> {
+    let load = |id| Some(checkpoint::load(scene.repo, id).ok()?.document);
+    load(tip).filter(|document| document.trigger.as_deref() == Some(merge_state::CONCLUSION))?;
+    let merge = object_id(merge);
+    for (count, entry) in session::chain(scene.repo, tip).enumerate() {
+        let id = entry.ok()?.id;
+        if id == merge {
+            return Some(count);
+        }
+        load(id).filter(|document| document.kind != CheckpointKind::Merge)?;
+    }
+    None
 }
 
 /// How many checkpoints of a chain came after one of them; `None` if that is not in it.

@@ -230,6 +230,70 @@ fn a_concluded_merge_is_redone_with_its_resolution() {
         .stdout_has("noted meanwhile");
 }
 
+/// What was saved between a merge and its conclusion is no part of the merge: an undo asks for `--force`, which lets it leave
+/// the session with the merge, kept for a redo.
+#[test]
+fn an_undo_of_a_merge_with_saves_before_its_conclusion_is_forced() {
+    let world = forked(&["f"]);
+    in_conflict(&world, &["f"]);
+    world.checkpoint(["save", "-m", "ours"]).success();
+    let tip = || world.git_line(["rev-parse", "checkpoints/s"]);
+    let before = tip();
+    world.checkpoint(["merge", "t"]).code(1);
+    world.file("h", "new\n");
+    world.checkpoint(["task", "add", "noted between"]).success();
+    world.checkpoint(["save", "-m", "between"]).success();
+    world.file("f", lines(3, "resolved"));
+    world.git(["add", "f"]).success();
+    world.checkpoint(["merge", "--continue"]).success();
+    let resolved = tip();
+    let refs = world.git_line(["for-each-ref"]);
+    for args in [&["undo"][..], &["undo", "-n"], &["undo", "--older"]] {
+        world
+            .checkpoint(args)
+            .code(4)
+            .stderr_has("session 's' has changed since")
+            .stderr_has("git checkpoint undo --force");
+    }
+    let planned = world.checkpoint(["undo", "--force", "-n"]);
+    planned
+        .success()
+        .stderr_has("(2 checkpoints) would no longer be part of it");
+    assert_eq!(world.git_line(["for-each-ref"]), refs);
+    let forced = world.checkpoint(["undo", "--force"]);
+    forced
+        .success()
+        .stderr_has("(2 checkpoints) is no longer part of it, but kept")
+        .stderr_has(&resolved[..8]);
+    assert_eq!((tip(), text(&world, "f")), (before.clone(), lines(3, "ours")));
+    assert_eq!(text(&world, "h"), "new\n", "what the merge did not change stays");
+    assert_eq!(world.git_line(["ls-files", "-u"]), "");
+    world.git(["gc", "--prune=now", "--quiet"]).success();
+    world
+        .checkpoint(["show", &resolved[..8]])
+        .success()
+        .stdout_has("noted between");
+    world.checkpoint(["redo"]).success();
+    assert_eq!((tip(), text(&world, "f")), (resolved.clone(), lines(3, "resolved")));
+    world.checkpoint(["undo"]).success();
+    assert_eq!(tip(), before);
+    world.checkpoint(["redo"]).success();
+    // A save after the conclusion is work of its own, which no undo takes out of the session.
+    world.file("h", "newer\n");
+    world.checkpoint(["save", "-m", "later"]).success();
+    let later = tip();
+    for args in [&["undo", "--older"][..], &["undo", "--force"]] {
+        world
+            .checkpoint(args)
+            .code(4)
+            .stderr_has("session 's' has changed since")
+            .stderr_lacks("--force");
+    }
+    assert_eq!((tip(), text(&world, "f")), (later, lines(3, "resolved")));
+    world.checkpoint(["verify", "--all"]).success();
+    world.git(["fsck", "--strict"]).success();
+}
+
 #[test]
 fn nothing_to_continue_is_said() {
     let world = forked(&["f", "g"]);
