@@ -1,84 +1,25 @@
-//! Output of the commands that share sessions: `push`, `fetch`, `pull`, `bundle`, `unbundle`, `remote status`.
+//! Output of the commands that share sessions: `push`, `fetch`, `pull`; those of bundles and of `remote status` are below.
+
+mod bundle;
+mod remote_status;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use bundle::{BundleReceipt, BundledRow, RefusedBundle, UnbundleReceipt};
+pub use remote_status::{RemoteRow, RemoteStatusView, SessionRelation, ShareRelation};
+
 use super::{
-    View, age,
+    View,
     count::CountedNoun,
     signature::SignatureView,
     slot::Slot,
     text::{Text, TextLine},
 };
-use crate::model::{id::Oid, name::ShortName, report::CommitInfo, time::Timestamp};
+use crate::model::{id::Oid, name::ShortName, report::CommitInfo};
 
 fn checkpoints(count: usize) -> String {
     CountedNoun::new(count, "checkpoint").to_string()
-}
-
-/// A bundle that was written.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(tag = "schema", rename = "git-checkpoint.bundle/1")]
-pub struct BundleReceipt<'a> {
-    /// Its file.
-    pub file: String,
-    /// The size of the file.
-    pub bytes: u64,
-    /// The sessions in it.
-    pub sessions: Vec<BundledRow<'a>>,
-}
-
-/// A session of a bundle.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct BundledRow<'a> {
-    /// The session.
-    pub session: &'a ShortName,
-    /// Its latest checkpoint.
-    pub id: Oid,
-}
-
-impl View for BundleReceipt<'_> {
-    fn text(&self) -> Text {
-        let line = TextLine::plain("Wrote ").with(Slot::Path, &self.file);
-        let sessions = CountedNoun::new(self.sessions.len(), "session");
-        let size = self.bytes.div_ceil(1024);
-        line.with(Slot::Plain, format!(", {sessions}, {size} KiB")).into()
-    }
-}
-
-/// The sessions that came out of a bundle.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(tag = "schema", rename = "git-checkpoint.unbundle/1")]
-pub struct UnbundleReceipt<'a> {
-    /// The file of the bundle.
-    pub file: &'a str,
-    /// The sessions, as `pull` prints them.
-    pub sessions: Vec<PullReceipt<'a>>,
-    /// Sessions that are not safe to use.
-    pub refused: Vec<RefusedBundle<'a>>,
-}
-
-/// A session of a bundle that is not safe to use.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct RefusedBundle<'a> {
-    /// Its name.
-    pub session: &'a str,
-    /// The reason.
-    pub why: &'a str,
-}
-
-impl View for UnbundleReceipt<'_> {
-    fn text(&self) -> Text {
-        let mut text = Text::new();
-        for pulled in &self.sessions {
-            text.append(pulled.text());
-        }
-        for row in &self.refused {
-            let line = TextLine::plain("Refused: ").with(Slot::Session, row.session);
-            text.push(line.with(Slot::Plain, format!(", {}", row.why)));
-        }
-        text
-    }
 }
 
 /// A session that follows its remote.
@@ -462,125 +403,4 @@ impl View for FetchReceipt<'_> {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
-}
-
-/// Relation of local sessions to those of the remotes.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(tag = "schema", rename = "git-checkpoint.remote-status/1")]
-#[schemars(extend("x-lines" = "remotes"))]
-pub struct RemoteStatusView<'a> {
-    /// The remotes.
-    pub remotes: Vec<RemoteRow<'a>>,
-}
-
-/// A remote.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct RemoteRow<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its URL.
-    pub url: &'a str,
-    /// The URL that is pushed to, where it is another.
-    pub push_url: Option<&'a str>,
-    /// Whether a push to it publishes every ref.
-    pub mirror: bool,
-    /// Whether a fetch without a remote asks it.
-    pub fetch_default: bool,
-    /// Whether a push without a remote goes there.
-    pub push_default: bool,
-    /// When it was last fetched from or pushed to.
-    pub seen_at: Option<Timestamp>,
-    /// The sessions.
-    pub sessions: Vec<SessionRelation<'a>>,
-}
-
-/// The relation of a session to the one of a remote.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct SessionRelation<'a> {
-    /// The session.
-    pub session: &'a str,
-    /// The relation.
-    #[serde(flatten)]
-    pub relation: ShareRelation<'a>,
-}
-
-/// The relation of a session here to the one of a remote.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ShareRelation<'a> {
-    /// The relation in a word, such as `not-pushed`.
-    pub state: String,
-    /// The number of checkpoints that the remote lacks.
-    pub unpushed: usize,
-    /// The number of checkpoints that only the remote has.
-    pub unpulled: usize,
-    /// Why the two cannot be compared.
-    pub damage: Option<&'a str>,
-}
-
-impl RemoteStatusView<'_> {
-    /// The remotes one after the other, each with its sessions.
-    pub fn text(&self, now: Timestamp) -> Text {
-        let mut text = Text::new();
-        for (at, remote) in self.remotes.iter().enumerate() {
-            if at > 0 {
-                text.push(TextLine::new());
-            }
-            remote.lines(&mut text, now);
-        }
-        text
-    }
-}
-
-impl RemoteRow<'_> {
-    fn lines(&self, text: &mut Text, now: Timestamp) {
-        let mut line = TextLine::new().with(Slot::Heading, self.name);
-        line.push(Slot::Plain, format!("  {}", self.url));
-        if let Some(url) = self.push_url {
-            line.push(Slot::Plain, format!(", pushed to {url}"));
-        }
-        if let Some(seen) = self.seen_at {
-            line.push(Slot::Plain, ", seen ");
-            line.push(Slot::Date, age::age(seen, now));
-        }
-        text.push(line);
-        if self.mirror {
-            let caution = "mirror: every 'git push' to it publishes the sessions";
-            text.push(TextLine::plain("  ").with(Slot::Caution, caution));
-        }
-        if self.sessions.is_empty() {
-            let what = if self.seen_at.is_some() {
-                "  no sessions".to_owned()
-            } else {
-                format!("  not fetched yet: git checkpoint fetch {}", self.name)
-            };
-            text.push(TextLine::plain(what));
-        }
-        let width = self.sessions.iter().map(|row| row.session.len()).max().unwrap_or(0);
-        for row in &self.sessions {
-            let relation = &row.relation;
-            let slot = match relation.state.as_str() {
-                "up-to-date" => Slot::Good,
-                "damaged" => Slot::Bad,
-                "diverged" | "another-session" | "deleted-there" => Slot::Caution,
-                _ => Slot::Plain,
-            };
-            let mut line = TextLine::plain("  ").with(Slot::Session, row.session);
-            line.pad_to(width.min(40) + 4);
-            let state = match relation.state.as_str() {
-                "only-here" => "local only".to_owned(),
-                "only-there" => "remote only".to_owned(),
-                "deleted-there" => format!("deleted on {}", self.name),
-                other => other.replace('-', " "),
-            };
-            line.push(slot, state);
-            let detail = match (relation.state.as_str(), relation.unpushed, relation.unpulled) {
-                ("up-to-date" | "deleted-there", ..) => String::new(),
-                ("another-session", ..) => ", of the same name".to_owned(),
-                ("damaged", ..) => format!(", {}", relation.damage.unwrap_or_default()),
-                ("diverged", ours, theirs) => format!(", {ours} ahead, {theirs} behind"),
-                (_, ours, theirs) => format!(", {}", checkpoints(ours + theirs)),
-            };
-            text.push(line.with(Slot::Plain, detail));
-        }
-    }
 }

@@ -1,0 +1,135 @@
+//! Output of `remote status`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    super::{
+        age,
+        slot::Slot,
+        text::{Text, TextLine},
+    },
+    checkpoints,
+};
+use crate::model::time::Timestamp;
+
+/// Relation of local sessions to those of the remotes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "git-checkpoint.remote-status/1")]
+#[schemars(extend("x-lines" = "remotes"))]
+pub struct RemoteStatusView<'a> {
+    /// The remotes.
+    pub remotes: Vec<RemoteRow<'a>>,
+}
+
+/// A remote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RemoteRow<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its URL.
+    pub url: &'a str,
+    /// The URL that is pushed to, where it is another.
+    pub push_url: Option<&'a str>,
+    /// Whether a push to it publishes every ref.
+    pub mirror: bool,
+    /// Whether a fetch without a remote asks it.
+    pub fetch_default: bool,
+    /// Whether a push without a remote goes there.
+    pub push_default: bool,
+    /// When it was last fetched from or pushed to.
+    pub seen_at: Option<Timestamp>,
+    /// The sessions.
+    pub sessions: Vec<SessionRelation<'a>>,
+}
+
+/// The relation of a session to the one of a remote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionRelation<'a> {
+    /// The session.
+    pub session: &'a str,
+    /// The relation.
+    #[serde(flatten)]
+    pub relation: ShareRelation<'a>,
+}
+
+/// The relation of a session here to the one of a remote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ShareRelation<'a> {
+    /// The relation in a word, such as `not-pushed`.
+    pub state: String,
+    /// The number of checkpoints that the remote lacks.
+    pub unpushed: usize,
+    /// The number of checkpoints that only the remote has.
+    pub unpulled: usize,
+    /// Why the two cannot be compared.
+    pub damage: Option<&'a str>,
+}
+
+impl RemoteStatusView<'_> {
+    /// The remotes one after the other, each with its sessions.
+    pub fn text(&self, now: Timestamp) -> Text {
+        let mut text = Text::new();
+        for (at, remote) in self.remotes.iter().enumerate() {
+            if at > 0 {
+                text.push(TextLine::new());
+            }
+            remote.lines(&mut text, now);
+        }
+        text
+    }
+}
+
+impl RemoteRow<'_> {
+    fn lines(&self, text: &mut Text, now: Timestamp) {
+        let mut line = TextLine::new().with(Slot::Heading, self.name);
+        line.push(Slot::Plain, format!("  {}", self.url));
+        if let Some(url) = self.push_url {
+            line.push(Slot::Plain, format!(", pushed to {url}"));
+        }
+        if let Some(seen) = self.seen_at {
+            line.push(Slot::Plain, ", seen ");
+            line.push(Slot::Date, age::age(seen, now));
+        }
+        text.push(line);
+        if self.mirror {
+            let caution = "mirror: every 'git push' to it publishes the sessions";
+            text.push(TextLine::plain("  ").with(Slot::Caution, caution));
+        }
+        if self.sessions.is_empty() {
+            let what = if self.seen_at.is_some() {
+                "  no sessions".to_owned()
+            } else {
+                format!("  not fetched yet: git checkpoint fetch {}", self.name)
+            };
+            text.push(TextLine::plain(what));
+        }
+        let width = self.sessions.iter().map(|row| row.session.len()).max().unwrap_or(0);
+        for row in &self.sessions {
+            let relation = &row.relation;
+            let slot = match relation.state.as_str() {
+                "up-to-date" => Slot::Good,
+                "damaged" => Slot::Bad,
+                "diverged" | "another-session" | "deleted-there" => Slot::Caution,
+                _ => Slot::Plain,
+            };
+            let mut line = TextLine::plain("  ").with(Slot::Session, row.session);
+            line.pad_to(width.min(40) + 4);
+            let state = match relation.state.as_str() {
+                "only-here" => "local only".to_owned(),
+                "only-there" => "remote only".to_owned(),
+                "deleted-there" => format!("deleted on {}", self.name),
+                other => other.replace('-', " "),
+            };
+            line.push(slot, state);
+            let detail = match (relation.state.as_str(), relation.unpushed, relation.unpulled) {
+                ("up-to-date" | "deleted-there", ..) => String::new(),
+                ("another-session", ..) => ", of the same name".to_owned(),
+                ("damaged", ..) => format!(", {}", relation.damage.unwrap_or_default()),
+                ("diverged", ours, theirs) => format!(", {ours} ahead, {theirs} behind"),
+                (_, ours, theirs) => format!(", {}", checkpoints(ours + theirs)),
+            };
+            text.push(line.with(Slot::Plain, detail));
+        }
+    }
+}
