@@ -1,5 +1,7 @@
 //! `message`: the chat of a session, message by message.
 
+mod import;
+
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use serde_json::{Map, Value, json};
@@ -13,25 +15,20 @@ use super::{
     redactions,
 };
 use crate::{
-    agents::lines::Report,
-    formats::opencode_database,
     model::{
         binary_text,
         chat::{Message, Role},
         json as strict,
-        step::quoted,
         turn::{self, TurnGroups},
     },
     ops::{
         Error, Scene,
-        chat::{self, NewMessage, SessionChat, import},
-        select, transcript_facts,
+        chat::{self, NewMessage, SessionChat},
+        select,
     },
     render::{
         chat as render,
-        messages::{
-            MessageImportReceipt, MessageList, MessageView, NumberedMessage, RepairedLine, SkippedLine, messages,
-        },
+        messages::{MessageList, MessageView, NumberedMessage, messages},
         slot::Slot,
         text::TextLine,
     },
@@ -68,7 +65,7 @@ enum MessageCommand {
     /// Show messages in full
     Show(MessageShowArgs),
     /// Add the messages of a coding agent's session file, or of JSONL: {role, content, timestamp}
-    Import(Import),
+    Import(import::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -128,39 +125,16 @@ struct MessageShowArgs {
     which: Vec<String>,
 }
 
-#[derive(Debug, clap::Args)]
-struct Import {
-    #[command(flatten)]
-    whom: IdentityArgs,
-    /// The agent that wrote the file; detected by default
-    #[arg(long, value_name = "AGENT", value_parser = agents())]
-    from: Option<String>,
-    /// The file; '-' is standard input
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-}
-
-/// The names of the agents whose session files are read.
-fn agents() -> clap::builder::PossibleValuesParser {
-    let names: Vec<&'static str> = crate::agents::ALL.iter().map(|agent| agent.name()).collect();
-    names.into()
-}
-
 /// The most bytes of one message: 16 MiB, as of any JSON from outside.
 const MESSAGE: u64 = strict::INPUT_LIMIT as u64;
-/// The most bytes of a file of messages: 1 GiB.
-const FILE: u64 = 1 << 30;
 /// The longest time that a command waits for the lock of the draft.
 pub(super) const DRAFT_WAIT: Duration = Duration::from_secs(2);
-/// The number of findings in an imported file that are reported one by one.
-const TOLD: usize = 20;
-
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     match args.command {
         MessageCommand::Add(args) => add(args, context),
         MessageCommand::List(args) => list(args, context),
         MessageCommand::Show(args) => show(args, context),
-        MessageCommand::Import(args) => import(args, context),
+        MessageCommand::Import(args) => import::run(args, context),
     }
 }
 
@@ -478,133 +452,4 @@ fn show(args: MessageShowArgs, context: &mut Context) -> Result<(), CommandError
     missing(Some(&args.which), found)?;
     warn_unreadable(context, &chat);
     Ok(())
-}
-
-fn import(args: Import, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opening::open(context, &args.whom)?;
-    let bytes = input(context, &args.file, "the messages", FILE)?;
-    let name = if args.file.as_os_str() == "-" {
-        String::new()
-    } else {
-        args.file
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default()
-    };
-    let file = import::MessageFile {
-        bytes: &bytes,
-        name: &name,
-        agent: args.from.as_deref().and_then(crate::agents::named),
-    };
-    let mut damage = Vec::new();
-    let done = if opencode_database::is_database(&bytes) {
-        // What the program has not moved into the file yet.
-        let mut log = context.env.cwd.join(&args.file).into_os_string();
-        log.push("-wal");
-        let log = crate::os::read_regular(std::path::Path::new(&log)).ok();
-        import::import_database(&drafting(&opened), &bytes, log.as_deref(), &mut damage)
-    } else {
-        import::import(&drafting(&opened), &file)
-    };
-    for why in &damage {
-        context.ui.warning(why);
-    }
-    let done = done.map_err(|error| {
-        let is_document = matches!(error, Error::NoMessages { is_document: true, .. });
-        let error = CommandError::from(error);
-        if is_document {
-            let file = args.file.to_string_lossy();
-            let file = if file == "-" {
-                "<file>".to_owned()
-            } else {
-                quoted(&file)
-            };
-            return error.hint(format!(
-                "import it as a session: git checkpoint import --from json {file}"
-            ));
-        }
-        error
-    })?;
-    report(context, &done.report);
-    if let Some(transcript) = &done.transcript {
-        let session = transcript.facts.id.as_deref().unwrap_or(&name);
-        transcript_facts::note(&drafting(&opened), session, transcript)?;
-        if transcript.is_torn {
-            context
-                .ui
-                .warning("the last line is incomplete; import the file again when it is complete");
-        }
-        if !transcript.unknown.is_empty() {
-            let kinds = transcript
-                .unknown
-                .iter()
-                .take(TOLD)
-                .map(|(kind, count)| format!("{kind} ({count})"));
-            let kinds = kinds.collect::<Vec<_>>().join(", ");
-            context
-                .ui
-                .warning(&format!("records of unknown types were left out: {kinds}"));
-        }
-    }
-    let (first, rest) = done.redactions.split_at(done.redactions.len().min(TOLD));
-    redactions::warn(context, first);
-    if !rest.is_empty() {
-        context.ui.warning(&format!("and {} more like these", rest.len()));
-    }
-    let read = done.transcript.as_ref();
-    let repaired = done.report.repaired.iter();
-    let skipped = done.report.skipped.iter();
-    context.ui.report(&MessageImportReceipt {
-        session: &done.session,
-        agent: done.agent,
-        agent_title: done
-            .agent
-            .and_then(crate::agents::named)
-            .map(crate::agents::Agent::title),
-        agent_session: read.and_then(|read| read.facts.id.as_deref()),
-        title: read.and_then(|read| read.facts.title.as_deref()),
-        added: done.added,
-        updated: done.updated,
-        known: done.known,
-        records: read.map(|read| read.records),
-        unknown: read.map(|read| {
-            read.unknown
-                .iter()
-                .map(|(kind, count)| (kind.as_str(), *count))
-                .collect()
-        }),
-        turns: read.map(|read| value(&read.turns)),
-        helpers: read.map(|read| value(&read.helpers)),
-        tasks: read.and_then(|read| read.tasks.as_ref()).map(value),
-        repaired: repaired
-            .map(|(line, what)| RepairedLine { line: *line, what })
-            .collect(),
-        skipped: skipped.map(|(line, why)| SkippedLine { line: *line, why }).collect(),
-        redactions: done.redactions.iter().filter(|found| found.replaced).count(),
-    })
-}
-
-/// A value of a lower layer as JSON.
-fn value(value: &impl serde::Serialize) -> Value {
-    serde_json::to_value(value).unwrap_or_default()
-}
-
-/// Reports what was repaired and what was skipped, the first of each.
-fn report(context: &Context, report: &Report) {
-    let repaired = report
-        .repaired
-        .iter()
-        .map(|(line, what)| format!("line {line}: {what}"));
-    let skipped = report
-        .skipped
-        .iter()
-        .map(|(line, why)| format!("line {line} was skipped: {why}"));
-    for lines in [repaired.collect::<Vec<_>>(), skipped.collect::<Vec<_>>()] {
-        for line in lines.iter().take(TOLD) {
-            context.ui.warning(line);
-        }
-        if lines.len() > TOLD {
-            context.ui.warning(&format!("and {} lines more", lines.len() - TOLD));
-        }
-    }
 }
