@@ -26,7 +26,8 @@ use super::{
     parts::{self, ChosenPart, PartsChooser},
     pathspecs,
     plan_runner::{
-        self, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback,
+        self, MeanwhilePolicy, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation,
+        ProgressCallback,
     },
     put_aside::CheckpointPresence,
     record::RecordFate,
@@ -302,6 +303,7 @@ fn run(
             let open = not_concluded(scene, repo, present)?;
             Ok(refuse::in_progress(present).into_iter().chain(open).collect())
         },
+        meanwhile: MeanwhilePolicy::Merge,
         note: serde_json::to_value(note).unwrap_or_default(),
         journal,
         dry_run,

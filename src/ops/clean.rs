@@ -15,7 +15,8 @@ use super::{
     compose::{self, CurrentSnapshot},
     ids::short,
     plan_runner::{
-        self, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback,
+        self, MeanwhilePolicy, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation,
+        ProgressCallback,
     },
     record::RecordFate,
     refuse::{self, Refusal},
@@ -172,6 +173,7 @@ fn run(
             }
             Ok(refuse::in_progress(present).into_iter().collect())
         },
+        meanwhile: MeanwhilePolicy::Keep,
         note: serde_json::to_value(&note).unwrap_or_default(),
         journal,
         dry_run,

@@ -10,7 +10,8 @@ use super::{
     ids::short,
     merge,
     plan_runner::{
-        self, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback,
+        self, MeanwhilePolicy, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation,
+        ProgressCallback,
     },
     record::RecordFate,
     restore,
@@ -136,6 +137,7 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> 
         },
         goal: &|_, _| Ok(goal.clone()),
         refuse: &|_, _, _| Ok(Vec::new()),
+        meanwhile: MeanwhilePolicy::Replace,
         note: journal.what.clone(),
         journal: Some(journal),
         dry_run: how.dry_run,

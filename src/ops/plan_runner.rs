@@ -57,6 +57,17 @@ const ROUNDS: usize = 3;
 /// How often it is tried again because a collection of garbage took objects.
 const TRIES: usize = 5;
 
+/// What becomes of a file that another program writes after the present was read and before its turn comes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum MeanwhilePolicy {
+    /// It stays as it is, and is reported.
+    Keep,
+    /// It is saved, then replaced.
+    Replace,
+    /// The target state is computed again from what is there now.
+    Merge,
+}
+
 /// Job of the plan runner.
 pub(super) struct PlanJob<'a> {
     /// The command.
@@ -69,6 +80,8 @@ pub(super) struct PlanJob<'a> {
     pub(super) goal: &'a dyn Fn(&Repository, &CurrentSnapshot) -> Result<TargetState, Error>,
     /// Reasons not to do it.
     pub(super) refuse: &'a RefusalCheck<'a>,
+    /// What becomes of files that change meanwhile.
+    pub(super) meanwhile: MeanwhilePolicy,
     /// Note in the journal, for the command that continues.
     pub(super) note: Value,
     /// The restore that this continues or takes back.
@@ -176,6 +189,14 @@ impl<'a> PlanRunner<'a> {
             lossy,
         } = self.prepare()?;
         let index = index_change::plan(self.scene, &job.scope, self.own.as_ref(), &repo, (&present, &goal))?;
+        if self.begun && !plan.blocked.is_empty() {
+            // Nothing was refused: the other paths are done.
+            let blocked = plan.blocked.into_iter();
+            let why = "what is in its place now has to stay";
+            let failed = blocked.map(|blocked| (blocked.path, why.to_owned()));
+            self.brought.done.failed.extend(failed);
+            return Ok(false);
+        }
         self.brought.refusals = refusals;
         if !plan.blocked.is_empty() {
             self.brought.refusals.push(Refusal::Blocked {
@@ -220,6 +241,10 @@ impl<'a> PlanRunner<'a> {
                 paths,
                 saved: safety.id,
             });
+        }
+        if job.meanwhile == MeanwhilePolicy::Keep {
+            let kept = std::mem::take(&mut self.brought.done.moved);
+            self.brought.done.differing.extend(kept);
         }
         self.moved.clone_from(&self.brought.done.moved);
         if self.brought.done.is_complete() {

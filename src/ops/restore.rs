@@ -13,8 +13,8 @@ use super::{
     parts::{self, ChosenPart},
     pathspecs,
     plan_runner::{
-        self, AppliedPlan, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation,
-        ProgressCallback,
+        self, AppliedPlan, MeanwhilePolicy, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal,
+        PlanOperation, ProgressCallback,
     },
     put_aside,
     record::{self, RecordFate},
@@ -306,6 +306,7 @@ impl RestoreRun<'_> {
                     refusals.extend(refuse::by_plan(scene, repo, checkpoint, present, plan)?);
                     Ok(refusals)
                 },
+                meanwhile: MeanwhilePolicy::Replace,
                 note: serde_json::to_value(note).unwrap_or_default(),
                 journal,
                 dry_run: *dry_run,

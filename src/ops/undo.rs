@@ -27,7 +27,8 @@ use super::{
     Error, Scene, compose,
     ids::short,
     plan_runner::{
-        self, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback,
+        self, MeanwhilePolicy, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation,
+        ProgressCallback,
     },
     record::{self, RecordFate},
     refuse::Refusal,
@@ -494,6 +495,11 @@ impl UndoRun<'_> {
                 } else {
                     left::moved(scene, self.is_undo(), repo, present, &changes, &before)
                 }
+            },
+            meanwhile: if self.request.force {
+                MeanwhilePolicy::Replace
+            } else {
+                MeanwhilePolicy::Keep
             },
             note: serde_json::to_value(UndoJournal {
                 n: self.entry.n,

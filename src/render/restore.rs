@@ -355,7 +355,7 @@ impl RestoreReceipt<'_> {
             (
                 self.differing,
                 "differs",
-                "another program changed it after it was written",
+                "another program wrote it meanwhile; it stays as it is",
             ),
             (
                 self.index_lacking,

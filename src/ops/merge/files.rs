@@ -7,7 +7,9 @@ use super::{
         bases,
         compose::CurrentSnapshot,
         current_session,
-        plan_runner::{self, AppliedPlan, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback},
+        plan_runner::{
+            self, AppliedPlan, MeanwhilePolicy, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback,
+        },
         record::RecordFate,
         refuse, rerere,
         restore_outcome::{RestoreOutcome, RestoreSource},
@@ -299,6 +301,7 @@ fn merge_files(
             let open = not_concluded(scene, repo, present)?;
             Ok(refuse::in_progress(present).into_iter().chain(open).collect())
         },
+        meanwhile: MeanwhilePolicy::Merge,
         note: serde_json::to_value(&note).unwrap_or_default(),
         journal,
         dry_run: how.dry_run,

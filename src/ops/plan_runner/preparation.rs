@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Plain, PlanRunner, fingerprint};
+use super::{MeanwhilePolicy, Plain, PlanRunner, fingerprint};
 use crate::{
     model::path::RepoPath,
     ops::{
@@ -100,7 +100,12 @@ impl PlanRunner<'_> {
             goal = (job.goal)(&repo, &present)?;
             plan = self.plan(&repo, &present, &goal, (&included, directories.as_ref()))?;
         }
-        let refusals = (job.refuse)(&repo, &present, &plan)?;
+        // Once it is begun, to refuse would be no longer true.
+        let refusals = if self.begun {
+            Vec::new()
+        } else {
+            (job.refuse)(&repo, &present, &plan)?
+        };
         let fingerprint = fingerprint::of(job, &present, &plan, &refusals);
         let mut plain = None;
         let mut lossy = Vec::new();
@@ -178,11 +183,11 @@ impl PlanRunner<'_> {
             is_earlier: scope.enters,
             tracked: Some(goal.index),
         };
-        Ok(restore::plan(
-            repo,
-            target_state::files(snapshot),
-            goal.files(),
-            options,
-        )?)
+        let mut plan = restore::plan(repo, target_state::files(snapshot), goal.files(), options)?;
+        if self.job.meanwhile != MeanwhilePolicy::Merge {
+            // What was done in an earlier round and is different again is somebody's work.
+            plan.leave(&|path| self.changes.contains_key(path) && !self.moved.contains(path));
+        }
+        Ok(plan)
     }
 }

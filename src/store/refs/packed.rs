@@ -14,6 +14,8 @@ use crate::store::{Error, Repository};
 /// The contents of the file, empty when there is none.
 pub(super) struct PackedRefs {
     bytes: Vec<u8>,
+    /// Whether the head line says that names are in order, as git writes them.
+    sorted: bool,
 }
 
 /// Where the file is.
@@ -28,10 +30,13 @@ impl PackedRefs {
         let path = path(repo);
         match crate::os::read_regular(&path) {
             Ok(bytes) => match check(&bytes, repo.object_hash()) {
-                Ok(()) => Ok(Self { bytes }),
+                Ok(sorted) => Ok(Self { bytes, sorted }),
                 Err(why) => Err(Error::PackedRefs { path, why }),
             },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self { bytes: Vec::new() }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self {
+                bytes: Vec::new(),
+                sorted: true,
+            }),
             Err(error) => Err(Error::io("read", path)(error)),
         }
     }
@@ -43,24 +48,69 @@ impl PackedRefs {
         split(line).and_then(|(hex, _)| ObjectId::from_hex(hex).ok())
     }
 
-    /// Where the line of a ref begins: found by its end, so that the file need not be taken apart.
+    /// Where the line of a ref begins.
     fn position(&self, name: &str) -> Option<usize> {
-        let needle = [b" ", name.as_bytes()].concat();
-        self.bytes.find_iter(&needle).find_map(|at| {
-            let ends = matches!(self.bytes.get(at + needle.len()), None | Some(b'\n' | b'\r'));
-            let start = self.bytes[..at].rfind_byte(b'\n').map_or(0, |end| end + 1);
-            let hex = self.bytes[start..at].iter().all(u8::is_ascii_hexdigit) && start < at;
-            (ends && hex).then_some(start)
+        let is_it = |at: &usize| self.name_at(*at) == name.as_bytes();
+        if self.sorted {
+            return Some(self.lower_bound(name.as_bytes())).filter(is_it);
+        }
+        self.lines_from(0).map(|(at, _)| at).find(is_it)
+    }
+
+    /// Where the first line begins whose name is not less than `name`; the end of the file if there is none. Names must be
+    /// in order.
+    fn lower_bound(&self, name: &[u8]) -> usize {
+        let bytes = &self.bytes;
+        let after = |at: usize| bytes[at..].find_byte(b'\n').map_or(bytes.len(), |end| at + end + 1);
+        let begins_with = |at: usize, byte: u8| bytes.get(at) == Some(&byte);
+        let (mut low, mut high) = (if begins_with(0, b'#') { after(0) } else { 0 }, bytes.len());
+        while low < high {
+            let begin = |at: usize| bytes[low..at].rfind_byte(b'\n').map_or(low, |end| low + end + 1);
+            let mut line = begin(low + (high - low) / 2);
+            if begins_with(line, b'^') {
+                // What a tag points to: the line before is its ref's.
+                line = begin(line - 1);
+            }
+            if self.name_at(line) < name {
+                let next = after(line);
+                low = if begins_with(next, b'^') { after(next) } else { next };
+            } else {
+                high = line;
+            }
+        }
+        low
+    }
+
+    /// The name in the line that begins there; empty where it is no ref's.
+    fn name_at(&self, at: usize) -> &[u8] {
+        let line = self.bytes[at..].lines().next().unwrap_or_default();
+        split(line).map_or(&[], |(_, name)| name)
+    }
+
+    /// The lines from one on, with where they begin.
+    fn lines_from(&self, start: usize) -> impl Iterator<Item = (usize, &[u8])> {
+        let mut at = start;
+        self.bytes[start..].lines_with_terminator().map(move |line| {
+            let begin = at;
+            at += line.len();
+            (begin, line.trim_end_with(|c| c == '\n'))
         })
     }
 
     /// The refs whose names begin with `prefix`.
     pub(super) fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (String, ObjectId)> + 'a {
-        self.bytes.lines().filter_map(move |line| {
-            let (hex, name) = line.split_once_str(" ")?;
-            if !name.starts_with(prefix.as_bytes()) {
-                return None;
-            }
+        let start = if self.sorted {
+            self.lower_bound(prefix.as_bytes())
+        } else {
+            0
+        };
+        let lines = self.lines_from(start).filter_map(|(_, line)| split(line));
+        let is_meant = |name: &[u8]| name.starts_with(prefix.as_bytes());
+        let mut found = lines
+            .take_while(move |(_, name)| !self.sorted || is_meant(name))
+            .filter(move |(_, name)| is_meant(name));
+        std::iter::from_fn(move || {
+            let (hex, name) = found.next()?;
             // A name that is no text is listed even so, in a form that can be shown.
             Some((name.to_str_lossy().into_owned(), ObjectId::from_hex(hex).ok()?))
         })
@@ -98,11 +148,11 @@ impl PackedRefs {
     }
 }
 
-/// Says what is wrong with a file of this content, and in which line.
+/// Says what is wrong with a file of this content, and in which line; of a good one whether its names are in order.
 ///
 /// Takes some 10 ms for 100,000 refs. git writes its head line whatever it holds, so an empty file is what a power cut
 /// left.
-fn check(bytes: &[u8], hash: gix::hash::Kind) -> Result<(), String> {
+fn check(bytes: &[u8], hash: gix::hash::Kind) -> Result<bool, String> {
     if bytes.is_empty() {
         return Err("it is empty".to_owned());
     }
@@ -138,7 +188,7 @@ fn check(bytes: &[u8], hash: gix::hash::Kind) -> Result<(), String> {
         debug_assert_eq!(hex.len(), width, "split there");
         (last, may_peel) = (name, true);
     }
-    Ok(())
+    Ok(sorted)
 }
 
 fn is_hex(bytes: &[u8]) -> bool {
@@ -167,10 +217,13 @@ fn is_name(name: &[u8]) -> bool {
         && !name.windows(2).any(|pair| pair == b".." || pair == b"@{")
 }
 
+/// The id and the name in a line that was checked; `None` where it is no ref's.
 fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    if matches!(line.first(), None | Some(b'#' | b'^')) {
+        return None;
+    }
     let at = line.find_byte(b' ')?;
-    let (hex, name) = (&line[..at], &line[at + 1..]);
-    (!hex.is_empty() && hex.iter().all(u8::is_ascii_hexdigit)).then_some((hex, name))
+    Some((&line[..at], &line[at + 1..]))
 }
 
 #[cfg(test)]
@@ -185,7 +238,10 @@ mod tests {
         5555555555555555555555555555555555555555 refs/tags/v2\n";
 
     fn packed() -> PackedRefs {
-        PackedRefs { bytes: TEXT.into() }
+        PackedRefs {
+            bytes: TEXT.into(),
+            sorted: true,
+        }
     }
 
     #[test]
@@ -203,8 +259,8 @@ mod tests {
     #[test]
     fn damage_is_told_with_its_line() {
         let check = |text: &str| check(text.as_bytes(), gix::hash::Kind::Sha1);
-        assert_eq!(check(TEXT), Ok(()));
-        assert_eq!(check("# pack-refs with: peeled fully-peeled sorted \n"), Ok(()));
+        assert_eq!(check(TEXT), Ok(true));
+        assert_eq!(check("# pack-refs with: peeled fully-peeled sorted \n"), Ok(true));
         let told = |text: &str| check(text).expect_err(text);
         assert_eq!(told(""), "it is empty");
         assert_eq!(told(&TEXT[..TEXT.len() - 1]), "line 6 is cut off");
@@ -239,7 +295,7 @@ mod tests {
             "line 3 is out of order"
         );
         let unsorted = TEXT.replace("checkpoints/ab", "checkpoints/Ab").replace(" sorted", "");
-        assert_eq!(check(&unsorted), Ok(()));
+        assert_eq!(check(&unsorted), Ok(false));
     }
 
     proptest::proptest! {
@@ -247,9 +303,33 @@ mod tests {
         fn no_ref_is_lost_silently(at in 0..TEXT.len(), bit in 0..8_u8) {
             let mut bytes = TEXT.as_bytes().to_vec();
             bytes[at] ^= 1 << bit;
-            let names = |bytes: Vec<u8>| PackedRefs { bytes }.with_prefix("refs/").count();
+            let names = |bytes: Vec<u8>, sorted| PackedRefs { bytes, sorted }.with_prefix("refs/").count();
             // A flipped bit may give another name or id, which nothing in the file shows; none may go.
-            proptest::prop_assert!(check(&bytes, gix::hash::Kind::Sha1).is_err() || names(bytes) == 4);
+            let checked = check(&bytes, gix::hash::Kind::Sha1);
+            proptest::prop_assert!(checked.is_err() || names(bytes, checked == Ok(true)) == 4);
+        }
+
+        #[test]
+        fn search_in_order_finds_what_a_look_at_each_line_does(
+            names in proptest::collection::btree_map("[a-c]{1,3}(/[a-c]{1,2})?", proptest::bool::ANY, 0..12),
+            wanted in "[a-c]{1,3}(/[a-c]{0,2})?",
+        ) {
+            let id = "1".repeat(40);
+            let line = |(name, peeled): (&String, &bool)| {
+                format!("{id} refs/{name}\n{}", if *peeled { format!("^{id}\n") } else { String::new() })
+            };
+            let text = "# pack-refs with: peeled fully-peeled sorted \n".to_owned()
+                + &names.iter().map(line).collect::<String>();
+            let refs = |sorted| PackedRefs { bytes: text.clone().into(), sorted };
+            let wanted = format!("refs/{wanted}");
+            let all = |refs: PackedRefs| refs.with_prefix(&wanted).collect::<Vec<_>>();
+            proptest::prop_assert_eq!(refs(true).position(&wanted), refs(false).position(&wanted));
+            proptest::prop_assert_eq!(refs(true).find(&wanted).is_some(), names.contains_key(&wanted[5..]));
+            proptest::prop_assert_eq!(all(refs(true)), all(refs(false)));
+            proptest::prop_assert_eq!(
+                all(refs(true)).len(),
+                names.keys().filter(|name| name.starts_with(&wanted[5..])).count()
+            );
         }
     }
 

@@ -88,11 +88,21 @@ fn try_apply(
             name: twice.name.clone(),
         });
     }
-    let mut locked = Vec::with_capacity(order.len());
+    let mut held = Vec::with_capacity(order.len());
     for edit in order {
         let contents = edit.new.map(|new| format!("{new}\n")).unwrap_or_default();
         let lock = LockFile::acquire(repo, &edit.name, contents.as_bytes(), wait)?;
-        let value = files::read(repo, &edit.name)?;
+        held.push((
+            edit,
+            lock,
+            files::read_loose(repo.object_hash(), &files::path(repo, &edit.name)),
+        ));
+    }
+    // Once for all, and after the others as in git: under its lock the value of none of them can change any more.
+    let packed = PackedRefs::read(repo)?;
+    let mut locked = Vec::with_capacity(held.len());
+    for (edit, lock, loose) in held {
+        let value = loose.or_else(|| packed.find(&edit.name).map(Ok));
         let damaged = matches!(value, Some(Err(_)));
         let absent = value.is_none();
         let old = compare(edit, value)?;
@@ -107,7 +117,7 @@ fn try_apply(
     }
     for LockedRef { edit, absent, .. } in &locked {
         if edit.new.is_some() && *absent {
-            check_room(repo, &edit.name)?;
+            check_room(repo, &packed, &edit.name)?;
         }
     }
     let mut lines = Vec::new();
@@ -121,14 +131,14 @@ fn try_apply(
 }
 
 /// Refuses a name that another ref excludes.
-fn check_room(repo: &Repository, name: &str) -> Result<(), Error> {
+fn check_room(repo: &Repository, packed: &PackedRefs, name: &str) -> Result<(), Error> {
     let in_the_way = |other| {
         Err(Error::InTheWay {
             name: name.to_owned(),
             other,
         })
     };
-    if let Some(other) = PackedRefs::read(repo)?.in_the_way(name) {
+    if let Some(other) = packed.in_the_way(name) {
         return in_the_way(other);
     }
     let path = files::path(repo, name);

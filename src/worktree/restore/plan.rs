@@ -98,6 +98,19 @@ impl RestorePlan {
         self.steps.is_empty() && self.blocked.is_empty()
     }
 
+    /// Drops the files and links that are to be left as they are.
+    pub fn leave(&mut self, is_left: &dyn Fn(&RepoPath) -> bool) {
+        let is_file = |step: &RestoreStep| {
+            matches!(
+                step,
+                RestoreStep::Remove { .. } | RestoreStep::Write { .. } | RestoreStep::Mode { .. }
+            )
+        };
+        self.steps
+            .retain(|step| !is_file(step) || !is_left(&RepoPath::from(step.path())));
+        self.blocked.retain(|blocked| !is_left(&blocked.path));
+    }
+
     /// How many files and links are deleted.
     pub fn deletions(&self) -> usize {
         self.steps
