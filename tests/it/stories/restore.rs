@@ -610,6 +610,75 @@ fn a_file_that_another_program_writes_meanwhile_is_named_and_kept() {
     assert!(kept.trim().parse::<u32>().is_ok_and(|runs| runs > 0), "{kept}");
 }
 
+/// A repository with the files `a0`, `m` and `zz`. As soon as `a0` has the text of `../armed` again, the filter of `m` writes
+/// `a0`, which is done by then, and `zz`, whose turn comes later.
+fn written_meanwhile() -> World {
+    let world = World::with_commit();
+    world.git(["config", "filter.writer.clean", "cat"]).success();
+    let writer = "if cmp -s ../armed a0; then echo EARLY >a0; echo LATE >zz; rm ../armed; fi; cat";
+    world.git(["config", "filter.writer.smudge", writer]).success();
+    world.file(".gitattributes", "m filter=writer\n");
+    for text in ["head\n", "old\n", "new\n"] {
+        ["a0", "m", "zz"].iter().for_each(|name| world.file(name, text));
+        if text == "head\n" {
+            world.git(["add", "--all"]).success();
+            world.git(["commit", "--quiet", "-m", "head"]).success();
+        } else {
+            save(&world, text.trim());
+        }
+    }
+    world
+}
+
+/// The texts of `a0`, `m` and `zz`.
+fn texts(world: &World) -> [String; 3] {
+    ["a0", "m", "zz"].map(|name| String::from_utf8(world.read(name)).unwrap().trim().to_owned())
+}
+
+#[test]
+fn what_is_written_behind_a_restore_stays() {
+    let world = written_meanwhile();
+    fs::write(world.path("../armed"), "old\n").unwrap();
+    let restored = world.checkpoint(["restore", "@~1", "--json"]);
+    let view = restored.success().stdout_json();
+    assert_eq!(texts(&world), ["EARLY", "old", "old"]);
+    assert_eq!(view["replaced"][0]["paths"], serde_json::json!(["zz"]), "{view}");
+    assert_eq!(view["differing"], serde_json::json!(["a0"]), "{view}");
+    let id = view["replaced"][0]["saved"].as_str().unwrap();
+    world.checkpoint(["show", &format!("{id}:zz")]).stdout_is("LATE\n");
+}
+
+#[test]
+fn what_is_written_meanwhile_is_no_reason_to_refuse_an_undo_that_has_begun() {
+    let world = written_meanwhile();
+    world.checkpoint(["restore", "@~1"]).success();
+    assert_eq!(texts(&world), ["old", "old", "old"]);
+    fs::write(world.path("../armed"), "new\n").unwrap();
+    let undone = world.checkpoint(["undo"]);
+    undone.success().stdout_has("differs  a0").stdout_has("differs  zz");
+    assert_eq!(texts(&world), ["EARLY", "new", "LATE"]);
+    world.checkpoint(["status"]).success().stdout_lacks("interrupted");
+    // With --force the undo is for these as well; what they had is saved.
+    let world = written_meanwhile();
+    world.checkpoint(["restore", "@~1"]).success();
+    fs::write(world.path("../armed"), "new\n").unwrap();
+    let undone = world.checkpoint(["undo", "--force"]);
+    undone.success().stderr_has("'zz' was written meanwhile");
+    assert_eq!(texts(&world), ["EARLY", "new", "new"]);
+}
+
+#[test]
+fn what_is_written_meanwhile_is_not_cleaned_away() {
+    let world = written_meanwhile();
+    fs::write(world.path("../armed"), "head\n").unwrap();
+    let cleaned = world.checkpoint(["pause", "--clean", "-m", "p"]);
+    cleaned.success().stdout_has("differs  a0").stdout_has("differs  zz");
+    assert_eq!(texts(&world), ["EARLY", "head", "LATE"]);
+    world.checkpoint(["status"]).success().stdout_lacks("interrupted");
+    world.checkpoint(["show", "@:zz"]).stdout_is("new\n");
+    assert_eq!(world.git(["diff", "--cached", "--name-only"]).success().stdout(), "");
+}
+
 #[test]
 fn apply_merges_and_marks_conflicts() {
     let world = World::with_commit();
