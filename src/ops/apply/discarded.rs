@@ -86,9 +86,11 @@ pub fn resolution(scene: &Scene<'_>, state: &MergeState) -> Result<ResolutionSta
         let chosen = staged(path)?;
         is_discarded &= chosen == tree::entry(&repo, before.index, path)? || chosen == tree::entry(&repo, head, path)?;
     }
-    // What was merged in the index alone.
-    if let Some(after) = after {
-        for change in tree::diff(&repo, Some(before.index), Some(after), tree::Renames::Off)? {
+    // What was merged in the index alone. The index with conflicts of an apply is stored nowhere: then the files decide.
+    if let Some(after) = after
+        && let Ok(changes) = tree::diff(&repo, Some(before.index), Some(after), tree::Renames::Off)
+    {
+        for change in changes {
             is_discarded &= only.contains(&change.path) || staged(&change.path)? != change.new;
         }
     }

@@ -125,6 +125,37 @@ fn flags_come_with_the_index_of_a_checkpoint() {
     assert_eq!((flags(&world), text(&world, "skip")), (before, "local\n".to_owned()));
 }
 
+/// The index with the conflicts of an apply is the tree of no commit where other files are edited, staged or new.
+#[test]
+fn an_apply_among_other_changes_is_concluded() {
+    let world = forked(&["f", "g"]);
+    in_conflict(&world, &["f"]);
+    world.file("untracked", "new\n");
+    world.file("staged", "staged\n");
+    world.git(["add", "staged"]).success();
+    world.file("staged", "staged and edited\n");
+    let before = (text(&world, "f"), world.git_line(["ls-files", "--stage"]));
+    world.checkpoint(["apply", "t"]).code(1);
+    world.file("f", lines(3, "resolved"));
+    world.git(["add", "f"]).success();
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("every conflict is resolved");
+    world.checkpoint(["apply", "--continue"]).success();
+    world.checkpoint(["undo"]).success();
+    assert_eq!((text(&world, "f"), world.git_line(["ls-files", "--stage"])), before);
+    // Thrown away by hand it is not resolved.
+    world.checkpoint(["apply", "t"]).code(1);
+    world.git(["checkout", "-q", "HEAD", "--", "f"]).success();
+    world
+        .checkpoint(["apply", "--continue"])
+        .code(1)
+        .stderr_has("nothing of checkpoint");
+    world.checkpoint(["apply", "--abort"]).success();
+    assert_eq!((text(&world, "f"), world.git_line(["ls-files", "--stage"])), before);
+}
+
 #[test]
 fn a_merge_with_conflicts_is_concluded_by_a_checkpoint_with_the_resolution() {
     let world = forked(&["f", "g"]);
