@@ -302,7 +302,7 @@ fn report(context: &mut Context, made: &[ForkOutcome], sessions: &[AgentSessionV
             for line in setup.output.lines() {
                 context.ui.say(&format!("setup: {line}"));
             }
-            if setup.code != 0 {
+            if setup.code != 0 && !made.is_unfinished {
                 let (path, code) = (made.path.display(), setup.code);
                 context.ui.warning(&format!(
                     "the command of checkpoint.forkSetup ended with {code} in '{path}'"
@@ -318,6 +318,25 @@ fn report(context: &mut Context, made: &[ForkOutcome], sessions: &[AgentSessionV
                 "submodule '{submodule}' is empty in the fork: {why}; populate it: git -C {place} submodule update --init"
             ));
         }
+    }
+    // All forks have one source.
+    if let Some(forked) = made.iter().find(|forked| forked.worktree.is_some()) {
+        for path in &forked.document.git.submodules_changed.first {
+            let path = path.quoted();
+            context.ui.warning(&format!(
+                "uncommitted changes of submodule '{path}' are not in the fork: no checkpoint has them"
+            ));
+        }
+    }
+    let is_unfinished = |forked: &&ForkOutcome| forked.worktree.as_ref().is_some_and(|made| made.is_unfinished);
+    let unfinished: Vec<_> = made.iter().filter(is_unfinished).collect();
+    if !unfinished.is_empty() && incomplete.is_none() {
+        let message = "interrupted before the command of checkpoint.forkSetup ended";
+        let error = CommandError::new(FailureKind::Interrupted, message);
+        let hint = |error: CommandError, forked: &ForkOutcome| {
+            error.hint(format!("complete it: git checkpoint fork --continue {}", forked.name))
+        };
+        return Err(unfinished.into_iter().fold(error, hint));
     }
     if let Some(made) = incomplete.filter(|made| !made.brought.refusals.is_empty()) {
         let path = made.path.display();

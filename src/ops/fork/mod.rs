@@ -115,8 +115,10 @@ pub struct ForkWorktree {
     pub not_populated: Vec<(RepoPath, String)>,
     /// Result of the user's own post-checkout hook; `None` without one.
     pub hook: Option<ScriptRun>,
-    /// Result of the command of `checkpoint.forkSetup`; `None` without one.
+    /// Result of the command of `checkpoint.forkSetup`; `None` without one, or before its turn came.
     pub setup: Option<ScriptRun>,
+    /// Whether that command was interrupted: it is run again when the fork is continued.
+    pub is_unfinished: bool,
 }
 
 /// A run of the hook or of the set-up command.
@@ -294,11 +296,12 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
     start::merge_packs(scene);
     // Last and without a lock: the command may take long, call this program, or be interrupted; the forks are complete.
     if let Some(command) = &scene.settings.fork_setup {
-        for made in made.iter_mut().filter_map(|forked| forked.worktree.as_mut()) {
-            made.setup = Some(setup::run(command, &made.path));
-        }
+        setup::run_in(command, made.iter_mut().filter_map(|forked| forked.worktree.as_mut()));
     }
-    works.into_iter().try_for_each(fork_notes::ForkWork::end)?;
+    let trees = made.iter().filter_map(|forked| forked.worktree.as_ref());
+    for (work, _) in works.into_iter().zip(trees).filter(|(_, tree)| !tree.is_unfinished) {
+        work.end()?;
+    }
     Ok(Forks { made, aftermath })
 }
 

@@ -234,6 +234,7 @@ fn fill(
         not_populated: submodules.failed,
         hook,
         setup: None,
+        is_unfinished: false,
     })
 }
 

@@ -5,20 +5,36 @@ use std::{
     path::Path,
 };
 
-use super::ScriptRun;
+use super::{ForkWorktree, ScriptRun};
 use crate::{
     git::OF_ONE_REPOSITORY,
     os::{
         self,
         child::{self, ChildEnd, ChildJob},
+        interrupt::Ending,
     },
 };
 
 /// The most bytes of output that are kept; the end shows how the command went.
 const OUTPUT: usize = 64 << 10;
 
+/// Runs the command in each of the working trees. After a signal that asks this process to end no further one is begun; the
+/// working trees that the command did not get done in are unfinished.
+pub(super) fn run_in<'a>(command: &str, made: impl Iterator<Item = &'a mut ForkWorktree>) {
+    // Without it a signal ends this process in between, which leaves the same.
+    let ending = Ending::new().ok();
+    let is_asked = || ending.as_ref().is_some_and(|ending| ending.asked().is_some());
+    for made in made {
+        if !is_asked() {
+            made.setup = Some(run(command, &made.path));
+        }
+        let is_done = made.setup.as_ref().is_some_and(|setup| setup.code == 0);
+        made.is_unfinished = is_asked() && !is_done;
+    }
+}
+
 /// Runs the command in a working tree. A command that cannot be run has the exit code that a shell gives it.
-pub(super) fn run(command: &str, path: &Path) -> ScriptRun {
+fn run(command: &str, path: &Path) -> ScriptRun {
     script(&[os::shell().into(), "-c".into(), command.into()], path)
 }
 

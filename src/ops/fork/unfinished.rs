@@ -54,9 +54,11 @@ pub fn finish(scene: &Scene<'_>, name: &ShortName, progress: ProgressCallback<'_
     let path = wanted.worktree.clone().unwrap_or_default();
     let mut made = places::complete(scene, &forked, &wanted, &path, progress)?;
     if let Some(command) = &scene.settings.fork_setup {
-        made.setup = Some(setup::run(command, &made.path));
+        setup::run_in(command, std::iter::once(&mut made));
+    }
+    if !made.is_unfinished {
+        work.end()?;
     }
     forked.worktree = Some(made);
-    work.end()?;
     Ok(forked)
 }

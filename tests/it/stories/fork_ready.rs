@@ -213,6 +213,44 @@ fn the_users_own_hook_runs_once_the_files_are_there() {
         .stderr_lacks("no network");
 }
 
+/// Ctrl-C ends the set-up: no further one begins, and what completes the forks is said and works.
+#[test]
+fn an_interrupted_set_up_is_run_again() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["save", "--session", "s", "-m", "saved", "--allow-empty"])
+        .success();
+    let setup = "pwd >>../begun; test -e ../free || { kill -INT $PPID; sleep 30; }; echo done >done";
+    world.git(["config", "checkpoint.forkSetup", setup]).success();
+    let forks = [
+        ["--name", "a", "--worktree", "../a"],
+        ["--name", "b", "--worktree", "../b"],
+    ];
+    let forked = world.checkpoint([&["fork", "s"][..], &forks.concat()].concat());
+    forked.code(130).stdout_has("to session b");
+    for name in ["a", "b"] {
+        let complete = format!("git checkpoint fork --continue {name}");
+        forked.stderr_has(&complete);
+        world.checkpoint(["fork", "--list"]).success().stderr_has(&complete);
+        assert!(!world.path(format!("../{name}/done")).exists());
+    }
+    assert_eq!(world.read("../begun").split(|byte| *byte == b'\n').count(), 2);
+    world
+        .checkpoint(["fork", "--continue", "a"])
+        .code(130)
+        .stderr_has("--continue a");
+    world.file("../free", "");
+    for name in ["a", "b"] {
+        world.checkpoint(["fork", "--continue", name]).success();
+        assert_eq!(world.read(format!("../{name}/done")), b"done\n");
+    }
+    world
+        .checkpoint(["fork", "--list"])
+        .success()
+        .stderr_lacks("--continue");
+    world.checkpoint(["verify", "--all"]).success();
+}
+
 /// A checkout that fails leaves no branch behind.
 #[test]
 fn a_work_tree_that_cannot_be_made_leaves_no_branch() {

@@ -118,6 +118,18 @@ fn a_submodule_that_cannot_be_populated_is_reported() {
 
 /// Work in a fork's submodule is in no checkpoint: the working tree is not removed with it.
 #[test]
+fn changes_in_a_submodule_that_do_not_come_along_are_named() {
+    let world = nested();
+    std::fs::write(world.path("lib/file"), "edited\n").unwrap();
+    world.checkpoint(["save", "--session", "s", "-m", "saved"]).success();
+    fork(&world, "f")
+        .success()
+        .stderr_has("uncommitted changes of submodule 'lib' are not in the fork");
+    assert_eq!(std::fs::read(world.root().join("f/lib/file")).unwrap(), b"library\n");
+    assert_eq!(std::fs::read(world.path("lib/file")).unwrap(), b"edited\n");
+}
+
+#[test]
 fn a_working_tree_with_work_in_a_submodule_is_not_removed() {
     let world = nested();
     world.checkpoint(["save", "--session", "s", "-m", "saved"]).success();
