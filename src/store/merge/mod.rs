@@ -469,7 +469,11 @@ impl Merge<'_> {
             Some(base) if base.mode.kind() == ours.mode.kind() => theirs.mode,
             _ => ours.mode,
         };
-        let (verdict, id) = if ours.id == theirs.id || base.is_some_and(|base| base.id == theirs.id) {
+        // Nothing says which of two modes is the change.
+        let is_contested = base.is_none() && ours.mode.kind() != theirs.mode.kind();
+        let (verdict, id) = if ours.id == theirs.id && is_contested && self.options.overlap == Overlap::Conflict {
+            (MergeVerdict::AddAdd, ours.id)
+        } else if ours.id == theirs.id || base.is_some_and(|base| base.id == theirs.id) {
             (MergeVerdict::Clean, ours.id)
         } else if base.is_some_and(|base| base.id == ours.id) {
             (MergeVerdict::Clean, theirs.id)

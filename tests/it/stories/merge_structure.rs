@@ -160,6 +160,50 @@ fn what_cannot_share_a_path_is_unmerged_and_on_disk() {
     }
 }
 
+/// A file that both sides made with the same bytes has one mode; which of two is meant, nothing says.
+#[test]
+fn modes_of_one_new_file_contradict_each_other() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let make = |world: &World, mode: u32| {
+        world.file("tool", LINES);
+        std::fs::set_permissions(world.path("tool"), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for (theirs, ours) in [(0o755, 0o644), (0o644, 0o755), (0o755, 0o755)] {
+        let world = sides(&|w| make(w, theirs), &|w| make(w, ours));
+        world.checkpoint(["save", "--session", "s", "-m", "ours"]).success();
+        let [base, one, other] = ["checkpoints/t~1", "checkpoints/s", "checkpoints/t"]
+            .map(|it| world.git_line(["rev-parse", &format!("{it}^2")]));
+        let git = world.git([
+            "merge-tree",
+            "--write-tree",
+            &format!("--merge-base={base}"),
+            &one,
+            &other,
+        ]);
+        assert_eq!(git.is_success(), theirs == ours);
+        for command in ["apply", "merge"] {
+            let merged = world.checkpoint([command, "t"]);
+            if git.is_success() {
+                merged.success();
+                continue;
+            }
+            merged.code(1).stdout_has("conflict");
+            let stages = world.git_line(["ls-files", "-u"]);
+            let wanted = git.stdout().lines().skip(1).filter(|line| line.contains("\ttool"));
+            assert_eq!(
+                stages.lines().collect::<Vec<_>>(),
+                wanted.collect::<Vec<_>>(),
+                "{command}"
+            );
+            let mode = world.path("tool").metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, ours);
+            world.checkpoint(["undo"]).success();
+            assert_eq!(world.git_line(["ls-files", "-u"]), "");
+        }
+    }
+}
+
 /// Taken back, everything is as it was before.
 #[test]
 fn structural_conflicts_are_taken_back() {
