@@ -203,7 +203,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let mut parts = None;
     if args.patch {
         let request = request(&args, context, &opened)?;
-        let ask = |git| parts::ask(context, git);
+        let ask = |git| parts::ask(context, &opened.scene(), git);
         let chosen =
             restore::choose_parts(&opened.scene(), &request, &ask).map_err(|error| args.pathspecs.as_given(error))?;
         if chosen.is_empty() {
@@ -336,8 +336,9 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
         parts: None,
     };
     if args.patch {
-        let chosen = apply::choose_parts(&opened.scene(), &request, &|git| parts::ask(context, git))
-            .map_err(|error| args.pathspecs.as_given(error))?;
+        let ask = |git| parts::ask(context, &opened.scene(), git);
+        let chosen =
+            apply::choose_parts(&opened.scene(), &request, &ask).map_err(|error| args.pathspecs.as_given(error))?;
         if chosen.is_empty() {
             context.ui.status(TextLine::plain("no hunk was chosen"));
             return Ok(());
@@ -359,6 +360,7 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
         restored: Some(&applied.restored),
         paths: &paths,
         conflicts: &applied.conflicts,
+        is_reverse: args.reverse,
         force: &force,
         ..RestoreView::default()
     };

@@ -67,6 +67,8 @@ pub(super) struct RestoreView<'a> {
     pub(super) restored: Option<&'a RestoreOutcome>,
     pub(super) taken: Option<&'a UndoOutcome>,
     pub(super) conflicts: &'a [(RepoPath, MergeVerdict)],
+    /// Whether an apply takes the changes of the checkpoint out of the files.
+    pub(super) is_reverse: bool,
     /// Of an undo that changes no files.
     pub(super) dry_run: bool,
     /// The pathspecs as they are typed, each word after a space; empty where all paths are meant.

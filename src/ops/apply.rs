@@ -356,11 +356,7 @@ fn run(
         resolved = rerere::run(scene, &mut brought, &paths)?;
     }
     if whole && !dry_run {
-        let word = if note.reverse {
-            "took back the changes of"
-        } else {
-            "applied"
-        };
+        let word = if note.reverse { "reverted" } else { "applied" };
         let what = format!("{word} {}", short(checkpoint.entry.id));
         let is_whole = !note.reverse && note.pathspecs.is_empty() && note.parts.is_none();
         let files = Some(checkpoint).filter(|_| is_whole);

@@ -9,12 +9,15 @@ use crate::{
 /// The file that is edited.
 const FILE: &str = "EDIT_SUMMARY";
 
+/// The editor that git would open, a command line of the shell.
+pub fn editor(scene: &Scene<'_>) -> Result<String, Error> {
+    let editor = git(scene.repo).args(["var", "GIT_EDITOR"]).text();
+    Ok(editor.map_err(store::Error::from)?)
+}
+
 /// Lets the user edit a text, and gives what became of it.
 pub fn edit(scene: &Scene<'_>, text: &str) -> Result<String, Error> {
-    let editor = git(scene.repo)
-        .args(["var", "GIT_EDITOR"])
-        .text()
-        .map_err(store::Error::from)?;
+    let editor = editor(scene)?;
     let path = worktree_private_dir(scene.repo)?.join(FILE);
     let failed = |action: &'static str| store::Error::io(action, &path);
     os::replace(&path, text.as_bytes(), store::sharing(scene.repo), false).map_err(failed("write"))?;

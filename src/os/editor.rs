@@ -17,6 +17,11 @@ pub fn open_editor(editor: &str, file: &Path) -> io::Result<bool> {
     Ok(shell.status()?.success())
 }
 
+/// The editor as a command line that writes to the terminal, for a child whose standard output is a pipe.
+pub fn editor_on_terminal(editor: &str) -> String {
+    format!("edit() {{ {editor} \"$@\"; }}; edit >/dev/tty")
+}
+
 /// Runs a program on the user's terminal and waits for its end. Gives whether it succeeded.
 #[expect(
     clippy::disallowed_methods,

@@ -10,6 +10,7 @@ mod cancellation;
 pub mod child;
 mod child_guard;
 mod cleanup;
+mod content;
 pub mod dir;
 mod directory;
 mod editor;
@@ -47,8 +48,9 @@ pub use browser::open_in_browser;
 pub use cancellation::{Cancellation, complete_this, is_cancelled};
 pub use child_guard::Guard;
 pub use cleanup::CleanupFailure;
+pub use content::{begins_with, is_same_content};
 pub use directory::{Room, directory_bits, fill, publish_directory, room, shallow};
-pub use editor::{open_editor, run_attached};
+pub use editor::{editor_on_terminal, open_editor, run_attached};
 pub use file::{
     Owner, Sharing, age, create_dir_durable, open_regular, open_regular_sized, private_dir, private_file, read_regular,
     regular, sync_dir, temporary_dir,

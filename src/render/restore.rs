@@ -28,6 +28,9 @@ pub struct RestoreReceipt<'a> {
     /// `done`, `planned`, `refused`, `nothing`, `incomplete` or `aborted`.
     #[schemars(extend("enum" = ["done", "planned", "refused", "nothing", "incomplete", "aborted"]))]
     pub outcome: &'static str,
+    /// Whether the changes of the checkpoint were taken out of the files.
+    #[serde(skip)]
+    pub is_reverse: bool,
     /// The checkpoint the files came from.
     pub from: Option<CheckpointOrigin<'a>>,
     /// Description of the action that was undone or redone.
@@ -250,6 +253,7 @@ impl RestoreReceipt<'_> {
     fn first(&self) -> TextLine {
         let (word, slot) = match (self.outcome, self.operation) {
             ("planned" | "refused", "restore") => ("Would restore", Slot::Plain),
+            ("planned" | "refused", "apply") if self.is_reverse => ("Would revert", Slot::Plain),
             ("planned" | "refused", "apply") => ("Would apply", Slot::Plain),
             ("planned" | "refused", "merge") => ("Would merge", Slot::Plain),
             ("planned" | "refused", "clean") => ("Would clean the working tree", Slot::Plain),
@@ -259,13 +263,17 @@ impl RestoreReceipt<'_> {
             ("planned" | "refused", _) => ("Would undo", Slot::Plain),
             ("nothing", _) if !self.conflicts.is_empty() => ("Changed nothing:", Slot::Bad),
             ("nothing", _) if self.from.is_none() && self.what.is_none() => ("Nothing to do", Slot::Plain),
+            ("nothing", "apply") if self.is_reverse => ("Nothing to revert of", Slot::Plain),
             ("nothing", _) if self.from.is_some() => ("Already up to date with", Slot::Plain),
             ("nothing", _) => ("Nothing to do:", Slot::Plain),
             ("aborted", _) => ("Went back to before the", Slot::Good),
             ("incomplete", _) => ("Did not finish the", Slot::Bad),
             (_, "restore") => ("Restored", Slot::Good),
-            (_, "apply") if !self.conflicts.is_empty() => ("Applied", Slot::Caution),
-            (_, "apply") => ("Applied", Slot::Good),
+            (_, "apply") => {
+                let word = if self.is_reverse { "Reverted" } else { "Applied" };
+                let is_whole = self.conflicts.is_empty();
+                (word, if is_whole { Slot::Good } else { Slot::Caution })
+            }
             (_, "merge") => ("Merged", Slot::Good),
             (_, "redo") => ("Redid", Slot::Good),
             _ => ("Undid", Slot::Good),

@@ -2,15 +2,26 @@
 
 use std::io::Read as _;
 
-use crate::{commands::Context, git::Git, ops::Error, store};
+use crate::{
+    commands::Context,
+    git::Git,
+    ops::{Error, Scene, edit},
+    os, store,
+};
 
-/// Runs the child that asks. It reads our standard input; what it writes is passed on as it comes.
-pub(super) fn ask(context: &Context, git: Git) -> Result<(), Error> {
+/// Runs the child that asks. It reads our standard input; what it writes is passed on as it comes. The editor for a hunk
+/// has the terminal for itself.
+pub(super) fn ask(context: &Context, scene: &Scene<'_>, git: Git) -> Result<(), Error> {
     let failed = |error| Error::from(store::Error::from(error));
     let ui = &context.ui;
     let mut git = git;
     if ui.colors_output() {
         git = git.config("color.interactive=always").config("color.diff=always");
+    }
+    if ui.terminals().output
+        && let Ok(editor) = edit::editor(scene)
+    {
+        git = git.env("GIT_EDITOR", os::editor_on_terminal(&editor));
     }
     let mut running = git.start().map_err(failed)?;
     let mut filter = Filter::default();
@@ -74,7 +85,8 @@ fn shown(line: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(&plain);
     // The answer may not be echoed: then what comes next is behind a line end.
     let is_question = text.starts_with('(') && text.trim_end_matches('\n').ends_with("? ");
-    let is_help = text.get(1..4) == Some(" - ");
+    // A line of a file begins with a space, a plus or a minus.
+    let is_help = text.starts_with(|key: char| !" +-".contains(key)) && text.get(1..4) == Some(" - ");
     if !is_question && !is_help {
         return escaped(line);
     }
@@ -148,6 +160,9 @@ mod tests {
             "(1/2) Apply this hunk to worktree [y,n,q,a,d,?]? "
         );
         assert_eq!(said(&mut filter, "@@ -1 +1 @@\n"), "@@ -1 +1 @@\n");
+        for line in ["  - add to index\n", "+ - add to index\n", "- - add to index\n"] {
+            assert_eq!(said(&mut filter, line), line);
+        }
         assert_eq!(
             said(&mut filter, "y - apply this hunk to index\n"),
             "y - apply this hunk to worktree\n"

@@ -87,6 +87,7 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
                 .word(),
         },
         outcome,
+        is_reverse: report.is_reverse,
         from: restored
             .and_then(|restored| restored.from.as_ref())
             .map(|from| CheckpointOrigin {

@@ -51,7 +51,8 @@ pub(in crate::ops) struct Sides {
 pub(in crate::ops) enum Base {
     /// A commit or a tree; `None` is the empty tree.
     Tree(Option<ObjectId>),
-    /// The files and the index of a checkpoint that both come from, the work that is put aside, and the files of HEAD.
+    /// The files and the index of a checkpoint that both come from or that is reverted, the work that is put aside, and the
+    /// files of HEAD.
     Common {
         files: ObjectId,
         index: ObjectId,
@@ -100,10 +101,14 @@ impl Sides {
         let files = TargetState::of(scene, checkpoint, &subject)?;
         let head = |checkpoint: &Checkpoint| checkpoint.document.git.head.as_ref().map(object_id);
         if note.reverse {
-            return Ok(Self {
-                base: Base::Tree(Some(files.tree)),
-                theirs: before(scene, checkpoint, &files)?,
-            });
+            let base = Base::Common {
+                files: files.tree,
+                index: files.index,
+                cleaned: Vec::new(),
+                head: tree::tree_of(scene.repo, refs::head(scene.repo)?.id)?,
+            };
+            let theirs = before(scene, checkpoint, &files)?;
+            return Ok(Self { theirs, base });
         }
         let base = match &note.common {
             None => match (&note.base, put_aside::present_ancestor(scene, checkpoint)?) {

@@ -48,10 +48,7 @@ pub(super) fn carry(scene: &Scene<'_>, to: &Path) -> Result<Carried, Error> {
     let (nested, wanted): (Vec<_>, Vec<_>) = wanted.partition(|path| path.as_bytes().ends_with(b"/"));
     for path in &wanted {
         let name = os::os_string(path.as_bytes());
-        let copies = [root, to].map(|root| os::read_regular(&root.join(&name)));
-        if let [Ok(source), Ok(copy)] = copies
-            && source.starts_with(&copy)
-        {
+        if os::begins_with(&root.join(&name), &to.join(&name)).unwrap_or(false) {
             let _ = std::fs::remove_file(to.join(&name));
         }
     }

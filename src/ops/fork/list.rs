@@ -244,9 +244,7 @@ fn ignored(there: &Scene<'_>, path: &Path, here: &Path) -> Result<Vec<RepoPath>,
     let paths = output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     let is_other = |relative: &&[u8]| {
         let name = os::os_string(relative);
-        let read = |root: &Path| std::fs::read(root.join(&name)).ok();
-        let own = read(path);
-        own.is_none() || own != read(here)
+        !os::is_same_content(&path.join(&name), &here.join(&name)).unwrap_or(false)
     };
     Ok(paths.filter(is_other).map(RepoPath::from).collect())
 }

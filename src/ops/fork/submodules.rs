@@ -236,8 +236,7 @@ fn has_changes(root: &Path, kept: &Path) -> Result<bool, git::Error> {
     Ok(entries.into_iter().any(|entry| match entry.strip_prefix(b"!! ") {
         Some(ignored) => {
             let name = os::os_string(ignored);
-            let own = std::fs::read(root.join(&name)).ok();
-            own.is_none() || own != std::fs::read(kept.join(&name)).ok()
+            !os::is_same_content(&root.join(&name), &kept.join(&name)).unwrap_or(false)
         }
         None => true,
     }))

@@ -139,6 +139,46 @@ fn forks_are_listed_and_their_working_trees_removed() {
     world.checkpoint(["verify", "--all"]).success();
 }
 
+/// What was copied from here is no work of the fork, symlinks to nothing and to directories included.
+#[test]
+fn copies_do_not_keep_the_working_tree_of_a_fork() {
+    use std::os::unix::fs::symlink;
+
+    let world = World::with_commit();
+    world.file(".gitignore", "tools/\n");
+    world.file("tools/bin/run", "x".repeat(200_000));
+    symlink("bin", world.path("tools/directory")).unwrap();
+    symlink("nowhere", world.path("tools/dangling")).unwrap();
+    world.git(["config", "checkpoint.forkCopy", "tools/"]).success();
+    world.checkpoint(["save", "--session", "base", "-m", "base"]).success();
+    let fork = |name: &str| {
+        let place = format!("../{name}");
+        world
+            .checkpoint(["fork", "base", "--name", name, "--worktree", &place])
+            .success()
+            .stdout_has("3 ignored files");
+    };
+    fork("same");
+    world.checkpoint(["fork", "--remove", "same"]).success();
+    for (name, path) in [
+        ("run", "tools/bin/run"),
+        ("directory", "tools/directory"),
+        ("dangling", "tools/dangling"),
+    ] {
+        fork(name);
+        let changed = world.path(format!("../{name}/{path}"));
+        std::fs::remove_file(&changed).unwrap();
+        if name == "run" {
+            std::fs::write(&changed, "y".repeat(200_000)).unwrap();
+        } else {
+            symlink("elsewhere", &changed).unwrap();
+        }
+        let removed = world.checkpoint(["fork", "--remove", name]);
+        removed.code(4).stderr_has(path);
+        assert!(changed.symlink_metadata().is_ok());
+    }
+}
+
 /// A fork that was cut off says what completes it, and that is all that is needed.
 #[test]
 fn a_fork_that_was_cut_off_is_completed() {

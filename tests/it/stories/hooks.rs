@@ -103,8 +103,10 @@ fn a_commit_of_one_path_with_its_temporary_index() {
 /// git gives the hooks of these commits an index of their own, as long as the commit lasts.
 #[test]
 fn a_save_within_a_commit_has_the_index_of_the_user() {
-    let commits: [&[&str]; 4] = [
+    let commits: [&[&str]; 6] = [
         &["commit", "-qm", "c"],
+        &["commit", "-qpm", "c"],
+        &["commit", "-qpm", "c", "--", "src/main.txt"],
         &["commit", "-qam", "c"],
         &["commit", "-qm", "c", "--", "src/main.txt"],
         &["commit", "-qim", "c", "--", "src/main.txt"],
@@ -122,7 +124,9 @@ fn a_save_within_a_commit_has_the_index_of_the_user() {
             world.git(["add", "README.md"]).success();
             world.file("README.md", "staged and edited\n");
             let index = world.git_line(["ls-files", "--stage"]);
-            world.git(commit).success();
+            // For those that ask: the file that is not staged.
+            let answers = if commit.len() > 3 { "y\n" } else { "n\ny\n" };
+            world.command("git", commit).input(answers).run().success();
             (world, index)
         };
         let (world, index) = edited(true);

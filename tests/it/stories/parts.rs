@@ -1,8 +1,8 @@
 //! `restore -p` and `apply -p`: hunks are chosen as git chooses them, from answers in a pipe.
 
-use std::process::Command;
+use std::{os::unix::fs::PermissionsExt as _, process::Command};
 
-use crate::support::{Output, PROGRAM, World};
+use crate::support::{Output, PROGRAM, Terminal, World};
 
 fn lines(edits: &[(usize, &str)]) -> String {
     let mut all: Vec<String> = (1..=40).map(|n| n.to_string()).collect();
@@ -121,4 +121,30 @@ fn pathspecs_of_a_pipe_are_read_once() {
     let out = world.command("bash", ["-c", &line]).input("y\nn\nn\n").run();
     out.success();
     assert_eq!(world.read("a"), lines(&[(2, "three")]).into_bytes());
+}
+
+/// What an editor draws is not for the filter of what git says.
+#[test]
+fn the_editor_for_a_hunk_has_the_terminal() {
+    let world = saved();
+    let script = "#!/bin/sh\ntest -t 0 && test -t 1 && printf '\\033[2Jdrawn\\n'\nsed -i 's/^+xxi/+edited/' \"$1\"\n";
+    world.file("../editor", script);
+    std::fs::set_permissions(world.path("../editor"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let screen = Terminal::new(100, "xterm")
+        .env("GIT_EDITOR", &world.path("../editor").display().to_string())
+        .answer("[y,n,q,a,d", "n\n")
+        .answer("[y,n,q,a,d", "e\n")
+        .answer("[y,n,q,a,d", "q\n")
+        .run(&world, PROGRAM, ["restore", "s", "-p", "--", "a"]);
+    assert!(screen.text().contains("\u{1b}[2Jdrawn"), "{}", screen.text());
+    assert_eq!(world.read("a"), lines(&[(20, "edited")]).into_bytes());
+    world.checkpoint(["undo"]).success();
+    // Without a terminal it writes where git writes.
+    let asked = world
+        .command(PROGRAM, ["restore", "s", "-p", "--", "a"])
+        .env("GIT_EDITOR", world.path("../editor"))
+        .input("n\ne\nq\n")
+        .run();
+    asked.success().stdout_lacks("drawn");
+    assert_eq!(world.read("a"), lines(&[(20, "edited")]).into_bytes());
 }

@@ -87,6 +87,38 @@ fn what_was_committed_as_it_was_saved_is_no_reversal() {
     assert_eq!(world.read("a"), b"wip\n");
 }
 
+/// What was staged since is not what the step changed in the index.
+#[test]
+fn a_reversed_step_keeps_what_was_staged_since() {
+    let world = World::with_commit();
+    for path in ["a", "b"] {
+        world.file(path, "1\n");
+    }
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "files"]).success();
+    world.checkpoint(["save", "--session", "s", "-m", "one"]).success();
+    world.file("a", "2\n");
+    world.file("b", "2\n");
+    world.git(["add", "b"]).success();
+    world.checkpoint(["save", "--session", "s", "-m", "two"]).success();
+    world.git(["add", "a"]).success();
+    let before = world.git_line(["status", "--porcelain"]);
+    let planned = world.checkpoint(["apply", "--reverse", "s", "--index", "--dry-run"]);
+    planned.success().stdout_has("Would revert ");
+    let reverted = world.checkpoint(["apply", "--reverse", "s", "--index"]);
+    reverted.success().stdout_has("Reverted ");
+    assert_eq!([world.read("a"), world.read("b")], [b"1\n", b"1\n"]);
+    assert_eq!(world.git_line(["show", ":a"]), "2");
+    assert_eq!(world.git_line(["show", ":b"]), "1");
+    world.checkpoint(["undo"]).success().stdout_has("'reverted ");
+    assert_eq!(world.git_line(["status", "--porcelain"]), before);
+    world.checkpoint(["apply", "--reverse", "s"]).success();
+    world
+        .checkpoint(["apply", "--reverse", "s"])
+        .success()
+        .stdout_has("Nothing to revert of ");
+}
+
 #[test]
 fn one_command_is_one_undo() {
     for names in [&["a", "b"][..], &["a", "b", "c"], &["b", "a"], &["a", "a"], &["c"]] {
