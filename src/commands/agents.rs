@@ -248,6 +248,11 @@ pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), Co
         extent,
         dry_run: args.dry_run,
     };
+    if edits.is_empty() && args.dry_run {
+        context
+            .ui
+            .receipt(TextLine::plain("Agents would no longer save in this repository."));
+    }
     report(context, "disable", parts)?;
     if edits.is_empty() && !args.dry_run {
         context

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     ops::{delete, pin, put_aside},
     render::session_change::{DeletedRow, DeletionReceipt, PinReceipt},
-    store::checkpoint::oid,
+    store::{checkpoint::oid, remote},
 };
 
 /// Move a session to the trash
@@ -79,7 +79,19 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         .iter()
         .map(|selector| failure::selector(selector))
         .collect::<Result<Vec<_>, _>>()?;
-    let deletion = delete::delete(&opened.scene(), &selectors, args.dry_run)?;
+    let deletion = delete::delete(&opened.scene(), &selectors, args.dry_run).map_err(|error| {
+        let error = CommandError::from(error);
+        let remote = args.selectors.iter().find_map(|word| {
+            let (remote, session) = word.split_once('/')?;
+            remote::find(opened.scene().repo, remote).map(|_| (remote, session))
+        });
+        match remote {
+            Some((remote, session)) => error.hint(format!(
+                "to delete it on the remote: git checkpoint delete --remote {remote} {session}"
+            )),
+            None => error,
+        }
+    })?;
     failure::warn_aftermath(&context.ui, &deletion.aftermath);
     context.ui.report(&DeletionReceipt {
         dry_run: args.dry_run,

@@ -11,6 +11,7 @@ use crate::{
     ops::{
         diff::{self, DiffOutcome, DiffRequest},
         range::{self, Range},
+        select,
     },
     render::{diff as render, patch, text::TextLine},
     store::patch::{PatchFormat, PatchOptions},
@@ -37,7 +38,8 @@ Examples:
   The commits of two forks, matched by what they change:
     git checkpoint diff --range try-nom try-winnow")]
 pub(super) struct Args {
-    /// The older checkpoint, or a commit such as HEAD; the latest of the current session by default
+    /// The older checkpoint, or a commit such as HEAD; the latest of the current session by default. A name that a session
+    /// and a branch have means the session, refs/heads/NAME the branch
     old: Option<String>,
     /// The newer one; the working tree by default
     new: Option<String>,
@@ -150,6 +152,13 @@ pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandEr
         },
     };
     let diff = diff::diff(&opened.scene(), &request).map_err(|error| args.pathspecs.as_given(error))?;
+    let words = [args.old.as_deref(), args.new.as_deref()];
+    for word in words.into_iter().flatten() {
+        if select::is_also_branch(&opened.scene(), word) {
+            let branch = format!("'{word}' is the session here; the branch: git checkpoint diff refs/heads/{word}");
+            context.ui.hint("DiffBranch", &branch);
+        }
+    }
     let differs = !diff.record.is_empty() || !diff.files.is_empty();
     if context.ui.options().json {
         context.ui.json(&render::CheckpointDiff {

@@ -54,9 +54,12 @@ const ERROR_LIMIT: u64 = 1 << 20;
 
 pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandError> {
     let is_free = args.text.messages.is_empty() && args.text.file.is_none();
-    args.text
-        .messages
-        .extend(save::sentence(&args.words, is_free, ("finish", &context.env.cwd))?);
+    match save::sentence(&args.words, is_free, ("finish", &context.env.cwd)) {
+        Ok(sentence) => args.text.messages.extend(sentence),
+        Err(error) => {
+            return Err(save::session_meant(context, &args.whom, ("finish", &args.words), error));
+        }
+    }
     let opened = opening::open(context, &args.whom)?;
     // What cannot be read is no reason not to save.
     let aside = put_aside::remaining_of_current(&opened.scene()).unwrap_or_default();

@@ -87,6 +87,7 @@ pub(super) fn report(
     let report = RestoreView {
         restored: Some(&applied.restored),
         conflicts: &applied.conflicts,
+        kept: Some(&applied.kept),
         force: &force,
         within,
         ..RestoreView::default()

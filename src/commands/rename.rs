@@ -26,7 +26,7 @@ Examples:
 )]
 pub(super) struct Args {
     /// The session, if it is not the current one, and its new name
-    #[arg(value_names = ["SESSION", "NEW"], num_args = 1..=2, required = true)]
+    #[arg(value_names = ["SESSION", "NEW"], num_args = 1..=2)]
     names: Vec<String>,
     /// Show what would be done
     #[arg(short = 'n', long)]
@@ -37,7 +37,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let (session, to) = match args.names.as_slice() {
         [to] => ("@", to),
         [session, to, ..] => (session.as_str(), to),
-        [] => return Err(CommandError::new(FailureKind::Usage, "a new name is needed")),
+        [] => {
+            return Err(CommandError::new(FailureKind::Usage, "a new name is needed")
+                .hint("usage: git checkpoint rename [OPTIONS] [SESSION] <NEW>"));
+        }
     };
     let to: SessionWord = to
         .parse()

@@ -34,8 +34,9 @@ use crate::{
 ///
 /// Your current files are saved first, and 'git checkpoint undo' reverts the restore. Newer files are deleted, ignored
 /// files are never touched, and HEAD and branches never move. With --index, the staged and unmerged state is restored
-/// as well. A restore is refused, with the reason, if it would overwrite work that another session saved later, on a
-/// branch that does not descend from the saved commit, and during a merge.
+/// as well. The record of the session becomes that of the checkpoint, without --files-only; what was noted and is not
+/// saved yet stays, and later checkpoints keep the rest. A restore is refused, with the reason, if it would overwrite
+/// work that another session saved later, on a branch that does not descend from the saved commit, and during a merge.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "\

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     model::{path::RepoPath, report::MergeVerdict},
-    ops::{plan_runner, restore_outcome::RestoreOutcome, undo::UndoOutcome},
+    ops::{apply::KeptEdits, plan_runner, restore_outcome::RestoreOutcome, undo::UndoOutcome},
 };
 
 /// Changes files. An error that comes when that has begun leaves them between two states: then it says how to go on.
@@ -69,6 +69,8 @@ pub(super) struct RestoreView<'a> {
     pub(super) conflicts: &'a [(RepoPath, MergeVerdict)],
     /// Whether an apply takes the changes of the checkpoint out of the files.
     pub(super) is_reverse: bool,
+    /// Of an apply, the files whose later edits stay in place of what was saved.
+    pub(super) kept: Option<&'a KeptEdits>,
     /// Of an undo that changes no files.
     pub(super) dry_run: bool,
     /// The pathspecs as they are typed, each word after a space; empty where all paths are meant.

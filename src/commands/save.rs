@@ -220,7 +220,9 @@ fn save(
         (SaveMode::Save, CheckpointKind::Pause) => "pause",
         (SaveMode::Save, _) => "save",
     };
-    understand(&mut args, command, &context.env.cwd)?;
+    if let Err(error) = understand(&mut args, command, &context.env.cwd) {
+        return Err(session_meant(context, &args.whom, (command, &args.words), error));
+    }
     let mut opened = opening::open(context, &args.whom)?;
     opened.settings.tracked_only |= args.tracked_only;
     if clean {
@@ -360,6 +362,28 @@ pub(super) fn sentence(
     } else {
         error.hint(format!("did you mean: git checkpoint {command} -m {}", quoted(&word)))
     })
+}
+
+/// The error for a word that was typed without an option, which may be the name of a session.
+pub(super) fn session_meant(
+    context: &mut Context,
+    whom: &IdentityArgs,
+    (command, words): (&str, &[String]),
+    error: CommandError,
+) -> CommandError {
+    let [word] = words else { return error };
+    let Ok(name) = word.parse::<ShortName>() else {
+        return error;
+    };
+    let opened = opening::open(context, whom).ok();
+    if opened.is_none_or(|opened| !matches!(crate::store::session::tip(opened.scene().repo, &name), Ok(Some(_)))) {
+        return error;
+    }
+    CommandError::new(
+        FailureKind::Usage,
+        format!("unexpected argument '{}'", word.escape_debug()),
+    )
+    .hint(format!("did you mean: git checkpoint {command} --session {name}"))
 }
 
 /// Asks at a terminal which session is meant where the branch changed and the one checked out has none.

@@ -272,6 +272,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         })?;
     }
     if shown == 0 {
+        if !args.files && args.parts.is_empty() {
+            let hint = "saved files are searched with --files: git checkpoint search --files <text>";
+            context.ui.hint("SearchFiles", hint);
+        }
         return Err(CommandError::silent(FailureKind::Negative));
     }
     Ok(())

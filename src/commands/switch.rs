@@ -58,11 +58,16 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         Some(session) => failure::selector(session)?,
         None => picked(context, &opened)?,
     };
+    // What cannot be read is replaced.
+    let before = current::read(opened.scene().repo)
+        .ok()
+        .and_then(|before| before.session);
     let (name, document) = switch::switch(&opened.scene(), &selector, args.dry_run)?;
     context.ui.report(&SwitchReceipt {
         session: &name,
         session_id: &document.session.id,
         status: document.session.status,
+        was_current: before.is_some_and(|before| before.id == document.session.id),
         dry_run: args.dry_run,
     })?;
     for root in current::other_worktrees(opened.scene().repo, &document.session.id) {

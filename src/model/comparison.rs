@@ -100,6 +100,17 @@ pub fn with_steps(old: (&Record, &[Step]), new: (&Record, &[Step])) -> Vec<Recor
     changes
 }
 
+/// How many changes differences are: one that replaces a text by the same one elsewhere is no two of them.
+pub fn count(differences: &[RecordDifference]) -> usize {
+    let is_counted = |difference: &&RecordDifference| {
+        difference.added
+            || !differences
+                .iter()
+                .any(|other| other.added && other.text == difference.text)
+    };
+    differences.iter().filter(is_counted).count()
+}
+
 /// The first lines of the paragraphs that a summary got, where it has all of those that it had.
 fn added_paragraphs<'a>(old: &Record, new: &'a Record) -> Option<Vec<&'a str>> {
     let (old, new) = (old.summary.as_deref()?, new.summary.as_deref()?);

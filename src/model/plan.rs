@@ -107,6 +107,8 @@ pub enum PlanReason {
     },
     /// Delete: the checkpoint does not have it.
     NotInCheckpoint,
+    /// Delete: it was saved, and HEAD does not have it.
+    NotInHead,
     /// Delete: an empty directory that the checkpoint does not have.
     EmptyNotInCheckpoint,
     /// Delete: the checkpoint has another kind of thing there.
@@ -148,6 +150,7 @@ impl PlanReason {
             Self::Pointer => "lfs-pointer",
             Self::Bits { .. } => "bits",
             Self::NotInCheckpoint => "not-in-checkpoint",
+            Self::NotInHead => "not-in-head",
             Self::EmptyNotInCheckpoint => "empty-not-in-checkpoint",
             Self::InTheWay => "in-the-way",
             Self::Leftover => "leftover",
@@ -178,6 +181,7 @@ impl fmt::Display for PlanReason {
             Self::Pointer => f.write_str("pointer only: its content is not here"),
             Self::Bits { from, to } => write!(f, "{from:04o} to {to:04o}"),
             Self::NotInCheckpoint => f.write_str("not in the checkpoint"),
+            Self::NotInHead => f.write_str("saved; not in HEAD"),
             Self::EmptyNotInCheckpoint => f.write_str("empty directory, not in the checkpoint"),
             Self::InTheWay => f.write_str("in the way"),
             Self::Leftover => f.write_str("left by an interrupted restore"),

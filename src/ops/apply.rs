@@ -5,10 +5,13 @@
 //! entries of the index, so that git and its tools know them.
 
 mod discarded;
+mod kept;
 mod merge_run;
 mod resolution;
+mod unresolved;
 
 pub use discarded::{ResolutionState, resolution};
+pub use kept::KeptEdits;
 pub(super) use merge_run::{Base, MergeRun, OverlapRule, Sides};
 pub use resolution::{
     MergeConclusion, aborted, concluded, conclusion, in_conflict, is_committed, is_last, unmerged_paths,
@@ -40,7 +43,7 @@ use super::{
     unfinished::{self, OperationFate},
 };
 use crate::{
-    model::{id::Oid, name::ShortName, path::RepoPath, report::MergeVerdict, selector::Selector},
+    model::{id::Oid, list::Lists, name::ShortName, path::RepoPath, report::MergeVerdict, selector::Selector},
     store::{
         self, Repository,
         ancestry::MergeEdges,
@@ -87,6 +90,8 @@ pub struct ApplyOutcome {
     pub restored: RestoreOutcome,
     /// The paths on which both sides do not fit together, and how.
     pub conflicts: Vec<(RepoPath, MergeVerdict)>,
+    /// Of a resumed session, the paths whose later edits stay in place of what was saved.
+    pub kept: KeptEdits,
     /// Those of them that have a recorded resolution in the file by now.
     pub resolved: Vec<RepoPath>,
 }
@@ -312,6 +317,8 @@ fn run(
     };
     let conflicts = RefCell::new(Vec::new());
     let unstaged = Cell::new(UnstagedChanges::default());
+    let unresolved = Cell::new(0);
+    let kept_edits = RefCell::new(Vec::new());
     let goal = |repo: &Repository, present: &CurrentSnapshot| {
         let (mut goal, mut found) = merging.merge(repo, present)?;
         if let Some(parts) = &note.parts {
@@ -320,6 +327,9 @@ fn run(
             found.retain(|(path, _)| unmerged(path));
         }
         *conflicts.borrow_mut() = found;
+        if note.resumed && note.parts.is_none() {
+            *kept_edits.borrow_mut() = kept::paths(&merging, repo, present)?;
+        }
         if let Some(present) = &present.snapshot {
             let paths = merging.paths.clone();
             if !note.reverse {
@@ -329,6 +339,7 @@ fn run(
                     left.staged = not_staged(repo, (checkpoint, saved), &goal, (present, merging.paths.clone()))?;
                     left.is_partial = true;
                 }
+                unresolved.set(unresolved_paths(saved, &goal, present));
                 unstaged.set(left);
             }
         }
@@ -349,6 +360,13 @@ fn run(
         unfinished::set_up(scene, checkpoint, has_index, (brought.safety, dry_run))?
     } else {
         (OperationFate::NotMeant, None)
+    };
+    // What is unmerged here as it was there is not left behind.
+    let mut left = unstaged.get();
+    left.unmerged = left.unmerged.saturating_sub(unresolved.get());
+    let kept = KeptEdits {
+        can_merge: note.resumed && matches!(CheckpointPresence::of(scene, checkpoint)?, CheckpointPresence::Saved),
+        paths: kept_edits.take(),
     };
     let mut resolved = Vec::new();
     if whole && !dry_run {
@@ -391,15 +409,25 @@ fn run(
                 document: Box::new(checkpoint.document.clone()),
             }),
             brought: Some(brought),
-            unstaged: unstaged.get(),
+            unstaged: left,
             record: RecordFate::NotMeant,
             in_progress,
             dry_run,
             aborted: false,
         },
         conflicts: conflicts.into_inner(),
+        kept,
         resolved,
     })
+}
+
+/// How many paths that were unmerged at a checkpoint, and are not here, become so.
+fn unresolved_paths(saved: &TargetState, goal: &TargetState, present: &Snapshot) -> usize {
+    let is_in = |lists: &Lists, path: &RepoPath| lists.conflicts.iter().any(|conflict| conflict.path == *path);
+    let mut paths: Vec<_> = saved.lists.conflicts.iter().map(|conflict| &conflict.path).collect();
+    paths.dedup();
+    let brought = paths.into_iter().filter(|path| is_in(&goal.lists, path));
+    brought.filter(|path| !is_in(&present.lists, path)).count()
 }
 
 /// How many paths that were staged at a checkpoint stay as they are in the index, where it has them otherwise.

@@ -30,6 +30,7 @@ use crate::{
         id::Oid,
         list::Lists,
         path::RepoPath,
+        plan::PlanReason,
     },
     store::{
         ObjectId, Repository,
@@ -181,6 +182,12 @@ fn run(
         progress,
     };
     let mut brought = plan_runner::apply_plan(scene, &job)?;
+    // Everything was saved: what goes is what HEAD lacks.
+    for line in &mut brought.lines {
+        if line.why == PlanReason::NotInCheckpoint {
+            line.why = PlanReason::NotInHead;
+        }
+    }
     let untouched = untouched.take().into_iter();
     let known: BTreeSet<RepoPath> = brought.lines.iter().map(|line| line.path.clone()).collect();
     brought

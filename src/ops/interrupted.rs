@@ -156,7 +156,10 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> 
         };
         if last.is_some() {
             record = match session_choice::session_for_command(scene)? {
-                Some(chosen) => RecordFate::Restored(chosen.name),
+                Some(chosen) => RecordFate::Restored {
+                    session: chosen.name,
+                    changes: Vec::new(),
+                },
                 None => RecordFate::Same,
             };
         }

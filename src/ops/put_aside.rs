@@ -148,7 +148,8 @@ pub(super) fn missing(
     rows
 }
 
-/// The checkpoints of a chain whose work was brought back into this working tree after its latest checkpoint, oldest first.
+/// The checkpoints of a chain whose work was put aside, and brought back into this working tree after its latest checkpoint,
+/// oldest first.
 fn brought_since(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Checkpoint>, Error> {
     let list = undo::read(scene.repo)?;
     let mut digests: Vec<&Digest> = Vec::new();
@@ -160,6 +161,14 @@ fn brought_since(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Checkpoint>,
             digests.push(&files.digest);
         }
     }
+    let is_cleaning = |entry: &undo::UndoEntry, digest: &Digest| {
+        let files = entry.files.as_ref();
+        entry.operation == PlanOperation::Clean.word() && files.is_some_and(|files| files.digest == *digest)
+    };
+    digests.retain(|digest| {
+        let mut entries = list.entries().filter(|(_, in_force)| *in_force);
+        entries.any(|(entry, _)| is_cleaning(entry, digest))
+    });
     let mut out = Vec::new();
     for digest in digests {
         if let Some(id) = find(scene, tip, digest)? {

@@ -130,6 +130,7 @@ fn bring(
         Ok::<_, Error>(ApplyOutcome {
             restored,
             conflicts: Vec::new(),
+            kept: apply::KeptEdits::default(),
             resolved: Vec::new(),
         })
     };

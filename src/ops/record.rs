@@ -5,7 +5,12 @@ use serde_json::{Map, Value, json};
 
 use super::{Error, Scene, compose, ids, session_choice};
 use crate::{
-    model::{name::ShortName, operation::Operation, record::Record},
+    model::{
+        comparison::{self, RecordDifference},
+        name::ShortName,
+        operation::Operation,
+        record::Record,
+    },
     store::{
         checkpoint::Checkpoint,
         draft::{self, Draft},
@@ -18,8 +23,13 @@ use crate::{
 pub enum RecordFate {
     /// It was not meant.
     NotMeant,
-    /// It is that of the checkpoint now, in the draft of this session.
-    Restored(ShortName),
+    /// It is that of the checkpoint now, in the draft of this session, next to what was not saved before.
+    Restored {
+        /// The session.
+        session: ShortName,
+        /// What became different by it.
+        changes: Vec<RecordDifference>,
+    },
     /// It was that of the checkpoint already.
     Same,
     /// The checkpoint belongs to a session that is not current.
@@ -141,7 +151,7 @@ impl RecordReset {
 }
 
 /// Whether the record of the current session can become that of a checkpoint, which it can if that is one of its own,
-/// and how.
+/// and how. What was noted and is not saved yet stays.
 pub(super) fn plan(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(RecordFate, Option<RecordReset>), Error> {
     let Some(chosen) = session_choice::session_for_command(scene)? else {
         return Ok((RecordFate::OfAnotherSession, None));
@@ -151,9 +161,10 @@ pub(super) fn plan(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(Record
         return Ok((RecordFate::OfAnotherSession, None));
     }
     let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
+    let saved = subject.record.clone();
     let draft = session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
-    let wanted = kept(&checkpoint.document.record);
-    if kept(&subject.record) == wanted {
+    let wanted = with_unsaved(kept(&checkpoint.document.record), &saved, &subject.record);
+    if kept(&subject.record) == kept(&wanted) {
         return Ok((RecordFate::Same, None));
     }
     let change = RecordReset {
@@ -162,7 +173,58 @@ pub(super) fn plan(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(Record
         after: value(&wanted),
         last: draft.last().unwrap_or(0),
     };
-    Ok((RecordFate::Restored(chosen.name), Some(change)))
+    let fate = RecordFate::Restored {
+        session: chosen.name,
+        changes: comparison::compare(&kept(&subject.record), &kept(&wanted)),
+    };
+    Ok((fate, Some(change)))
+}
+
+/// A record with everything that is different `now` from what was `saved`: items by their ids, other members as they are.
+fn with_unsaved(wanted: Record, saved: &Record, now: &Record) -> Record {
+    if saved == now {
+        return wanted;
+    }
+    let mut out = value(&wanted);
+    carry_over(&mut out, &value(saved), &value(now));
+    // Each member is one of a record already.
+    serde_json::from_value(out).unwrap_or(wanted)
+}
+
+/// Carries the differences of two values over to a third one.
+fn carry_over(out: &mut Value, saved: &Value, now: &Value) {
+    if saved == now {
+        return;
+    }
+    match (&mut *out, saved, now) {
+        (Value::Object(out), Value::Object(saved), Value::Object(now)) => {
+            for (member, now) in now {
+                let none = match now {
+                    Value::Array(_) => Value::Array(Vec::new()),
+                    _ => Value::Null,
+                };
+                let saved = saved.get(member).unwrap_or(&none);
+                if saved != now {
+                    carry_over(out.entry(member).or_insert_with(|| none.clone()), saved, now);
+                }
+            }
+            out.retain(|member, _| now.contains_key(member) || !saved.contains_key(member));
+        }
+        (Value::Array(out), Value::Array(saved), Value::Array(now)) => {
+            let same = |one: &Value, other: &Value| match (&one["id"], &other["id"]) {
+                (Value::Null, _) | (_, Value::Null) => one == other,
+                (one, other) => one == other,
+            };
+            out.retain(|item| now.iter().any(|it| same(it, item)) || !saved.iter().any(|it| same(it, item)));
+            for item in now.iter().filter(|item| !saved.contains(item)) {
+                match out.iter_mut().find(|it| same(it, item)) {
+                    Some(known) => known.clone_from(item),
+                    None => out.push(item.clone()),
+                }
+            }
+        }
+        _ => out.clone_from(now),
+    }
 }
 
 /// The part of a record that is not about one checkpoint alone: files attached to it, its error, its summary and who

@@ -401,7 +401,10 @@ impl RestoreRun<'_> {
             None => None,
         };
         if let (Some(_), Some(chosen)) = (&made, session_choice::session_for_command(scene)?) {
-            restored.record = RecordFate::Restored(chosen.name);
+            restored.record = RecordFate::Restored {
+                session: chosen.name,
+                changes: Vec::new(),
+            };
         }
         let made = match (made, change) {
             (None, Some(change)) => {

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     model::{
         document::SessionStatus,
+        id::Digest,
         name::ShortName,
         operation::Operation,
         outline::Contents,
@@ -25,7 +26,7 @@ use crate::{
     store::{
         self,
         checkpoint::Checkpoint,
-        draft,
+        current, draft,
         objects::Writer,
         session,
         watch::{self, Watcher},
@@ -335,6 +336,20 @@ pub fn recover(
         recovered: Some(offer),
         ..again
     })
+}
+
+/// Resumes the session of a checkpoint, where that is its latest and no other session is current: what `pause` did to it is
+/// undone.
+pub(super) fn unpause(scene: &Scene<'_>, session_id: &str, digest: &Digest) -> Result<(), Error> {
+    if current::read(scene.repo)?.session.is_some() {
+        return Ok(());
+    }
+    let chosen = session_choice::of_identity(scene, session_id)?;
+    let Some(chosen) = chosen.filter(|chosen| chosen.tip.digest == *digest) else {
+        return Ok(());
+    };
+    activate(scene, &chosen.tip)?;
+    start::make_current(scene, &chosen.tip.document, &chosen.name)
 }
 
 /// Notes in the draft that the session is active again, unless it is, or the draft says so already. Gives whether it was

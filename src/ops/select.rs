@@ -19,7 +19,7 @@ use crate::{
         time::Timestamp,
     },
     store::{
-        self, ObjectId, ancestry, autosave,
+        self, ObjectId, ancestry, autosave, branches,
         checkpoint::{self, Checkpoint, CheckpointCommit},
         current, refs, rewrite, session,
     },
@@ -38,6 +38,13 @@ pub struct SelectedCheckpoint {
     pub is_tip: bool,
     /// The checkpoint, read and verified.
     pub checkpoint: Checkpoint,
+}
+
+/// Whether a word that names a session is the name of a branch as well.
+pub fn is_also_branch(scene: &Scene<'_>, word: &str) -> bool {
+    let session = word.parse::<ShortName>().ok();
+    let is_session = session.is_some_and(|name| session::tip(scene.repo, &name).is_ok_and(|tip| tip.is_some()));
+    is_session && branches::resolve(scene.repo, &format!("refs/heads/{word}")).is_ok_and(|id| id.is_some())
 }
 
 /// The checkpoint a selector means, read and verified.

@@ -1,8 +1,11 @@
 //! Which session a command means when it names none, and what of it is in force.
 
+use std::collections::BTreeSet;
+
 use super::{Error, Scene, compose::Predecessor, receipt::SessionOrigin};
 use crate::{
     model::{
+        comparison,
         document::{CheckpointKind, SessionStatus},
         name::ShortName,
         operation::Subject,
@@ -219,7 +222,7 @@ pub(super) fn free_name(scene: &Scene<'_>, branch: Option<&str>) -> Result<Short
     let name = ShortName::like(branch.unwrap_or("detached"));
     let fetched = session::fetched_names(scene.repo)?;
     let last = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
-    let fetched: std::collections::BTreeSet<String> = fetched.iter().map(last).collect();
+    let fetched: BTreeSet<String> = fetched.iter().map(last).collect();
     let is_free =
         |name: &ShortName| matches!(session::tip(scene.repo, name), Ok(None)) && !fetched.contains(name.as_str());
     if is_free(&name) {
@@ -321,9 +324,9 @@ pub(super) fn with_draft(scene: &Scene<'_>, tip: &Checkpoint, subject: &mut Subj
     Ok(draft)
 }
 
-/// How many operations of a session's draft are something to save: none, where all of them together leave what the
-/// checkpoint has as it is. Such are what an undo gives back to the draft although the checkpoint has it, and an item that
-/// was added and taken out again.
+/// How many changes of a session's draft are to be saved: what several operations do to one item is one. None, where all
+/// of them together leave what the checkpoint has as it is. Such are what an undo gives back to the draft although the
+/// checkpoint has it, and an item that was added and taken out again.
 pub(super) fn waiting(draft: &Draft, tip: &Checkpoint, name: &ShortName) -> usize {
     let document = &tip.document;
     let waiting = draft.waiting(&document.folded);
@@ -338,5 +341,16 @@ pub(super) fn waiting(draft: &Draft, tip: &Checkpoint, name: &ShortName) -> usiz
     if after.record.summary == document.record.summary && !document.record.auto_summary {
         after.record.summary = None;
     }
-    if applied.is_ok() && after == before { 0 } else { waiting }
+    if applied.is_err() {
+        return waiting;
+    }
+    if after == before {
+        return 0;
+    }
+    let items = comparison::count(&comparison::compare(&before.record, &after.record));
+    let steps: BTreeSet<_> = after.steps.iter().map(|change| &change.id).collect();
+    match items + after.log.len() + steps.len() {
+        0 => waiting,
+        listed => listed,
+    }
 }

@@ -36,6 +36,8 @@ pub struct StatusReport {
     pub facts: GitFacts,
     /// The current session, if there is one.
     pub session: Option<CurrentSession>,
+    /// Files and index that are not saved.
+    pub unsaved: UnsavedWork,
     /// The current session, when its latest checkpoint is damaged: its name, and what is wrong.
     pub damaged: Option<(String, String)>,
     /// The session that was named and is not there, as an error says it: with what is like it.
@@ -94,8 +96,6 @@ pub struct CurrentSession {
     pub unreadable: Vec<usize>,
     /// How many files differ from the latest checkpoint; `None` when that has no files.
     pub changed: Option<usize>,
-    /// Whether HEAD, branch and index are as they were saved.
-    pub same_place: bool,
     /// The working tree that saved the latest checkpoint, where that is another one of this repository.
     pub saved_elsewhere: Option<String>,
     /// Its chat.
@@ -104,10 +104,23 @@ pub struct CurrentSession {
     pub remotes: Vec<(String, share::status::ShareState)>,
 }
 
-impl CurrentSession {
-    /// Whether a save would say something new.
-    pub fn is_dirty(&self) -> bool {
-        self.draft > 0 || self.chat.waiting || self.changed != Some(0) || !self.same_place
+/// Work of the working tree that neither HEAD nor the latest checkpoint has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnsavedWork {
+    /// How many files.
+    pub files: usize,
+    /// Whether something is staged, or an operation of git in progress, that is not saved so.
+    pub state: bool,
+}
+
+impl StatusReport {
+    /// Whether something is not saved that could be lost.
+    pub fn is_unsaved(&self) -> bool {
+        let waits = self
+            .session
+            .as_ref()
+            .is_some_and(|current| current.draft > 0 || current.chat.waiting);
+        self.damaged.is_some() || waits || self.unsaved.files > 0 || self.unsaved.state
     }
 }
 
@@ -125,6 +138,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         }
         other => other?,
     };
+    let unsaved = unsaved(scene, &overlay, chosen.as_ref().map(|chosen| &chosen.tip), &present)?;
     let session = match chosen {
         None => None,
         Some(chosen) => {
@@ -146,7 +160,6 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
                     .len(),
                 unreadable: draft.unreadable,
                 changed: changed(scene, &overlay, &chosen.tip, &present)?,
-                same_place: same_place(&chosen.tip, &present),
                 saved_elsewhere: saved_elsewhere(scene, &chosen.tip.document),
                 tip: chosen.tip.entry.id,
                 name: chosen.name,
@@ -199,6 +212,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         facts: present.facts,
         finished,
         session,
+        unsaved,
         damaged,
         interrupted: plan_runner::interrupted(scene)?,
         watcher: watch::here(scene.repo)?.filter(|watcher| is_news(scene, watcher)),
@@ -253,13 +267,42 @@ fn saved_elsewhere(scene: &Scene<'_>, document: &Document) -> Option<String> {
     is_other.then(|| document.worktree.path.clone())
 }
 
-fn same_place(tip: &Checkpoint, present: &CurrentSnapshot) -> bool {
-    let (saved, now) = (&tip.document.git, &present.facts);
-    let index = |tree: Option<ObjectId>| tree.map(checkpoint::oid);
-    let saved_index = tip.document.snapshot.as_ref().map(|s| s.index.clone());
-    saved.head == now.head
-        && saved.branch == now.branch
-        && (saved_index.is_none() || saved_index == index(present.snapshot.as_ref().map(|s| s.index_tree)))
+/// What a person could lose: what HEAD does not have, and the latest checkpoint does not have either.
+fn unsaved(
+    scene: &Scene<'_>,
+    overlay: &store::Repository,
+    tip: Option<&Checkpoint>,
+    present: &CurrentSnapshot,
+) -> Result<UnsavedWork, Error> {
+    let Some(now) = &present.snapshot else {
+        return Ok(UnsavedWork::default());
+    };
+    let saved = tip.and_then(|tip| tip.document.snapshot.as_ref());
+    let head = present.facts.head.as_ref().map(checkpoint::object_id);
+    let then = saved.map(|saved| checkpoint::object_id(&saved.tree));
+    let own = if scene.settings.export_to.is_empty() {
+        Vec::new()
+    } else {
+        store::exports::own(scene.repo)
+    };
+    let mut files = 0;
+    for change in tree::diff(overlay, head, Some(now.tree), tree::Renames::Off)? {
+        let is_saved = match then {
+            Some(then) => tree::entry(overlay, then, &change.path)? == change.new,
+            None => false,
+        };
+        files += usize::from(!is_saved && !own.contains(&change.path));
+    }
+    let is_staged = !tree::diff(overlay, head, Some(now.index_tree), tree::Renames::Off)?.is_empty()
+        && saved.is_none_or(|saved| checkpoint::object_id(&saved.index) != now.index_tree);
+    let is_begun = present.facts.operation.as_ref().is_some_and(|operation| {
+        let known = tip.and_then(|tip| tip.document.git.operation.as_ref());
+        !known.is_some_and(|known| known.is_same(operation))
+    });
+    Ok(UnsavedWork {
+        files,
+        state: is_staged || is_begun,
+    })
 }
 
 /// Whether what a watcher says is still news: one that was cut off is not, once its session was saved after that.

@@ -33,6 +33,7 @@ use super::{
     record::{self, RecordFate},
     refuse::Refusal,
     restore_outcome::RestoreOutcome,
+    resume,
     safety::Safety,
     target_state::TargetState,
 };
@@ -321,6 +322,12 @@ impl UndoRun<'_> {
         parted::carry(scene, self.entry, self.is_undo())?;
         resolutions::turn(scene, self.entry, self.is_undo())?;
         self.current()?;
+        if let (true, Some(files)) = (
+            self.is_undo() && self.entry.operation == PlanOperation::Clean.word(),
+            &self.entry.files,
+        ) {
+            resume::unpause(scene, &files.session, &files.digest)?;
+        }
         let n = self.entry.n;
         // A redo that was done before a kill needs no second line; an undo neither, and its line has the right checkpoint.
         let list = undo::read(scene.repo)?;

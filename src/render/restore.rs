@@ -10,6 +10,7 @@ use super::{
     text::{Text, TextLine},
 };
 use crate::model::{
+    comparison::RecordDifference,
     id::{Digest, Oid},
     path::RepoPath,
     plan::{self, Act, PlanReason},
@@ -62,6 +63,13 @@ pub struct RestoreReceipt<'a> {
     /// `not-meant`, `restored`, `same` or `of-another-session`.
     #[schemars(extend("enum" = ["not-meant", "restored", "same", "of-another-session"]))]
     pub record: &'static str,
+    /// What became different in the record: all of it stays in the checkpoints that hold it.
+    pub record_changes: &'a [RecordDifference],
+    /// Files that were edited in the same lines after they were saved, and stay as they are.
+    pub kept: &'a [RepoPath],
+    /// Whether `apply` merges them; for people.
+    #[serde(skip)]
+    pub can_merge: bool,
     /// The operation of git that was in progress when the checkpoint was saved.
     pub in_progress: Option<OperationRow>,
     /// Refs that moved.
@@ -223,6 +231,10 @@ impl View for RestoreReceipt<'_> {
         for conflict in &self.conflicts {
             text.push(row(Slot::Caution, "conflict", &conflict.path.quoted(), conflict.why));
         }
+        for path in self.kept {
+            text.push(row(Slot::Caution, "kept", &path.quoted(), "changed since it was saved"));
+        }
+        self.record_lines(&mut text, planned);
         if planned {
             for moved in self.refs.iter().filter(|moved| !moved.name.starts_with(TRASH)) {
                 text.push(moved_line(moved, planned));
@@ -250,6 +262,27 @@ impl RestoreReceipt<'_> {
         self.refs.iter().map(|moved| moved_line(moved, false)).collect()
     }
 
+    /// What goes from the record, and in a plan what comes as well.
+    fn record_lines(&self, text: &mut Text, planned: bool) {
+        let changes = self.record_changes.iter();
+        let shown: Vec<_> = changes.filter(|change| planned || !change.added).collect();
+        let listed = if planned { shown.len() } else { shown.len().min(LISTED) };
+        for change in &shown[..listed] {
+            let (sign, slot) = if change.added {
+                ("+", Slot::Added)
+            } else {
+                ("-", Slot::Removed)
+            };
+            let mut line = TextLine::plain("  record   ").with(slot, format!("{sign} {}", change.item));
+            line.pad_to(24);
+            line.push(Slot::Plain, format!(" {}", change.text));
+            text.push(line);
+        }
+        if shown.len() > listed {
+            text.push(TextLine::plain(format!("  ... and {} more", shown.len() - listed)));
+        }
+    }
+
     fn first(&self) -> TextLine {
         let (word, slot) = match (self.outcome, self.operation) {
             ("planned" | "refused", "restore") => ("Would restore", Slot::Plain),
@@ -262,6 +295,7 @@ impl RestoreReceipt<'_> {
             ("planned" | "refused", "redo") => ("Would redo", Slot::Plain),
             ("planned" | "refused", _) => ("Would undo", Slot::Plain),
             ("nothing", _) if !self.conflicts.is_empty() => ("Changed nothing:", Slot::Bad),
+            ("nothing", _) if !self.kept.is_empty() => ("Applied nothing of", Slot::Caution),
             ("nothing", _) if self.from.is_none() && self.what.is_none() => ("Nothing to do", Slot::Plain),
             ("nothing", "apply") if self.is_reverse => ("Nothing to revert of", Slot::Plain),
             ("nothing", _) if self.from.is_some() => ("Already up to date with", Slot::Plain),
@@ -383,6 +417,15 @@ impl RestoreReceipt<'_> {
         }
         if let Some(stopped) = &self.stopped {
             text.push(TextLine::new().with(Slot::Bad, format!("  stopped: {stopped}")));
+        }
+        if let (false, Some(from)) = (self.kept.is_empty(), &self.from) {
+            let id = from.id.short();
+            let words = if self.can_merge {
+                format!("merge it: git checkpoint apply {id}")
+            } else {
+                format!("see what differs: git checkpoint diff {id}")
+            };
+            text.push(TextLine::plain(format!("  {words}")));
         }
         if let Some(unstaged) = &self.unstaged {
             text.push(TextLine::plain(format!("  index    {unstaged}")));

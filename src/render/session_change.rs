@@ -54,6 +54,9 @@ pub struct SwitchReceipt<'a> {
     pub session_id: &'a str,
     /// Its status.
     pub status: SessionStatus,
+    /// Whether it was the current one before; for people.
+    #[serde(skip)]
+    pub was_current: bool,
     /// Whether nothing was changed.
     pub dry_run: bool,
 }
@@ -64,8 +67,12 @@ impl View for SwitchReceipt<'_> {
     }
 
     fn text(&self) -> Text {
-        let verb = if self.dry_run { "Would switch" } else { "Switched" };
-        let line = TextLine::plain(format!("{verb} to session ")).with(Slot::Session, self.session.as_str());
+        let verb = match (self.was_current, self.dry_run) {
+            (true, _) => "Already in",
+            (false, true) => "Would switch to",
+            (false, false) => "Switched to",
+        };
+        let line = TextLine::plain(format!("{verb} session ")).with(Slot::Session, self.session.as_str());
         line.with(Slot::Plain, format!(", {}", self.status.word())).into()
     }
 }

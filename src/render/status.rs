@@ -59,8 +59,10 @@ pub struct StatusView<'a> {
     /// Work that `pause --clean` removed from the working tree and that is missing, latest first.
     #[serde(skip_serializing_if = "<[PutAside]>::is_empty")]
     pub put_aside: &'a [PutAside],
-    /// Whether a save would store something new.
+    /// Whether there is something that neither HEAD nor the latest checkpoint has, or an unsaved change of the record.
     pub something_to_save: bool,
+    /// The number of files that neither HEAD nor the latest checkpoint has as they are.
+    pub files_to_save: usize,
     /// Paths on disk that no checkpoint saved now would hold.
     pub left_out: Vec<SkippedPath>,
     /// State of the repository.
@@ -420,10 +422,18 @@ impl StatusView<'_> {
     }
 
     fn to_save(&self, current: &CurrentSessionView<'_>, out: &mut LabeledLines) {
-        let line = match (self.something_to_save, current.files_changed, &self.notes.left_out) {
-            (false, _, None) => TextLine::new().with(Slot::Good, "everything is saved"),
+        let line = match (self.something_to_save, self.files_to_save, &self.notes.left_out) {
+            (false, _, None) => {
+                let elsewhere = current.saved_elsewhere.filter(|_| current.files_changed != Some(0));
+                let by = elsewhere.map(|path| format!("; the latest checkpoint was saved in {path}"));
+                let line = TextLine::new().with(Slot::Good, "everything is saved");
+                line.with(Slot::Plain, by.unwrap_or_default())
+            }
             (false, _, Some(words)) => caution(format!("everything but {words} is saved")),
-            (true, Some(n), _) if n > 0 => {
+            (true, n, _) if n > 0 && current.files_changed.is_none() => {
+                caution(format!("{} changed since the commit", CountedNoun::new(n, "file")))
+            }
+            (true, n, _) if n > 0 => {
                 let files = CountedNoun::new(n, "file");
                 let by = current
                     .saved_elsewhere
@@ -433,9 +443,8 @@ impl StatusView<'_> {
                     by.unwrap_or_default()
                 ))
             }
-            // A new fork in its own working tree, or a commit of what was saved already.
-            (_, Some(0), _) if current.draft_operations == 0 && !current.chat.unsaved => {
-                TextLine::plain("all files are saved; branch, HEAD or index moved since")
+            _ if current.draft_operations == 0 && !current.chat.unsaved => {
+                caution("all files are saved, but not what is staged or in progress".to_owned())
             }
             _ => caution("unsaved changes".to_owned()),
         };
@@ -467,14 +476,7 @@ impl CurrentSessionView<'_> {
             out.row("chat", &self.chat.line());
         }
         if self.draft_operations > 0 {
-            // What several operations did to one item is one change.
-            let is_counted = |at: usize| {
-                self.draft[at].added || !self.draft.iter().any(|it| it.added && it.text == self.draft[at].text)
-            };
-            let items = (0..self.draft.len()).filter(|at| is_counted(*at)).count();
-            let listed = items + self.draft_notes + self.draft_steps;
-            let count = if listed > 0 { listed } else { self.draft_operations };
-            let changes = CountedNoun::new(count, "change");
+            let changes = CountedNoun::new(self.draft_operations, "change");
             out.plain("draft", format!("{changes} not saved yet"));
             for line in self.changes() {
                 out.cut("", &line);

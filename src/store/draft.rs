@@ -308,6 +308,24 @@ pub fn revoke(
     Ok(count)
 }
 
+/// Whether a draft, by its bytes alone, has something to save. What is encrypted counts.
+pub(super) fn says_something(bytes: &[u8]) -> bool {
+    let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let Some(header) = lines
+        .next()
+        .and_then(|line| serde_json::from_slice::<DraftHeader>(line).ok())
+    else {
+        return false;
+    };
+    lines.any(|line| {
+        if encryption::is_encrypted_line(line) {
+            return number(line).is_some_and(|n| n > header.base);
+        }
+        let line = serde_json::from_slice::<DraftLine>(line).ok();
+        line.is_some_and(|line| line.n > header.base && !line.revoked && line.operation.says_something())
+    })
+}
+
 /// Removes the draft of a session that is purged, whatever it holds.
 pub fn remove(repo: &Repository, session_id: &str, wait: Duration) -> Result<(), Error> {
     let _lock = lock::draft(repo, session_id, wait)?;

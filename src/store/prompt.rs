@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice as _;
 
-use super::current::{self, BranchPointer};
+use super::{
+    current::{self, BranchPointer},
+    draft,
+};
 use crate::os;
 
 /// Input of a prompt.
@@ -42,10 +45,10 @@ pub fn glance(directory: &Path) -> Glance {
     match current::known(&current, &here) {
         BranchPointer::Session(session) => {
             let common = common_dir(&git_dir);
-            let draft = common.join("checkpoint/drafts").join(format!("{}.jsonl", session.id));
+            let file = common.join("checkpoint/drafts").join(format!("{}.jsonl", session.id));
             Glance::Seen(Some(Prompt {
                 session: session.name.to_string(),
-                has_draft: std::fs::metadata(draft).is_ok_and(|draft| draft.len() > 0),
+                has_draft: os::read_regular(&file).is_ok_and(|lines| draft::says_something(&lines)),
             }))
         }
         BranchPointer::None => Glance::Seen(None),

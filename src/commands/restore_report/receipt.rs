@@ -57,7 +57,7 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
     let record = match restored.map(|restored| &restored.record) {
         _ if report.taken.is_some_and(|taken| taken.record) => "restored",
         None | Some(RecordFate::NotMeant) => "not-meant",
-        Some(RecordFate::Restored(_)) => "restored",
+        Some(RecordFate::Restored { .. }) => "restored",
         Some(RecordFate::Same) => "same",
         Some(RecordFate::OfAnotherSession) => "of-another-session",
     };
@@ -129,6 +129,12 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
             .unwrap_or_default(),
         unstaged: restored.and_then(|restored| unstaged(restored, report.paths)),
         record,
+        record_changes: match restored.map(|restored| &restored.record) {
+            Some(RecordFate::Restored { changes, .. }) => changes,
+            _ => &[],
+        },
+        kept: report.kept.map(|kept| kept.paths.as_slice()).unwrap_or_default(),
+        can_merge: report.kept.is_some_and(|kept| kept.can_merge),
         in_progress: restored.and_then(|restored| in_progress(&restored.in_progress)),
         refs: refs
             .iter()

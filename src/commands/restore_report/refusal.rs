@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     model::time::Timestamp,
-    ops::{plan_runner::PlanOperation, refuse::Refusal, restore_outcome::RestoreOutcome},
+    ops::{plan_runner::PlanOperation, refuse::Refusal, restore_outcome::RestoreOutcome, undo::Direction},
     render::{age::age, restore::RestoreReceipt},
 };
 
@@ -59,6 +59,13 @@ pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>, no
                 error = error.hint(format!(
                     "open it in its own working tree: git checkpoint fork {selector} --worktree <directory>"
                 ));
+            }
+            Refusal::ChangedSince { .. }
+                if report.taken.is_some_and(|taken| {
+                    taken.direction == Direction::Undo && taken.entry.operation == PlanOperation::Clean.word()
+                }) =>
+            {
+                error = error.hint("merge the saved changes with what is there: git checkpoint resume --apply");
             }
             Refusal::Reverts { .. } if !is_in_progress => {
                 error = error.hint(format!(

@@ -74,7 +74,11 @@ impl Ui {
             self.message(&line.cut(self.width()).into());
         }
         for _ in 0..TRIES {
-            let Some(answer) = self.ask(question, &format!("[1-{}, Enter for 1, q for none]", choices.len())) else {
+            let range = match choices.len() {
+                1 => "[Enter or 1, q for none]".to_owned(),
+                many => format!("[1-{many}, Enter for 1, q for none]"),
+            };
+            let Some(answer) = self.ask(question, &range) else {
                 return Ok(None);
             };
             match answer.trim() {

@@ -12,7 +12,7 @@ use super::{
         session_choice, suggestions,
         target_state::TargetState,
     },
-    ApplyJournal,
+    ApplyJournal, unresolved,
 };
 use crate::{
     model::{
@@ -139,7 +139,7 @@ impl Sides {
     ///
     /// That is the common checkpoint, but for files that `pause --clean` removed or reset: they are compared with the
     /// commit that they were reset to. A file that a person removed or reset is a change like any other.
-    fn base(&self, repo: &Repository, ours: &TargetState) -> Result<Option<ObjectId>, Error> {
+    pub(super) fn base(&self, repo: &Repository, ours: &TargetState) -> Result<Option<ObjectId>, Error> {
         let (files, cleaned, head) = match &self.base {
             Base::Tree(base) => return Ok(*base),
             Base::Common {
@@ -223,7 +223,7 @@ impl From<merge::Overlap> for OverlapRule {
 }
 
 impl MergeRun<'_> {
-    fn options(&self) -> merge::MergeOptions<'_> {
+    pub(super) fn options(&self) -> merge::MergeOptions<'_> {
         merge::MergeOptions {
             labels: Labels {
                 base: "saved at",
@@ -242,11 +242,7 @@ impl MergeRun<'_> {
         repo: &Repository,
         present: &CurrentSnapshot,
     ) -> Result<(TargetState, Conflicts), Error> {
-        let Some(snapshot) = &present.snapshot else {
-            return Err(Error::NoFiles {
-                subject: "the current files".to_owned(),
-            });
-        };
+        let now = TargetState::present(present)?;
         if let Some(paths) = self.paths.as_ref().filter(|_| self.before.is_none()) {
             // What the checkpoint deleted is in the commit that it was saved at.
             let base = match self.sides.base {
@@ -257,14 +253,7 @@ impl MergeRun<'_> {
         }
         let ours = match self.before {
             Some(before) => before.clone(),
-            None => TargetState {
-                tree: snapshot.tree,
-                index: snapshot.index_tree,
-                lists: snapshot.lists.clone(),
-                held: snapshot.held_blobs.clone(),
-                conflicts: snapshot.conflict_blobs.clone(),
-                umask: snapshot.umask,
-            },
+            None => now,
         };
         self.merge_into(repo, ours)
     }
@@ -347,12 +336,14 @@ impl MergeRun<'_> {
         // What the checkpoint did not save is no change.
         merged.retain(|path| !skipped(&path.saved));
         self.leave_nested(repo, ours.index, &mut merged)?;
+        unresolved::mark(&self.sides.theirs.lists, &mut merged);
         let tree = merge::tree(repo, Some(ours.tree), &merged)?;
         let mut lists = lists(&ours.lists, &self.sides.theirs.lists, &merged);
         self.beside_trees(repo, &mut lists, tree)?;
         let mut blobs = ours.conflicts.clone();
         lists.intent_to_add.clone_from(&ours.lists.intent_to_add);
         lists.conflicts = unmerged(repo, &ours.lists.conflicts, &mut blobs, &merged)?;
+        unresolved::take_entries(&self.sides.theirs, &merged, &mut lists.conflicts, &mut blobs);
         let in_conflict = merged.iter().filter(|path| path.verdict != MergeVerdict::Clean);
         let conflicts = in_conflict
             .flat_map(|path| {

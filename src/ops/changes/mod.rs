@@ -23,10 +23,12 @@ use crate::{
         },
         time::Timestamp,
     },
+    os::os_string,
     store::{
         self, ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id},
         history::RewriteLimits as Walks,
+        tree,
     },
 };
 
@@ -159,6 +161,7 @@ pub(super) fn since(
         store::exports::own(scene.repo)
     };
     now_unseen.extend(exported.iter().cloned());
+    now_unseen.extend(ignored_since(overlay, document, present));
     let facts = without(&present.facts, &exported);
     let worktree = compose::worktree(scene);
     let snapshot = present.snapshot.as_ref();
@@ -204,6 +207,26 @@ pub(super) fn since(
         });
     }
     report
+}
+
+/// Saved files that no snapshot of the present has although they are on the disk: they are ignored by now.
+fn ignored_since(overlay: &Repository, document: &Document, present: &compose::CurrentSnapshot) -> Vec<RepoPath> {
+    let (Some(root), Some(saved), Some(now)) = (overlay.workdir(), &document.snapshot, &present.snapshot) else {
+        return Vec::new();
+    };
+    // Damage is reported where the trees are compared.
+    let changes = tree::diff(
+        overlay,
+        Some(object_id(&saved.tree)),
+        Some(now.tree),
+        tree::Renames::Off,
+    );
+    let gone = changes.into_iter().flatten().filter(|change| change.new.is_none());
+    let is_on_disk = |path: &RepoPath| {
+        let there = root.join(os_string(path.as_bytes())).symlink_metadata();
+        there.is_ok_and(|there| !there.is_dir())
+    };
+    gone.map(|change| change.path).filter(is_on_disk).collect()
 }
 
 /// The facts without changes of some paths.

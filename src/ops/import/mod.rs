@@ -222,7 +222,7 @@ fn once(
                 &each,
             )? {
                 ImportStep::Draft(mut made) => {
-                    problems.extend(made.note);
+                    problems.append(&mut made.notes);
                     needs.append(&mut made.needs);
                     edits.extend(made.edit);
                     items.push(made.item);
@@ -263,7 +263,7 @@ struct ImportDraft {
     item: ImportItem,
     edit: Option<RefUpdate>,
     needs: Vec<ObjectId>,
-    note: Option<Problem>,
+    notes: Vec<Problem>,
 }
 
 /// Result for one foreign session.
@@ -326,6 +326,16 @@ fn one(
             .to_owned(),
     };
     redactor.text(&mut item.summary, "summary");
+    let renamed = match (before, &request.name) {
+        (Some(known), Some(name)) if known.name != *name => Some(Problem::note(
+            &path,
+            format!(
+                "it is session '{0}' here already, not '{name}'; to rename it: git checkpoint rename {0} {name}",
+                known.name
+            ),
+        )),
+        _ => None,
+    };
     if let Some(known) = before {
         let new = foreign
             .checkpoints
@@ -350,11 +360,11 @@ fn one(
             item,
             edit: None,
             needs: Vec::new(),
-            note: None,
+            notes: renamed.into_iter().collect(),
         }));
     }
     // A chain only grows: what is older than its end comes after it even so.
-    let note = before.and_then(|known| {
+    let older = before.and_then(|known| {
         let is_new = |checkpoint: &&formats::ForeignCheckpoint| !known.hashes.contains(&checkpoint.hash());
         let times = foreign
             .checkpoints
@@ -390,6 +400,6 @@ fn one(
         item,
         edit: Some(edit),
         needs: written.needs,
-        note,
+        notes: renamed.into_iter().chain(older).collect(),
     }))
 }

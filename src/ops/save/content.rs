@@ -233,6 +233,11 @@ impl SaveAttempt<'_> {
         if written.is_some() {
             document.subject = own;
             record.summary = written;
+        } else if self.request.trigger.as_deref() == Some("claim") {
+            // Who works in a session says nothing of its work.
+            let last = before.checkpoint.and_then(|last| last.document.record.summary.clone());
+            record.summary = last.or_else(|| Some(summary::of(&document.git)));
+            document.subject = own;
         } else {
             record.summary = own;
         }

@@ -21,10 +21,15 @@ pub fn encrypted_line<T: serde::Serialize>(encryptor: Option<&Encryptor>, line: 
     Ok(to_line(&json!({ MEMBER: text, "n": n })))
 }
 
+/// Whether a line is an encrypted one.
+pub fn is_encrypted_line(line: &[u8]) -> bool {
+    line.starts_with(b"{\"encrypted\":")
+}
+
 /// The line as it was before; the same one where it was not encrypted.
 pub fn decrypted_line<'l>(repo: &Repository, line: &'l [u8]) -> Result<Cow<'l, [u8]>, DecryptionFailure> {
     // Most lines are not, and are parsed once.
-    if !line.starts_with(b"{\"encrypted\":") {
+    if !is_encrypted_line(line) {
         return Ok(line.into());
     }
     let damaged = |why: &str| DecryptionFailure::Damaged(why.to_owned());

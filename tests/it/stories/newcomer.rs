@@ -150,7 +150,7 @@ fn a_fork_says_which_files_it_means() {
         .run()
         .success()
         .stdout_lacks("unsaved changes")
-        .stdout_has("all files are saved");
+        .stdout_has("everything is saved");
     world.checkpoint(["save", "--no-files", "-m", "words"]).success();
     world
         .checkpoint(["compare", "here", "auth"])
@@ -170,4 +170,380 @@ fn an_export_says_only_what_is_known_of_a_commit() {
     let commit = tree["git_context"]["recent_commits"][0].as_object().expect("a commit");
     assert_eq!(commit["sha"], world.git_line(["rev-parse", "HEAD"]).as_str());
     assert!(!commit.contains_key("author") && !commit.contains_key("timestamp"));
+}
+
+fn record(world: &World) -> serde_json::Value {
+    let shown = world.checkpoint(["show", "--json"]).success().stdout_json();
+    shown["document"]["record"].clone()
+}
+
+#[test]
+fn a_restore_keeps_what_was_noted_since() {
+    let texts = |record: &serde_json::Value, list: &str, member: &str| {
+        let items = record[list].as_array().cloned().unwrap_or_default();
+        let texts: Vec<String> = items
+            .iter()
+            .map(|item| item[member].as_str().unwrap().to_owned())
+            .collect();
+        texts.join(", ")
+    };
+    let world = World::with_commit();
+    world
+        .checkpoint(["save", "-m", "one", "-d", "first", "--next", "step one"])
+        .success();
+    world.checkpoint(["todo", "add", "later"]).success();
+    world.file("README.md", "two\n");
+    world
+        .checkpoint(["save", "-m", "two", "-d", "second", "--next", "step two"])
+        .success();
+    world.file("README.md", "three\n");
+    world.checkpoint(["decision", "important insight"]).success();
+    world.checkpoint(["task", "add", "t"]).success();
+    world.checkpoint(["note", "a line"]).success();
+
+    // Of the same checkpoint nothing of the record goes.
+    let planned = world.checkpoint(["restore", "@", "--dry-run"]);
+    planned
+        .success()
+        .stdout_has("write    README.md")
+        .stdout_lacks("record");
+    world.checkpoint(["restore", "@"]).success().stdout_lacks("the record");
+    assert_eq!(world.read("README.md"), b"two\n");
+    let status = world.checkpoint(["status"]);
+    status
+        .success()
+        .stdout_has("3 changes not saved yet")
+        .stdout_has("important insight");
+
+    // Of an earlier one what was saved later goes, each item named, and nothing else.
+    world
+        .checkpoint(["restore", "@~1", "--dry-run"])
+        .success()
+        .stdout_has("  record   - decision    second\n")
+        .stdout_has("  record   - todo        later\n")
+        .stdout_lacks("important insight");
+    let restored = world.checkpoint(["restore", "@~1"]);
+    restored
+        .success()
+        .stdout_has("- decision    second")
+        .stdout_lacks("important insight");
+    world.checkpoint(["save", "-m", "three"]).success();
+    let saved = record(&world);
+    assert_eq!(
+        texts(&saved, "decisions", "text"),
+        "first, important insight",
+        "{saved}"
+    );
+    assert_eq!(texts(&saved, "tasks", "title"), "t", "{saved}");
+    assert_eq!(saved["todos"].as_array().map_or(0, Vec::len), 0, "{saved}");
+    // What was saved stays in the history.
+    world.checkpoint(["show", "@~1"]).success().stdout_has("second");
+
+    // An item that was changed and not saved comes along, and undo brings back what went.
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "one"]).success();
+    world.checkpoint(["todo", "add", "check it"]).success();
+    world.checkpoint(["decision", "saved"]).success();
+    world.checkpoint(["save", "-m", "two"]).success();
+    world.checkpoint(["todo", "done", "check it"]).success();
+    let before = world.checkpoint(["status", "--json"]).success().stdout_json();
+    world
+        .checkpoint(["restore", "@~1"])
+        .success()
+        .stdout_has("- decision    saved");
+    world.checkpoint(["undo"]).success();
+    let after = world.checkpoint(["status", "--json"]).success().stdout_json();
+    assert_eq!(before["current"]["draft"], after["current"]["draft"]);
+    world.checkpoint(["restore", "@~1"]).success();
+    world.checkpoint(["save", "-m", "three"]).success();
+    let shown = world.checkpoint(["show"]).success().stdout().to_owned();
+    assert!(shown.contains("check it") && !shown.contains("decision"), "{shown}");
+}
+
+#[test]
+fn the_star_of_the_prompt_is_there_while_something_waits() {
+    let world = World::with_commit();
+    let prompt = |what: &str, expected: &str| {
+        let prompt = world.checkpoint(["status", "--prompt"]);
+        assert_eq!(prompt.success().stdout(), format!("{expected}\n"), "{what}");
+    };
+    world.checkpoint(["save", "-m", "m"]).success();
+    prompt("saved", "main");
+    world.checkpoint(["todo", "add", "k"]).success();
+    prompt("noted", "main*");
+    world.checkpoint(["save", "-m", "k"]).success();
+    prompt("saved again", "main");
+    world.checkpoint(["pause", "-m", "p"]).success();
+    world.checkpoint(["resume"]).success();
+    prompt("resumed", "main");
+    world.checkpoint(["note", "n"]).success();
+    prompt("noted after that", "main*");
+    world.checkpoint(["save", "-m", "last"]).success();
+    prompt("saved at last", "main");
+}
+
+#[test]
+fn work_is_put_aside_only_by_a_cleaning() {
+    // A person removed it.
+    let world = World::with_commit();
+    world.file("u", "u\n");
+    world.checkpoint(["save", "-m", "p"]).success();
+    for _ in 0..2 {
+        std::fs::remove_file(world.path("u")).unwrap();
+        world.checkpoint(["status"]).success().stdout_lacks("aside");
+        world
+            .checkpoint(["resume", "--apply"])
+            .success()
+            .stdout_has("1 file written");
+        world.checkpoint(["status"]).success().stdout_lacks("aside");
+    }
+    // A file that is ignored by now is on the disk.
+    let world = World::with_commit();
+    world.file("x.log", "x\n");
+    world.checkpoint(["save", "-m", "p"]).success();
+    world.file(".git/info/exclude", "*.log\n");
+    std::fs::remove_file(world.path("x.log")).unwrap();
+    world
+        .checkpoint(["resume", "--apply"])
+        .success()
+        .stdout_has("1 file written")
+        .stdout_lacks("missing  ")
+        .stdout_lacks("Put aside");
+    world.checkpoint(["status"]).success().stdout_lacks("aside");
+    // What a cleaning took, was brought back and is gone again is still named.
+    let world = World::with_commit();
+    world.file("README.md", "work\n");
+    world.checkpoint(["pause", "--clean", "-m", "p"]).success();
+    world.checkpoint(["status"]).success().stdout_has("aside");
+    world.checkpoint(["resume", "--apply"]).success();
+    world.checkpoint(["status"]).success().stdout_lacks("aside");
+    world.git(["reset", "-q", "--hard"]).success();
+    world.checkpoint(["status"]).success().stdout_has("aside");
+}
+
+#[test]
+fn an_edit_in_place_of_the_saved_one_is_named() {
+    let world = World::with_commit();
+    world.file("README.md", "wip\n");
+    world.checkpoint(["pause", "-m", "p"]).success();
+    world.git(["checkout", "-q", "README.md"]).success();
+    world.file("README.md", "dirty\n");
+    for args in [&["resume", "--apply", "--dry-run"][..], &["resume", "--apply"]] {
+        world
+            .checkpoint(args)
+            .success()
+            .stdout_has("Applied nothing of")
+            .stdout_has("kept     README.md")
+            .stdout_has("merge it: git checkpoint apply ")
+            .stdout_lacks("Already up to date");
+    }
+    assert_eq!(world.read("README.md"), b"dirty\n");
+    // The command that it names.
+    world.checkpoint(["apply"]).code(1).stdout_has("conflict README.md");
+    assert_eq!(world.git_line(["status", "--porcelain"]), "UU README.md");
+    world.checkpoint(["apply", "--abort"]).success();
+    // An edit that has the saved change and more needs no word.
+    world.file("README.md", "wip\nand more\n");
+    world
+        .checkpoint(["resume", "--apply"])
+        .success()
+        .stdout_has("Already up to date")
+        .stdout_lacks("kept  ");
+}
+
+#[test]
+fn conflicts_that_were_saved_are_conflicts_where_they_are_brought() {
+    let conflict = || {
+        let world = World::with_commit();
+        world.file("b", "b\n");
+        world.git(["add", "b"]).success();
+        world.git(["commit", "-qm", "b"]).success();
+        world.git(["switch", "-q", "-c", "side"]).success();
+        world.file("README.md", "hello\nside\n");
+        world.git(["commit", "-qam", "side"]).success();
+        world.git(["switch", "-q", "main"]).success();
+        world.file("README.md", "hello\nmine\n");
+        world.git(["commit", "-qam", "mine"]).success();
+        world.git(["merge", "-q", "side"]).code(1);
+        world.checkpoint(["save", "-m", "conflicts"]).success();
+        world.git(["merge", "--abort"]).success();
+        world
+    };
+    // Own changes elsewhere, and in the file itself.
+    for (path, text) in [("b", "own\n"), ("README.md", "own\nhello\nmine\n")] {
+        let world = conflict();
+        let stages = world.git_line(["ls-tree", "-r", "--name-only", "checkpoints/main"]);
+        world.file(path, text);
+        let applied = world.checkpoint(["apply"]);
+        applied
+            .code(1)
+            .stdout_has("conflict README.md")
+            .stdout_lacks("not staged");
+        let unmerged = world.git_line(["ls-files", "--unmerged"]);
+        assert_eq!(unmerged.lines().count(), 3, "{path}: {unmerged}\n{stages}");
+        let file = String::from_utf8(world.read("README.md")).unwrap();
+        assert!(file.contains("<<<<<<<") && file.contains("side"), "{path}: {file}");
+        if path == "b" {
+            assert_eq!(world.git_line(["show", ":3:README.md"]), "hello\nside");
+        }
+        world.checkpoint(["apply", "--continue"]).code(1);
+        world.file("README.md", "hello\nboth\n");
+        world.git(["add", "README.md"]).success();
+        world.checkpoint(["apply", "--continue"]).success();
+    }
+}
+
+#[test]
+fn a_clean_working_tree_has_nothing_to_save() {
+    let world = World::with_commit();
+    let is_saved = |what: &str, saved: bool| {
+        let status = world.checkpoint(["status", "--exit-code"]);
+        let status = status.code(i32::from(!saved));
+        assert_eq!(
+            status.stdout().contains("everything is saved"),
+            saved,
+            "{what}: {}",
+            status.stdout()
+        );
+        let json = world.checkpoint(["status", "--json"]).success().stdout_json();
+        assert_eq!(json["something_to_save"], !saved, "{what}");
+    };
+    world.checkpoint(["start", "s"]).success();
+    is_saved("after a start", true);
+    world.file("README.md", "edited\n");
+    is_saved("an edit after a start", false);
+    world.checkpoint(["save", "-m", "m"]).success();
+    is_saved("a save", true);
+    world.git(["commit", "-qam", "edited"]).success();
+    is_saved("a commit of what was saved", true);
+    for n in 0..3 {
+        world.file(format!("theirs-{n}"), "x");
+    }
+    world.git(["add", "."]).success();
+    is_saved("staged files", false);
+    world.git(["commit", "-qm", "theirs"]).success();
+    is_saved("a commit of others", true);
+    world.git(["switch", "-q", "--detach", "HEAD~2"]).success();
+    world.checkpoint(["switch", "s"]).success();
+    is_saved("an older commit", true);
+    world.file("new", "x");
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("1 file changed since the latest checkpoint");
+    is_saved("a new file", false);
+    world.checkpoint(["save", "-m", "n"]).success();
+    std::fs::remove_file(world.path("src/main.txt")).unwrap();
+    is_saved("a deletion", false);
+}
+
+#[test]
+fn a_cleaning_says_what_goes_and_its_undo_resumes() {
+    let world = World::with_commit();
+    world.file("n", "n\n");
+    world.file("README.md", "hello\nwork\n");
+    world
+        .checkpoint(["pause", "--clean", "--dry-run"])
+        .success()
+        .stdout_has("saved; not in HEAD")
+        .stdout_lacks("not in the checkpoint");
+    world.checkpoint(["pause", "--clean", "-m", "p"]).success();
+    world.checkpoint(["undo"]).success();
+    let status = world.checkpoint(["status"]);
+    status
+        .success()
+        .stdout_has("main, active")
+        .stdout_lacks("no current session");
+    assert_eq!(world.read("n"), b"n\n");
+    // Where the files changed since, the saved changes can be merged.
+    world.checkpoint(["pause", "--clean", "-m", "p"]).success();
+    world.file("README.md", "first\nhello\n");
+    world.git(["commit", "-qam", "theirs"]).success();
+    world
+        .checkpoint(["undo"])
+        .code(4)
+        .stderr_has("git checkpoint resume --apply");
+    world.checkpoint(["resume", "--apply"]).success();
+    assert_eq!(world.read("README.md"), b"first\nhello\nwork\n");
+}
+
+#[test]
+fn a_name_is_taken_for_what_it_names() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "first"]).success();
+    world.checkpoint(["start", "beta"]).success();
+    for command in ["finish", "pause", "save"] {
+        world
+            .checkpoint([command, "main"])
+            .code(129)
+            .stderr_has(&format!("did you mean: git checkpoint {command} --session main\n"))
+            .stderr_lacks("-m main");
+        world
+            .checkpoint([command, "other"])
+            .code(129)
+            .stderr_has(&format!("git checkpoint {command} -m other\n"));
+    }
+    // A session and a branch of one name.
+    world.file("README.md", "later\n");
+    let note = "'main' is the session here; the branch: git checkpoint diff refs/heads/main";
+    world
+        .checkpoint(["--advice", "diff", "main"])
+        .success()
+        .stderr_has(note);
+    world
+        .checkpoint(["--advice", "diff", "refs/heads/main"])
+        .success()
+        .stderr_lacks("is the session");
+    world
+        .checkpoint(["--advice", "diff", "beta"])
+        .success()
+        .stderr_lacks("is the session");
+}
+
+#[test]
+fn a_claim_is_no_summary_and_changes_are_counted_once() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.file("README.md", "edited\n");
+    world.checkpoint(["save"]).success();
+    for command in ["claim", "release"] {
+        world.checkpoint([command]).success();
+        let list = world.checkpoint(["list"]);
+        list.success()
+            .stdout_lacks("claimed by Ana")
+            .stdout_lacks("released by")
+            .stdout_has("1 modified");
+    }
+    world.checkpoint(["task", "add", "one"]).success();
+    world.checkpoint(["task", "edit", "one", "--title", "two"]).success();
+    world.checkpoint(["task", "edit", "two", "--title", "three"]).success();
+    world.checkpoint(["decision", "d"]).success();
+    for command in [&["status"][..], &["show"], &["resume"]] {
+        world
+            .checkpoint(command)
+            .success()
+            .stdout_has("2 changes not saved yet");
+    }
+}
+
+#[test]
+fn an_import_says_that_a_source_is_here_already() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "m"]).success();
+    let exported = world
+        .checkpoint(["export", "--format", "markdown"])
+        .success()
+        .stdout()
+        .to_owned();
+    world.file("x.markdown", exported);
+    world.checkpoint(["import", "x.markdown", "--session", "one"]).success();
+    world
+        .checkpoint(["import", "x.markdown", "--session", "two"])
+        .success()
+        .stderr_has("it is session 'one' here already, not 'two'")
+        .stderr_has("git checkpoint rename one two");
+    world
+        .checkpoint(["import", "x.markdown", "--session", "one"])
+        .success()
+        .stderr_lacks("already");
 }

@@ -154,7 +154,7 @@ fn a_save_in_another_working_tree_is_named() {
     let status = world.checkpoint(["status"]);
     status
         .success()
-        .stdout_has("1 file changed since the latest checkpoint, which was saved in ");
+        .stdout_has("everything is saved; the latest checkpoint was saved in ");
     assert!(status.stdout().contains("second"), "{status}");
 }
 
