@@ -114,7 +114,9 @@ pub fn encode(document: &Document, partial: bool, digest: &Digest, template: Opt
     trailer("Branch", document.git.worked_on().unwrap_or_default());
     trailer("Host", &document.host);
     if document.subject.is_some() {
-        let summary = record.summary.as_deref().filter(|_| !record.auto_summary);
+        // A claim has a subject of its own in any case.
+        let is_told = !record.auto_summary || document.trigger.as_deref() == Some("claim");
+        let summary = record.summary.as_deref().filter(|_| is_told);
         let first = summary.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
         trailer("Summary", first.unwrap_or_default());
     }

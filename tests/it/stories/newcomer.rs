@@ -485,7 +485,7 @@ fn a_name_is_taken_for_what_it_names() {
     }
     // A session and a branch of one name.
     world.file("README.md", "later\n");
-    let note = "'main' is the session here; the branch: git checkpoint diff refs/heads/main";
+    let note = "'main' is the session here; the branch:\nhint:   git checkpoint diff refs/heads/main\n";
     world
         .checkpoint(["--advice", "diff", "main"])
         .success()
