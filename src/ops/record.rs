@@ -161,9 +161,28 @@ pub(super) fn plan(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(Record
         return Ok((RecordFate::OfAnotherSession, None));
     }
     let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
-    let saved = subject.record.clone();
-    let draft = session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
-    let wanted = with_unsaved(kept(&checkpoint.document.record), &saved, &subject.record);
+    let draft = draft::read(scene.repo, &session.id)?;
+    let mut wanted = kept(&checkpoint.document.record);
+    // What a restore or undo before this one did to the record was noted by nobody.
+    let mut base = subject.record.clone();
+    let mut was_emptied = false;
+    let folded = &chosen.tip.document.folded;
+    let operations: Vec<&Operation> = draft.after(folded).map(|(_, operation)| operation).collect();
+    for (at, operation) in operations.iter().enumerate() {
+        // Both of its operations are of one moment.
+        let next = operations.get(at + 1).filter(|next| next.at == operation.at);
+        let empties = next.is_some_and(|next| next.record.is_some())
+            && operation.record.as_ref() == Some(&cleared(&value(&subject.record)));
+        if empties {
+            wanted = with_unsaved(wanted, &base, &subject.record);
+        }
+        subject.apply_all([*operation])?;
+        if was_emptied {
+            base = subject.record.clone();
+        }
+        was_emptied = empties;
+    }
+    let wanted = with_unsaved(wanted, &base, &subject.record);
     if kept(&subject.record) == kept(&wanted) {
         return Ok((RecordFate::Same, None));
     }

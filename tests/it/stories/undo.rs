@@ -68,12 +68,16 @@ fn everything_is_taken_back_and_done_again_as_often_as_one_likes() {
     }
     // The record, and records on top of one another.
     world.checkpoint(["task", "add", "second"]).success();
+    save(&world, &["-m", "second"]);
     back_and_forth(&world, &["restore", "auth~1", "--record-only"]);
     let first = state(&world);
     world.checkpoint(["restore", "auth~1", "--record-only"]).success();
     world.checkpoint(["task", "add", "third"]).success();
     let second = state(&world);
-    world.checkpoint(["restore", "auth~1", "--record-only"]).success();
+    // What the restore took comes back with the checkpoint that has it, and what was noted since stays.
+    world.checkpoint(["restore", "auth", "--record-only"]).success();
+    let tasks = world.checkpoint(["task", "list"]);
+    tasks.success().stdout_has("second").stdout_has("third");
     world.checkpoint(["undo"]).success();
     assert_eq!(state(&world), second);
     // The task came after what would be taken back.
