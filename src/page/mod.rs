@@ -7,19 +7,22 @@
 //! allows other origins anything. Data goes only to requests with the token; the frame and the script have none in them.
 
 mod answer;
+mod connections;
 
 use std::{
     convert::Infallible,
     io,
     net::{Ipv4Addr, SocketAddr, TcpListener},
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use axum::{
-    Router,
     body::to_bytes,
-    extract::{Request, State},
+    extract::Request,
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     response::{
         IntoResponse as _, Response,
@@ -37,6 +40,7 @@ use crate::{
     },
 };
 use answer::Answer;
+use connections::ConnectionLimits;
 
 const SCRIPT: &str = include_str!("page.js");
 const ICON: &str = include_str!("icon.svg");
@@ -78,7 +82,8 @@ pub struct PageServer {
 struct Site {
     source: Arc<dyn ViewSource>,
     token: String,
-    hosts: [String; 2],
+    hosts: Vec<String>,
+    limits: ConnectionLimits,
     actions: bool,
     frame: String,
     style: String,
@@ -94,17 +99,7 @@ impl PageServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))?;
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
-        let port = address.port();
-        let groups = if options.actions { groups() } else { Vec::new() };
-        let site = Site {
-            source,
-            token: [os::random_token()?, os::random_token()?].concat(),
-            hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
-            actions: options.actions,
-            frame: page::frame(&options.repository, &groups),
-            style: page::style(),
-            changes: watch::Sender::new(0),
-        };
+        let site = Site::new(source, options, address.port(), ConnectionLimits::default())?;
         Ok(Self {
             listener,
             site: Arc::new(site),
@@ -138,18 +133,29 @@ impl PageServer {
             .spawn(move || observe(&site))?;
         runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
-            let router = Router::new().fallback(handle).with_state(self.site);
             let ending = async {
                 while !has_ended() {
                     tokio::time::sleep(INTERVAL).await;
                 }
             };
             tokio::select! {
-                served = axum::serve(listener, router) => served,
+                never = connections::serve(&listener, &self.site) => match never {},
                 () = ending => Ok(()),
             }
         })
     }
+}
+
+/// The hosts of an address with this port, as browsers name them: without the port where it is that of HTTP.
+fn hosts(port: u16) -> Vec<String> {
+    /// The port of HTTP.
+    const USUAL: u16 = 80;
+    let names = ["127.0.0.1", "localhost"];
+    let mut out: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
+    if port == USUAL {
+        out.extend(names.map(str::to_owned));
+    }
+    out
 }
 
 /// The actions by what they act on.
@@ -203,8 +209,9 @@ enum Refusal {
     Token,
 }
 
-async fn handle(State(site): State<Arc<Site>>, request: Request) -> Response {
-    let mut response = respond(&site, request).await;
+/// The answer to a request; notes on the connection whether it had the token.
+async fn handle(site: &Arc<Site>, request: Request, is_admitted: &AtomicBool) -> Response {
+    let mut response = respond(site, request, is_admitted).await;
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
@@ -220,7 +227,7 @@ async fn handle(State(site): State<Arc<Site>>, request: Request) -> Response {
     response
 }
 
-async fn respond(site: &Arc<Site>, request: Request) -> Response {
+async fn respond(site: &Arc<Site>, request: Request, is_admitted: &AtomicBool) -> Response {
     if !matches!(*request.method(), Method::GET | Method::POST) {
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET and POST");
     }
@@ -228,7 +235,9 @@ async fn respond(site: &Arc<Site>, request: Request) -> Response {
     let is_api = path.starts_with("/api/");
     let authority = request.uri().authority().map(ToString::to_string);
     match site.admit(request.method(), authority.as_deref(), request.headers(), is_api) {
-        Ok(()) => {}
+        Ok(()) => {
+            is_admitted.fetch_or(is_api, Ordering::Relaxed);
+        }
         Err(Refusal::Token) => return text(StatusCode::UNAUTHORIZED, "the token of this run is needed"),
         Err(Refusal::Host) => return text(StatusCode::FORBIDDEN, "not the host of this page"),
         Err(Refusal::Origin) => return text(StatusCode::FORBIDDEN, "not the origin of this page"),
@@ -247,8 +256,10 @@ async fn respond(site: &Arc<Site>, request: Request) -> Response {
             work(move || Answer::view(&site, &path, of.as_deref())).await
         }
         (&Method::POST, "/api/plan" | "/api/act") => {
-            let Ok(bytes) = to_bytes(request.into_body(), LONGEST).await else {
-                return text(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large");
+            let bytes = match tokio::time::timeout(site.limits.time, to_bytes(request.into_body(), LONGEST)).await {
+                Ok(Ok(bytes)) => bytes,
+                Ok(Err(_)) => return text(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"),
+                Err(_) => return text(StatusCode::REQUEST_TIMEOUT, "the request did not come in time"),
             };
             let Ok(action) = serde_json::from_slice::<ActionRequest>(&bytes) else {
                 return text(StatusCode::BAD_REQUEST, "the request is not an action");
@@ -262,6 +273,25 @@ async fn respond(site: &Arc<Site>, request: Request) -> Response {
 }
 
 impl Site {
+    fn new(
+        source: Arc<dyn ViewSource>,
+        options: &PageOptions,
+        port: u16,
+        limits: ConnectionLimits,
+    ) -> io::Result<Self> {
+        let groups = if options.actions { groups() } else { Vec::new() };
+        Ok(Self {
+            source,
+            token: [os::random_token()?, os::random_token()?].concat(),
+            hosts: hosts(port),
+            limits,
+            actions: options.actions,
+            frame: page::frame(&options.repository, &groups),
+            style: page::style(),
+            changes: watch::Sender::new(0),
+        })
+    }
+
     /// Whether a request comes from the page itself.
     fn admit(
         &self,

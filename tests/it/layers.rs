@@ -164,7 +164,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "page",
         layers: &["model", "render", "serve", "os"],
-        crates: &["axum", "futures_util", "tokio", "serde_json"],
+        crates: &["axum", "futures_util", "hyper", "hyper_util", "tokio", "serde_json"],
         system: false,
     },
     Layer {
