@@ -111,6 +111,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             "a compaction is in progress, and a summarizer cannot start another",
         ));
     }
+    chat::require_readable(&scene)?;
     let chat = SessionChat::open(&scene)?;
     let fixed = fixed(&opened, &chat)?;
     if args.dry_run {
@@ -291,6 +292,7 @@ pub(super) fn before_reading(context: &Context, opened: &OpenedRepository, event
 pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
     let scene = opened.scene();
+    chat::require_readable(&scene)?;
     let chat = SessionChat::open(&scene)?;
     let scope = if args.all {
         ClearScope::All

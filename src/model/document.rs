@@ -124,6 +124,23 @@ pub struct EncryptionInfo {
     pub has_own_key: bool,
 }
 
+impl EncryptionInfo {
+    /// To how many it is encrypted, and whether it can be read here, in words.
+    pub fn words(&self) -> String {
+        let noun = if self.recipients.len() == 1 {
+            "recipient"
+        } else {
+            "recipients"
+        };
+        let locked = if self.is_locked {
+            ", and none of your keys opens it"
+        } else {
+            ""
+        };
+        format!("to {} {noun}{locked}", self.recipients.len())
+    }
+}
+
 impl Document {
     /// Leaves out what belongs to one checkpoint alone, for another one that begins with all the rest.
     pub fn leave_out_own(&mut self) {

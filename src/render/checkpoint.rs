@@ -135,10 +135,8 @@ impl CheckpointView<'_> {
             header("Signed", TextLine::new().with(view.slot(), words));
         }
         if let Some(info) = &document.encrypted {
-            let count = CountedNoun::new(info.recipients.len(), "recipient");
-            let line = TextLine::plain(format!("to {count}"));
-            let locked = TextLine::new().with(Slot::Caution, format!("to {count}, and none of your keys opens it"));
-            header("Encrypted", if self.locked { locked } else { line });
+            let slot = if self.locked { Slot::Caution } else { Slot::Plain };
+            header("Encrypted", TextLine::new().with(slot, info.words()));
         }
         if let Some(remote) = self.fetched_from {
             header(

@@ -181,6 +181,7 @@ impl HtmlReport<'_> {
                 @if let Some(branch) = &git.branch { div { dt { "Branch" } dd { code { (shown(branch)) } } } }
                 @if let Some(head) = &git.head { div { dt { "Commit" } dd { code { (head.short()) } } } }
                 @if let Some(tokens) = self.tokens() { div { dt { "Chat" } dd { (tokens) } } }
+                @if let Some(info) = &self.document.encrypted { div { dt { "Encrypted" } dd { (info.words()) } } }
                 div { dt { "Kind" } dd { (self.document.kind.word()) } }
                 div { dt { "Machine" } dd { (shown(&self.document.host)) } }
             }

@@ -66,6 +66,9 @@ pub fn markdown(source: &DocumentSource<'_>) -> String {
     head("Agent", session.agent.as_deref().unwrap_or_default());
     head("Checkpoint", source.id.as_str());
     head("Digest", source.digest.as_str());
+    if let Some(info) = &document.encrypted {
+        head("Encrypted", &info.words());
+    }
     if let Some(from) = &session.forked_from {
         let option = from
             .option

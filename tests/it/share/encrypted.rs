@@ -299,6 +299,27 @@ fn without_a_key_everything_works_that_needs_no_reading() {
     assert_eq!(listed["sessions"][0]["id"], tip.as_str());
     world.checkpoint(["verify", "--all"]).success();
     world.checkpoint(["log", "auth"]).success();
+    // Every document says so, and no plan promises what would be refused.
+    for format in ["html", "markdown", "handoff"] {
+        world
+            .checkpoint(["export", "--format", format, "auth"])
+            .success()
+            .stdout_has("to 1 recipient, and none of your keys opens it");
+    }
+    for line in [
+        ["clear", "--messages", "--dry-run"],
+        ["clear", "--all", "--dry-run"],
+        ["clear", "--messages", "--yes"],
+        ["clear", "--all", "--yes"],
+        ["compact", "--force", "--dry-run"],
+        ["compact", "--force", "--quiet"],
+    ] {
+        world
+            .checkpoint(line)
+            .code(4)
+            .stderr_has("encrypted and cannot be read here")
+            .stderr_has("checkpoint.identity");
+    }
     let before = world.fingerprint();
     for line in [
         vec!["save", "-m", "mine", "--allow-empty"],
