@@ -361,8 +361,15 @@ impl Git {
                 command.env_remove(name);
             }
         }
-        if !self.interactive && !self.network {
+        if !self.interactive && (!self.network || crate::os::is_without_questions()) {
             command.env("GIT_TERMINAL_PROMPT", "0");
+        }
+        if self.network && crate::os::is_without_questions() {
+            // ssh asks the program that the user chose for it, and never the terminal.
+            command.env("SSH_ASKPASS_REQUIRE", "force");
+            if !program::has_askpass() {
+                command.env("SSH_ASKPASS", "false");
+            }
         }
         let settings = [
             "core.fsmonitor=false",

@@ -63,6 +63,8 @@ pub struct Environment {
     pub is_elsewhere: bool,
     /// Whether a front end runs the command, which gives it its input; else a person or a script does.
     pub is_resident: bool,
+    /// Whether that front end gives it none.
+    pub is_without_input: bool,
     /// Meaning of pathspecs.
     pub paths: PathRule,
     /// Whether this runs in a hook of a commit that has an index of its own, which is not the user's.
@@ -193,6 +195,7 @@ impl Environment {
             terminals,
             is_elsewhere: false,
             is_resident: false,
+            is_without_input: false,
             paths: PathRule::Typed,
             is_within_commit,
             served: None,

@@ -25,6 +25,21 @@ pub(super) fn read_json(context: &Context, path: &std::path::Path, what: &str) -
     })
 }
 
+/// The names by which a process opens its own input or its terminal.
+const OWN_INPUT: [&str; 5] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/tty", "/dev/console"];
+
+/// Refuses a file that is the input of the process where a front end has that for itself.
+pub(super) fn refuse_own_input(context: &Context, path: &std::path::Path, what: &str) -> Result<(), CommandError> {
+    if !context.env.is_resident || !OWN_INPUT.iter().any(|own| path == std::path::Path::new(own)) {
+        return Ok(());
+    }
+    let message = format!(
+        "cannot read {what} '{}': it is not the input of a request",
+        path.display()
+    );
+    Err(CommandError::new(FailureKind::Usage, message).hint("give it as 'input' of the request, and '-' as the file"))
+}
+
 /// Reads a file, or a pipe such as that of `<(...)`, of at most `limit` bytes.
 pub(super) fn read_file(
     context: &Context,
@@ -32,6 +47,7 @@ pub(super) fn read_file(
     limit: u64,
     what: &str,
 ) -> Result<Vec<u8>, CommandError> {
+    refuse_own_input(context, path, what)?;
     let full = context.env.cwd.join(path);
     let failure =
         |kind, reason: String| CommandError::new(kind, format!("cannot read {what} '{}': {reason}", path.display()));

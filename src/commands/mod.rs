@@ -321,6 +321,17 @@ struct Context {
     visited: Option<visited::VisitedRepository>,
 }
 
+impl Context {
+    /// Refuses an option that needs a person at a terminal where a front end runs the command.
+    fn require_person(&self, option: &str, what: &str, instead: &str) -> Result<(), CommandError> {
+        if !self.env.is_resident {
+            return Ok(());
+        }
+        let message = format!("'{option}' {what}, and nobody is there to use it");
+        Err(CommandError::new(FailureKind::NeedsAnswer, message).hint(instead))
+    }
+}
+
 /// Runs the program with these arguments, the first of which is its name, and gives its exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let env = match Environment::read() {

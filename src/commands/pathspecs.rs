@@ -15,6 +15,7 @@ use super::{
     Context,
     environment::Environment,
     error::{CommandError, FailureKind},
+    input::refuse_own_input,
     message,
 };
 use crate::{
@@ -149,6 +150,7 @@ fn input(context: &Context, file: &Path) -> Result<Vec<u8>, CommandError> {
     if file.as_os_str() == "-" {
         return message::input(context, file, "the pathspecs", LIMIT);
     }
+    refuse_own_input(context, file, "the pathspecs")?;
     let failed = |why: String| {
         let message = format!("cannot read the pathspecs '{}': {why}", file.display());
         CommandError::new(FailureKind::Invalid, message)

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Commands that take the streams of the process, or that never end.
-const OWN_PROCESS: [&str; 5] = ["batch", "mcp", "serve", "ui", "watch"];
+const OWN_PROCESS: [&str; 6] = ["batch", "hook", "mcp", "serve", "ui", "watch"];
 
 /// A process that runs commands one after the other, or several at once.
 pub(super) struct ResidentProcess {
@@ -86,7 +86,10 @@ fn run(
     let mut args: Vec<OsString> = vec!["git-checkpoint".into()];
     args.extend((!line.text).then(|| "--json".into()));
     args.extend(line.words.iter().cloned());
-    let (streams, captured) = Streams::captured(&line.input);
+    let mut env = env.clone();
+    env.is_without_input = line.input.is_none();
+    let env = &env;
+    let (streams, captured) = Streams::captured(line.input.as_deref().unwrap_or_default());
     let mut output = String::new();
     let result = match parse::parse(env, &args, false) {
         Ok(cli) => {
@@ -109,9 +112,10 @@ fn run(
             let (result, changed) = os::trace::with_changes(|| {
                 if OWN_PROCESS.contains(&word.word) {
                     let message = format!("'{}' needs a process of its own", word.word);
-                    return Err(CommandError::new(FailureKind::Usage, message));
+                    let error = CommandError::new(FailureKind::Usage, message);
+                    return Err(error.hint(format!("run it by itself: git checkpoint {}", word.word)));
                 }
-                command.run(&mut context)
+                os::without_questions(|| command.run(&mut context))
             });
             note_run(&context, (word, &args), result.is_ok(), (changed, started));
             for notice in os::notices::taken() {

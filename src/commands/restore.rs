@@ -204,6 +204,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let mut parts = None;
     if args.patch {
         let request = request(&args, context, &opened)?;
+        parts::require_person(context)?;
         let ask = |git| parts::ask(context, &opened.scene(), git);
         let chosen =
             restore::choose_parts(&opened.scene(), &request, &ask).map_err(|error| args.pathspecs.as_given(error))?;
@@ -337,6 +338,7 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
         parts: None,
     };
     if args.patch {
+        parts::require_person(context)?;
         let ask = |git| parts::ask(context, &opened.scene(), git);
         let chosen =
             apply::choose_parts(&opened.scene(), &request, &ask).map_err(|error| args.pathspecs.as_given(error))?;

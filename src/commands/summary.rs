@@ -57,6 +57,7 @@ impl SummaryArgs {
         if !self.edit {
             return Ok(summary);
         }
+        context.require_person("--edit", "opens an editor", "give the summary with -m instead")?;
         let text = format!("{}\n{NOTE}", summary.unwrap_or_default());
         let edited = edit::edit(&opened.scene(), &text)?;
         let kept: Vec<&str> = edited.lines().filter(|line| !line.starts_with('#')).collect();

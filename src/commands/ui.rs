@@ -345,8 +345,13 @@ impl Ui {
     /// All of standard input, for an argument `-`. `what` names it in messages; more than `limit` bytes are refused.
     ///
     /// # Errors
-    /// [`FailureKind::Invalid`] when there is too much, [`FailureKind::Fatal`] when it cannot be read.
+    /// [`FailureKind::Invalid`] when there is too much, [`FailureKind::Fatal`] when it cannot be read,
+    /// [`FailureKind::Usage`] when the request of a front end has none.
     pub fn read_input(&self, what: &str, limit: u64) -> Result<Vec<u8>, CommandError> {
+        if self.env.is_resident && self.env.is_without_input {
+            let message = format!("{what} is to be read from the input, and the request has none");
+            return Err(CommandError::new(FailureKind::Usage, message).hint("give it as 'input' of the request"));
+        }
         if self.env.terminals.input {
             self.status(TextLine::plain(format!(
                 "reading {what} from the terminal; end with Ctrl-D"

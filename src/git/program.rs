@@ -29,6 +29,15 @@ pub(super) fn traces_to_standard_error() -> Vec<OsString> {
         .collect()
 }
 
+/// Whether the user chose a program that ssh asks for a password.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a child inherits the environment, so it is looked up in the same one"
+)]
+pub(super) fn has_askpass() -> bool {
+    std::env::var_os("SSH_ASKPASS").is_some_and(|program| !program.is_empty())
+}
+
 fn is_trace(name: &OsStr, value: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     let is_of_trace = name.starts_with(b"GIT_TRACE") || name == b"GIT_CURL_VERBOSE";

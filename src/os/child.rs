@@ -125,6 +125,9 @@ fn start(job: &ChildJob<'_>) -> io::Result<Child> {
     for name in job.without {
         command.env_remove(name);
     }
+    if super::protocol::are_streams_taken() {
+        command.stdin(Stdio::null());
+    }
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     if !job.foreground {
         system::own_group(&mut command);

@@ -71,14 +71,14 @@ pub use reports::{MOST_FOLDERS, News, Reports, WatchError};
 pub use retry::retry;
 pub use rule_files::{system_attributes, user_rules};
 pub use scratch::scratch_file;
-pub use support::{sync, sync_data, sync_path};
+pub use support::{is_out_of_files, out_of_files, sync, sync_data, sync_path};
 pub use symlink::symlink_on_the_way;
 pub use system::{
     ask_passphrase, file_id, is_executable, is_writable, leave_terminal, links, new_mode, os_string, program_names,
     read_exact_at, real_path, same_file, set_mode, shell, suspend, terminate, touch, variables, without_waiting,
 };
 pub use thread_placement::spawn_worker;
-pub use tool::{ToolOutput, ask_at_terminal, can_ask_at_terminal, run_tool};
+pub use tool::{ToolOutput, ask_at_terminal, can_ask_at_terminal, is_without_questions, run_tool, without_questions};
 pub use unsynced::{Watermark, sync_all};
 pub use worker::{run_alone, run_for};
 

@@ -49,6 +49,20 @@ fn weaker(result: io::Result<()>, is_meant: impl FnOnce(&io::Error) -> bool) -> 
     }
 }
 
+/// The system's error where this process can open no more files: then what could not be read may be there all the same.
+///
+/// Several are tried, as what failed may have needed more than one, and has given them back.
+pub fn out_of_files() -> Option<io::Error> {
+    const SEVERAL: usize = 4;
+    let opened: io::Result<Vec<File>> = std::iter::repeat_with(system::any_file).take(SEVERAL).collect();
+    opened.err().filter(is_out_of_files)
+}
+
+/// Whether an error says that this process, or the system, can open no more files.
+pub fn is_out_of_files(error: &io::Error) -> bool {
+    system::is_out_of_files(error)
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use rustix::io::Errno;

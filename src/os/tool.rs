@@ -16,6 +16,7 @@ use super::system;
 
 thread_local! {
     static CAN_ASK: Cell<bool> = const { Cell::new(false) };
+    static WITHOUT_QUESTIONS_HERE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// How often the end of the program is looked for.
@@ -40,6 +41,28 @@ pub fn ask_at_terminal(can_ask: bool) {
 /// Whether a program that runs for this thread may ask.
 pub fn can_ask_at_terminal() -> bool {
     CAN_ASK.get()
+}
+
+/// Runs work of this thread whose programs must not find a terminal by themselves either: the process has it for other
+/// things, or nobody is there.
+pub fn without_questions<T>(work: impl FnOnce() -> T) -> T {
+    let before = WITHOUT_QUESTIONS_HERE.replace(true);
+    let _restored = RestoredQuestions(before);
+    work()
+}
+
+/// Whether [`without_questions`] covers this thread.
+pub fn is_without_questions() -> bool {
+    WITHOUT_QUESTIONS_HERE.get()
+}
+
+/// Puts the former state of the thread back, also when the work ends by a panic.
+struct RestoredQuestions(bool);
+
+impl Drop for RestoredQuestions {
+    fn drop(&mut self) {
+        WITHOUT_QUESTIONS_HERE.set(self.0);
+    }
 }
 
 /// Output of a finished program.

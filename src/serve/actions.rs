@@ -264,7 +264,9 @@ pub const ACTIONS: &[Action] = &[
         line: |request| {
             let session = request.needed(request.session.as_ref(), "a session")?;
             let name = request.needed(request.text(), "a name")?;
-            CommandLine::new("rename").selector(Some(session))?.selector(Some(name))
+            CommandLine::new("rename")
+                .selector(Some(session))?
+                .named("session", name)
         },
     },
     Action {
@@ -293,7 +295,9 @@ pub const ACTIONS: &[Action] = &[
         line: |request| {
             let remote = request.needed(request.text(), "a remote")?;
             let session = request.needed(request.session.as_ref(), "a session")?;
-            CommandLine::new("push").selector(Some(remote))?.selector(Some(session))
+            CommandLine::new("push")
+                .named("remote", remote)?
+                .selector(Some(session))
         },
     },
     Action {

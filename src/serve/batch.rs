@@ -129,11 +129,10 @@ fn answer(runner: &dyn CommandRunner, line: u64, bytes: &[u8]) -> BatchAnswer {
         (Some(args), None) if request.arguments.is_empty() => {
             let command = CommandLine {
                 words: args.into_iter().map(Into::into).collect(),
-                input: match request.input {
-                    None => Vec::new(),
-                    Some(Value::String(text)) => text.into_bytes(),
-                    Some(value) => value.to_string().into_bytes(),
-                },
+                input: request.input.map(|input| match input {
+                    Value::String(text) => text.into_bytes(),
+                    value => value.to_string().into_bytes(),
+                }),
                 text: request.text,
                 ..CommandLine::default()
             };
@@ -265,7 +264,8 @@ not json
         assert_eq!(all[0]["id"], 7);
         assert_eq!(all[0]["output"], serde_json::json!(["save", "-m", "x"]));
         assert_eq!(all[0]["warnings"][0], "w");
-        assert_eq!(lines[0].input, br#"{"a":1}"#);
+        assert_eq!(lines[0].input.as_deref(), Some(br#"{"a":1}"#.as_slice()));
+        assert_eq!(lines[1].input, None);
         assert_eq!((&all[2]["text"], &all[2]["output"]), (&"plain".into(), &Value::Null));
         assert_eq!(all[3]["error"]["code"], "refused");
         assert_eq!((&all[4]["id"][0], &all[4]["line"]), (&1.into(), &6.into()));

@@ -7,8 +7,8 @@ use std::ffi::OsString;
 pub struct CommandLine {
     /// The words.
     pub words: Vec<OsString>,
-    /// Standard input.
-    pub input: Vec<u8>,
+    /// Standard input, where the caller gave one.
+    pub input: Option<Vec<u8>>,
     /// Whether the output is text instead of JSON.
     pub text: bool,
     /// Meaning of its pathspecs.
@@ -114,19 +114,34 @@ impl CommandLine {
     ///
     /// # Errors
     /// When it looks like an option.
-    pub fn selector(mut self, selector: Option<&String>) -> Result<Self, String> {
-        let Some(selector) = selector else { return Ok(self) };
-        if selector.is_empty() || (selector.starts_with('-') && selector != "-") {
-            return Err(format!("'{}' is not a session or checkpoint", selector.escape_debug()));
+    pub fn selector(self, selector: Option<&String>) -> Result<Self, String> {
+        match selector {
+            None => Ok(self),
+            Some(selector) if selector == "-" => Ok(self.word(selector)),
+            Some(selector) => self.named("session or checkpoint", selector),
         }
-        self.words.push(selector.into());
-        Ok(self)
+    }
+
+    /// The same with a name before any `--`; `what` is the kind of thing that it names.
+    ///
+    /// # Errors
+    /// When it looks like an option.
+    pub fn named(self, what: &str, name: &String) -> Result<Self, String> {
+        if name.is_empty() || name.starts_with('-') {
+            return Err(format!("'{}' cannot be the name of a {what}", name.escape_debug()));
+        }
+        Ok(self.word(name))
+    }
+
+    fn word(mut self, word: &String) -> Self {
+        self.words.push(word.into());
+        self
     }
 
     /// The same with standard input.
     #[must_use]
     pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
-        self.input = input.into();
+        self.input = Some(input.into());
         self
     }
 
@@ -164,7 +179,14 @@ mod tests {
         assert_eq!(line("-").expect("the previous session").words, ["restore", "-"]);
         assert_eq!(line("a~1").expect("a checkpoint").words, ["restore", "a~1"]);
         for text in ["", "--abort", "-n"] {
-            assert!(line(text).is_err(), "{text}");
+            let error = line(text).expect_err(text);
+            assert_eq!(error, format!("'{text}' cannot be the name of a session or checkpoint"));
+            let error = CommandLine::new("push")
+                .named("remote", &text.to_owned())
+                .expect_err(text);
+            assert_eq!(error, format!("'{text}' cannot be the name of a remote"));
         }
+        let named = CommandLine::new("push").named("remote", &"origin".to_owned());
+        assert_eq!(named.expect("a remote").words, ["push", "origin"]);
     }
 }

@@ -3,11 +3,20 @@
 use std::io::Read as _;
 
 use crate::{
-    commands::Context,
+    commands::{Context, error::CommandError},
     git::Git,
     ops::{Error, Scene, edit},
     os, store,
 };
+
+/// Refuses where nobody can choose.
+pub(super) fn require_person(context: &Context) -> Result<(), CommandError> {
+    context.require_person(
+        "--patch",
+        "asks which hunks are meant",
+        "name the files instead: -- <path>...",
+    )
+}
 
 /// Runs the child that asks. It reads our standard input; what it writes is passed on as it comes. The editor for a hunk
 /// has the terminal for itself.

@@ -30,6 +30,19 @@ pub(in crate::os) const NO_PROGRAM: i32 = 8;
 pub(in crate::os) const GUARD: Option<&str> = Some("/bin/sh");
 /// The program of the system that opens a file with what the user chose for it.
 pub(in crate::os) const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+/// Opens a file that is always there.
+pub(in crate::os) fn any_file() -> io::Result<File> {
+    File::open("/dev/null")
+}
+
+/// Whether an error says that this process, or the system, can open no more files.
+pub(in crate::os) fn is_out_of_files(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error().map(Errno::from_raw_os_error),
+        Some(Errno::MFILE | Errno::NFILE)
+    )
+}
+
 /// Asks a process to end.
 pub(in crate::os) const TERMINATE: i32 = SIGTERM;
 /// Ends a process.

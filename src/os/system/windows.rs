@@ -160,6 +160,16 @@ pub fn os_string(bytes: &[u8]) -> OsString {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
+pub(in crate::os) fn any_file() -> io::Result<File> {
+    File::open("NUL")
+}
+
+pub(in crate::os) fn is_out_of_files(error: &io::Error) -> bool {
+    /// `ERROR_TOO_MANY_OPEN_FILES`.
+    const TOO_MANY: i32 = 4;
+    error.raw_os_error() == Some(TOO_MANY)
+}
+
 pub(in crate::os) fn is_unsupported(_: &io::Error) -> bool {
     false
 }

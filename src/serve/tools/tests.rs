@@ -45,7 +45,7 @@ fn lines(tool: &str, arguments: Value) -> Result<Vec<String>, String> {
     Ok(lines
         .map(|line| {
             let words: Vec<_> = line.words.iter().map(|word| word.to_string_lossy()).collect();
-            let input = String::from_utf8(line.input).expect("text");
+            let input = String::from_utf8(line.input.unwrap_or_default()).expect("text");
             let input = if input.is_empty() { input } else { format!(" <{input}") };
             let rule = match line.paths {
                 PathRule::FromRoot if line.words.iter().any(|word| word == "--") => " (from the root)",
