@@ -136,6 +136,18 @@ impl CommandError {
         self
     }
 
+    /// The same where a part of the work is done already, which no kind may contradict.
+    #[must_use]
+    pub fn half_done(mut self) -> Self {
+        if matches!(
+            self.kind,
+            FailureKind::Negative | FailureKind::Refused | FailureKind::Interrupted
+        ) {
+            self.kind = FailureKind::Fatal;
+        }
+        self
+    }
+
     /// The same with a cause and the causes behind it.
     #[must_use]
     pub fn caused_by(mut self, cause: Option<&dyn StdError>) -> Self {

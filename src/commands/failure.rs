@@ -6,39 +6,74 @@ use super::{
 };
 use crate::{
     model::{
+        name::ShortName,
         selector::{InvalidSelector, Selector},
         step::quoted,
     },
-    ops::{Error, SelectorCandidate, agent::turns::TurnError, bisect::BisectError, ref_transaction::Aftermath},
-    os::CleanupFailure,
-    store,
+    ops::{
+        Error, RestoreError, SelectorCandidate, WorktreeError, agent::turns::TurnError, bisect::BisectError,
+        ref_transaction::Aftermath,
+    },
+    os::{self, CleanupFailure},
+    store::{self, session::PREFIX},
 };
 
 impl From<store::Error> for CommandError {
     fn from(error: store::Error) -> Self {
-        let kind = match &error {
-            _ if error.is_transient() => FailureKind::Locked,
-            store::Error::Damaged { .. }
-            | store::Error::Head(_)
-            | store::Error::Malformed { .. }
-            | store::Error::Object { .. }
-            | store::Error::PackedRefs { .. }
-            | store::Error::Vanished { .. } => FailureKind::Damaged,
-            store::Error::Pathspec { .. } => FailureKind::Usage,
-            store::Error::RecordLocked { .. } | store::Error::NoRecipient | store::Error::IncompleteFork { .. } => {
-                FailureKind::Refused
-            }
-            store::Error::FormatVersion { .. } | store::Error::Extension { .. } => FailureKind::Newer,
-            store::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
-                FailureKind::Denied
-            }
-            _ => FailureKind::Fatal,
-        };
-        let out = Self::of(kind, &error);
-        match error.hint() {
+        let out = Self::of(kind_of_store(&error), &error);
+        certain(match error.hint() {
             Some(hint) => out.hint(hint),
             None => out,
-        }
+        })
+    }
+}
+
+/// What cannot be opened for want of descriptors may be there all the same, and whole.
+fn certain(error: CommandError) -> CommandError {
+    if !matches!(error.kind(), FailureKind::Damaged | FailureKind::NotFound) {
+        return error;
+    }
+    match os::out_of_files() {
+        Some(source) => CommandError::new(
+            FailureKind::Fatal,
+            format!("cannot read the repository: {}", os::reason(&source)),
+        )
+        .hint("allow more of them: ulimit -n 256"),
+        None => error,
+    }
+}
+
+fn kind_of_store(error: &store::Error) -> FailureKind {
+    match error {
+        _ if error.is_transient() => FailureKind::Locked,
+        store::Error::FormatVersion { .. }
+        | store::Error::Extension { .. }
+        | store::Error::Malformed {
+            file: store::OwnFile::NewerJournal,
+            ..
+        } => FailureKind::Newer,
+        store::Error::Damaged { .. }
+        | store::Error::Head(_)
+        | store::Error::Journal { .. }
+        | store::Error::Malformed { .. }
+        | store::Error::Object { .. }
+        | store::Error::PackedRefs { .. } => FailureKind::Damaged,
+        store::Error::Pathspec { .. } => FailureKind::Usage,
+        store::Error::RecordLocked { .. }
+        | store::Error::NoRecipient
+        | store::Error::IncompleteFork { .. }
+        | store::Error::InTheWay { .. }
+        | store::Error::Obstacle { .. } => FailureKind::Refused,
+        store::Error::ReadOnly { .. } => FailureKind::Denied,
+        store::Error::Io { source, .. } => kind_of_io(source),
+        _ => FailureKind::Fatal,
+    }
+}
+
+fn kind_of_io(error: &std::io::Error) -> FailureKind {
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied => FailureKind::Denied,
+        _ => FailureKind::Fatal,
     }
 }
 
@@ -50,12 +85,19 @@ impl From<InvalidSelector> for CommandError {
 
 impl From<Error> for CommandError {
     fn from(error: Error) -> Self {
+        certain(Self::of_operation(error))
+    }
+}
+
+impl CommandError {
+    /// The failure of an operation, as far as it is known to be one.
+    fn of_operation(error: Error) -> Self {
         let of = |kind| Self::of(kind, &error);
         match error {
-            Error::Store(error) | Error::Worktree(crate::ops::WorktreeError::Store(error)) => error.into(),
+            Error::Store(error) | Error::Worktree(WorktreeError::Store(error)) => error.into(),
             Error::Worktree(error) => worktree(&error),
             Error::Selector(error) => error.into(),
-            Error::PartiallyApplied { source, remedy } => Self::from(*source).hint(remedy),
+            Error::PartiallyApplied { source, remedy } => Self::from(*source).half_done().hint(remedy),
             Error::Damaged { ref subject, ref fault } => {
                 if fault.is_encrypted() {
                     return of(FailureKind::Refused)
@@ -86,6 +128,9 @@ impl From<Error> for CommandError {
                 };
                 out.hint("list sessions: git checkpoint list")
             }
+            Error::Misnamed { ref name, ref free, .. } => misnamed(name, free)
+                .into_iter()
+                .fold(of(FailureKind::Damaged), CommandError::hint),
             Error::SessionFromEnvNotFound { ref candidates, .. } if candidates.is_empty() => {
                 of(FailureKind::NotFound).hint("list sessions: git checkpoint list")
             }
@@ -172,7 +217,7 @@ impl From<Error> for CommandError {
             Error::AgentSettings { .. } => {
                 of(FailureKind::Invalid).hint("the file was not changed; repair it and try again")
             }
-            Error::TooBroad { .. } => of(FailureKind::Fatal)
+            Error::TooBroad { .. } => of(FailureKind::Refused)
                 .hint("create a repository in your project directory, or to proceed anyway:")
                 .hint("git -c checkpoint.allowHome=true checkpoint ..."),
             Error::Finished { ref session, .. } => {
@@ -181,7 +226,7 @@ impl From<Error> for CommandError {
             Error::Contended { .. } | Error::ConcurrentModification => of(FailureKind::Locked).hint("try again"),
             Error::PlanChanged => of(FailureKind::Refused).hint("nothing was changed; make a new plan and look at it"),
             Error::PlanUnknown => of(FailureKind::Refused)
-                .hint("nothing was changed; repeat the checkpoint and all arguments of the plan, or make a new one"),
+                .hint("nothing was changed; make a new plan and look at it, then repeat all its arguments"),
             Error::KeyReused { ref id, .. } => of(FailureKind::Refused).hint(format!(
                 "use another key, or see what was saved: git checkpoint show {id}"
             )),
@@ -202,8 +247,7 @@ impl From<Error> for CommandError {
                 .hint("shorten the message, the context or the agent description, or allow more with --max-tokens"),
             Error::Source { ref source, .. } => of(match source.kind() {
                 std::io::ErrorKind::NotFound => FailureKind::NotFound,
-                std::io::ErrorKind::PermissionDenied => FailureKind::Denied,
-                _ => FailureKind::Fatal,
+                _ => kind_of_io(source),
             }),
             Error::ManySessions { .. } => {
                 of(FailureKind::Usage).hint("omit --session, or specify the file of one session")
@@ -245,7 +289,9 @@ impl From<Error> for CommandError {
             Error::AgentSession { .. } => of(FailureKind::Refused)
                 .hint("start with the saved context instead: git checkpoint resume --format prompt"),
             Error::PathTaken { .. } => of(FailureKind::Refused),
-            Error::AgentFile { .. } | Error::Random(_) | Error::Journal { .. } => of(FailureKind::Fatal),
+            Error::AgentFile { ref source, .. } => of(kind_of_io(source)),
+            Error::Journal { .. } => of(FailureKind::Damaged),
+            Error::Random(_) => of(FailureKind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoMatch { .. } => of(FailureKind::NotFound),
             Error::OwnWorktree { ref session, ref other } => of(FailureKind::Refused).hint(format!(
@@ -261,9 +307,9 @@ impl From<Error> for CommandError {
                     "remove it anyway: git checkpoint fork --remove {session} --force"
                 ))
             }
-            Error::MixedParts { .. } => of(FailureKind::Negative).hint("answer a or d for that file"),
-            Error::RepositoryList { .. } => {
-                of(FailureKind::Fatal).hint("to keep no such list: git config --global checkpoint.repositoryList off")
+            Error::MixedParts { .. } => of(FailureKind::Refused).hint("answer a or d for that file"),
+            Error::RepositoryList { ref source, .. } => {
+                of(kind_of_io(source)).hint("to keep no such list: git config --global checkpoint.repositoryList off")
             }
             Error::Bisect(BisectError::Bisecting) => of(FailureKind::Refused)
                 .hint("continue it: git checkpoint bisect good, bad or skip")
@@ -334,11 +380,28 @@ impl From<Error> for CommandError {
     }
 }
 
-fn restore(error: &crate::ops::RestoreError) -> CommandError {
-    let kind = if error.is_transient() {
-        FailureKind::Locked
-    } else {
-        FailureKind::Fatal
+/// Remedies for a session whose ref has a name that no session can have.
+pub(super) fn misnamed(name: &str, free: &ShortName) -> [String; 2] {
+    let full = quoted(&format!("{PREFIX}{name}"));
+    let deleted = format!("git update-ref -d {full}");
+    [
+        // Only where no session has that name by then.
+        format!("rename it: git update-ref {PREFIX}{free} {full} '' && {deleted}"),
+        format!("or delete it: {deleted}"),
+    ]
+}
+
+fn restore(error: &RestoreError) -> CommandError {
+    let kind = match error {
+        _ if error.is_transient() => FailureKind::Locked,
+        RestoreError::UnsafePath { .. }
+        | RestoreError::Tree { .. }
+        | RestoreError::Blob { .. }
+        | RestoreError::NotThere { .. } => FailureKind::Damaged,
+        RestoreError::Io { source, .. } => kind_of_io(source),
+        RestoreError::Rules(error) => kind_of_worktree(error),
+        RestoreError::Store(error) => kind_of_store(error),
+        _ => FailureKind::Fatal,
     };
     let out = CommandError::of(kind, error);
     match error.hint() {
@@ -347,12 +410,20 @@ fn restore(error: &crate::ops::RestoreError) -> CommandError {
     }
 }
 
-fn worktree(error: &crate::ops::WorktreeError) -> CommandError {
-    let kind = match error {
-        crate::ops::WorktreeError::Cancelled => FailureKind::Interrupted,
+fn kind_of_worktree(error: &WorktreeError) -> FailureKind {
+    match error {
+        WorktreeError::Cancelled => FailureKind::Interrupted,
+        WorktreeError::Staged { .. } => FailureKind::Damaged,
+        WorktreeError::WorkTree { source, .. }
+        | WorktreeError::Rules { source, .. }
+        | WorktreeError::Scratch { source } => kind_of_io(source),
+        WorktreeError::Store(error) => kind_of_store(error),
         _ => FailureKind::Fatal,
-    };
-    let out = CommandError::of(kind, error);
+    }
+}
+
+fn worktree(error: &WorktreeError) -> CommandError {
+    let out = CommandError::of(kind_of_worktree(error), error);
     match error.hint() {
         Some(hint) => out.hint(hint),
         None => out,

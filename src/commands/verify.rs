@@ -9,7 +9,7 @@ use super::{
     opening::{self, IdentityArgs},
 };
 use crate::{
-    ops::verify::{self, Issue, REWRITTEN, SIGNATURE, VerifyReport},
+    ops::verify::{self, Issue, NAME, REWRITTEN, SIGNATURE, VerifyReport},
     render::{
         signature::SignatureView,
         slot::Slot,
@@ -75,7 +75,7 @@ fn view(report: &VerifyReport) -> VerifyView<'_> {
         problem: issue.problem,
         message: &issue.message,
         newest_good: issue.good.map(oid),
-        fix: remedy(issue),
+        fix: remedy(report, issue),
     });
     let mut signed = BTreeMap::<String, usize>::new();
     for (_, signature) in &report.signatures {
@@ -101,13 +101,19 @@ fn view(report: &VerifyReport) -> VerifyView<'_> {
 
 /// Hints for each kind of damage, each once.
 fn remedies(report: &VerifyReport) -> Vec<String> {
-    let mut all: Vec<String> = report.issues.iter().map(remedy).collect();
+    let remedies = report.issues.iter().map(|issue| remedy(report, issue));
+    let mut all: Vec<String> = remedies
+        .flat_map(|remedy| remedy.lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
     all.dedup();
     all
 }
 
-fn remedy(issue: &Issue) -> String {
+fn remedy(report: &VerifyReport, issue: &Issue) -> String {
     let session = &issue.session;
+    if let (NAME, Some(free)) = (issue.problem, report.free_names.get(session)) {
+        return failure::misnamed(session, free).join("\n");
+    }
     match (issue.problem, issue.good) {
         ("pack", _) => {
             let pack = std::path::Path::new(session).with_extension("pack");

@@ -264,6 +264,16 @@ pub enum Error {
         /// Similar names.
         candidates: Vec<SelectorCandidate>,
     },
+    /// A session has a ref with a name that no session can have, as git lets anybody make one.
+    #[error("session '{}' cannot be used: its name is not valid: {reason}", name.escape_debug())]
+    Misnamed {
+        /// The name.
+        name: String,
+        /// Reason why it is invalid.
+        reason: &'static str,
+        /// A valid name that is free.
+        free: ShortName,
+    },
     /// The session that `CHECKPOINT_SESSION` names is not there.
     #[error("session '{name}', which CHECKPOINT_SESSION names, does not exist")]
     SessionFromEnvNotFound {
@@ -449,8 +459,8 @@ pub enum Error {
     /// The plan that was asked for is not the one that would be carried out now.
     #[error("the files, the index or the record changed since that plan was made")]
     PlanChanged,
-    /// A token is not that of a plan for the same request.
-    #[error("the token is not of a plan for this checkpoint and these arguments")]
+    /// A token is not that of a plan for the same request, or the request means another checkpoint now.
+    #[error("the token is not of a plan for these arguments and the checkpoint that they mean now")]
     PlanUnknown,
     /// An idempotency key is empty or too long.
     #[error("a key must have between 1 and {longest} bytes")]

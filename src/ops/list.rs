@@ -5,6 +5,7 @@ use crate::{
     model::{
         document::{CheckpointKind, Session, SessionStatus},
         item,
+        name::ShortName,
         record::{Record, TaskStatus},
         selector::Selector,
     },
@@ -138,7 +139,7 @@ pub fn sessions(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<Session
         .transpose()?;
     let mut all = Vec::new();
     if filter.all || !filter.remote {
-        all.extend(session::all(scene.repo)?);
+        all.extend(session::all(scene.repo)?.into_iter().map(with_valid_name));
     }
     if filter.all || filter.remote {
         let fetched = session::fetched(scene.repo)?;
@@ -165,6 +166,17 @@ pub fn sessions(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<Session
         }
     }
     Ok(rows)
+}
+
+/// A session that no command takes by its name is shown as a damaged one, with the reason.
+fn with_valid_name(session: session::SessionTip) -> session::SessionTip {
+    match ShortName::new(session.name.as_str()) {
+        Err(invalid) => session::SessionTip {
+            tip: session.tip.and(Err(Broken::Name(invalid.reason))),
+            ..session
+        },
+        Ok(_) => session,
+    }
 }
 
 /// State of the session whose latest checkpoint this is.

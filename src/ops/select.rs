@@ -104,11 +104,54 @@ pub fn remote(scene: &Scene<'_>, selector: &Selector) -> Option<(String, ShortNa
 
 /// The session and commit a selector means; the commit is not read yet.
 pub(super) fn commit(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<ShortName>, ObjectId), Error> {
+    if let Some(error) = misnamed(scene, selector)? {
+        return Err(error);
+    }
     let (session, mut id) = base(scene, selector)?;
     for step in &selector.steps {
         id = follow(scene, session.as_ref(), id, step)?;
     }
     Ok((session, id))
+}
+
+/// The error for a session that is there, but under a name that no session can have; `None` where there is none.
+fn misnamed(scene: &Scene<'_>, selector: &Selector) -> Result<Option<Error>, Error> {
+    let Base::Word(word) = &selector.base else {
+        return Ok(None);
+    };
+    for name in [selector.to_string(), word.clone()] {
+        let Err(invalid) = ShortName::new(name.as_str()) else {
+            continue;
+        };
+        // What git takes for no name of a ref is none of a session.
+        let is_there = |full: &str| {
+            !matches!(
+                refs::read(scene.repo, full),
+                Ok(None) | Err(store::Error::RefName { .. })
+            )
+        };
+        if !is_there(&format!("{}{name}", session::PREFIX)) {
+            continue;
+        }
+        // Where names that differ in case are one file, another session may have been found.
+        let names = session::names(scene.repo)?;
+        if names.contains(&name) {
+            return Ok(Some(Error::Misnamed {
+                free: free_name(&names, &name),
+                reason: invalid.reason,
+                name,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// The name most like a text that no session has.
+pub(super) fn free_name(names: &BTreeSet<String>, text: &str) -> ShortName {
+    let like = ShortName::like(text);
+    let numbered = (2..).map(|n| like.numbered(n));
+    let mut all = std::iter::once(like.clone()).chain(numbered.take(names.len() + 1));
+    all.find(|name| !names.contains(name.as_str())).unwrap_or(like)
 }
 
 fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<ShortName>, ObjectId), Error> {

@@ -3,7 +3,7 @@
 //! The commits, trees and documents of the chain, the digests that link them, and every object of the snapshots are
 //! read and hashed again. What lies before a checkpoint's HEAD is the project's own history and is git's to check.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{Error, Scene, select, session_choice};
 use crate::{
@@ -31,6 +31,9 @@ pub const REWRITTEN: &str = "rewritten";
 /// The problem of a checkpoint whose signature is bad.
 pub const SIGNATURE: &str = "signature";
 
+/// The problem of a session whose ref has a name that no session can have. Nothing of it is missing.
+pub const NAME: &str = "name";
+
 /// Findings.
 #[derive(Debug, Default)]
 pub struct VerifyReport {
@@ -46,6 +49,8 @@ pub struct VerifyReport {
     pub promised: usize,
     /// The signatures of the checkpoints that have one, from new to old.
     pub signatures: Vec<(ObjectId, CommitSignature)>,
+    /// For each session with a name that none can have, one that is free.
+    pub free_names: BTreeMap<String, ShortName>,
     /// Everything that is wrong, in the order of sessions and from new to old.
     pub issues: Vec<Issue>,
 }
@@ -60,7 +65,7 @@ impl VerifyReport {
     pub fn is_recoverable(&self) -> bool {
         self.issues
             .iter()
-            .all(|issue| issue.problem == "pack" || issue.problem == SIGNATURE || issue.good.is_some())
+            .all(|issue| ["pack", SIGNATURE, NAME].contains(&issue.problem) || issue.good.is_some())
     }
 }
 
@@ -105,7 +110,10 @@ pub fn verify(
             for (full, target) in refs::list(scene.repo, "refs/checkpoints")? {
                 let shown = full.strip_prefix(session::PREFIX).unwrap_or(&full).to_owned();
                 match target {
-                    Ok(tip) => check.session(&shown, &full, tip),
+                    Ok(tip) => {
+                        check.session(&shown, &full, tip);
+                        check.name(&full, tip)?;
+                    }
                     Err(damage) => {
                         check.count(&full);
                         check.damaged_ref(&full, &damage);
@@ -164,6 +172,28 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
             good,
             latest: true,
         });
+    }
+
+    /// Whether the ref of a session has a name that commands take.
+    fn name(&mut self, full: &str, tip: ObjectId) -> Result<(), Error> {
+        let Some((name, Err(invalid))) = full
+            .strip_prefix(session::PREFIX)
+            .map(|name| (name, ShortName::new(name)))
+        else {
+            return Ok(());
+        };
+        let free = select::free_name(&session::names(self.scene.repo)?, name);
+        self.report.free_names.insert(name.to_owned(), free);
+        self.report.issues.push(Issue {
+            session: name.to_owned(),
+            checkpoint: None,
+            path: None,
+            problem: NAME,
+            message: format!("its name is not valid: {}", invalid.reason),
+            good: Some(tip),
+            latest: false,
+        });
+        Ok(())
     }
 
     fn count(&mut self, full: &str) {

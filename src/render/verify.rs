@@ -94,6 +94,7 @@ impl View for VerifyView<'_> {
             let word = match issue.problem {
                 "signature" => "bad  ",
                 "rewritten" => "rewritten  ",
+                "name" => "misnamed  ",
                 _ => "damaged  ",
             };
             let mut line = TextLine::new().with(Slot::Bad, word).with(Slot::Session, issue.session);

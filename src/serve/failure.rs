@@ -6,13 +6,13 @@ use serde::{Serialize, Serializer};
 /// which it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The answer is no: damage found, a difference found, a question declined. No message is needed.
+    /// The answer is no: damage found, a difference found, nothing to do, a question declined. No message is needed.
     Negative,
     /// A selector names nothing.
     NotFound,
     /// A selector names several things.
     Ambiguous,
-    /// Work would be lost.
+    /// Work would be lost, something is in the way, or the request does not fit what is there. Nothing was changed.
     Refused,
     /// A lock is held; the same command may succeed later.
     Locked,
@@ -112,9 +112,9 @@ impl FailureKind {
     /// Meaning of its exit code, for the manual.
     pub fn meaning(self) -> &'static str {
         match self.exit_code() {
-            1 => "negative result: differences or damage found, or a question declined",
+            1 => "negative result: differences or damage found, nothing to do, or a question declined",
             3 => "not found, or ambiguous",
-            4 => "refused because work would be lost, or something is in the way; see the hint",
+            4 => "refused because work would be lost, something is in the way, or it does not fit; see the hint",
             5 => "a lock is held or the network failed; the command may be retried",
             6 => "the project changed, and --fail-on-drift was given",
             7 => "saved, but some paths could not be read; they are listed",
@@ -126,14 +126,23 @@ impl FailureKind {
         }
     }
 
-    /// The same for the caller of a tool, who has arguments and no options.
+    /// The same for the caller of a tool, who has arguments and no options, and of each kind alone.
     pub fn meaning_for_tool(self) -> &'static str {
         match self {
-            Self::Usage => "the arguments are wrong",
-            Self::NeedsAnswer => "an answer is needed, and nobody is there to give it",
-            Self::Refused => "refused because work would be lost; nothing was changed",
+            Self::Negative => "there was nothing to do, or the answer is no",
+            Self::NotFound => "not found",
+            Self::Ambiguous => "ambiguous",
+            Self::Refused => "refused for the reason above; nothing was changed",
+            Self::Locked => "a lock is held; the call may be repeated",
+            Self::Network => "the network or the other side failed; the call may be repeated",
             Self::Drift => "the project changed",
-            _ => self.meaning(),
+            Self::Fatal => "it could not be done",
+            Self::Damaged => "something that is stored is damaged",
+            Self::Newer => "something is stored in a newer format",
+            Self::Denied => "permission is missing",
+            Self::Invalid | Self::Usage => "the arguments are wrong",
+            Self::NeedsAnswer => "an answer is needed, and nobody is there to give it",
+            Self::Partial | Self::Step | Self::Interrupted | Self::BrokenPipe => self.meaning(),
         }
     }
 }

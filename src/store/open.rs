@@ -272,7 +272,7 @@ fn slots(found: &Path) -> Slots {
 fn explain(path: &Path, source: gix::Error) -> Error {
     let dirs = [path.join(".git"), path.to_owned()];
     if !dirs.iter().any(|dir| gix::discover::is_git(dir).is_ok()) {
-        return absence(path);
+        return absence(path, None);
     }
     for dir in &dirs {
         let Ok(config) = gix::config::File::from_path_no_includes(dir.join("config"), gix::config::Source::Local)

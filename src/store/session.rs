@@ -44,6 +44,9 @@ pub enum Broken {
     /// The checkpoint is.
     #[error(transparent)]
     Checkpoint(#[from] Fault),
+    /// The ref has a name that no session can have.
+    #[error("its name is not valid: {0}")]
+    Name(&'static str),
 }
 
 /// Every session, latest checkpoint first; of two of the same time the one whose ref was moved later comes first; damaged

@@ -30,10 +30,18 @@ pub(super) fn locate(environment: &OpenEnvironment) -> Result<RepositoryLocation
             searched: false,
         });
     }
+    let ceiling = ceiling(environment);
+    let is_here = |path: &Path| gix::discover::is_git(path).is_ok();
+    // git looks at what is below a ceiling and never at the ceiling itself, which is the last that gix looks at.
+    let lowest = ceiling.as_ref().and_then(|ceiling| below(ceiling, &environment.cwd));
+    let is_only_here = lowest.as_ref().is_some_and(|lowest| *lowest == real(&environment.cwd));
+    if is_only_here && !is_here(&environment.cwd.join(".git")) && !is_here(&environment.cwd) {
+        return Err(absence(&environment.cwd, ceiling.as_deref()));
+    }
     let options = gix::discover::upwards::Options {
         // Whom to trust is decided after opening, with the settings at hand.
         trust: gix::discover::upwards::TrustPolicy::Required(gix::sec::Trust::Reduced),
-        ceiling_dirs: ceilings(environment),
+        ceiling_dirs: lowest.into_iter().collect(),
         match_ceiling_dir_or_error: false,
         cross_fs: environment.flag("GIT_DISCOVERY_ACROSS_FILESYSTEM").unwrap_or(false),
         dot_git_only: false,
@@ -48,7 +56,7 @@ pub(super) fn locate(environment: &OpenEnvironment) -> Result<RepositoryLocation
                 searched: true,
             })
         }
-        Err(source) if is_absence(&source) => Err(absence(&environment.cwd)),
+        Err(source) if is_absence(&source) => Err(absence(&environment.cwd, ceiling.as_deref())),
         Err(source) => Err(Error::gix(format!(
             "search a repository at '{}'",
             environment.cwd.display()
@@ -56,8 +64,9 @@ pub(super) fn locate(environment: &OpenEnvironment) -> Result<RepositoryLocation
     }
 }
 
-/// That there is no repository at or above a directory. One that lost its HEAD is another thing than none.
-pub(super) fn absence(start: &Path) -> Error {
+/// That there is no repository at or above a directory, as far as a ceiling allows. One that lost its HEAD is another thing
+/// than none.
+pub(super) fn absence(start: &Path, ceiling: Option<&Path>) -> Error {
     let is_headless = |git_dir: &PathBuf| {
         let has = |name: &str| git_dir.join(name).is_dir();
         let is_linked = || git_dir.join("commondir").is_file() && git_dir.join("gitdir").is_file();
@@ -72,11 +81,17 @@ pub(super) fn absence(start: &Path) -> Error {
         path.map_or_else(|| dot_git.clone(), |path| above.join(path))
     };
     let here = [start.to_owned()].into_iter();
-    match here
-        .chain(start.ancestors().map(|above| named(above.join(".git"))))
-        .find(is_headless)
-    {
-        Some(path) => Error::NoHead { path },
+    let start_is = real(start);
+    let above = start_is.ancestors().take_while(|above| Some(*above) != ceiling);
+    let headless = here
+        .chain(above.map(|above| named(above.join(".git"))))
+        .find(is_headless);
+    if let Some(path) = headless {
+        return Error::NoHead { path };
+    }
+    // What cannot be opened is not known to be absent.
+    match crate::os::out_of_files() {
+        Some(source) => Error::io("search for a repository at", start)(source),
         None => Error::NotARepository {
             start: start.to_owned(),
         },
@@ -94,20 +109,52 @@ fn is_absence(error: &gix::Error) -> bool {
     )
 }
 
-/// The directories of `GIT_CEILING_DIRECTORIES`, links resolved as git does up to an empty entry.
-fn ceilings(environment: &OpenEnvironment) -> Vec<PathBuf> {
-    let Some(value) = environment.get("GIT_CEILING_DIRECTORIES") else {
-        return Vec::new();
-    };
+/// The nearest directory of `GIT_CEILING_DIRECTORIES` above the current one, by the rules of git: an entry that is relative,
+/// or that is the current directory itself, counts for nothing; links are resolved up to an empty entry, and after it the
+/// text is taken as it is.
+fn ceiling(environment: &OpenEnvironment) -> Option<PathBuf> {
+    let value = environment.get("GIT_CEILING_DIRECTORIES")?;
+    let start = real(&environment.cwd);
     let mut resolve = true;
-    let mut directories = Vec::new();
-    for directory in std::env::split_paths(value) {
-        if directory.as_os_str().is_empty() {
+    let mut nearest: Option<PathBuf> = None;
+    for entry in std::env::split_paths(value) {
+        if entry.as_os_str().is_empty() {
             resolve = false;
-        } else if directory.is_absolute() {
-            let real = if resolve { directory.canonicalize().ok() } else { None };
-            directories.push(real.unwrap_or(directory));
+            continue;
+        }
+        if !entry.is_absolute() {
+            continue;
+        }
+        let entry = if resolve {
+            let Ok(entry) = entry.canonicalize() else { continue };
+            entry
+        } else {
+            entry
+        };
+        // As texts, in which only one slash at the end is nothing: git finds no directory in '/a//' or '/a/../b'.
+        let text = entry.as_os_str().as_encoded_bytes();
+        let is_it = |above: &Path| {
+            let above = above.as_os_str().as_encoded_bytes();
+            above == text || (above != b"/" && text.strip_suffix(b"/") == Some(above))
+        };
+        let Some(found) = start.ancestors().find(|above| *above != start && is_it(above)) else {
+            continue;
+        };
+        let depth = |path: &Path| path.components().count();
+        if nearest.as_deref().is_none_or(|nearest| depth(found) > depth(nearest)) {
+            nearest = Some(found.to_owned());
         }
     }
-    directories
+    nearest
+}
+
+/// The directory on the way from one to another below it that is the next one.
+fn below(above: &Path, directory: &Path) -> Option<PathBuf> {
+    let directory = real(directory);
+    let next = directory.strip_prefix(above).ok()?.components().next()?;
+    Some(above.join(next))
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -20,19 +20,22 @@ pub(super) fn path(repo: &Repository, name: &str) -> PathBuf {
 
 /// The value of one ref.
 pub(super) fn read(repo: &Repository, name: &str) -> Result<Option<RefValue>, Error> {
-    match read_loose(repo.object_hash(), &path(repo, name)) {
+    let path = path(repo, name);
+    match read_loose(repo.object_hash(), &path).map_err(Error::io("read", &path))? {
         Some(value) => Ok(Some(value)),
         None => Ok(packed::PackedRefs::read(repo)?.find(name).map(Ok)),
     }
 }
 
-/// The value in a ref's file; `None` if there is no such file.
-pub(super) fn read_loose(hash: gix::hash::Kind, path: &Path) -> Option<RefValue> {
+/// The value in a ref's file; `None` if there is no such file. That this process can open no more files is no damage, and
+/// the one error.
+pub(super) fn read_loose(hash: gix::hash::Kind, path: &Path) -> io::Result<Option<RefValue>> {
     match crate::os::read_regular(path) {
-        Ok(bytes) => Some(parse(&bytes, hash)),
+        Ok(bytes) => Ok(Some(parse(&bytes, hash))),
+        Err(error) if crate::os::is_out_of_files(&error) => Err(error),
         Err(error) => match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => None,
-            _ => Some(Err(RefDamage::Unreadable(crate::os::reason(&error)))),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => Ok(None),
+            _ => Ok(Some(Err(RefDamage::Unreadable(crate::os::reason(&error))))),
         },
     }
 }
@@ -65,8 +68,11 @@ pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, R
     // The packed ones after the others, as in git: what is packed meanwhile is found here.
     let packed = packed::PackedRefs::read(repo)?;
     let mut found: BTreeMap<String, RefValue> = packed.with_prefix(prefix).map(|(name, id)| (name, Ok(id))).collect();
-    let loose = files.into_iter().zip(values);
-    found.extend(loose.filter_map(|((name, _), value)| Some((name, value?))));
+    for ((name, path), value) in files.into_iter().zip(values) {
+        if let Some(value) = value.map_err(Error::io("read", path))? {
+            found.insert(name, value);
+        }
+    }
     Ok(found)
 }
 

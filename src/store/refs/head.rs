@@ -84,6 +84,9 @@ fn of_file(repo: &Repository) -> Result<Option<files::RefValue>, Error> {
 fn of_ref(repo: &Repository, name: &str) -> Result<Option<files::RefValue>, Error> {
     match super::check_name(name) {
         Ok(()) => files::read(repo, name),
-        Err(_) => Ok(files::read_loose(repo.object_hash(), &repo.git_dir().join(name))),
+        Err(_) => {
+            let path = repo.git_dir().join(name);
+            files::read_loose(repo.object_hash(), &path).map_err(Error::io("read", &path))
+        }
     }
 }

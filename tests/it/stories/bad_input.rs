@@ -200,7 +200,7 @@ fn no_repository_a_bare_one_and_the_home_directory() {
     let run = || world.command(PROGRAM, ["save"]).env("HOME", &home);
     run()
         .run()
-        .code(128)
+        .code(4)
         .stderr_has("your home directory")
         .stderr_has("checkpoint.allowHome");
     let allowed = run()
@@ -213,7 +213,7 @@ fn no_repository_a_bare_one_and_the_home_directory() {
 fn a_ref_in_the_way_of_all_sessions() {
     let world = World::with_commit();
     world.git(["update-ref", "refs/checkpoints", "HEAD"]).success();
-    world.checkpoint(["save"]).code(128).stderr_has("refs/checkpoints");
+    world.checkpoint(["save"]).code(4).stderr_has("refs/checkpoints");
 }
 
 #[test]

@@ -283,3 +283,63 @@ fn a_note_of_the_current_session_that_makes_no_sense() {
     world.checkpoint(["switch", "s"]).success();
     world.checkpoint(["status"]).success().stdout_has("s, active");
 }
+
+#[test]
+fn a_session_with_a_name_that_none_can_have_is_reported_everywhere() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "--session", "auth", "-m", "one"]).success();
+    let tip = world.git_line(["rev-parse", "refs/checkpoints/auth"]);
+    world.git(["update-ref", "refs/checkpoints/x", &tip]).success();
+    for (name, free) in [
+        ("Auth", "auth-2"),
+        ("we!rd", "we-rd"),
+        ("fix@home", "fix-home"),
+        ("team/one", "team-one"),
+        ("it's", "it-s"),
+        ("x--y.Z", "x--y.z"),
+    ] {
+        let full = format!("refs/checkpoints/{name}");
+        world.git(["update-ref", &full, &tip]).success();
+        let before = world.fingerprint();
+        let rows = world.checkpoint(["list", "--json"]).success().stdout_json();
+        let rows = rows["sessions"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["session"] == name).unwrap();
+        assert_eq!(row["status"], "damaged", "{row}");
+        assert!(
+            row["damage"].as_str().unwrap().starts_with("its name is not valid: "),
+            "{row}"
+        );
+        world.checkpoint(["list"]).success().stdout_has("its name is not valid");
+        let lines: [&[&str]; 6] = [
+            &["show", name],
+            &["log", name],
+            &["resume", name],
+            &["restore", name],
+            &["delete", name],
+            &["verify", name],
+        ];
+        for line in lines {
+            world
+                .checkpoint(line)
+                .code(128)
+                .stderr_has("cannot be used: its name is not valid")
+                .stderr_has(&format!("git update-ref refs/checkpoints/{free} "))
+                .stderr_has("git update-ref -d ");
+        }
+        let report = verify(&world);
+        let issue = &report["issues"][0];
+        assert_eq!((&issue["session"], &issue["problem"]), (&name.into(), &"name".into()));
+        assert_eq!(report["recoverable"], true);
+        assert_eq!(world.fingerprint(), before);
+        // The hint is a line of the shell that does it.
+        let fix = issue["fix"].as_str().unwrap();
+        let rename = fix.lines().next().unwrap().strip_prefix("rename it: ").unwrap();
+        world.command("sh", ["-c", rename]).run().success();
+        world.checkpoint(["show", free]).success().stdout_has("one");
+        assert!(!world.git(["rev-parse", "--verify", "-q", &full]).is_success());
+        world.checkpoint(["verify", "--all"]).success();
+        world
+            .git(["update-ref", "-d", &format!("refs/checkpoints/{free}")])
+            .success();
+    }
+}

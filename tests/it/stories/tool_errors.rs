@@ -248,3 +248,217 @@ fn requests_that_are_too_large_are_answered_with_their_id() {
     );
     assert_eq!(answers[1]["error"]["message"], "a line has at most 20000 values");
 }
+
+/// Text and structured failure of the answer of a tool of the server.
+fn called(world: &World, calls: &[(&str, Value)]) -> Vec<(String, Value)> {
+    let lines: Vec<String> = calls
+        .iter()
+        .zip(1..)
+        .map(|((tool, arguments), id)| {
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+                "name": format!("checkpoint_{tool}"), "arguments": arguments,
+                "_meta": {
+                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientInfo": {"name": "tester", "version": "1"},
+                    "io.modelcontextprotocol/clientCapabilities": {},
+                },
+            }})
+            .to_string()
+        })
+        .collect();
+    // One after the other: calls of one client may run at once.
+    let answers = lines
+        .iter()
+        .map(|line| served(world, std::slice::from_ref(line)).remove(0));
+    answers
+        .map(|answer| {
+            let result = &answer["result"];
+            let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+            (text, result.clone())
+        })
+        .collect()
+}
+
+#[test]
+fn meanings_of_exit_codes_fit_what_happened() {
+    let world = World::with_commit();
+    let (text, _) = called(&world, &[("undo", json!({}))]).remove(0);
+    assert!(
+        text.starts_with("error: nothing to undo\nexit code 1: there was nothing to do, or the answer is no\n"),
+        "{text}"
+    );
+    let save = |summary: &str| json!({"record": {"summary": summary}, "idempotency_key": "k", "session": "auth"});
+    let found = called(&world, &[("save", save("one")), ("save", save("two"))]);
+    let text = &found[1].0;
+    assert!(
+        text.contains("key 'k' was used for another save")
+            && text.contains("exit code 4: refused for the reason above; nothing was changed"),
+        "{text}"
+    );
+    // A token of a plan that was carried out and undone, after which a name means another checkpoint.
+    world.file("README.md", "two\n");
+    let plan = called(&world, &[("restore", json!({"checkpoint": "auth"}))])
+        .remove(0)
+        .1;
+    let token = plan["structuredContent"]["plan_token"].as_str().unwrap().to_owned();
+    let confirmed = json!({"checkpoint": "auth", "confirm": token});
+    let done = called(&world, &[("restore", confirmed.clone()), ("undo", json!({}))]);
+    assert!(done.iter().all(|(_, result)| result["isError"] != true), "{done:?}");
+    assert_eq!(world.read("README.md"), b"two\n");
+    called(
+        &world,
+        &[("save", json!({"record": {"summary": "three"}, "session": "auth"}))],
+    );
+    let (text, _) = called(&world, &[("restore", confirmed)]).remove(0);
+    assert!(
+        text.contains("the token is not of a plan for these arguments and the checkpoint that they mean now")
+            && text.contains("exit code 4: refused for the reason above")
+            && text.contains("hint: nothing was changed; make a new plan"),
+        "{text}"
+    );
+    assert_eq!(world.read("README.md"), b"two\n");
+    let (text, _) = called(&world, &[("show", json!({"checkpoint": "nothing"}))]).remove(0);
+    assert!(text.contains("exit code 3: not found\n"), "{text}");
+}
+
+/// A program that leaves a note when it runs, and fails.
+fn tattletale(world: &World, name: &str) -> (String, std::path::PathBuf) {
+    let (program, note) = (world.root().join(name), world.root().join(format!("{name}.ran")));
+    let text = format!("#!/bin/sh\nenv >'{}'\nexit 1\n", note.display());
+    std::fs::write(&program, text).unwrap();
+    world
+        .command("chmod", ["+x".as_ref(), program.as_os_str()])
+        .run()
+        .success();
+    (program.to_str().unwrap().to_owned(), note)
+}
+
+#[test]
+fn a_batch_asks_nobody_anything() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "--session", "auth", "-m", "one"]).success();
+    world.file("README.md", "two\n");
+    let (editor, edited) = tattletale(&world, "editor");
+    let (ssh, spoken) = tattletale(&world, "ssh");
+    world
+        .git(["remote", "add", "far", "ssh://nobody@host.invalid/x"])
+        .success();
+    let without_input: &[&[&str]] = &[
+        &["save", "-F", "-"],
+        &["save", "--record", "-"],
+        &["save", "--amend", "-F", "-"],
+        &["save", "-F", "/dev/stdin"],
+        &["save", "--record", "/proc/self/fd/0"],
+        &["message", "import", "/dev/tty"],
+        &["restore", "--pathspec-from-file", "/dev/stdin"],
+        &["finish", "-F", "-"],
+        &["message", "add", "--role", "user"],
+        &["message", "add", "--role", "user", "-"],
+        &["message", "import", "-"],
+        &["state", "patch", "-"],
+        &["task", "add", "--json-input", "-"],
+        &["context", "set", "-"],
+        &["restore", "--pathspec-from-file", "-"],
+    ];
+    let with_person: &[&[&str]] = &[
+        &["save", "-e"],
+        &["save", "-em", "x"],
+        &["save", "--amend", "--edit"],
+        &["pause", "-e"],
+        &["finish", "-e"],
+        &["restore", "-p"],
+        &["restore", "-p", "--", "README.md"],
+        &["apply", "-p", "auth"],
+        &["clear", "--all"],
+    ];
+    let alone: &[&[&str]] = &[
+        &["batch"],
+        &["mcp"],
+        &["ui"],
+        &["serve"],
+        &["watch"],
+        &["hook", "claude-code", "Stop"],
+    ];
+    let before = world.fingerprint();
+    let all: Vec<&[&str]> = [without_input, with_person, alone].concat();
+    let mut input: String = all
+        .iter()
+        .map(|args| json!({"args": args}).to_string() + "\n")
+        .collect();
+    input.push_str(&(json!({"id": "last", "args": ["list"]}).to_string() + "\n"));
+    let out = world
+        .command(PROGRAM, ["batch"])
+        .env("GIT_EDITOR", &editor)
+        .env("EDITOR", &editor)
+        .input(input)
+        .run();
+    let answers: Vec<Value> = out
+        .stdout()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let mut faults = Vec::new();
+    for (args, answer) in all.iter().zip(&answers) {
+        let hints = answer["error"]["hints"].as_array().map_or(0, Vec::len);
+        if answer["exit_code"] != 129 || hints == 0 {
+            faults.push(format!("{args:?}: {answer}"));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_eq!(answers.len(), all.len() + 1);
+    let last = answers.last().unwrap();
+    assert_eq!((&last["id"], &last["exit_code"]), (&json!("last"), &json!(0)), "{last}");
+    assert!(!edited.exists(), "an editor ran");
+    assert_eq!(world.fingerprint(), before);
+    // What is given is taken, also when it is empty.
+    let given = json!({"args": ["save", "-F", "-"], "input": "from the input"});
+    let answers = batch(
+        &world,
+        &[
+            given,
+            json!({"args": ["message", "add", "--role", "user"], "input": ""}),
+        ],
+    );
+    assert_eq!(answers[0]["exit_code"], 0, "{}", answers[0]);
+    assert_eq!(answers[0]["output"]["summary"], "from the input", "{}", answers[0]);
+    assert_ne!(
+        answers[1]["error"]["hints"][0], "give it as 'input' of the request",
+        "{}",
+        answers[1]
+    );
+    // Nor does a program that git starts find a terminal by itself.
+    let push = json!({"args": ["push", "far", "auth"]}).to_string() + "\n";
+    let out = world
+        .command(PROGRAM, ["batch"])
+        .env("GIT_SSH_COMMAND", &ssh)
+        .input(push)
+        .run();
+    out.code(1);
+    let variables = std::fs::read_to_string(&spoken).unwrap();
+    for wanted in [
+        "GIT_TERMINAL_PROMPT=0",
+        "SSH_ASKPASS=false",
+        "SSH_ASKPASS_REQUIRE=force",
+    ] {
+        assert!(variables.lines().any(|line| line == wanted), "{wanted}:\n{variables}");
+    }
+    // The user's own program that answers stays, and a person at a terminal is asked as ever.
+    let push = json!({"args": ["push", "far", "auth"]}).to_string() + "\n";
+    let askpass = ("SSH_ASKPASS", "/my/askpass");
+    let line = world
+        .command(PROGRAM, ["batch"])
+        .env("GIT_SSH_COMMAND", &ssh)
+        .env(askpass.0, askpass.1);
+    line.input(push).run().code(1);
+    let variables = std::fs::read_to_string(&spoken).unwrap();
+    assert!(variables.contains("SSH_ASKPASS=/my/askpass\n"), "{variables}");
+    world
+        .command(PROGRAM, ["push", "far", "auth"])
+        .env("GIT_SSH_COMMAND", &ssh)
+        .run();
+    let variables = std::fs::read_to_string(&spoken).unwrap();
+    assert!(
+        !variables.contains("SSH_ASKPASS") && !variables.contains("GIT_TERMINAL_PROMPT"),
+        "{variables}"
+    );
+}
