@@ -54,6 +54,93 @@ fn the_nearest_repository_is_opened_and_only_below_the_ceiling() {
 }
 
 #[test]
+fn ceilings_are_those_of_git() {
+    let world = World::with_commit();
+    world.git(["init", "-q", "--bare", "../outer/bare.git"]).success();
+    world.git(["init", "-q", "../outer"]).success();
+    world.git(["init", "-q", "../outer/inner"]).success();
+    let root = world.root().canonicalize().unwrap();
+    for directory in ["outer/a/b/c", "outer/inner/d/e", "outer/bare.git/hooks"] {
+        fs::create_dir_all(root.join(directory)).unwrap();
+    }
+    for (link, target) in [("link", "outer"), ("outer/a/to-b", "b"), ("up", ".")] {
+        std::os::unix::fs::symlink(target, root.join(link)).unwrap();
+    }
+    let directories = [
+        "outer",
+        "outer/a/b/c",
+        "outer/inner",
+        "outer/inner/d/e",
+        "outer/bare.git/hooks",
+        "link/a/b",
+        "outer/a/to-b/c",
+    ];
+    let at = |path: &str| root.join(path).to_str().unwrap().to_owned();
+    let mut values: Vec<String> = vec![String::new(), "/".into(), "//".into(), at("nowhere"), ":".into()];
+    let places = [
+        "outer",
+        "outer/a",
+        "outer/a/b/c",
+        "outer/inner",
+        "link/a",
+        "up/outer/a",
+        "outer/a/to-b",
+        "outer/bare.git",
+    ];
+    for place in places {
+        let path = at(place);
+        values.extend([
+            path.clone(),
+            format!("{path}/"),
+            format!("{path}//"),
+            format!(":{path}"),
+            format!(":{path}/"),
+            format!("{path}:"),
+            format!("{path}/."),
+            format!("{path}/../{}", place.rsplit('/').next().unwrap()),
+            format!(":{path}/."),
+            format!("{place}:{}", at("nowhere")),
+            format!("relative:{path}"),
+            format!("relative::{path}"),
+            format!("{}:{path}", root.display()),
+            format!("{path}:{}", root.display()),
+            format!("{path}::{}", at("link/a")),
+            format!("/{path}"),
+            // One that another only begins with.
+            path[..path.len() - 1].to_owned(),
+        ]);
+    }
+    let mut faults = Vec::new();
+    let (mut found, mut absent) = (0, 0);
+    for directory in directories {
+        for value in &values {
+            let told = world
+                .command("git", ["rev-parse", "--absolute-git-dir"])
+                .env("GIT_CEILING_DIRECTORIES", value)
+                .within(at(directory))
+                .run();
+            let told = told.is_success().then(|| PathBuf::from(told.stdout().trim()));
+            // A process is where the links lead.
+            let environment = OpenEnvironment {
+                cwd: root.join(directory).canonicalize().unwrap(),
+                ..with(&world, &[("GIT_CEILING_DIRECTORIES", OsStr::new(value))])
+            };
+            let opened = match store::open(&environment) {
+                Ok(repo) => Some(git_dir(&repo)),
+                Err(Error::NotARepository { .. }) => None,
+                Err(error) => panic!("{directory} {value}: {error}"),
+            };
+            *(if told.is_some() { &mut found } else { &mut absent }) += 1;
+            if told != opened {
+                faults.push(format!("{directory} with '{value}': git {told:?}, we {opened:?}"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+    assert!(found > 300 && absent > 100, "{found} found, {absent} not");
+}
+
+#[test]
 fn the_environment_names_the_repository_as_in_a_hook() {
     let world = World::with_commit();
     let elsewhere = world.root().join("elsewhere");

@@ -20,6 +20,7 @@ mod claims;
 mod common_base;
 mod concurrency;
 mod damage;
+mod descriptors;
 mod documents;
 mod drafts;
 #[cfg(target_os = "linux")]
