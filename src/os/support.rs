@@ -53,7 +53,7 @@ fn weaker(result: io::Result<()>, is_meant: impl FnOnce(&io::Error) -> bool) -> 
 ///
 /// Several are tried, as what failed may have needed more than one, and has given them back.
 pub fn out_of_files() -> Option<io::Error> {
-    const SEVERAL: usize = 4;
+    const SEVERAL: usize = 8;
     let opened: io::Result<Vec<File>> = std::iter::repeat_with(system::any_file).take(SEVERAL).collect();
     opened.err().filter(is_out_of_files)
 }
