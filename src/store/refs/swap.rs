@@ -92,11 +92,9 @@ fn try_apply(
     for edit in order {
         let contents = edit.new.map(|new| format!("{new}\n")).unwrap_or_default();
         let lock = LockFile::acquire(repo, &edit.name, contents.as_bytes(), wait)?;
-        held.push((
-            edit,
-            lock,
-            files::read_loose(repo.object_hash(), &files::path(repo, &edit.name)),
-        ));
+        let path = files::path(repo, &edit.name);
+        let loose = files::read_loose(repo.object_hash(), &path).map_err(Error::io("read", path))?;
+        held.push((edit, lock, loose));
     }
     // Once for all, and after the others as in git: under its lock the value of none of them can change any more.
     let packed = PackedRefs::read(repo)?;
