@@ -11,7 +11,7 @@ use crate::{
         step::quoted,
     },
     ops::{
-        Error, RestoreError, SelectorCandidate, WorktreeError, agent::turns::TurnError, bisect::BisectError,
+        Error, RemovalError, RestoreError, SelectorCandidate, WorktreeError, agent::turns::TurnError, bisect::BisectError,
         ref_transaction::Aftermath,
     },
     os::{self, CleanupFailure},
@@ -294,19 +294,10 @@ impl CommandError {
             Error::Random(_) => of(FailureKind::Fatal),
             Error::Restore(ref error) => restore(error),
             Error::NoMatch { .. } => of(FailureKind::NotFound),
-            Error::OwnWorktree { ref session, ref other } => of(FailureKind::Refused).hint(format!(
-                "git -C {} checkpoint fork --remove {session}",
-                quoted(&other.display().to_string())
-            )),
-            Error::NotAllSaved { ref session, ref paths } => {
-                let mut out = of(FailureKind::Refused);
-                for path in paths.iter().take(10) {
-                    out = out.hint(format!("not saved: {path}"));
-                }
-                out.hint(format!(
-                    "remove it anyway: git checkpoint fork --remove {session} --force"
-                ))
-            }
+            Error::Removal(ref error) => removal(error),
+            Error::NoIdentity => of(FailureKind::Refused)
+                .hint("git config --global user.name <name>")
+                .hint("git config --global user.email <address>"),
             Error::MixedParts { .. } => of(FailureKind::Refused).hint("answer a or d for that file"),
             Error::RepositoryList { ref source, .. } => {
                 of(kind_of_io(source)).hint("to keep no such list: git config --global checkpoint.repositoryList off")
@@ -458,4 +449,32 @@ pub(super) fn warn_leftovers(ui: &Ui, left: &[CleanupFailure]) {
 /// Reads a selector given on the command line.
 pub(super) fn selector(text: &str) -> Result<Selector, CommandError> {
     Ok(Selector::parse(text)?)
+}
+
+/// Why the working tree of a fork was not removed, and what to do.
+fn removal(error: &RemovalError) -> CommandError {
+    let out = CommandError::of(FailureKind::Refused, error);
+    match error {
+        RemovalError::OwnWorktree { session, other } => out.hint(format!(
+            "git -C {} checkpoint fork --remove {session}",
+            quoted(&other.display().to_string())
+        )),
+        RemovalError::NotAllSaved { session, paths } => {
+            let shown = paths.iter().take(10).map(|path| format!("not saved: {path}"));
+            let out = shown.fold(out, CommandError::hint);
+            out.hint(format!(
+                "remove it anyway: git checkpoint fork --remove {session} --force"
+            ))
+        }
+        RemovalError::Written { session, .. } => out.hint(format!(
+            "end the program that writes there, then: git checkpoint fork --remove {session}"
+        )),
+        RemovalError::Kept { session, .. } => out.hint(format!(
+            "make it deletable, then: git checkpoint fork --remove {session}"
+        )),
+        RemovalError::Locked { worktree, .. } => out.hint(format!(
+            "to allow it: git worktree unlock {}",
+            quoted(&worktree.display().to_string())
+        )),
+    }
 }

@@ -68,7 +68,7 @@ pub(super) struct Args {
     /// List the forks: status, working tree, and what each changed
     #[arg(short, long, conflicts_with_all = ["selector", "names", "options", "worktrees", "dry_run"])]
     list: bool,
-    /// Complete the working tree of a fork that was cut off
+    /// Complete the working tree of a fork that was cut off, or run its failed set-up command again
     #[arg(long = "continue", value_name = "SESSION", conflicts_with_all = ["selector", "list", "remove", "names", "options", "worktrees", "dry_run"])]
     continued: Option<SessionWord>,
     /// Save and remove the working tree of this fork; its session and branch stay
@@ -285,7 +285,10 @@ fn report(context: &mut Context, made: &[ForkOutcome], sessions: &[AgentSessionV
         .iter()
         .filter_map(|forked| forked.worktree.as_ref())
         .find(|made| !made.brought.is_done());
-    for made in made.iter().filter_map(|forked| forked.worktree.as_ref()) {
+    let worktrees = made
+        .iter()
+        .filter_map(|forked| Some((&forked.name, forked.worktree.as_ref()?)));
+    for (name, made) in worktrees {
         if let Some(hook) = &made.hook {
             for line in hook.output.lines() {
                 context.ui.say(&format!("post-checkout: {line}"));
@@ -305,7 +308,8 @@ fn report(context: &mut Context, made: &[ForkOutcome], sessions: &[AgentSessionV
             if setup.code != 0 && !made.is_unfinished {
                 let (path, code) = (made.path.display(), setup.code);
                 context.ui.warning(&format!(
-                    "the command of checkpoint.forkSetup ended with {code} in '{path}'"
+                    "the command of checkpoint.forkSetup ended with {code} in '{path}'; run it again: git checkpoint fork \
+                     --continue {name}"
                 ));
             }
         }

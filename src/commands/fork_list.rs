@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     model::path::RepoPath,
-    ops::{fork::list as forks, fork_notes},
+    ops::{
+        fork::{list as forks, remove},
+        fork_notes,
+    },
     render::{
         forks::{ForkListRow, ForkRemovalView, ForksView},
         text::TextLine,
@@ -18,7 +21,8 @@ use crate::{
 
 /// Warns of forks that were cut off, and names the command that completes them.
 pub(super) fn warn_unfinished(context: &Context, opened: &OpenedRepository) {
-    for note in fork_notes::all(&opened.scene()).unwrap_or_default() {
+    let notes = fork_notes::all(&opened.scene()).unwrap_or_default();
+    for note in notes.iter().filter(|note| note.setup.is_none()) {
         context.ui.warning(&format!(
             "the working tree of fork '{0}' is not complete; finish it: git checkpoint fork --continue {0}",
             note.session
@@ -41,6 +45,7 @@ pub(super) fn list(context: &mut Context) -> Result<(), CommandError> {
         checkpoints: fork.checkpoints,
         changed: fork.changed.iter().map(RepoPath::quoted).collect(),
         unsaved: fork.unsaved,
+        failed_setup: fork.failed_setup,
         worktree: fork.worktree.as_ref().map(|path| path.display().to_string()),
     };
     let view = ForksView {
@@ -48,6 +53,12 @@ pub(super) fn list(context: &mut Context) -> Result<(), CommandError> {
     };
     if context.ui.options().json {
         return context.ui.json(&view);
+    }
+    for fork in forks.iter().filter(|fork| fork.failed_setup.is_some()) {
+        context.ui.warning(&format!(
+            "the set-up command of fork '{0}' failed; run it again: git checkpoint fork --continue {0}",
+            fork.session
+        ));
     }
     if view.forks.is_empty() {
         context.ui.status(TextLine::plain("No forks found."));
@@ -61,7 +72,7 @@ pub(super) fn list(context: &mut Context) -> Result<(), CommandError> {
 pub(super) fn remove(session: &SessionWord, force: bool, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let name = session.resolved(&opened.scene())?;
-    let removed = forks::remove_worktree(&opened.scene(), &name, force)?;
+    let removed = remove::remove_worktree(&opened.scene(), &name, force)?;
     let view = ForkRemovalView {
         session: removed.session.to_string(),
         path: removed.path.display().to_string(),

@@ -215,7 +215,7 @@ fn run(
 }
 
 /// Whether the files and the index are exactly what a checkpoint holds.
-fn is_saved(scene: &Scene<'_>, repo: &Repository, saved: &Checkpoint, present: &CurrentSnapshot) -> bool {
+pub(super) fn is_saved(scene: &Scene<'_>, repo: &Repository, saved: &Checkpoint, present: &CurrentSnapshot) -> bool {
     let (Some(now), Some(then)) = (&present.snapshot, &saved.document.snapshot) else {
         return false;
     };

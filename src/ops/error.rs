@@ -1,9 +1,12 @@
 //! Why an operation did nothing.
 
 mod conversion;
+mod removal;
 mod text;
 
-use std::{io, path::PathBuf};
+use std::io;
+
+pub use removal::RemovalError;
 
 use super::plan_runner::PlanOperation;
 use crate::{
@@ -129,22 +132,12 @@ pub enum Error {
         /// Kind of the object, such as `file`.
         what: &'static str,
     },
-    /// The working tree of a fork cannot be removed by a command that runs in it.
-    #[error("this is the working tree of '{session}': it cannot be removed from within")]
-    OwnWorktree {
-        /// The session.
-        session: ShortName,
-        /// Another working tree.
-        other: PathBuf,
-    },
-    /// A working tree holds files that no checkpoint holds.
-    #[error("the working tree holds files that no checkpoint holds, such as '{}'", paths.first().map(ToString::to_string).unwrap_or_default())]
-    NotAllSaved {
-        /// The session of that working tree.
-        session: ShortName,
-        /// The files.
-        paths: Vec<RepoPath>,
-    },
+    /// The working tree of a fork was not removed.
+    #[error(transparent)]
+    Removal(#[from] RemovalError),
+    /// git has no name or address for a commit.
+    #[error("git does not know your name and address, which a commit has")]
+    NoIdentity,
     /// Hunks were chosen of a file that is stored in two forms.
     #[error("'{path}' is stored raw on one side and converted on the other: take the whole file or nothing")]
     MixedParts {

@@ -74,7 +74,16 @@ pub fn commit(
     if let Some(head) = &document.git.head {
         child = child.args(["-p", head.as_str()]);
     }
-    let id = child.input(format!("{}\n", text.trim_end())).text().map_err(failed)?;
+    let made = child.input(format!("{}\n", text.trim_end())).text();
+    let is_known = |ident: &&str| git().args(["var", *ident]).run().is_ok();
+    if made.is_err()
+        && ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"]
+            .iter()
+            .any(|ident| !is_known(ident))
+    {
+        return Err(Error::NoIdentity);
+    }
+    let id = made.map_err(failed)?;
     let id = ObjectId::from_hex(id.trim().as_bytes()).map_err(|_| Error::ConcurrentModification)?;
     let null = ObjectId::null(scene.repo.object_hash());
     let old = before.unwrap_or(null).to_string();

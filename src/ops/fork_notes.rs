@@ -1,25 +1,21 @@
 //! Notes of forks whose working tree is being made, each from before the directory is made until the set-up command ended. A
 //! note that no process works on is of a fork that was cut off.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{fs, io, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Scene};
 use crate::{
     model::{name::ShortName, path::RepoPath},
-    os,
+    os::{self, Sharing},
     store::{self, lock},
 };
 
 /// Where the notes are, below our directory.
 const DIRECTORY: &str = "forks";
 
-/// A fork whose working tree is not complete.
+/// A fork whose working tree is not complete, or whose set-up command failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkNote {
     /// The session.
@@ -28,56 +24,70 @@ pub struct ForkNote {
     pub path: RepoPath,
     /// Its branch.
     pub branch: String,
+    /// The exit status of the set-up command that failed. The files are complete then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<i32>,
 }
 
 /// The work on one fork; other processes see that somebody is at it until this is dropped.
 pub(in crate::ops) struct ForkWork {
+    note: ForkNote,
     file: PathBuf,
+    sharing: Sharing,
     _lock: lock::HeldLock,
 }
 
 impl ForkWork {
     /// Notes that a working tree is about to be made.
-    pub(in crate::ops) fn begin(scene: &Scene<'_>, note: &ForkNote) -> Result<Self, Error> {
-        let work = Self::enter(scene, &note.session)?;
+    pub(in crate::ops) fn begin(scene: &Scene<'_>, note: ForkNote) -> Result<Self, Error> {
+        let work = Self::enter(scene, note)?;
         let directory = store::private_dir(scene.repo)?.join(DIRECTORY);
         fs::create_dir_all(&directory).map_err(store::Error::io("create", &directory))?;
         // What a kill left of writing the same note before.
-        let half = format!("{}.json.", note.session);
+        let half = format!("{}.json.", work.note.session);
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(&half) {
                 let _ = fs::remove_file(entry.path());
             }
         }
-        let bytes = serde_json::to_vec(note).unwrap_or_default();
-        os::replace(&work.file, &bytes, store::sharing(scene.repo), true)
-            .map_err(store::Error::io("write", &work.file))?;
+        work.write()?;
         Ok(work)
     }
 
+    fn write(&self) -> Result<(), Error> {
+        let bytes = serde_json::to_vec(&self.note).unwrap_or_default();
+        let written = os::replace(&self.file, &bytes, self.sharing, true);
+        Ok(written.map_err(store::Error::io("write", &self.file))?)
+    }
+
     /// Takes up the work on a fork that was cut off.
-    pub(in crate::ops) fn enter(scene: &Scene<'_>, session: &ShortName) -> Result<Self, Error> {
+    pub(in crate::ops) fn enter(scene: &Scene<'_>, note: ForkNote) -> Result<Self, Error> {
         Ok(Self {
-            _lock: lock::fork(scene.repo, session.as_str(), Duration::ZERO)?,
-            file: file(scene, session),
+            _lock: lock::fork(scene.repo, note.session.as_str(), Duration::ZERO)?,
+            file: file(scene, &note.session),
+            sharing: store::sharing(scene.repo),
+            note,
         })
+    }
+
+    /// Ends after the set-up command, which exited with a status: a command that failed can be run again.
+    pub(in crate::ops) fn end_after(mut self, setup: Option<i32>) -> Result<(), Error> {
+        self.note.setup = setup.filter(|code| *code != 0);
+        if self.note.setup.is_some() {
+            self.write()
+        } else {
+            self.end()
+        }
     }
 
     /// Notes that nothing is left to do.
     pub(in crate::ops) fn end(self) -> Result<(), Error> {
-        remove(&self.file)
-    }
-}
-
-/// Forgets a fork whose working tree is gone.
-pub(in crate::ops) fn forget(scene: &Scene<'_>, session: &ShortName) -> Result<(), Error> {
-    remove(&file(scene, session))
-}
-
-fn remove(file: &Path) -> Result<(), Error> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(store::Error::io("remove", file)(error).into()),
-        _ => Ok(()),
+        match fs::remove_file(&self.file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(store::Error::io("remove", &self.file)(error).into())
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -87,7 +97,7 @@ fn file(scene: &Scene<'_>, session: &ShortName) -> PathBuf {
         .join(format!("{session}.json"))
 }
 
-/// The forks that were cut off, by name.
+/// The forks that were cut off, and those whose set-up command failed, by name.
 pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkNote>, Error> {
     let directory = store::private_path(scene.repo).join(DIRECTORY);
     let mut out = Vec::new();
@@ -101,8 +111,10 @@ pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkNote>, Error> {
             continue;
         };
         let is_busy = lock::is_fork_busy(scene.repo, note.session.as_str());
+        let is_there = || PathBuf::from(os::os_string(note.path.as_bytes())).is_dir();
         // A session that was undone or deleted needs no working tree.
-        if !is_busy && store::session::tip(scene.repo, &note.session)?.is_some() {
+        if !is_busy && (note.setup.is_none() || is_there()) && store::session::tip(scene.repo, &note.session)?.is_some()
+        {
             out.push(note);
         }
     }
@@ -110,9 +122,16 @@ pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkNote>, Error> {
     Ok(out)
 }
 
+/// Those whose files are not complete.
+fn cut_off(scene: &Scene<'_>) -> Result<Vec<ForkNote>, Error> {
+    let mut notes = all(scene)?;
+    notes.retain(|note| note.setup.is_none());
+    Ok(notes)
+}
+
 /// The fork that this working tree is of, if it was cut off before it was complete.
 pub fn here(scene: &Scene<'_>) -> Result<Option<ForkNote>, Error> {
-    let notes = all(scene)?;
+    let notes = cut_off(scene)?;
     if notes.is_empty() {
         return Ok(None);
     }
@@ -133,7 +152,7 @@ pub(in crate::ops) fn refuse_here(scene: &Scene<'_>) -> Result<(), Error> {
 
 /// Refuses to merge a fork that was cut off.
 pub(in crate::ops) fn refuse_session(scene: &Scene<'_>, session: &ShortName) -> Result<(), Error> {
-    let notes = all(scene)?;
+    let notes = cut_off(scene)?;
     let note = notes.iter().find(|note| note.session == *session);
     note.map_or(Ok(()), |note| Err(incomplete(note)))
 }
@@ -145,7 +164,7 @@ fn incomplete(note: &ForkNote) -> Error {
 
 /// The refusal for a fork whose name is taken by one that was cut off.
 pub(in crate::ops) fn refuse(scene: &Scene<'_>, name: &ShortName) -> Result<(), Error> {
-    if all(scene)?.iter().any(|note| note.session == *name) {
+    if cut_off(scene)?.iter().any(|note| note.session == *name) {
         return Err(Error::PathTaken {
             what: format!(
                 "fork '{name}' was cut off before its working tree was complete; finish it: git checkpoint fork --continue \

@@ -43,6 +43,9 @@ pub struct ForkListRow {
     pub worktree: Option<String>,
     /// How many files there differ from its latest checkpoint; null without a working tree that can be read.
     pub unsaved: Option<usize>,
+    /// The exit status of its set-up command, where that failed; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_setup: Option<i32>,
 }
 
 impl ForksView {

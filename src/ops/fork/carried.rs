@@ -58,6 +58,9 @@ pub(super) fn carry(scene: &Scene<'_>, to: &Path) -> Result<Carried, Error> {
         let why = "it is a nested repository; only files are copied".to_owned();
         carried.failed.push((path, why));
     }
+    for path in patterns.iter().filter_map(|pattern| literal(pattern)) {
+        special(root, path, &mut carried.failed);
+    }
     for (path, copied) in worktree::copy(root, to, &wanted)? {
         match copied {
             Ok(()) => carried.copied.push(path),
@@ -65,6 +68,42 @@ pub(super) fn carry(scene: &Scene<'_>, to: &Path) -> Result<Carried, Error> {
         }
     }
     Ok(carried)
+}
+
+/// The path that a pattern names from the root, without any that git matches with others.
+fn literal(pattern: &[u8]) -> Option<&[u8]> {
+    let path = pattern.trim_ascii();
+    let path = path.strip_prefix(b"/").unwrap_or(path);
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    let is_literal = !path.iter().any(|byte| b"*?[!\\".contains(byte));
+    let is_below = !path
+        .split(|byte| *byte == b'/')
+        .any(|name| name.is_empty() || name == b"..");
+    (is_literal && is_below).then_some(path)
+}
+
+/// Notes what git does not list: FIFOs, sockets and devices that are named, or below a directory that is.
+fn special(root: &Path, path: &[u8], failed: &mut Vec<(RepoPath, String)>) {
+    let full = root.join(os::os_string(path));
+    let Ok(meta) = full.symlink_metadata() else { return };
+    let kind = meta.file_type();
+    if kind.is_dir() {
+        // A repository below is reported as a whole.
+        let is_nested = full.join(".git").exists();
+        let entries = std::fs::read_dir(&full).ok().filter(|_| !is_nested);
+        let mut names: Vec<_> = entries
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect();
+        names.sort();
+        for name in names {
+            special(root, &[path, b"/", name.as_encoded_bytes()].concat(), failed);
+        }
+    } else if !kind.is_file() && !kind.is_symlink() {
+        failed.push((RepoPath::from(path), "it is neither a file nor a symlink".to_owned()));
+    }
 }
 
 /// The untracked files that patterns choose; without any those that the repository's own rules ignore.

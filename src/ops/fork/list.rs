@@ -1,28 +1,16 @@
-//! The forks of a repository with their working trees and changes, and the removal of a working tree after everything in it
-//! is saved.
+//! The forks of a repository with their working trees and changes.
 
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
 };
 
-use super::super::{
-    Error, Scene, compose, plan_runner,
-    receipt::CheckpointOutcome,
-    save,
-    save::{OverClaim, SaveRequest},
-    session_choice, suggestions, verify,
-};
+use super::super::{Error, Scene, compose, fork_notes};
 use crate::{
-    model::{
-        document::{CheckpointKind, SessionStatus},
-        name::ShortName,
-        path::RepoPath,
-    },
-    os,
+    model::{document::SessionStatus, name::ShortName, path::RepoPath},
     store::{
         self, ObjectId,
-        checkpoint::{self, object_id, oid},
+        checkpoint::{self, object_id},
         current,
         objects::Writer,
         session,
@@ -53,11 +41,14 @@ pub struct ForkSummary {
     pub worktree: Option<PathBuf>,
     /// How many files there differ from its latest checkpoint; `None` without a working tree that can be read.
     pub unsaved: Option<usize>,
+    /// The exit status of its set-up command, where that failed.
+    pub failed_setup: Option<i32>,
 }
 
 /// Every fork, by name. Damaged sessions are passed over: `verify` reports them.
 pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkSummary>, Error> {
     let places = places(scene);
+    let notes = fork_notes::all(scene)?;
     let mut out = Vec::new();
     for found in session::all(scene.repo)? {
         let (Ok(name), Ok(tip)) = (ShortName::new(found.name), found.tip) else {
@@ -85,6 +76,10 @@ pub fn all(scene: &Scene<'_>) -> Result<Vec<ForkSummary>, Error> {
         let unsaved = worktree.as_ref().zip(files(&tip));
         out.push(ForkSummary {
             unsaved: unsaved.and_then(|(path, saved)| unsaved_files(scene, path, saved)),
+            failed_setup: notes
+                .iter()
+                .find(|note| note.session == name)
+                .and_then(|note| note.setup),
             source: from.session,
             option: from.option,
             status: tip.document.session.status,
@@ -116,7 +111,7 @@ fn unsaved_files(scene: &Scene<'_>, path: &Path, saved: ObjectId) -> Option<usiz
 }
 
 /// The working tree of each session that is current in one, by identity.
-fn places(scene: &Scene<'_>) -> HashMap<String, PathBuf> {
+pub(super) fn places(scene: &Scene<'_>) -> HashMap<String, PathBuf> {
     let mut out = HashMap::new();
     for id in store::worktree_ids(scene.repo) {
         let Some(path) = store::worktree_path(scene.repo, &id) else {
@@ -135,116 +130,4 @@ fn places(scene: &Scene<'_>) -> HashMap<String, PathBuf> {
 /// The working tree in which a session is current, by identity.
 pub(super) fn place_of(scene: &Scene<'_>, session: &str) -> Option<PathBuf> {
     places(scene).remove(session).filter(|path| path.is_dir())
-}
-
-/// Removal of a fork's working tree.
-#[derive(Debug)]
-pub struct WorktreeRemoval {
-    /// Its directory.
-    pub path: PathBuf,
-    /// The session.
-    pub session: ShortName,
-    /// The checkpoint that holds what was in it.
-    pub saved: ObjectId,
-    /// The branch that was checked out in it, which stays.
-    pub branch: Option<String>,
-}
-
-/// Saves what is in the working tree of a fork and removes it; session and branch stay. Refuses if there are files that no
-/// checkpoint holds, unless `force` is set.
-pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Result<WorktreeRemoval, Error> {
-    let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
-    let id = &chosen.tip.document.session.id;
-    let none = || Error::PathTaken {
-        what: format!("session '{name}' has no working tree of its own"),
-    };
-    let path = places(scene).remove(id).ok_or_else(none)?;
-    let repo = store::open_worktree(scene.repo, &path)?;
-    let is_linked = repo.git_dir() != repo.common_dir();
-    let here = store::work_tree(scene.repo)?;
-    if !is_linked {
-        return Err(none());
-    }
-    if path.canonicalize().ok() == here.canonicalize().ok() {
-        return Err(Error::OwnWorktree {
-            session: name.clone(),
-            other: elsewhere(scene, here),
-        });
-    }
-    let there = Scene {
-        repo: &repo,
-        session: Some(name),
-        index: None,
-        ..*scene
-    };
-    plan_runner::refuse_pending(&there)?;
-    let request = SaveRequest {
-        status: chosen.tip.document.session.status,
-        trigger: Some("before-removal".to_owned()),
-        summary: Some("before its working tree was removed".to_owned()),
-        start: false,
-        claim: if force { OverClaim::Forced } else { OverClaim::Automatic },
-        ..SaveRequest::new(CheckpointKind::Event)
-    };
-    let outcome = save::save(&there, request)?;
-    let (CheckpointOutcome::Saved(receipt)
-    | CheckpointOutcome::Unchanged(receipt)
-    | CheckpointOutcome::Planned(receipt)) = outcome;
-    let saved = receipt.id.ok_or(Error::ConcurrentModification)?;
-    if !verify::is_intact(scene, saved) {
-        return Err(Error::Unproved { id: oid(saved) });
-    }
-    let mut lost: Vec<RepoPath> = receipt.skipped.into_iter().map(|skipped| skipped.path).collect();
-    lost.extend(ignored(&there, &path, here)?);
-    lost.extend(super::submodules::at_risk(&path, here)?);
-    lost.sort();
-    lost.dedup();
-    if !lost.is_empty() && !force {
-        return Err(Error::NotAllSaved {
-            session: name.clone(),
-            paths: lost,
-        });
-    }
-    let branch = store::branches::active(&repo)?;
-    let git = store::git(scene.repo)
-        .args(["worktree", "remove", "--force", "--"])
-        .arg(&path);
-    git.run().map_err(store::Error::from)?;
-    os::trace::changed();
-    super::super::fork_notes::forget(scene, name)?;
-    Ok(WorktreeRemoval {
-        path,
-        session: name.clone(),
-        saved,
-        branch,
-    })
-}
-
-/// A place from which another working tree can be removed: the main working tree, else another linked one, else the
-/// repository, where that is bare.
-fn elsewhere(scene: &Scene<'_>, here: &Path) -> PathBuf {
-    let real = |path: &Path| path.canonicalize().ok();
-    let trees = store::worktree_ids(scene.repo)
-        .into_iter()
-        .filter_map(|id| real(&store::worktree_path(scene.repo, &id)?));
-    let mut others = trees.filter(|path| Some(path) != real(here).as_ref());
-    let common = scene.repo.common_dir();
-    others
-        .next()
-        .or_else(|| real(common))
-        .unwrap_or_else(|| common.to_owned())
-}
-
-/// Ignored files that differ from those of this working tree: `checkpoint.forkCopy` copied the others from here.
-fn ignored(there: &Scene<'_>, path: &Path, here: &Path) -> Result<Vec<RepoPath>, Error> {
-    let output = store::git(there.repo)
-        .args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"])
-        .run()
-        .map_err(store::Error::from)?;
-    let paths = output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    let is_other = |relative: &&[u8]| {
-        let name = os::os_string(relative);
-        !os::is_same_content(&path.join(&name), &here.join(&name)).unwrap_or(false)
-    };
-    Ok(paths.filter(is_other).map(RepoPath::from).collect())
 }

@@ -6,6 +6,7 @@
 mod carried;
 pub mod list;
 mod places;
+pub mod remove;
 mod setup;
 mod submodules;
 pub mod unfinished;
@@ -119,6 +120,26 @@ pub struct ForkWorktree {
     pub setup: Option<ScriptRun>,
     /// Whether that command was interrupted: it is run again when the fork is continued.
     pub is_unfinished: bool,
+}
+
+impl ForkWorktree {
+    /// One whose files are complete.
+    fn complete(path: PathBuf, branch: Option<String>) -> Self {
+        Self {
+            path,
+            branch,
+            brought: AppliedPlan::nothing(),
+            copied: Vec::new(),
+            not_copied: Vec::new(),
+            left_out: Vec::new(),
+            outdated: Vec::new(),
+            submodules: Vec::new(),
+            not_populated: Vec::new(),
+            hook: None,
+            setup: None,
+            is_unfinished: false,
+        }
+    }
 }
 
 /// A run of the hook or of the set-up command.
@@ -260,8 +281,9 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
                 session: forked.name.clone(),
                 path: RepoPath::new(path.as_os_str().as_encoded_bytes()),
                 branch: branch_of(wanted, &forked.name),
+                setup: None,
             };
-            works.push(fork_notes::ForkWork::begin(scene, &note)?);
+            works.push(fork_notes::ForkWork::begin(scene, note)?);
         }
     }
     // Before the working trees: if one cannot be made, the sessions can still be taken back.
@@ -299,8 +321,8 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
         setup::run_in(command, made.iter_mut().filter_map(|forked| forked.worktree.as_mut()));
     }
     let trees = made.iter().filter_map(|forked| forked.worktree.as_ref());
-    for (work, _) in works.into_iter().zip(trees).filter(|(_, tree)| !tree.is_unfinished) {
-        work.end()?;
+    for (work, tree) in works.into_iter().zip(trees).filter(|(_, tree)| !tree.is_unfinished) {
+        work.end_after(tree.setup.as_ref().map(|run| run.code))?;
     }
     Ok(Forks { made, aftermath })
 }

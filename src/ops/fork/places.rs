@@ -137,13 +137,10 @@ pub(super) fn complete(
         return fill(scene, forked, branch, path, progress);
     }
     // git had not got far: it begins anew.
-    let git = || store::git(scene.repo);
-    let _ = git()
-        .args(["worktree", "remove", "--force", "--force", "--"])
-        .arg(path)
-        .run();
+    unlock_begun(scene, path);
     let _ = std::fs::remove_file(path.join(".git"));
-    let _ = git().args(["worktree", "prune", "--expire=now"]).run();
+    let prune = store::git(scene.repo).args(["worktree", "prune", "--expire=now"]);
+    let _ = prune.run();
     let head = forked.document.git.head.as_ref();
     drop_branch(scene, &branch, head.map(object_id));
     let is_empty = std::fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none());
@@ -152,6 +149,21 @@ pub(super) fn complete(
     }
     adopt(scene, &branch, head, path)?;
     fill(scene, forked, branch, path, progress)
+}
+
+/// Removes the lock of a working tree that git had begun to make, so that git forgets it. `git worktree remove` would delete
+/// what others wrote there since.
+fn unlock_begun(scene: &Scene<'_>, path: &std::path::Path) {
+    let ids = store::worktree_ids(scene.repo).into_iter();
+    for id in ids.filter(|id| store::worktree_path(scene.repo, id).as_deref() == Some(path)) {
+        let Some(name) = id.strip_prefix("linked-") else {
+            continue;
+        };
+        let lock = scene.repo.common_dir().join("worktrees").join(name).join("locked");
+        if std::fs::read(&lock).is_ok_and(|reason| reason.trim_ascii() == b"initializing") {
+            let _ = std::fs::remove_file(lock);
+        }
+    }
 }
 
 /// Makes a directory with files in it a working tree. They may be git's, from when it was killed, or a person's: bringing the

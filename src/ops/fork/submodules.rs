@@ -197,6 +197,13 @@ fn name_of(root: &Path, path: &RepoPath) -> Option<String> {
     })
 }
 
+/// The submodules of a working tree, populated or not.
+pub(super) fn all(root: &Path) -> Result<Vec<RepoPath>, Error> {
+    let output = git_in(root).args(["ls-files", "-s", "-z"]);
+    let output = output.run().map_err(store::Error::from)?;
+    Ok(gitlinks(&output.stdout).into_iter().map(|link| link.path).collect())
+}
+
 /// The submodules of a working tree with work that is lost when the working tree is removed: changed and untracked files, and
 /// commits that neither a remote nor the same submodule of `kept` has.
 pub(super) fn at_risk(root: &Path, kept: &Path) -> Result<Vec<RepoPath>, Error> {

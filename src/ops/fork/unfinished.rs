@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use super::{
     super::{Error, Scene, fork_notes, plan_runner::ProgressCallback, session_choice, suggestions},
-    ForkOutcome, ForkTarget, list, places, setup,
+    ForkOutcome, ForkTarget, ForkWorktree, list, places, setup,
 };
 use crate::{model::name::ShortName, os};
 
-/// Completes the working tree of a fork that was cut off.
+/// Completes the working tree of a fork that was cut off, and runs a set-up command again that failed.
 pub fn finish(scene: &Scene<'_>, name: &ShortName, progress: ProgressCallback<'_>) -> Result<ForkOutcome, Error> {
     let note = fork_notes::all(scene)?.into_iter().find(|note| note.session == *name);
     let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
@@ -28,7 +28,8 @@ pub fn finish(scene: &Scene<'_>, name: &ShortName, progress: ProgressCallback<'_
             },
         });
     };
-    let work = fork_notes::ForkWork::enter(scene, name)?;
+    let work = fork_notes::ForkWork::enter(scene, note.clone())?;
+    let is_complete = note.setup.is_some();
     let tip = chosen.tip;
     let source = tip.previous().ok_or(Error::ConcurrentModification)?;
     let mut forked = ForkOutcome {
@@ -52,12 +53,16 @@ pub fn finish(scene: &Scene<'_>, name: &ShortName, progress: ProgressCallback<'_
         option: None,
     };
     let path = wanted.worktree.clone().unwrap_or_default();
-    let mut made = places::complete(scene, &forked, &wanted, &path, progress)?;
+    let mut made = if is_complete {
+        ForkWorktree::complete(path, wanted.branch.clone())
+    } else {
+        places::complete(scene, &forked, &wanted, &path, progress)?
+    };
     if let Some(command) = &scene.settings.fork_setup {
         setup::run_in(command, std::iter::once(&mut made));
     }
     if !made.is_unfinished {
-        work.end()?;
+        work.end_after(made.setup.as_ref().map(|run| run.code))?;
     }
     forked.worktree = Some(made);
     Ok(forked)

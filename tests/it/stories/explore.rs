@@ -1,6 +1,6 @@
 //! Options explored in working trees that are ready to run, a checkpoint as a plain commit, and earlier resolutions.
 
-use crate::support::World;
+use crate::support::{PROGRAM, World};
 
 #[test]
 fn every_option_gets_a_working_tree_that_is_set_up() {
@@ -182,7 +182,14 @@ fn copies_do_not_keep_the_working_tree_of_a_fork() {
 /// A fork that was cut off says what completes it, and that is all that is needed.
 #[test]
 fn a_fork_that_was_cut_off_is_completed() {
-    for cut in ["before git", "in git", "git gave up", "after git", "in the files"] {
+    for cut in [
+        "before git",
+        "early in git",
+        "in git",
+        "git gave up",
+        "after git",
+        "in the files",
+    ] {
         let world = World::with_commit();
         world.file("app", "v1\n");
         world.file(".gitignore", "*.o\n");
@@ -208,6 +215,13 @@ fn a_fork_that_was_cut_off_is_completed() {
             "before git" => {
                 world.git(["worktree", "remove", "--force", "../try"]).success();
                 world.git(["branch", "-qD", "checkpoint/try"]).success();
+            }
+            "early in git" => {
+                std::fs::remove_dir_all(own.join("checkpoint")).unwrap();
+                std::fs::remove_file(own.join("HEAD")).unwrap();
+                std::fs::write(own.join("locked"), "initializing\n").unwrap();
+                world.git(["branch", "-qD", "checkpoint/try"]).success();
+                std::fs::write(path.join("mine"), "not git's\n").unwrap();
             }
             "in git" => {
                 std::fs::remove_dir_all(own.join("checkpoint")).unwrap();
@@ -259,6 +273,13 @@ fn a_fork_that_was_cut_off_is_completed() {
                 "{cut} {name}"
             );
         }
+        if cut == "early in git" || cut == "git gave up" {
+            let id = world
+                .command("git", ["hash-object", "--stdin"])
+                .input("not git's\n")
+                .run();
+            world.git(["cat-file", "-e", id.success().stdout().trim()]).success();
+        }
         world
             .checkpoint(["fork", "--continue", "try"])
             .stderr_has("is complete");
@@ -273,4 +294,71 @@ fn a_fork_that_was_cut_off_is_completed() {
         );
         world.checkpoint(["verify", "--all"]).success();
     }
+}
+
+/// A set-up command that failed is listed, hinders nothing, and is run again by the command that is named.
+#[test]
+fn a_set_up_command_that_failed_is_run_again() {
+    for (command, code) in [("exit 3", 3), ("kill $$", 143)] {
+        let world = World::with_commit();
+        world.file(".gitignore", "built.o\n");
+        world.checkpoint(["save", "--session", "base", "-m", "base"]).success();
+        world.git(["config", "checkpoint.forkSetup", command]).success();
+        world
+            .checkpoint(["fork", "base", "--name", "try", "--worktree", "../try"])
+            .success()
+            .stderr_has(&format!("ended with {code}"))
+            .stderr_has("git checkpoint fork --continue try");
+        let listed = world.checkpoint(["fork", "--list", "--json"]).success().stdout_json();
+        assert_eq!(listed["forks"][0]["failed_setup"], code);
+        world
+            .checkpoint(["fork", "--list"])
+            .success()
+            .stderr_has("the set-up command of fork 'try' failed")
+            .stderr_has("git checkpoint fork --continue try");
+        // The files are complete, so they are saved.
+        world.enter("try");
+        world.file("more", "work\n");
+        world.checkpoint(["save", "-m", "work"]).success();
+        world.enter("repo");
+        world
+            .checkpoint(["fork", "--continue", "try"])
+            .success()
+            .stderr_has("ended with");
+        world
+            .git(["config", "checkpoint.forkSetup", "cp more built.o"])
+            .success();
+        world
+            .checkpoint(["fork", "--continue", "try"])
+            .success()
+            .stderr_lacks("ended with");
+        assert_eq!(world.read("../try/built.o"), b"work\n");
+        let listed = world.checkpoint(["fork", "--list", "--json"]);
+        listed.success().no_stderr();
+        assert!(listed.stdout_json()["forks"][0]["failed_setup"].is_null());
+        world
+            .checkpoint(["fork", "--continue", "try"])
+            .stderr_has("the working tree of this fork is complete");
+    }
+}
+
+/// A commit needs a name: without one the refusal says so, and what sets it.
+#[test]
+fn a_commit_without_an_identity_is_refused_in_words() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "--session", "s", "-m", "one"]).success();
+    world.git(["config", "user.useConfigOnly", "true"]).success();
+    let mut run = world.command(PROGRAM, ["export", "s", "--commit", "review"]);
+    for who in ["AUTHOR", "COMMITTER"] {
+        run = run
+            .without_env(format!("GIT_{who}_NAME"))
+            .without_env(format!("GIT_{who}_EMAIL"));
+    }
+    let refused = run.run();
+    refused
+        .code(4)
+        .stderr_has("git does not know your name and address")
+        .stderr_has("git config --global user.name <name>");
+    assert!(refused.stderr().lines().count() <= 3, "{refused}");
+    world.git(["rev-parse", "--verify", "--quiet", "review"]).code(1);
 }

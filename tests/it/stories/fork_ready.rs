@@ -263,3 +263,24 @@ fn a_work_tree_that_cannot_be_made_leaves_no_branch() {
     assert!(!forked.is_success());
     assert_eq!(world.git_line(["branch", "--list", "checkpoint/f"]), "");
 }
+
+/// What is named and cannot be copied is reported, also where git does not list it.
+#[test]
+fn a_pipe_that_was_to_be_copied_is_reported() {
+    let world = World::with_commit();
+    world.file(".gitignore", "local/\n*.pipe\n");
+    world.file("local/settings", "mine\n");
+    for pipe in ["a.pipe", "local/deep.pipe"] {
+        world.command("mkfifo", [pipe]).run().success();
+    }
+    for pattern in ["a.pipe", "/local/"] {
+        world.git(["config", "--add", "checkpoint.forkCopy", pattern]).success();
+    }
+    world.checkpoint(["save", "--session", "s", "-m", "one"]).success();
+    world
+        .checkpoint(["fork", "s", "--name", "f", "--worktree", "../fk"])
+        .success()
+        .stderr_has("'a.pipe' was not copied: it is neither a file nor a symlink")
+        .stderr_has("'local/deep.pipe' was not copied");
+    assert_eq!(world.read("../fk/local/settings"), b"mine\n");
+}

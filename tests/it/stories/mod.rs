@@ -36,6 +36,7 @@ mod file_systems;
 mod find;
 mod fork;
 mod fork_ready;
+mod fork_removal;
 mod fork_submodules;
 mod formats;
 mod full_disk;

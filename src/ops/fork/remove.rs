@@ -1,0 +1,501 @@
+//! Removal of a fork's working tree after everything in it is saved.
+//!
+//! A program may still write there. So no directory is deleted as a whole: each saved file is moved away, compared with
+//! what was saved and only then deleted, as by a restore; what is left must be ignored files that this working tree has
+//! as well. Anything else ends the removal: what it deleted comes back. A note from before the first deletion lets
+//! `fork --continue` do the same after a kill.
+
+use std::{
+    collections::HashSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    super::{
+        Error, RemovalError, Scene, WorktreeError, clean, compose, fork_notes,
+        plan_runner::{self, OperationLocks, OperationWait},
+        receipt::CheckpointOutcome,
+        save::{self, OverClaim, SaveRequest},
+        session_choice, suggestions,
+        target_state::{self, TargetState},
+        verify,
+    },
+    list, submodules,
+};
+use crate::{
+    model::{
+        document::{CheckpointKind, SessionStatus},
+        list::Lists,
+        name::ShortName,
+        path::RepoPath,
+    },
+    os,
+    store::{
+        self, ObjectId, Repository,
+        checkpoint::{Checkpoint, oid},
+        objects::Writer,
+        restored,
+    },
+    worktree::{
+        self,
+        restore::{self, Execution, RestoreOptions},
+        snapshot::Snapshot,
+    },
+};
+
+/// How often it is saved again because files changed meanwhile.
+const TRIES: u32 = 2;
+
+/// Removal of a fork's working tree.
+#[derive(Debug)]
+pub struct WorktreeRemoval {
+    /// Its directory.
+    pub path: PathBuf,
+    /// The session.
+    pub session: ShortName,
+    /// The checkpoint that holds what was in it.
+    pub saved: ObjectId,
+    /// The branch that was checked out in it, which stays.
+    pub branch: Option<String>,
+}
+
+/// Saves what is in the working tree of a fork and removes it; session and branch stay. Refuses if there are files that no
+/// checkpoint holds, unless `force` is set.
+pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Result<WorktreeRemoval, Error> {
+    let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
+    let id = &chosen.tip.document.session.id;
+    let none = || Error::PathTaken {
+        what: format!("session '{name}' has no working tree of its own"),
+    };
+    let path = list::places(scene).remove(id).ok_or_else(none)?;
+    let repo = store::open_beside(&path)?;
+    let is_linked = repo.git_dir() != repo.common_dir();
+    let here = store::work_tree(scene.repo)?;
+    if !is_linked {
+        return Err(none());
+    }
+    if path.canonicalize().ok() == here.canonicalize().ok() {
+        return Err(RemovalError::OwnWorktree {
+            session: name.clone(),
+            other: elsewhere(scene, here),
+        }
+        .into());
+    }
+    let there = Scene {
+        repo: &repo,
+        session: Some(name),
+        index: None,
+        ..*scene
+    };
+    plan_runner::refuse_pending(&there)?;
+    if !force {
+        fork_notes::refuse(scene, name)?;
+    }
+    if repo.git_dir().join("locked").exists() {
+        return Err(RemovalError::Locked {
+            session: name.clone(),
+            worktree: path,
+        }
+        .into());
+    }
+    let branch = store::branches::active(&repo)?;
+    let removal = Removal {
+        scene,
+        there: &there,
+        name,
+        path: &path,
+        here,
+        force,
+    };
+    for _ in 0..TRIES {
+        let saved = removal.save(chosen.tip.document.session.status)?;
+        match removal.run(saved) {
+            // Files were written after they were saved and before anything was deleted.
+            Err(Error::Removal(RemovalError::Written { path: None, .. })) => {}
+            done => {
+                done?;
+                return Ok(WorktreeRemoval {
+                    path: path.clone(),
+                    session: name.clone(),
+                    saved,
+                    branch,
+                });
+            }
+        }
+    }
+    Err(removal.written(None))
+}
+
+/// One removal.
+struct Removal<'a> {
+    scene: &'a Scene<'a>,
+    /// The working tree that goes.
+    there: &'a Scene<'a>,
+    name: &'a ShortName,
+    path: &'a Path,
+    /// The root of the working tree of this command.
+    here: &'a Path,
+    force: bool,
+}
+
+impl Removal<'_> {
+    /// Saves everything; the checkpoint is read back.
+    fn save(&self, status: SessionStatus) -> Result<ObjectId, Error> {
+        let request = SaveRequest {
+            status,
+            trigger: Some("before-removal".to_owned()),
+            summary: Some("before its working tree was removed".to_owned()),
+            start: false,
+            claim: if self.force {
+                OverClaim::Forced
+            } else {
+                OverClaim::Automatic
+            },
+            ..SaveRequest::new(CheckpointKind::Event)
+        };
+        let outcome = save::save(self.there, request)?;
+        let (CheckpointOutcome::Saved(receipt)
+        | CheckpointOutcome::Unchanged(receipt)
+        | CheckpointOutcome::Planned(receipt)) = outcome;
+        let saved = receipt.id.ok_or(Error::ConcurrentModification)?;
+        if !verify::is_intact(self.scene, saved) {
+            return Err(Error::Unproved { id: oid(saved) });
+        }
+        Ok(saved)
+    }
+
+    /// Paths that no checkpoint holds, and that this working tree has not.
+    fn unsaved(&self, lists: &Lists) -> Result<Vec<RepoPath>, Error> {
+        let skipped = lists.skipped.iter();
+        let mut lost: Vec<RepoPath> = skipped.map(|skipped| skipped.path.clone()).collect();
+        lost.extend(ignored(self.there, self.path, self.here)?);
+        lost.extend(submodules::at_risk(self.path, self.here)?);
+        lost.sort();
+        lost.dedup();
+        Ok(lost)
+    }
+
+    /// Removes what a checkpoint holds, then the rest. Where that fails, everything is as it was.
+    fn run(&self, saved: ObjectId) -> Result<(), Error> {
+        let repo = self.there.repo;
+        let checkpoint = session_choice::load(self.scene, self.name.as_str(), saved)?;
+        let locks = OperationLocks::take(self.there, OperationWait::Patient, false)?;
+        plan_runner::begin(self.there, false)?;
+        let note = fork_notes::ForkNote {
+            session: self.name.clone(),
+            path: RepoPath::new(self.path.as_os_str().as_encoded_bytes()),
+            branch: store::branches::active(repo)?.unwrap_or_default(),
+            setup: None,
+        };
+        let writer = Writer::memory(repo);
+        let mut present = compose::present(self.there, &writer, true, &[])?;
+        let Some(mut snapshot) = present.snapshot.take() else {
+            return Err(Error::ConcurrentModification);
+        };
+        let empty = TargetState {
+            tree: ObjectId::empty_tree(repo.object_hash()),
+            index: ObjectId::empty_tree(repo.object_hash()),
+            lists: Lists::default(),
+            held: Vec::new(),
+            conflicts: Vec::new(),
+            umask: snapshot.umask,
+        };
+        let umask = snapshot.umask;
+        let planned = |repo: &Repository, snapshot: &Snapshot| {
+            restore::plan(repo, target_state::files(snapshot), empty.files(), options(umask, None))
+        };
+        let found = planned(&writer.overlay(repo), &snapshot)?.unlike(&writer.overlay(repo))?;
+        snapshot.lists.raw.extend(found.as_stored);
+        snapshot.lists.sort();
+        snapshot.lists.raw.dedup();
+        restore::include(repo, &writer, &mut snapshot, &found.unlike)?;
+        let overlay = writer.overlay(repo);
+        let plan = planned(&overlay, &snapshot)?;
+        // After every byte that the plan compares with was read.
+        let again = Writer::memory(repo);
+        let now = compose::present(self.there, &again, true, &[])?;
+        if !clean::is_saved(self.there, &again.overlay(repo), &checkpoint, &now) {
+            return Err(self.written(None));
+        }
+        let lost = self.unsaved(&now.lists())?;
+        if !lost.is_empty() && !self.force {
+            return Err(RemovalError::NotAllSaved {
+                session: self.name.clone(),
+                paths: lost,
+            }
+            .into());
+        }
+        if let Some(blocked) = plan.blocked.first() {
+            return Err(self.kept(&blocked.path, &blocked.why));
+        }
+        if os::is_cancelled() {
+            return Err(WorktreeError::Cancelled.into());
+        }
+        os::complete_this();
+        let work = fork_notes::ForkWork::begin(self.scene, note)?;
+        // Whoever completes it is not to take the files for complete.
+        let before = restored::read(repo)?;
+        restored::write(repo, None)?;
+        let token = os::random_token().map_err(Error::Random)?;
+        let mut execution = Execution {
+            token: &token,
+            progress: &mut |_, _| (),
+        };
+        let mut deleted = HashSet::new();
+        let mut rest = Rest::default();
+        let removed = match restore::execute(&overlay, &plan, &mut execution) {
+            Err(error) => Err(error.into()),
+            Ok(done) => {
+                deleted.extend(done.changes.iter().map(|change| change.path.clone()));
+                match (done.stopped, done.moved.first(), done.failed.first()) {
+                    (Some(error), ..) => Err(error.into()),
+                    (None, Some(path), _) => Err(self.written(Some(path.clone()))),
+                    (None, None, Some((path, why))) => Err(self.kept(path, why)),
+                    (None, None, None) => self.rest(&mut rest, &lost),
+                }
+            }
+        };
+        if let Err(error) = removed {
+            self.put_back(&checkpoint, deleted, &rest.removed)?;
+            restored::write(repo, before.as_ref())?;
+            work.end()?;
+            return Err(error);
+        }
+        drop(locks);
+        // The directory is gone: git forgets the working tree.
+        let git = store::git(self.scene.repo).args(["worktree", "remove", "--force", "--"]);
+        git.arg(self.path).run().map_err(store::Error::from)?;
+        os::trace::changed();
+        work.end()
+    }
+
+    fn written(&self, path: Option<RepoPath>) -> Error {
+        let session = self.name.clone();
+        RemovalError::Written { session, path }.into()
+    }
+
+    fn kept(&self, path: &RepoPath, why: &dyn ToString) -> Error {
+        let (session, path, why) = (self.name.clone(), path.clone(), why.to_string());
+        RemovalError::Kept { session, path, why }.into()
+    }
+
+    /// Removes what no checkpoint holds and may go, and the directories.
+    fn rest(&self, rest: &mut Rest, lost: &[RepoPath]) -> Result<(), Error> {
+        *rest = Rest {
+            root: self.path.to_owned(),
+            here: self.here.to_owned(),
+            whole: lost.to_vec(),
+            kept: submodules::at_risk(self.path, self.here)?,
+            submodules: submodules::all(self.path)?,
+            ..Rest::default()
+        };
+        if self.force {
+            rest.kept.clear();
+        }
+        let failed = |error| Error::from(store::Error::io("remove", self.path)(error));
+        // Before the first deletion, all of it is looked at.
+        for look in [true, false] {
+            rest.directory(b"", look).map_err(failed)?;
+            if let Some(path) = rest.found.take() {
+                return Err(self.written(Some(path)));
+            }
+        }
+        let link = self.path.join(".git");
+        let own = fs::read(&link).map_err(failed)?;
+        fs::remove_file(&link).map_err(failed)?;
+        if let Err(error) = fs::remove_dir(self.path) {
+            fs::write(&link, own).map_err(failed)?;
+            let names = fs::read_dir(self.path).into_iter().flatten().flatten();
+            let mut names = names.map(|entry| entry.file_name()).filter(|name| name != ".git");
+            return Err(match names.next() {
+                Some(name) => self.written(Some(RepoPath::new(name.as_encoded_bytes()))),
+                None => failed(error),
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes the deleted files again, and the ignored ones that are in this working tree as well. What took the place of
+    /// one stays.
+    fn put_back(&self, saved: &Checkpoint, deleted: HashSet<RepoPath>, ignored: &[RepoPath]) -> Result<(), Error> {
+        let repo = self.there.repo;
+        let writer = Writer::memory(repo);
+        let snapshot = compose::snapshot(self.there, &writer, &[])?;
+        let paths: Vec<RepoPath> = deleted.into_iter().collect();
+        let is_absent = |path: &RepoPath| {
+            self.path
+                .join(os::os_string(path.as_bytes()))
+                .symlink_metadata()
+                .is_err()
+        };
+        let only: HashSet<RepoPath> = paths.into_iter().filter(|path| is_absent(path)).collect();
+        let target = TargetState::of(self.there, saved, self.name.as_str())?;
+        let overlay = writer.overlay(repo);
+        let options = RestoreOptions {
+            own: Some(&only),
+            is_earlier: true,
+            trusted: true,
+            tracked: Some(target.index),
+            ..options(snapshot.umask, Some(&only))
+        };
+        let plan = restore::plan(&overlay, target_state::files(&snapshot), target.files(), options)?;
+        let token = os::random_token().map_err(Error::Random)?;
+        let mut execution = Execution {
+            token: &token,
+            progress: &mut |_, _| (),
+        };
+        let done = restore::execute(&overlay, &plan, &mut execution)?;
+        if let Some(error) = done.stopped {
+            return Err(error.into());
+        }
+        if let Some((path, why)) = done.failed.first() {
+            return Err(self.kept(path, why));
+        }
+        for (_, copied) in worktree::copy(self.here, self.path, ignored)? {
+            copied.map_err(store::Error::io("copy to", self.path))?;
+        }
+        Ok(())
+    }
+}
+
+fn options(umask: u32, only: Option<&HashSet<RepoPath>>) -> RestoreOptions<'_> {
+    RestoreOptions {
+        only,
+        umask,
+        ..RestoreOptions::default()
+    }
+}
+
+/// What is left of a working tree whose saved files are gone.
+#[derive(Default)]
+struct Rest {
+    root: PathBuf,
+    here: PathBuf,
+    /// Files that go as they are, and directories with all that is in them.
+    whole: Vec<RepoPath>,
+    /// Submodules with work in them.
+    kept: Vec<RepoPath>,
+    submodules: Vec<RepoPath>,
+    /// A path that is in the way.
+    found: Option<RepoPath>,
+    /// Files that were removed because this working tree has them as well.
+    removed: Vec<RepoPath>,
+}
+
+impl Rest {
+    /// Removes what is in a directory and may go; with `look` it is only looked at. The first path that may not ends it.
+    fn directory(&mut self, directory: &[u8], look: bool) -> io::Result<()> {
+        for entry in fs::read_dir(self.root.join(os::os_string(directory)))? {
+            let name = entry?.file_name();
+            let name = name.as_encoded_bytes();
+            let path = RepoPath::new(match directory {
+                b"" => name.to_vec(),
+                _ => [directory, b"/", name].concat(),
+            });
+            if path.as_bytes() == b".git" {
+                continue;
+            }
+            let [full, other] = [&self.root, &self.here].map(|root| root.join(os::os_string(path.as_bytes())));
+            let is_directory = match full.symlink_metadata() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                meta => meta?.is_dir(),
+            };
+            let is_submodule = self.submodules.contains(&path) && !self.kept.contains(&path);
+            if is_directory && (is_submodule || is_listed(&self.whole, &path)) {
+                if !look {
+                    fs::remove_dir_all(&full)?;
+                }
+            } else if is_directory {
+                self.directory(path.as_bytes(), look)?;
+                if self.found.is_some() {
+                    return Ok(());
+                }
+                match fs::remove_dir(&full) {
+                    _ if look => {}
+                    Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => self.found = Some(path),
+                    removed => removed?,
+                }
+            } else if look {
+                if !is_listed(&self.whole, &path) && !is_same(&full, &other) {
+                    self.found = Some(path);
+                }
+            } else if !self.file(&full, &other, &path)? {
+                self.found = Some(path);
+            }
+            if self.found.is_some() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves a file away, looks at it once more, and deletes it. Returns whether it may go.
+    fn file(&mut self, full: &Path, other: &Path, path: &RepoPath) -> io::Result<bool> {
+        if is_listed(&self.whole, path) {
+            fs::remove_file(full)?;
+            return Ok(true);
+        }
+        let aside = full.with_file_name(format!(".checkpoint-removed-{}", os::random_token()?));
+        fs::rename(full, &aside)?;
+        if is_same(&aside, other) {
+            fs::remove_file(&aside)?;
+            self.removed.push(path.clone());
+            return Ok(true);
+        }
+        // What was written under the name since is not replaced.
+        if full.symlink_metadata().is_err() {
+            fs::rename(&aside, full)?;
+        }
+        Ok(false)
+    }
+}
+
+/// Whether a path is listed, or in a listed directory.
+fn is_listed(listed: &[RepoPath], path: &RepoPath) -> bool {
+    let path = path.as_bytes();
+    listed.iter().any(|listed| {
+        let listed = listed.as_bytes();
+        let listed = listed.strip_suffix(b"/").unwrap_or(listed);
+        path.strip_prefix(listed)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+    })
+}
+
+/// Whether two files, or what two symlinks point to, have the same bytes.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let read = |path: &Path| os::read_regular(path).ok();
+    let bytes = read(one);
+    bytes.is_some() && bytes == read(other)
+}
+
+/// A place from which another working tree can be removed: the main working tree, else another linked one, else the
+/// repository, where that is bare.
+fn elsewhere(scene: &Scene<'_>, here: &Path) -> PathBuf {
+    let real = |path: &Path| path.canonicalize().ok();
+    let trees = store::worktree_ids(scene.repo)
+        .into_iter()
+        .filter_map(|id| real(&store::worktree_path(scene.repo, &id)?));
+    let mut others = trees.filter(|path| Some(path) != real(here).as_ref());
+    let common = scene.repo.common_dir();
+    others
+        .next()
+        .or_else(|| real(common))
+        .unwrap_or_else(|| common.to_owned())
+}
+
+/// Ignored files that differ from those of this working tree: `checkpoint.forkCopy` copied the others from here.
+fn ignored(there: &Scene<'_>, path: &Path, here: &Path) -> Result<Vec<RepoPath>, Error> {
+    let output = store::git(there.repo)
+        .args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"])
+        .run()
+        .map_err(store::Error::from)?;
+    let paths = output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    let is_other = |relative: &&[u8]| {
+        let name = os::os_string(relative);
+        let read = |root: &Path| fs::read(root.join(&name)).ok();
+        let own = read(path);
+        own.is_none() || own != read(here)
+    };
+    Ok(paths.filter(is_other).map(RepoPath::from).collect())
+}

@@ -1,0 +1,206 @@
+//! Removal of a fork's working tree while another program writes there, and after it was killed: no byte is deleted that
+//! no checkpoint holds.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::support::World;
+
+/// A fork `try` with this many files, in a working tree of its own.
+fn forked(files: usize) -> World {
+    let world = World::with_commit();
+    world.file(".gitignore", "*.o\n");
+    world.file("copied.o", "ignored\n");
+    world.git(["config", "checkpoint.forkCopy", "*.o"]).success();
+    world.checkpoint(["save", "--session", "base", "-m", "base"]).success();
+    world
+        .checkpoint(["fork", "base", "--name", "try", "--worktree", "../try"])
+        .success();
+    let root = there(&world);
+    for n in 0..files {
+        let path = root.join(format!("d{}/f{n:04}", n % 10));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("content {n}\n")).unwrap();
+    }
+    fs::create_dir(root.join("empty")).unwrap();
+    world
+}
+
+fn there(world: &World) -> PathBuf {
+    world.root().join("try")
+}
+
+/// Every file and directory with its content, without git's link.
+fn content(root: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    let mut found = Vec::new();
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path.clone());
+                found.push((path, None));
+            } else if path != root.join(".git") {
+                found.push((path.clone(), Some(fs::read(&path).unwrap())));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Writes a file that exists, again and again, until the end; the last text that was written.
+fn rewrite(path: &Path, stop: &AtomicBool) -> String {
+    let mut last = String::new();
+    for n in 0.. {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let text = format!("written {n}\n");
+        let Ok(mut file) = OpenOptions::new().write(true).truncate(true).open(path) else {
+            break;
+        };
+        if file.write_all(text.as_bytes()).is_err() {
+            break;
+        }
+        last = text;
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    last
+}
+
+#[test]
+fn a_working_tree_in_which_a_program_writes_is_not_removed() {
+    let world = forked(300);
+    let root = there(&world);
+    let before = content(&root);
+    let busy = root.join("d9/f0299");
+    let stop = AtomicBool::new(false);
+    let last = std::thread::scope(|scope| {
+        let writer = scope.spawn(|| rewrite(&busy, &stop));
+        std::thread::sleep(Duration::from_millis(20));
+        let removed = world.checkpoint(["fork", "--remove", "try"]);
+        stop.store(true, Ordering::Relaxed);
+        let last = writer.join().unwrap();
+        removed
+            .code(4)
+            .stderr_has("the working tree of 'try' was not removed")
+            .stderr_has("git checkpoint fork --remove try");
+        last
+    });
+    assert_eq!(fs::read_to_string(&busy).unwrap(), last);
+    let others = |all: Vec<(PathBuf, Option<Vec<u8>>)>| {
+        let others = all.into_iter().filter(|(path, _)| *path != busy);
+        others.collect::<Vec<_>>()
+    };
+    assert_eq!(others(content(&root)), others(before));
+    // Once it has ended, all that it wrote is saved.
+    world.checkpoint(["fork", "--remove", "try"]).success();
+    assert!(!root.exists());
+    assert_eq!(world.git_line(["show", "checkpoints/try^2:d9/f0299"]), last.trim_end());
+    world.git(["worktree", "list"]).success().stdout_lacks("/try");
+    world.git(["fsck", "--strict"]).success();
+}
+
+#[test]
+fn what_is_written_after_the_first_deletion_is_kept_and_the_rest_comes_back() {
+    let mut kept = 0;
+    for _ in 0..5 {
+        let world = forked(1500);
+        let root = there(&world);
+        let before = content(&root);
+        let (new, late) = (root.join("brandnew"), root.join("d9/f1499"));
+        let end = AtomicBool::new(false);
+        let (removed, wrote) = std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                // The removal has begun when any file is gone.
+                while (0..10).all(|n| root.join(format!("d{n}/f000{n}")).exists()) {
+                    if end.load(Ordering::Relaxed) {
+                        return (false, false);
+                    }
+                }
+                let appended = OpenOptions::new().append(true).open(&late);
+                let appended = appended.is_ok_and(|mut file| file.write_all(b"more\n").is_ok());
+                (fs::write(&new, "new\n").is_ok(), appended)
+            });
+            let removed = world.checkpoint(["fork", "--remove", "try"]);
+            end.store(true, Ordering::Relaxed);
+            (removed, writer.join().unwrap())
+        });
+        if removed.is_success() {
+            assert!(!wrote.0, "a new file is gone: {removed}");
+            continue;
+        }
+        removed.code(4).stderr_has("what was deleted before is back");
+        kept += 1;
+        let mut expected = before;
+        if wrote.0 {
+            expected.push((new, Some(b"new\n".to_vec())));
+        }
+        for (path, text) in &mut expected {
+            if *path == late && fs::read(path).unwrap().ends_with(b"more\n") {
+                assert!(wrote.1);
+                *text = Some(b"content 1499\nmore\n".to_vec());
+            }
+        }
+        expected.sort();
+        assert_eq!(content(&root), expected);
+        world.checkpoint(["fork", "--remove", "try"]).success();
+        if wrote.0 {
+            assert_eq!(world.git_line(["show", "checkpoints/try^2:brandnew"]), "new");
+        }
+    }
+    assert!(kept > 0, "the writer never came in between");
+}
+
+#[test]
+fn a_removal_that_was_killed_is_completed_backwards() {
+    let mut killed = 0;
+    for _ in 0..5 {
+        let world = forked(1500);
+        let root = there(&world);
+        let before = content(&root);
+        let removal = world.spawn(["fork", "--remove", "try"]);
+        while (0..10).all(|n| root.join(format!("d{n}/f000{n}")).exists()) {
+            std::hint::spin_loop();
+        }
+        removal.signal(Signal::KILL);
+        if removal.code().is_some() {
+            continue;
+        }
+        killed += 1;
+        world
+            .checkpoint(["fork", "--list"])
+            .success()
+            .stderr_has("git checkpoint fork --continue try");
+        // Half of a working tree is not saved as if it were one.
+        world.checkpoint(["fork", "--remove", "try"]).code(4);
+        world.checkpoint(["fork", "--continue", "try"]).success();
+        assert_eq!(content(&root), before);
+        world.checkpoint(["fork", "--remove", "try"]).success();
+        assert!(!root.exists());
+        world.checkpoint(["verify", "--all"]).success();
+        break;
+    }
+    assert!(killed > 0, "the removal was never killed in between");
+}
+
+#[test]
+fn a_locked_working_tree_is_left_as_it_is() {
+    let world = forked(3);
+    let before = content(&there(&world));
+    world.git(["worktree", "lock", "../try"]).success();
+    world
+        .checkpoint(["fork", "--remove", "try"])
+        .code(4)
+        .stderr_has("git worktree unlock");
+    assert_eq!(content(&there(&world)), before);
+    world.git(["worktree", "unlock", "../try"]).success();
+    world.checkpoint(["fork", "--remove", "try"]).success();
+    assert!(!there(&world).exists());
+}
