@@ -71,6 +71,7 @@ mod resume_prompt;
 mod resume_remote;
 mod row_args;
 mod save;
+mod saved_content;
 mod screen;
 mod search;
 mod serve;

@@ -187,6 +187,14 @@ pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), Co
             .ui
             .warning(&format!("your claim of session '{name}' was dropped: {now}"));
     }
+    if pulled.current && pulled.has_other_files && matches!(pulled.outcome, PullOutcome::Forward { .. }) {
+        // The next save has the files of the working tree, and so without these the pulled changes would be gone.
+        let apply = format!(
+            "Your files stay as they are; to get the pulled changes: git checkpoint resume {} --apply",
+            pulled.name
+        );
+        context.ui.status(TextLine::plain(apply));
+    }
     hints(context, pulled);
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::{
     failure,
     input::{read_file, read_json},
     opening::{self, IdentityArgs, OpenedRepository},
-    put_aside, record_fields, record_session, redactions, shorthand,
+    put_aside, record_fields, record_session, redactions, saved_content, shorthand,
     summary::SummaryArgs,
     views,
 };
@@ -456,6 +456,7 @@ fn report_and(
             .ui
             .hint("Conflict", "resolve them, 'git add' them, then save again");
     }
+    saved_content::warn(context, receipt);
     redactions::warn(context, &receipt.redactions);
     if let Some(warning) = UnsearchedRow::warning(&view.unsearched) {
         context.ui.warning(&warning);

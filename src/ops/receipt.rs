@@ -7,6 +7,7 @@ use crate::{
         id::Digest,
         list::SkippedEntry,
         name::ShortName,
+        path::RepoPath,
     },
     store::{ObjectId, current::Elsewhere},
 };
@@ -66,6 +67,10 @@ pub struct CheckpointReceipt {
     pub passed_over: Vec<String>,
     /// The session of another branch that was current before, where this checkpoint began one for its own branch.
     pub elsewhere: Option<Elsewhere>,
+    /// Paths that were pulled and that this checkpoint has as they were before: the files were not brought up.
+    pub taken_back: Vec<RepoPath>,
+    /// Two paths that are one by the settings, though not to the file system: a restore refuses them.
+    pub alike: Option<(RepoPath, RepoPath)>,
     /// Bytes of new objects on disk.
     pub new_bytes: u64,
     /// Whether it is the checkpoint that an earlier request with the same key made.

@@ -150,6 +150,9 @@ pub fn tip(repo: &Repository, name: &ShortName) -> Result<Option<ObjectId>, Erro
     refs::read(repo, &ref_name(name))
 }
 
+/// How the entries of a pulled session's reflog begin, before the name of the remote.
+pub const PULLED: &str = "checkpoint: pull from ";
+
 /// The checkpoints of a session from one backwards: its own, not those of the source it was forked from.
 ///
 /// Ends after an item that is an error. The first item of a fork is the last one given: what lies before belongs to

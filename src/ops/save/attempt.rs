@@ -13,6 +13,7 @@ use super::{
     },
     OverClaim, SaveRequest, SaveTarget,
     early::FilesMoment,
+    stale,
 };
 use crate::{
     model::{
@@ -20,6 +21,7 @@ use crate::{
         id::Oid,
         name::ShortName,
         operation::{Operation, Subject},
+        path::RepoPath,
         record::Record,
     },
     os,
@@ -33,6 +35,7 @@ use crate::{
         session,
         undo::{self, Effect, UndoEntry},
     },
+    worktree::restore,
 };
 
 /// One try to compose the checkpoint and put it on its ref.
@@ -63,6 +66,8 @@ struct ComposedCheckpoint {
     start: Option<ObjectId>,
     draft: Draft,
     session_is: SessionOrigin,
+    /// Pulled changes that it takes back.
+    taken_back: Vec<RepoPath>,
 }
 
 /// The next checkpoint of a session, if there is one.
@@ -136,6 +141,7 @@ impl SaveAttempt<'_> {
             start: Some(written.id),
             draft: Draft::default(),
             session_is: SessionOrigin::Started,
+            taken_back: Vec::new(),
         })
     }
 
@@ -174,6 +180,10 @@ impl SaveAttempt<'_> {
             receipt.parent = tip.previous();
             return Ok(NextCheckpoint::Unchanged(receipt));
         }
+        let taken_back = match &self.present.snapshot {
+            Some(now) => stale::stale(scene, &overlay, &chosen.name, tip, now.tree)?,
+            None => Vec::new(),
+        };
         let (document, written) = self.write(writer, prepared)?;
         Ok(NextCheckpoint::Composed(Box::new(ComposedCheckpoint {
             name: chosen.name.clone(),
@@ -183,6 +193,7 @@ impl SaveAttempt<'_> {
             start: None,
             draft,
             session_is: chosen.why.into(),
+            taken_back,
         })))
     }
 
@@ -286,6 +297,8 @@ impl SaveAttempt<'_> {
             trouble: Vec::new(),
             passed_over: Vec::new(),
             elsewhere: None,
+            taken_back: Vec::new(),
+            alike: None,
             new_bytes: 0,
             repeated: false,
         }
@@ -295,6 +308,10 @@ impl SaveAttempt<'_> {
     fn publish(&self, writer: Writer, composed: ComposedCheckpoint) -> Result<CheckpointOutcome, Error> {
         let scene = self.scene;
         let mut receipt = self.receipt(composed.name.clone(), composed.document, composed.session_is);
+        receipt.taken_back = composed.taken_back;
+        if let Some(snapshot) = &self.present.snapshot {
+            receipt.alike = restore::alike(scene.repo, &writer, snapshot.tree)?;
+        }
         receipt.parent = composed.parent;
         receipt.folded = composed.draft.operations.len();
         receipt.unreadable.clone_from(&composed.draft.unreadable);

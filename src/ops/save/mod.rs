@@ -9,6 +9,7 @@ pub(super) mod content;
 mod early;
 mod files_origin;
 mod repetition;
+mod stale;
 
 use std::cell::RefCell;
 

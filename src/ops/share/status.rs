@@ -177,7 +177,7 @@ pub fn foreign(scene: &Scene<'_>, name: Option<&ShortName>, checkpoint: &Checkpo
     let pulled = log
         .iter()
         .flatten()
-        .find_map(|entry| entry.message.strip_prefix(super::pull::PULLED));
+        .find_map(|entry| entry.message.strip_prefix(session::PULLED));
     if let Some(remote) = pulled {
         return Some(format!("parts of it came from remote '{remote}'"));
     }
@@ -229,7 +229,7 @@ pub fn came_from(scene: &Scene<'_>, name: &ShortName, checkpoint: &Checkpoint) -
     let id = checkpoint.entry.id;
     let log = refs::reflog(scene.repo, &session::ref_name(name)).unwrap_or_default();
     let pulled = log.iter().find(|entry| entry.new == id);
-    if let Some(remote) = pulled.and_then(|entry| entry.message.strip_prefix(super::pull::PULLED)) {
+    if let Some(remote) = pulled.and_then(|entry| entry.message.strip_prefix(session::PULLED)) {
         return vec![remote.to_owned()];
     }
     if checkpoint.document.host == scene.host {

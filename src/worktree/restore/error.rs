@@ -98,6 +98,13 @@ impl Error {
         match self {
             Self::Rules(error) => error.hint(),
             Self::Store(error) => error.hint(),
+            Self::UnsafePath {
+                why: PathProblem::Collides(_),
+                ..
+            } if !cfg!(any(windows, target_os = "macos")) => Some(
+                "core.ignoreCase is set; if the file system distinguishes them: git config core.ignoreCase false"
+                    .to_owned(),
+            ),
             Self::Blob { .. } | Self::Tree { .. } | Self::NotThere { .. } => {
                 Some("git checkpoint verify reports what is damaged; another clone or remote may have it".to_owned())
             }

@@ -5,6 +5,7 @@
 //! the caller sees to it that a ref holds that tree. Not `read-tree -u` or gix's checkout: both write through directories
 //! that become links meanwhile, overwrite ignored files, and delete what a checkpoint did not save.
 
+mod alike;
 mod check;
 mod content;
 mod disk;
@@ -26,6 +27,7 @@ mod walk;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
+pub use alike::alike;
 pub use check::ByteDifferences;
 pub use error::Error;
 pub use execute::{ChangedPath, Execution, ExecutionOutcome, execute};

@@ -218,3 +218,75 @@ fn sessions_that_a_pull_separated_are_merged_later() {
     world.checkpoint(["pull"]).success().stdout_has("Pulled");
     world.checkpoint(["verify", "--all"]).success();
 }
+
+/// A pull leaves the files as they are. The next save would take back what was pulled: both say so, with the command.
+#[test]
+fn a_save_after_a_pull_says_what_it_takes_back() {
+    let world = shared();
+    world.file("a", "1\n");
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["resume", "auth", "--apply"]).success();
+    assert_eq!(world.read("a"), b"1\n");
+
+    world.enter("repo");
+    world.file("a", "2\n");
+    world.file("dir/new one", "new\n");
+    let theirs = save(&world, "two");
+    world.checkpoint(["push"]).success();
+    // Of two pulls as well.
+    world.enter("bob");
+    world
+        .checkpoint(["pull"])
+        .success()
+        .stderr_has("Your files stay as they are")
+        .stderr_has("git checkpoint resume auth --apply");
+    world.enter("repo");
+    world.file("b", "b\n");
+    let latest = save(&world, "three");
+    world.checkpoint(["push"]).success();
+    world.enter("bob");
+    world.checkpoint(["pull"]).success();
+    world.file("mine", "mine\n");
+    let saved = world.checkpoint(["save", "-m", "mine"]);
+    let get = format!("git checkpoint restore {} -- a b 'dir/new one'", &latest[..8]);
+    saved
+        .success()
+        .stderr_has("3 files are as before the pull, so this checkpoint takes pulled changes back")
+        .stderr_has(&get);
+    // The command does it, and the next save has both.
+    let words = ["restore", &latest[..8], "--", "a", "b", "dir/new one"];
+    world.checkpoint(words).success();
+    assert_eq!(
+        (world.read("a"), world.read("dir/new one")),
+        (b"2\n".into(), b"new\n".into())
+    );
+    world.checkpoint(["save", "-m", "both"]).success().no_stderr();
+    let changed = world.git_line(["diff", "--name-only", &format!("{latest}^2"), "checkpoints/auth^2"]);
+    assert_eq!(changed, "mine");
+    assert_ne!(theirs, latest);
+
+    // Whose files are brought up is not warned.
+    world.checkpoint(["push"]).success();
+    world.enter("repo");
+    world
+        .checkpoint(["pull"])
+        .success()
+        .stderr_has("Your files stay as they are");
+    world.checkpoint(["resume", "auth", "--apply"]).success();
+    world.file("b", "edited\n");
+    world.checkpoint(["save", "-m", "four"]).success().stderr_lacks("pull");
+    // Nor where a pull changes no file.
+    world.checkpoint(["save", "--allow-empty", "-m", "five"]).success();
+    world.checkpoint(["push"]).success();
+    world.enter("bob");
+    world.file("b", "edited\n");
+    world.checkpoint(["pull"]).success();
+    world
+        .checkpoint(["save", "-m", "six", "--allow-empty"])
+        .success()
+        .stderr_lacks("pull");
+}

@@ -29,8 +29,6 @@ use crate::{
     },
 };
 
-/// How the entries of a pulled session's reflog begin, before the name of the remote.
-pub(super) const PULLED: &str = "checkpoint: pull from ";
 /// Limit of commits that are searched to decide whether one descends from another.
 const WALKED: usize = 200_000;
 /// The trigger of a checkpoint that claims or releases a session.
@@ -74,6 +72,8 @@ pub struct PulledSession {
     pub signature: Option<CommitSignature>,
     /// Whether it is the current session of this working tree.
     pub current: bool,
+    /// Whether the files of its latest checkpoint are others than before the pull.
+    pub has_other_files: bool,
     /// Whether claims and releases were all that was only here, and gave way to what the remote has.
     pub claims_dropped: bool,
     /// Who claimed the session, as it is now.
@@ -278,6 +278,7 @@ fn merge_diverged(
         author,
         signature: None,
         current: current.is_some_and(|current| current.name == *name),
+        has_other_files: false,
         claims_dropped: false,
         claim: None,
         aftermath,
@@ -495,7 +496,7 @@ impl PullAttempt<'_> {
     }
 
     fn message(&self) -> String {
-        format!("{PULLED}{}", self.remote.name)
+        format!("{}{}", session::PULLED, self.remote.name)
     }
 
     /// Moves the session to what the remote has, with further edits in the same transaction; noted for `undo`.
@@ -531,6 +532,7 @@ impl PullAttempt<'_> {
             _ => self.theirs,
         };
         let current = current::read(self.scene.repo).unwrap_or_default().session;
+        let tree = |checkpoint: &Checkpoint| checkpoint.document.snapshot.as_ref().map(|files| files.tree.clone());
         PulledSession {
             remote: self.remote.name.clone(),
             fetched: None,
@@ -541,6 +543,7 @@ impl PullAttempt<'_> {
             author: now.entry.author.clone(),
             signature: None,
             current: current.is_some_and(|current| current.name == *self.name),
+            has_other_files: self.ours.is_some_and(|ours| tree(ours) != tree(now)),
             claims_dropped: false,
             claim: now.document.session.claim.clone(),
             aftermath,

@@ -658,14 +658,27 @@ fn e35_names_that_differ_in_case_alone() {
     world.file("file", "2");
     let saved = world.checkpoint(["save", "-m", "then"]);
     assert!(matches!(saved.status().code(), Some(0 | 7)), "{saved}");
+    saved
+        .stderr_has("'File' and 'file' are alike")
+        .stderr_has("git config core.ignoreCase false");
     world.file("File", "now");
     // The setting says that both are one file, so which one would be written cannot be known.
     let refused = world.checkpoint(["restore", "@"]);
     assert!(!refused.is_success() && refused.stderr().contains("ile'"), "{refused}");
+    refused.stderr_has("hint: core.ignoreCase is set");
     assert_eq!((text(&world, "File"), text(&world, "file")), ("now".into(), "2".into()));
     world.git(["config", "core.ignoreCase", "false"]).success();
     done(&world, &["restore", "@"]);
     assert_eq!((text(&world, "File"), text(&world, "file")), ("1".into(), "2".into()));
+    // Directories below others as well; and nothing is said of them where both are two.
+    world.file("sub/Dir/x", "1");
+    world.file("sub/dir/y", "2");
+    world.checkpoint(["save", "-m", "two"]).success().no_stderr();
+    fs::remove_file(world.path("File")).unwrap();
+    world.git(["config", "core.ignoreCase", "true"]).success();
+    world
+        .checkpoint(["save", "-m", "three"])
+        .stderr_has("'sub/Dir' and 'sub/dir' are alike");
 }
 
 #[test]
