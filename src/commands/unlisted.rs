@@ -145,7 +145,7 @@ pub(super) fn note(
     let is_noted = match command.rule {
         NoteRule::Shows | NoteRule::Undoes | NoteRule::PassedOver => false,
         NoteRule::Changes | NoteRule::Resolves | NoteRule::Rewrites => changed,
-        NoteRule::Expected | NoteRule::Listed => changed || (is_done && !only_shows(args)),
+        NoteRule::Expected | NoteRule::Listed => changed || (is_done && !only_shows(args) && !completes(args)),
     };
     if is_noted {
         visited.list.note(&CommandNote {
@@ -171,6 +171,12 @@ fn only_shows(args: &[OsString]) -> bool {
             letters.is_some_and(|letters| letters.contains('n') && letters.chars().all(|c| "nqv".contains(c)));
         is_dry_run || is_short || SHOWING.contains(&arg)
     })
+}
+
+/// Whether the arguments complete an earlier command, which the undo list has.
+fn completes(args: &[OsString]) -> bool {
+    let mut options = args.iter().take_while(|arg| *arg != "--");
+    options.any(|arg| arg == "--continue")
 }
 
 #[cfg(test)]

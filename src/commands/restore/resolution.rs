@@ -78,6 +78,13 @@ pub(in crate::commands) fn go_on(
     if !force {
         refuse_unresolved(&state, command, &opened)?;
     }
+    let marked = apply::marked(&opened.scene(), &state)?;
+    if !marked.is_empty() {
+        context.ui.warning(&format!(
+            "conflict markers are left in these files, which are taken as they are{}",
+            listed(&marked)
+        ));
+    }
     conclude(&state, dry_run, opened, context)
 }
 

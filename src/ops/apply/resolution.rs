@@ -17,7 +17,7 @@ use crate::{
     model::{document::CheckpointKind, id::Oid, list::Source, name::ShortName, operation::Operation, path::RepoPath},
     os,
     store::{
-        ObjectId, Repository,
+        self, ObjectId, Repository,
         checkpoint::{self, object_id, oid},
         draft, facts, lock,
         merge_state::{self, MergeState},
@@ -53,6 +53,17 @@ pub fn is_last(scene: &Scene<'_>, operation: &str) -> Result<(), Error> {
 pub fn unmerged_paths(scene: &Scene<'_>) -> Result<Vec<RepoPath>, Error> {
     let snapshot = compose::snapshot(scene, &Writer::memory(scene.repo), &[])?;
     Ok(snapshot.lists.unmerged().cloned().collect())
+}
+
+/// The paths of a merge or apply in which conflict markers are left.
+pub fn marked(scene: &Scene<'_>, state: &MergeState) -> Result<Vec<RepoPath>, Error> {
+    let root = store::work_tree(scene.repo)?;
+    let is_marked = |path: &&RepoPath| {
+        let bytes = os::read_regular(&root.join(os::os_string(path.as_bytes()))).unwrap_or_default();
+        let has = |marker: &[u8]| bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(marker));
+        has(b"<<<<<<< ") && has(b"=======") && has(b">>>>>>> ")
+    };
+    Ok(state.paths.iter().filter(is_marked).cloned().collect())
 }
 
 /// The merge or apply whose conflicts are being resolved in this working tree.

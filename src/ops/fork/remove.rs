@@ -462,11 +462,9 @@ fn is_listed(listed: &[RepoPath], path: &RepoPath) -> bool {
     })
 }
 
-/// Whether two files, or what two symlinks point to, have the same bytes.
+/// Whether two files, or two symlinks, are the same; what cannot be read is not.
 fn is_same(one: &Path, other: &Path) -> bool {
-    let read = |path: &Path| os::read_regular(path).ok();
-    let bytes = read(one);
-    bytes.is_some() && bytes == read(other)
+    os::is_same_content(one, other).unwrap_or(false)
 }
 
 /// A place from which another working tree can be removed: the main working tree, else another linked one, else the
@@ -493,9 +491,7 @@ fn ignored(there: &Scene<'_>, path: &Path, here: &Path) -> Result<Vec<RepoPath>,
     let paths = output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     let is_other = |relative: &&[u8]| {
         let name = os::os_string(relative);
-        let read = |root: &Path| fs::read(root.join(&name)).ok();
-        let own = read(path);
-        own.is_none() || own != read(here)
+        !is_same(&path.join(&name), &here.join(&name))
     };
     Ok(paths.filter(is_other).map(RepoPath::from).collect())
 }

@@ -413,21 +413,26 @@ impl Parts<'_, '_> {
 
     /// The lines of both logs by time.
     fn log(&mut self) -> Result<(), Error> {
-        let read = |directory: Option<ObjectId>| -> Result<Vec<LogLine>, Error> {
+        let (ours, theirs) = (self.sides.session.as_str(), self.sides.label_of_theirs());
+        let read = |directory: Option<ObjectId>, subject: &str| -> Result<Vec<LogLine>, Error> {
             let Some(directory) = directory else {
                 return Ok(Vec::new());
             };
-            let damaged = || Error::damaged("log");
+            let damaged = || Error::damaged(subject);
             let mut lines = Vec::new();
             for (_, _, id) in checkpoint::directory(self.scene.repo, directory, "log").map_err(damaged())? {
-                let bytes = checkpoint::read_private(self.scene.repo, id, "log").map_err(damaged())?;
+                let bytes = checkpoint::read_private(self.scene.repo, id, "its log").map_err(damaged())?;
                 let found = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
                 lines.extend(found.filter_map(|line| serde_json::from_slice(line).ok()));
             }
             Ok(lines)
         };
-        let base = read(self.base.and_then(|base| base.document.trees.get("log")).map(object_id))?;
-        let (ours, theirs) = (read(self.held.0.get("log"))?, read(self.held.1.get("log"))?);
+        let base = self.base.and_then(|base| base.document.trees.get("log"));
+        let base = read(base.map(object_id), ours)?;
+        let (ours, theirs) = (
+            read(self.held.0.get("log"), ours)?,
+            read(self.held.1.get("log"), &theirs)?,
+        );
         let news = without(&theirs, &base);
         let news = without(&news, &without(&ours, &base));
         self.report.log = news.len();

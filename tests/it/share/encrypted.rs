@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use age_format::secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
-use super::{clone, save, shared};
+use super::{at, clone, save, shared};
 use crate::support::{PROGRAM, Terminal, World};
 
 /// Makes a key of age and writes it to a file; gives the public key.
@@ -932,4 +932,22 @@ fn encryption_without_files_leaves_no_tree_of_files() {
     let all = world.git(["cat-file", "--batch-all-objects", "--batch"]);
     assert!(!String::from_utf8_lossy(all.stdout_bytes()).contains("plain content"));
     world.checkpoint(["verify", "--all"]).success();
+}
+
+/// A session of somebody else whose log cannot be read is named by its own name where it cannot be merged.
+#[test]
+fn a_merge_without_the_key_names_the_session() {
+    let world = encrypted();
+    world.file("a.txt", "one\n");
+    world.checkpoint(["start", "theirs"]).success();
+    world.checkpoint(["note", "hidden note"]).success();
+    let tip = save(&world, "hidden words");
+    be(&world, "eve");
+    world.git(["config", "--unset", "checkpoint.encryptTo"]).success();
+    world.checkpoint(["start", "mine"]).success();
+    save(&world, "plain words");
+    let merged = world.checkpoint(["merge", "theirs"]);
+    assert!(!merged.is_success(), "{merged}");
+    merged.stderr_has("'theirs").stderr_lacks("'log'");
+    assert_eq!(at(&world, "repo", "refs/checkpoints/theirs"), tip);
 }

@@ -676,3 +676,26 @@ fn an_operation_of_git_is_finished_first() {
     world.checkpoint(words).success();
     assert_eq!(text(&world, "g"), "put aside\n");
 }
+
+/// Markers that were added without being edited are taken, as git takes them, but not without a word.
+#[test]
+fn conflict_markers_that_are_left_are_reported() {
+    for command in ["merge", "apply"] {
+        let world = forked(&["f", "g"]);
+        in_conflict(&world, &["f", "g"]);
+        world.checkpoint([command, "t"]).code(1);
+        world.file("g", lines(3, "both"));
+        world.git(["add", "f", "g"]).success();
+        world
+            .checkpoint([command, "--continue"])
+            .success()
+            .stderr_has("conflict markers are left in these files, which are taken as they are\n")
+            .stderr_has("  f\n")
+            .stderr_lacks("  g\n");
+        assert!(text(&world, "f").contains("<<<<<<< "));
+        // It completed the command that undo comes to.
+        let undone = world.checkpoint(["undo"]);
+        undone.success().stderr_lacks("changed nothing");
+        assert_eq!(text(&world, "f"), lines(3, "ours"), "{command}: {undone}");
+    }
+}
