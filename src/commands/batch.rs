@@ -15,8 +15,8 @@ use crate::{os, serve::batch};
 
 /// Run many commands in one process, one JSON line each
 ///
-/// Answers each line of the input with one line on standard output, in the same order, until the input ends. A request
-/// has the arguments of a command, or a tool of 'git checkpoint mcp' with its arguments; its 'id' is returned. The
+/// Answers each line of the input that is not blank with one line on standard output, in the same order, until the input
+/// ends. A request has the arguments of a command, or a tool of 'git checkpoint mcp' with its arguments; its 'id' is returned. The
 /// answer has the exit code, the JSON that the command prints, its warnings, and the error with its hints. Each command
 /// is complete when its answer is written. A line has at most 20,000 values and 20 MiB; a long input is best given as a
 /// text. The exit code is 1 if a request failed.

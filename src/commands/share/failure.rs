@@ -83,9 +83,9 @@ impl CommandError {
             Error::NotDeleted { ref remote, .. } => {
                 of(FailureKind::Refused).hint(format!("see what it has now: git checkpoint fetch {remote}"))
             }
-            Error::Refused { .. } => of(FailureKind::Invalid)
-                .hint("nothing was imported; ask the person who pushed it")
-                .hint("too large? see checkpoint.maxFetchSize"),
+            Error::Refused { .. } => {
+                of(FailureKind::Invalid).hint("nothing was imported; ask the person who pushed it")
+            }
             Error::Lost {
                 ref remote,
                 ref session,
