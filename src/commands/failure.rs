@@ -11,8 +11,8 @@ use crate::{
         step::quoted,
     },
     ops::{
-        Error, RemovalError, RestoreError, SelectorCandidate, WorktreeError, agent::turns::TurnError, bisect::BisectError,
-        ref_transaction::Aftermath,
+        Error, RemovalError, RestoreError, SelectorCandidate, WorktreeError, agent::turns::TurnError,
+        bisect::BisectError, ref_transaction::Aftermath,
     },
     os::{self, CleanupFailure},
     store::{self, session::PREFIX},
