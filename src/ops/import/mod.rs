@@ -267,6 +267,7 @@ struct ImportDraft {
 }
 
 /// Result for one foreign session.
+#[allow(clippy::large_enum_variant, reason = "one at a time, and nearly all are drafts")]
 enum ImportStep {
     Draft(ImportDraft),
     /// It is left out; the others are not.

@@ -101,7 +101,13 @@ pub fn handoff(source: &DocumentSource<'_>) -> String {
         host => format!(" on {host}"),
     };
     head("Saved", Some(format!("{}{place}", document.created_at)));
-    head("Encrypted", document.encrypted.as_ref().map(|info| info.words()));
+    head(
+        "Encrypted",
+        document
+            .encrypted
+            .as_ref()
+            .map(crate::model::document::EncryptionInfo::words),
+    );
     head("Issue", Some(session.issues.join(", ")));
     head("Branch", Some(source.code()));
     head("Task", session.task.clone());

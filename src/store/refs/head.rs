@@ -82,11 +82,9 @@ fn of_file(repo: &Repository) -> Result<Option<files::RefValue>, Error> {
 
 /// A ref that all working trees share, or one of this working tree's own.
 fn of_ref(repo: &Repository, name: &str) -> Result<Option<files::RefValue>, Error> {
-    match super::check_name(name) {
-        Ok(()) => files::read(repo, name),
-        Err(_) => {
-            let path = repo.git_dir().join(name);
-            files::read_loose(repo.object_hash(), &path).map_err(Error::io("read", &path))
-        }
+    if super::check_name(name).is_ok() {
+        return files::read(repo, name);
     }
+    let path = repo.git_dir().join(name);
+    files::read_loose(repo.object_hash(), &path).map_err(Error::io("read", &path))
 }

@@ -199,8 +199,14 @@ fn is_hex(bytes: &[u8]) -> bool {
 const PLAIN: [bool; 256] = {
     let mut plain = [true; 256];
     let mut at = 0;
-    while at < plain.len() {
-        plain[at] = at > b' ' as usize && !matches!(at as u8, 0x7f | b'~' | b'^' | b':' | b'?' | b'*' | b'[' | b'\\');
+    while at <= b' ' as usize {
+        plain[at] = false;
+        at += 1;
+    }
+    let special = b"\x7f~^:?*[\\";
+    at = 0;
+    while at < special.len() {
+        plain[special[at] as usize] = false;
         at += 1;
     }
     plain

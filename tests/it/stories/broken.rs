@@ -370,7 +370,7 @@ fn something_else_in_our_places_is_told() {
         let world = session();
         world.command("sh", ["-c", make]).run().success();
         let out = world.checkpoint(["save", "-m", "x"]);
-        out.code(128).stderr_has(what).stderr_has("hint: move it away: mv ");
+        out.code(4).stderr_has(what).stderr_has("hint: move it away: mv ");
         world
     };
     told(

@@ -49,7 +49,7 @@ fn undo_keeps_what_was_staged_since() {
 /// A merge is not in progress again without its unmerged entries: `git commit` would conclude it with nothing of the other
 /// side.
 #[test]
-fn a_merge_comes_back_with_its_index_or_not_at_all() {
+fn a_merge_that_cannot_come_back_leaves_its_conflict() {
     for file in ["untracked", "other"] {
         let world = World::with_commit();
         world.file("f", "1\n");
@@ -71,7 +71,8 @@ fn a_merge_comes_back_with_its_index_or_not_at_all() {
         let resumed = world.checkpoint(["resume", "--apply"]);
         let is_merging = world.path(".git/MERGE_HEAD").exists();
         let unmerged = world.git(["ls-files", "-u"]).stdout().lines().count();
-        assert_eq!(is_merging, unmerged == 3, "{}", resumed.stdout());
+        // The conflict comes in any case, and with it the merge or how to get it.
+        assert_eq!((is_merging, unmerged), (false, 3), "{}", resumed.stdout());
         assert!(resumed.stdout().contains("--index"), "{}", resumed.stdout());
     }
 }

@@ -502,7 +502,7 @@ fn words_that_were_written_go_with_their_session() {
         .success();
     save(&world, &["-m", "needle summary", "--allow-empty"]);
     world.checkpoint(["task", "add", "needle in the draft"]).success();
-    world.checkpoint(["restore", "doomed~1", "--record-only"]).success();
+    world.checkpoint(["restore", "doomed~2", "--record-only"]).success();
     world.checkpoint(["undo"]).success();
     let receipt = world.checkpoint(["purge", "--yes", "doomed"]);
     collect_garbage(&world, &receipt);
