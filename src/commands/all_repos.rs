@@ -145,7 +145,7 @@ pub(super) fn proposals(context: &mut Context, name: Option<&str>) -> Vec<String
                 && !(name.is_none() && matches!(standing.word(), "completed" | "failed"))
             {
                 let path = quoted(&directory.to_string_lossy());
-                found.push((*tip, format!("cd {path} && git checkpoint resume {}", row.name)));
+                found.push((tip, format!("cd {path} && git checkpoint resume {}", row.name)));
             }
         }
     }

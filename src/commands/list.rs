@@ -208,7 +208,7 @@ pub(super) fn rows(scene: &Scene<'_>, found: Vec<SessionSummaryRow>, identified:
 
 fn identities(scene: &Scene<'_>, found: &[SessionSummaryRow]) -> Vec<Option<String>> {
     let tips = found.iter().filter_map(|found| found.tip.as_ref().ok());
-    let tips: Vec<_> = tips.map(|(entry, _)| &**entry).collect();
+    let tips: Vec<_> = tips.map(|(entry, _)| entry).collect();
     let mut ids = store::session_ids(scene.repo, &tips).into_iter();
     let id = |found: &SessionSummaryRow| found.tip.is_ok().then(|| ids.next().flatten()).flatten();
     found.iter().map(id).collect()

@@ -48,7 +48,7 @@ pub fn of_branch(scene: &Scene<'_>, branch: &str) -> Result<Option<(ShortName, O
             continue;
         };
         if tip.trailers.branch.as_ref().is_some_and(|saved| names.contains(saved)) {
-            all.push((name, *tip));
+            all.push((name, tip));
         }
     }
     let is_open =

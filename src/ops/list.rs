@@ -91,7 +91,7 @@ pub struct SessionSummaryRow {
     /// Its name, as its ref has it.
     pub name: String,
     /// Its latest checkpoint.
-    pub tip: Result<(Box<CheckpointCommit>, SessionStanding), Broken>,
+    pub tip: Result<(CheckpointCommit, SessionStanding), Broken>,
     /// Whether it is the current session of this working tree.
     pub current: bool,
 }

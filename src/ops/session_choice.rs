@@ -209,7 +209,7 @@ pub(super) fn with_identity(
     let all: Vec<_> = all
         .filter_map(|session| Some((ShortName::new(session.name).ok()?, session.tip.ok()?)))
         .collect();
-    let tips: Vec<_> = all.iter().map(|(_, tip)| &**tip).collect();
+    let tips: Vec<_> = all.iter().map(|(_, tip)| tip).collect();
     let ids = store::session_ids(scene.repo, &tips);
     let found = all.into_iter().zip(ids);
     let passing = found.filter(|(_, id)| id.as_deref().is_some_and(&passes));

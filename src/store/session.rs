@@ -31,8 +31,8 @@ pub fn ref_name(name: &ShortName) -> String {
 pub struct SessionTip {
     /// The last part of the ref's name; not always a valid name, since anyone can make refs.
     pub name: String,
-    /// Its latest checkpoint, or why that cannot be read. Boxed, since a hundred thousand sessions are sorted and moved.
-    pub tip: Result<Box<CheckpointCommit>, Broken>,
+    /// Its latest checkpoint, or why that cannot be read.
+    pub tip: Result<CheckpointCommit, Broken>,
 }
 
 /// Why a session's latest checkpoint cannot be read.
@@ -100,13 +100,12 @@ fn all_under(repo: &Repository, prefix: &str, passes: impl Fn(&str) -> bool) -> 
         .iter()
         .filter_map(|(_, target)| target.as_ref().ok().copied())
         .collect();
-    let boxed = |id, data: &[u8]| checkpoint::entry_from(id, data).map(Box::new);
-    let mut entries = PackReader::new(repo).each(&ids, boxed);
+    let mut entries = PackReader::new(repo).each(&ids, checkpoint::entry_from);
     let mut tip = |target: Result<ObjectId, RefDamage>| {
         let id = target.map_err(Broken::Ref)?;
         let entry = match entries.next().flatten() {
             Some(entry) => entry,
-            None => checkpoint::entry(repo, refs::proved(repo, id).map_err(Broken::Ref)?).map(Box::new),
+            None => checkpoint::entry(repo, refs::proved(repo, id).map_err(Broken::Ref)?),
         };
         Ok(entry.and_then(with_digest)?)
     };
@@ -137,7 +136,7 @@ fn all_under(repo: &Repository, prefix: &str, passes: impl Fn(&str) -> bool) -> 
 }
 
 /// A commit whose message names no digest is somebody's own, or damaged: no checkpoint to list as one.
-fn with_digest(entry: Box<CheckpointCommit>) -> Result<Box<CheckpointCommit>, Fault> {
+fn with_digest(entry: CheckpointCommit) -> Result<CheckpointCommit, Fault> {
     if entry.trailers.digest.is_some() {
         Ok(entry)
     } else {

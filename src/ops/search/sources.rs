@@ -49,7 +49,7 @@ pub(super) struct Source {
 pub(super) fn sources(scene: &Scene<'_>, request: &SearchRequest) -> Result<(Vec<Source>, Vec<String>), Error> {
     let mut all = Vec::new();
     let mut damaged = Vec::new();
-    let mut add = |name: String, origin, tip: Result<Box<CheckpointCommit>, session::Broken>| match tip {
+    let mut add = |name: String, origin, tip: Result<CheckpointCommit, session::Broken>| match tip {
         Ok(tip) => all.push(Source {
             name,
             origin,
@@ -66,11 +66,7 @@ pub(super) fn sources(scene: &Scene<'_>, request: &SearchRequest) -> Result<(Vec
     }
     if request.trash {
         for deleted in undelete::trash(scene)? {
-            add(
-                deleted.name.to_string(),
-                SessionOrigin::Trash,
-                Ok(Box::new(deleted.tip)),
-            );
+            add(deleted.name.to_string(), SessionOrigin::Trash, Ok(deleted.tip));
         }
     }
     if request.autosaves {
@@ -86,7 +82,7 @@ pub(super) fn sources(scene: &Scene<'_>, request: &SearchRequest) -> Result<(Vec
                 // What a reflog names may have expired.
                 if let Ok(tip) = reader.checkpoint(id) {
                     let name = tip.trailers.session.clone().unwrap_or_default();
-                    add(name, SessionOrigin::Autosave, Ok(Box::new(tip)));
+                    add(name, SessionOrigin::Autosave, Ok(tip));
                 }
             }
         }
