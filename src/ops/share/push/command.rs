@@ -74,12 +74,15 @@ pub(super) fn push_refs(
 ) -> Result<PushAnswers, Error> {
     let (plain, mut named): (Vec<_>, Vec<_>) = specs.iter().partition(|spec| spec.is_plain(&remote.namespace));
     let mut runs = Vec::new();
-    if plain.len() > NAMED {
-        let refs = plain
-            .iter()
-            .filter_map(|spec| Some((&*spec.target, spec.id?)))
-            .collect();
-        let chosen = ChosenRefs::new(repo, &refs)?;
+    let refs = plain
+        .iter()
+        .filter_map(|spec| Some((&*spec.target, spec.id?)))
+        .collect();
+    // Where such a directory cannot be had, as below a path that is not UTF-8, it only takes longer.
+    let chosen = (plain.len() > NAMED)
+        .then(|| ChosenRefs::new(repo, &refs).ok())
+        .flatten();
+    if let Some(chosen) = chosen {
         let pattern = format!("{0}*:{0}*", remote.namespace);
         runs.push(run(chosen.git(), remote, &[], &[pattern], dry_run, wire)?);
     } else {
