@@ -28,7 +28,7 @@ impl From<store::Error> for CommandError {
     }
 }
 
-/// What cannot be opened for want of descriptors may be there all the same, and whole.
+/// A file that cannot be opened for want of descriptors may still exist and be intact.
 fn certain(error: CommandError) -> CommandError {
     if !matches!(error.kind(), FailureKind::Damaged | FailureKind::NotFound) {
         return error;

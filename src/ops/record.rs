@@ -163,7 +163,7 @@ pub(super) fn plan(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(Record
     let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
     let draft = draft::read(scene.repo, &session.id)?;
     let mut wanted = kept(&checkpoint.document.record);
-    // What a restore or undo before this one did to the record was noted by nobody.
+    // An earlier restore or undo changed the record by itself: that is no note of a user.
     let mut base = subject.record.clone();
     let mut was_emptied = false;
     let folded = &chosen.tip.document.folded;

@@ -49,7 +49,7 @@ fn weaker(result: io::Result<()>, is_meant: impl FnOnce(&io::Error) -> bool) -> 
     }
 }
 
-/// The system's error where this process can open no more files: then what could not be read may be there all the same.
+/// The system's error where this process can open no more files: then what could not be read may exist.
 ///
 /// Several are tried, as what failed may have needed more than one, and has given them back.
 pub fn out_of_files() -> Option<io::Error> {

@@ -1,6 +1,6 @@
 //! The connections of the page: how many there are, and how long each may take.
 //!
-//! Anybody on this machine can connect. Whoever sends nothing, or sends slowly, holds a connection for a short time only, and
+//! Anybody on this machine can connect. A client that sends nothing, or sends slowly, holds a connection for a short time only, and
 //! where there are many connections, those that have not shown the token make room for new ones.
 
 use std::{

@@ -14,28 +14,51 @@ use crate::{git::Git, os};
 /// How the name of the directory begins: git removes what is called so and old.
 const PREFIX: &str = "tmp_objdir-checkpoint-";
 
+/// A directory next to the objects of a repository, removed when this is dropped.
+struct TemporaryDirectory {
+    path: PathBuf,
+}
+
+impl TemporaryDirectory {
+    /// An empty one.
+    fn new(repo: &Repository) -> Result<Self, Error> {
+        let objects = paths::objects_dir(repo);
+        let token = os::random_token().map_err(Error::io("create a directory in", &objects))?;
+        // Absolute, since git may run elsewhere.
+        let path =
+            std::path::absolute(objects.join(format!("{PREFIX}{token}"))).map_err(Error::io("find", &objects))?;
+        os::private_dir(&path, paths::sharing(repo)).map_err(Error::io("create", &path))?;
+        Ok(Self { path })
+    }
+}
+
+impl Drop for TemporaryDirectory {
+    fn drop(&mut self) {
+        // What cannot be removed is cleared away by git.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
 /// The directory, removed when this is dropped.
 pub struct Scratch {
     repo: Repository,
-    directory: PathBuf,
+    /// Held until the handle goes.
+    _directory: TemporaryDirectory,
 }
 
 impl Scratch {
     /// A handle on the same repository whose new objects do not stay.
     pub fn new(repo: &Repository) -> Result<Self, Error> {
-        let objects = paths::objects_dir(repo);
-        let token = os::random_token().map_err(Error::io("create a directory in", &objects))?;
-        let directory = objects.join(format!("{PREFIX}{token}"));
-        os::private_dir(&directory, paths::sharing(repo)).map_err(Error::io("create", &directory))?;
-        let mut scratch = Self {
-            repo: repo.clone(),
-            directory,
-        };
-        let read = std::iter::once(objects).chain(paths::further_object_dirs(repo));
-        spill::read_also(&scratch.directory, read)?;
+        let directory = TemporaryDirectory::new(repo)?;
+        let read = std::iter::once(paths::objects_dir(repo)).chain(paths::further_object_dirs(repo));
+        spill::read_also(&directory.path, read)?;
         let cwd = repo.current_dir().to_owned();
-        open::use_objects(&mut scratch.repo, &scratch.directory, cwd)?;
-        Ok(scratch)
+        let mut repo = repo.clone();
+        open::use_objects(&mut repo, &directory.path, cwd)?;
+        Ok(Self {
+            repo,
+            _directory: directory,
+        })
     }
 
     /// The handle.
@@ -44,17 +67,10 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What cannot be removed is cleared away by git.
-        let _ = fs::remove_dir_all(&self.directory);
-    }
-}
-
 /// A repository of its own, removed when this is dropped: what is fetched into it is shallow and has no files, which no
 /// repository of a user may become.
 pub struct ProbeRepository {
-    directory: PathBuf,
+    directory: TemporaryDirectory,
     /// Where the user's repository runs git, for addresses that are relative.
     cwd: PathBuf,
     settings: Vec<OsString>,
@@ -63,21 +79,16 @@ pub struct ProbeRepository {
 impl ProbeRepository {
     /// An empty repository that knows this remote of a repository.
     pub fn new(repo: &Repository, remote: &str) -> Result<Self, Error> {
-        let objects = paths::objects_dir(repo);
-        let token = os::random_token().map_err(Error::io("create a directory in", &objects))?;
-        let directory =
-            std::path::absolute(objects.join(format!("{PREFIX}{token}"))).map_err(Error::io("find", &objects))?;
         let root = repo.workdir().unwrap_or_else(|| repo.git_dir());
         let probe = Self {
             cwd: std::path::absolute(root).map_err(Error::io("find", root))?,
             settings: settings_of(repo, remote)?,
-            directory,
+            directory: TemporaryDirectory::new(repo)?,
         };
-        os::private_dir(&probe.directory, paths::sharing(repo)).map_err(Error::io("create", &probe.directory))?;
         Git::outside()
             .args(["init", "-q", "--bare", "--template="])
             .arg(format!("--object-format={}", repo.object_hash()))
-            .arg(&probe.directory)
+            .arg(&probe.directory.path)
             .cwd(&probe.cwd)
             .run()?;
         Ok(probe)
@@ -85,17 +96,10 @@ impl ProbeRepository {
 
     /// A git child on it.
     pub fn git(&self) -> Git {
-        let git = Git::at(&self.directory).cwd(&self.cwd);
+        let git = Git::at(&self.directory.path).cwd(&self.cwd);
         self.settings
             .iter()
             .fold(git, |git, setting| git.config(setting.clone()))
-    }
-}
-
-impl Drop for ProbeRepository {
-    fn drop(&mut self) {
-        // What cannot be removed is cleared away by git.
-        let _ = fs::remove_dir_all(&self.directory);
     }
 }
 
@@ -106,20 +110,15 @@ impl Drop for ProbeRepository {
 /// minutes for ten thousand.
 pub struct ChosenRefs<'r> {
     repo: &'r Repository,
-    directory: PathBuf,
+    directory: TemporaryDirectory,
 }
 
 impl<'r> ChosenRefs<'r> {
     /// A directory with these refs.
     pub fn new(repo: &'r Repository, refs: &BTreeMap<&str, ObjectId>) -> Result<Self, Error> {
-        let objects = paths::objects_dir(repo);
-        let token = os::random_token().map_err(Error::io("create a directory in", &objects))?;
-        let directory = objects.join(format!("{PREFIX}{token}"));
-        let chosen = Self { repo, directory };
-        let at = |name: &str| chosen.directory.join(name);
-        let create = |path: PathBuf| os::private_dir(&path, paths::sharing(repo)).map_err(Error::io("create", &path));
-        create(chosen.directory.clone())?;
-        create(at("refs"))?;
+        let directory = TemporaryDirectory::new(repo)?;
+        let at = |name: &str| directory.path.join(name);
+        os::private_dir(&at("refs"), paths::sharing(repo)).map_err(Error::io("create", at("refs")))?;
         let mut packed = "# pack-refs with: peeled fully-peeled sorted \n".to_owned();
         for (name, id) in refs {
             packed.push_str(&format!("{id} {name}\n"));
@@ -132,19 +131,12 @@ impl<'r> ChosenRefs<'r> {
         if let Ok(border) = os::read_regular(&shallow) {
             write("shallow", &border)?;
         }
-        Ok(chosen)
+        Ok(Self { repo, directory })
     }
 
     /// A git child on it.
     pub fn git(&self) -> Git {
-        paths::git_in(self.repo, &self.directory)
-    }
-}
-
-impl Drop for ChosenRefs<'_> {
-    fn drop(&mut self) {
-        // What cannot be removed is cleared away by git.
-        let _ = fs::remove_dir_all(&self.directory);
+        paths::git_in(self.repo, &self.directory.path)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     os, store,
 };
 
-/// Refuses where nobody can choose.
+/// Refuses where no user can choose.
 pub(super) fn require_person(context: &Context) -> Result<(), CommandError> {
     context.require_person(
         "--patch",

@@ -234,7 +234,7 @@ impl Removal<'_> {
         }
         os::complete_this();
         let work = fork_notes::ForkWork::begin(self.scene, note)?;
-        // Whoever completes it is not to take the files for complete.
+        // A command that completes the fork must not take the files for complete.
         let before = restored::read(repo)?;
         restored::write(repo, None)?;
         let token = os::random_token().map_err(Error::Random)?;

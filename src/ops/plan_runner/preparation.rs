@@ -184,7 +184,7 @@ impl PlanRunner<'_> {
             tracked: Some(goal.index),
         };
         let mut plan = restore::plan(repo, target_state::files(snapshot), goal.files(), options)?;
-        if self.job.meanwhile != MeanwhilePolicy::Merge {
+        if self.begun && self.job.meanwhile != MeanwhilePolicy::Merge {
             // What was done in an earlier round and is different again is somebody's work.
             plan.leave(&|path| self.changes.contains_key(path) && !self.moved.contains(path));
         }

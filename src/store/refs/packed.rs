@@ -106,14 +106,11 @@ impl PackedRefs {
         };
         let lines = self.lines_from(start).filter_map(|(_, line)| split(line));
         let is_meant = |name: &[u8]| name.starts_with(prefix.as_bytes());
-        let mut found = lines
+        lines
             .take_while(move |(_, name)| !self.sorted || is_meant(name))
-            .filter(move |(_, name)| is_meant(name));
-        std::iter::from_fn(move || {
-            let (hex, name) = found.next()?;
+            .filter(move |(_, name)| is_meant(name))
             // A name that is no text is listed even so, in a form that can be shown.
-            Some((name.to_str_lossy().into_owned(), ObjectId::from_hex(hex).ok()?))
-        })
+            .filter_map(|(hex, name)| Some((name.to_str_lossy().into_owned(), ObjectId::from_hex(hex).ok()?)))
     }
 
     /// The first ref whose name is below or above `name`, so that both cannot exist.

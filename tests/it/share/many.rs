@@ -76,7 +76,7 @@ fn one_that_is_refused_or_diverged_does_not_keep_the_others() {
     save(&world, "one");
     copies(&world, "auth", (0..MANY).map(|n| format!("copy-{n:02}")));
     world.checkpoint(["push", "--all"]).success();
-    // Somebody else goes on in one of them.
+    // Another clone continues one of them.
     clone(&world, "bob");
     let refspec = "refs/checkpoints/copy-03:refs/checkpoints/copy-03";
     world.git(["fetch", "--quiet", "origin", refspec]).success();
