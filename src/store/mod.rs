@@ -28,6 +28,7 @@ mod environment;
 mod error;
 pub mod exports;
 pub mod facts;
+pub mod fetching;
 pub mod graph;
 mod headless;
 pub mod hints;

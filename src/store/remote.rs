@@ -9,7 +9,7 @@ use std::time::Duration;
 use gix::bstr::ByteSlice;
 
 use super::{
-    Error, Repository, lock, percent, refs,
+    Error, Repository, fetching, lock, percent, refs,
     session::{self, REMOTE_PREFIX},
 };
 use crate::model::name::ShortName;
@@ -84,9 +84,15 @@ impl Remote {
     }
 }
 
-/// Removes the lock files that killed fetches left among what was fetched and not checked: they would stop the user's own
-/// `gc`. Those of a fetch that runs stay, and those of a remote whose directory cannot be read.
+/// Removes what killed fetches left: lock files among what was fetched and not checked, which would stop the user's own `gc`,
+/// and git's `.keep` files. Those of a fetch that runs stay, and those of a remote whose directory cannot be read.
 pub(super) fn sweep(repo: &Repository) -> Result<(), Error> {
+    for encoded in fetching::noted(repo) {
+        // One that is busy is at work.
+        if let Ok(_fetching) = lock::remote(repo, &encoded, Duration::ZERO) {
+            fetching::sweep(repo, &encoded);
+        }
+    }
     let remotes = fs::read_dir(repo.common_dir().join(INCOMING_PREFIX));
     for directory in remotes.into_iter().flatten().flatten() {
         let left = fs::read_dir(directory.path()).into_iter().flatten().flatten();

@@ -16,7 +16,7 @@ use crate::{
     model::name::ShortName,
     ops::{Scene, compose},
     store::{
-        self, ObjectId, checkpoint, lock,
+        self, ObjectId, checkpoint, fetching, lock,
         refs::{self, ExpectedValue, RefUpdate},
         remote::{Remote, encoded},
         remote_state::RemoteState,
@@ -125,6 +125,7 @@ pub(super) fn look(scene: &Scene<'_>, request: &FetchRequest, wire: Wire<'_>) ->
 /// Deletes what an interrupted fetch left.
 fn clear(scene: &Scene<'_>, remote: &Remote) -> Result<(), Error> {
     refs::remove_locks(scene.repo, &remote.incoming())?;
+    fetching::sweep(scene.repo, &encoded(&remote.name));
     let left = refs::list(scene.repo, &remote.incoming())?;
     let edits: Vec<_> = left.into_iter().map(|(name, _)| remove(name)).collect();
     update(scene, &edits)

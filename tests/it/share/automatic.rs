@@ -521,3 +521,37 @@ fn nothing_is_merged_while_work_is_open() {
     world.checkpoint(["todo"]).success().stdout_has("of bob");
     world.checkpoint(["verify", "--all"]).success();
 }
+
+/// A git that was killed while it fetched for us leaves a `.keep` that no `gc` ever removes: the next command does, but no other.
+#[test]
+fn what_a_killed_fetch_left_among_the_packs_goes() {
+    let world = shared();
+    save(&world, "one");
+    world.checkpoint(["push", "origin", "--all"]).success();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let mut ended = std::process::Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    let packs = world.path(".git/objects/pack");
+    let keep = |digit: &str| packs.join(format!("pack-{}.keep", digit.repeat(40)));
+    let of_fetch = |process: u32| format!("fetch-pack {process} on {host}\n");
+    std::fs::create_dir_all(&packs).unwrap();
+    std::fs::write(keep("1"), of_fetch(ended.id())).unwrap();
+    // It is of the user's own fetch, as far as is known.
+    world.file("more", "1\n");
+    save(&world, "two");
+    assert!(keep("1").exists());
+    for (n, command) in [&["save", "--allow-empty", "-m", "three"][..], &["fetch", "origin"]]
+        .into_iter()
+        .enumerate()
+    {
+        world.file(".git/checkpoint/fetching/origin", &host);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::fs::write(keep("2"), of_fetch(ended.id())).unwrap();
+        std::fs::write(keep("3"), of_fetch(std::process::id())).unwrap();
+        std::fs::write(keep("4"), "mine\n").unwrap();
+        world.checkpoint(command).success();
+        let left = ["1", "2", "3", "4"].map(|digit| keep(digit).exists());
+        assert_eq!(left, [true, false, true, true], "{n}");
+        assert!(!world.path(".git/checkpoint/fetching/origin").exists());
+    }
+}

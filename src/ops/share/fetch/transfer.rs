@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     model::name::ShortName,
-    store::{self, ObjectId, refs},
+    store::{self, ObjectId, fetching::RunningFetch, refs, remote::encoded},
 };
 
 /// A ref to fetch.
@@ -155,7 +155,11 @@ impl Fetch<'_> {
             return Ok(());
         }
         let dry_run = self.request.dry_run.then_some("--dry-run");
-        let git = store::git(self.scene.repo)
+        let repo = self.scene.repo;
+        let running = (!self.request.dry_run)
+            .then(|| RunningFetch::begin(repo, &encoded(&self.remote.name)))
+            .transpose()?;
+        let git = store::git(repo)
             // A pack is on the disk before a ref names what is in it; loose objects, which git makes of a small one,
             // are not. And git reports the size in advance only for a pack.
             .config("fetch.unpackLimit=1")
@@ -176,7 +180,11 @@ impl Fetch<'_> {
             .args(["--refmap=", "--no-filter", "--no-write-commit-graph", "--stdin", "--"])
             .arg(&self.remote.name)
             .input(lines);
-        let exchange = exchange(git, self.wire, Some(self.scene.settings.max_fetch_size))?;
+        let exchange = exchange(git, self.wire, Some(self.scene.settings.max_fetch_size));
+        if let Some(running) = running {
+            running.end();
+        }
+        let exchange = exchange?;
         if exchange.code == Some(0) {
             return Ok(());
         }
