@@ -8,6 +8,7 @@ pub mod list;
 mod places;
 pub mod remove;
 mod setup;
+mod submodule_clone;
 mod submodules;
 pub mod unfinished;
 

@@ -2,11 +2,14 @@
 //! the work in them that the removal of the working tree would lose.
 //!
 //! The layout is git's own: each has its repository below the git directory of the new working tree, as after
-//! `git submodule update`. The source's submodules are only read.
+//! `git submodule update`. The source's submodules are only read, and nothing that is in the new working tree is replaced.
 
 use std::path::{Path, PathBuf};
 
-use super::super::Error;
+use super::{
+    super::Error,
+    submodule_clone::{SubmoduleClone, why},
+};
 use crate::{
     git::{self, Git},
     model::{id::Oid, path::RepoPath},
@@ -83,9 +86,12 @@ fn below(from: &Path, to: &Path, tree: &str, done: &mut PopulatedSubmodules) -> 
             // A nested repository that is no submodule: it is reported as left out.
             continue;
         }
-        if !is_populated(&target)
-            && let Err(why) = one(from, to, &link)
-        {
+        if is_populated(&target) {
+            // Of a kill after it was put in place there may be something to remove.
+            if let Ok(Some((_, clone))) = begun(to, &link) {
+                let _ = clone.settle();
+            }
+        } else if let Err(why) = one(from, to, &link) {
             done.failed.push((link.path, why));
             continue;
         }
@@ -111,41 +117,14 @@ fn is_tracked(root: &Path, path: &RepoPath) -> Result<bool, git::Error> {
 
 /// Populates one submodule; else says why that is not possible.
 fn one(from: &Path, to: &Path, link: &Gitlink) -> Result<(), String> {
-    let why = |error: git::Error| match error {
-        git::Error::Failed { stderr, .. } => {
-            let line = stderr.lines().find(|line| !line.is_empty()).unwrap_or("git failed");
-            line.trim_start_matches("fatal: ")
-                .trim_start_matches("error: ")
-                .to_owned()
-        }
-        other => other.to_string(),
-    };
-    let (source, target) = (&link.below(from), link.below(to));
-    let name = name_of(to, &link.path).ok_or("it is not in .gitmodules")?;
-    // A clone that was cut off.
-    let own = git_in(to)
-        .args(["rev-parse", "--absolute-git-dir"])
-        .text()
-        .map_err(why)?;
-    let own = Path::new(&own).join("modules").join(&name);
-    if own.exists() {
-        let _ = std::fs::remove_file(target.join(".git"));
-        std::fs::remove_dir_all(&own).map_err(|error| os::reason(&error))?;
-    }
-    let there = git_in(source)
-        .args(["rev-parse", "--path-format=absolute", "--git-common-dir"])
-        .text()
-        .map_err(why)?;
-    git_in(to)
-        .config(format!("submodule.{name}.url={there}"))
-        .config("protocol.file.allow=always")
-        .args(["submodule", "--quiet", "update", "--checkout", "--"])
-        .arg(&target)
-        .run()
-        .map_err(why)?;
-    if !is_populated(&target) {
-        return Err("git does not populate it: it is not active".to_owned());
-    }
+    let source = &link.below(from);
+    let (name, clone) = begun(to, link)?.ok_or("it is not in .gitmodules")?;
+    let there = git_in(source).args(["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+    let there = there.text().map_err(why)?;
+    let url = git_in(source)
+        .accept([1])
+        .args(["config", "--get", "remote.origin.url"]);
+    clone.populate(&there, &url.text().map_err(why)?, &link.commit)?;
     // In a submodule's own clone git knows its submodules by this setting alone.
     let key = format!("submodule.{name}.url");
     let setting = |root: &Path| git_in(root).accept([1]).args(["config", "--get", &key]).text();
@@ -153,34 +132,19 @@ fn one(from: &Path, to: &Path, link: &Gitlink) -> Result<(), String> {
     if setting(to).map_err(why)?.is_empty() && !url.is_empty() {
         git_in(to).args(["config", &key, &url]).run().map_err(why)?;
     }
-    // The remote is that of the source's, not its directory.
-    let url = git_in(source)
-        .accept([1])
-        .args(["config", "--get", "remote.origin.url"]);
-    let url = url.text().map_err(why)?;
-    let remote = git_in(&target);
-    let remote = if url.is_empty() {
-        remote.accept([2, 128]).args(["remote", "remove", "origin"])
-    } else {
-        remote.accept([2, 128]).args(["remote", "set-url", "origin", &url])
-    };
-    remote.run().map_err(why)?;
-    let head = git_in(&target).args(["rev-parse", "HEAD"]).text().map_err(why)?;
-    if head != link.commit {
-        let fetch = git_in(&target).config("protocol.file.allow=always").args([
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--",
-            &there,
-            &link.commit,
-        ]);
-        fetch.run().map_err(why)?;
-        let checkout = git_in(&target).args(["checkout", "--quiet", "--detach", &link.commit]);
-        checkout.run().map_err(why)?;
-    }
     Ok(())
+}
+
+/// The name of a submodule, and its clone; `None` for one that is not in `.gitmodules`.
+fn begun(to: &Path, link: &Gitlink) -> Result<Option<(String, SubmoduleClone)>, String> {
+    let Some(name) = name_of(to, &link.path) else {
+        return Ok(None);
+    };
+    let own = git_in(to).args(["rev-parse", "--absolute-git-dir"]);
+    let own = PathBuf::from(own.text().map_err(why)?);
+    let root = to.canonicalize().map_err(|error| os::reason(&error))?;
+    let clone = SubmoduleClone::new(&own, &name, link.below(&root));
+    Ok(Some((name, clone)))
 }
 
 /// The name that `.gitmodules` gives the submodule at a path; it is a part of settings and directories.

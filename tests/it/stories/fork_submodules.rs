@@ -207,3 +207,161 @@ fn a_sparse_checkout_is_that_of_the_source() {
         assert_eq!(line(&world, "repo", &["show", &spec]), "first");
     }
 }
+
+/// Lets a fork look as if it had been cut off before its working tree was complete.
+fn cut_off(world: &World, name: &str) {
+    let path = world.root().join(name);
+    let note = serde_json::json!({ "session": name, "path": path, "branch": format!("checkpoint/{name}") });
+    world.file(format!(".git/checkpoint/forks/{name}.json"), note.to_string());
+}
+
+/// Every file below a directory with its content.
+fn content(root: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else {
+                found.push((path.clone(), std::fs::read(path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A submodule that is not populated is not one that nobody worked in: what its repository has stays, and is checked out.
+#[test]
+fn the_repository_of_a_submodule_is_never_deleted() {
+    for (name, place) in [("outer", "lib"), ("deep", "lib/inner")] {
+        let world = nested();
+        world.checkpoint(["save", "--session", "s", "-m", "saved"]).success();
+        fork(&world, name).success();
+        let inner = format!("{name}/{place}");
+        let root = world.root().join(&inner);
+        for (text, keep) in [("committed\n", "commit"), ("stashed\n", "stash"), ("staged\n", "add")] {
+            std::fs::write(root.join("file"), text).unwrap();
+            match keep {
+                "commit" => drop(within(&world, &inner, &["commit", "-qam", "own"])),
+                "stash" => drop(within(&world, &inner, &["stash", "-q"])),
+                _ => drop(within(&world, &inner, &["add", "file"])),
+            }
+        }
+        let commits = line(&world, &inner, &["rev-parse", "HEAD", "refs/stash"]);
+        // Nothing in its directory, not even git's link.
+        std::fs::remove_dir_all(&root).unwrap();
+        std::fs::create_dir(&root).unwrap();
+        cut_off(&world, name);
+        world
+            .checkpoint(["fork", "--continue", name])
+            .success()
+            .stderr_lacks("is empty in the fork");
+        assert_eq!(line(&world, &inner, &["rev-parse", "HEAD", "refs/stash"]), commits);
+        assert_eq!(std::fs::read(root.join("file")).unwrap(), b"staged\n");
+        assert_eq!(line(&world, &inner, &["status", "--short"]), "M  file");
+        within(&world, &inner, &["fsck"]);
+    }
+}
+
+/// What is in the directory of a submodule, or where its repository would be, is somebody's: it stays, and is reported.
+#[test]
+fn what_is_in_the_place_of_a_submodule_is_kept() {
+    let library = |world: &World| world.root().join("f/lib");
+    type Prepare = fn(&World);
+    let cases: [(&str, Prepare); 5] = [
+        ("a file without a repository", |world| {
+            std::fs::write(world.root().join("f/lib/mine"), "mine\n").unwrap();
+        }),
+        ("a repository without a commit", |world| {
+            within(world, "f/lib", &["init", "-q"]);
+            std::fs::write(world.root().join("f/lib/mine"), "mine\n").unwrap();
+            within(world, "f/lib", &["add", "mine"]);
+        }),
+        ("a link that leads nowhere", |world| {
+            std::fs::write(world.root().join("f/lib/.git"), "gitdir: ../gone\n").unwrap();
+        }),
+        ("a damaged repository", |world| {
+            let place = world.path(".git/worktrees/f/modules/lib");
+            std::fs::write(place.join("HEAD"), "").unwrap();
+            std::fs::write(place.join("note"), "mine\n").unwrap();
+        }),
+        ("a file where the repository would be", |world| {
+            let place = world.path(".git/worktrees/f/modules/lib");
+            std::fs::remove_dir_all(&place).unwrap();
+            std::fs::write(place, "mine\n").unwrap();
+        }),
+    ];
+    for (name, prepare) in cases {
+        let world = nested();
+        world.checkpoint(["save", "--session", "s", "-m", "saved"]).success();
+        fork(&world, "f").success();
+        std::fs::remove_dir_all(library(&world)).unwrap();
+        std::fs::create_dir(library(&world)).unwrap();
+        prepare(&world);
+        let modules = world.path(".git/worktrees/f/modules");
+        let before = (content(&library(&world)), content(&modules));
+        cut_off(&world, "f");
+        let continued = world.checkpoint(["fork", "--continue", "f"]);
+        continued.stderr_has("submodule 'lib' is empty in the fork");
+        assert_eq!((content(&library(&world)), content(&modules)), before, "{name}");
+        let left = std::fs::read_dir(world.root().join("f")).unwrap().flatten();
+        let mut left = left.filter(|entry| entry.file_name().to_string_lossy().contains("checkpoint"));
+        assert!(left.next().is_none(), "{name}");
+    }
+}
+
+/// A kill while submodules are cloned leaves nothing half: the fork is completed as if there had been none.
+#[test]
+fn a_fork_that_was_killed_while_it_cloned_a_submodule_is_completed() {
+    let world = nested();
+    for n in 0..400 {
+        std::fs::write(world.path(format!("lib/more{n:03}")), format!("{n}\n")).unwrap();
+    }
+    within(&world, "repo/lib", &["add", "-A"]);
+    within(&world, "repo/lib", &["commit", "-qm", "more"]);
+    world.checkpoint(["save", "--session", "s", "-m", "saved"]).success();
+    let mut killed = 0;
+    for n in 0..6 {
+        let name = format!("f{n}");
+        let place = format!("../{name}");
+        let forking = world.spawn(["fork", "s", "--name", &name, "--worktree", &place]);
+        let begun = world.path(format!(".git/worktrees/{name}/checkpoint/submodules"));
+        let is_done = || world.root().join(&name).join("lib/inner/file").exists();
+        while !begun.exists() && !is_done() {
+            std::hint::spin_loop();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(4 * n));
+        forking.signal(rustix::process::Signal::KILL);
+        if forking.code().is_some() {
+            continue;
+        }
+        killed += 1;
+        world
+            .checkpoint(["fork", "--continue", &name])
+            .success()
+            .stderr_lacks("is empty");
+        for inner in ["lib", "lib/inner"] {
+            let inner = format!("{name}/{inner}");
+            assert_eq!(line(&world, &inner, &["status", "--short"]), "", "{inner}");
+        }
+        let source = line(&world, "repo", &["submodule", "status", "--recursive"]);
+        let commits = |text: &str| {
+            text.lines()
+                .map(|line| line.trim()[..40].to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            commits(&line(&world, &name, &["submodule", "status", "--recursive"])),
+            commits(&source)
+        );
+        assert!(!begun.exists());
+        assert_eq!(
+            line(&world, &name, &["status", "--short", "--untracked-files=all"]),
+            line(&world, "repo", &["status", "--short"])
+        );
+    }
+    assert!(killed > 0, "no kill came in between");
+}
