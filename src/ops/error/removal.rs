@@ -24,12 +24,14 @@ pub enum RemovalError {
         paths: Vec<RepoPath>,
     },
     /// Another program writes in it.
-    #[error("the working tree of '{session}' was not removed: {}", written(path.as_ref()))]
+    #[error("the working tree of '{session}' was not removed: {}", written(path.as_ref(), *forced))]
     Written {
         /// The session of that working tree.
         session: ShortName,
         /// A file that was written; `None` where nothing had been deleted yet.
         path: Option<RepoPath>,
+        /// Whether files that no checkpoint holds were to be deleted as well.
+        forced: bool,
     },
     /// A file cannot be deleted.
     #[error("the working tree of '{session}' was not removed: '{path}' cannot be deleted: {why}")]
@@ -51,9 +53,14 @@ pub enum RemovalError {
     },
 }
 
-fn written(path: Option<&RepoPath>) -> String {
+fn written(path: Option<&RepoPath>, forced: bool) -> String {
+    let back = if forced {
+        "what a checkpoint holds"
+    } else {
+        "what was deleted before"
+    };
     match path {
-        Some(path) => format!("'{path}' was written meanwhile; what was deleted before is back"),
+        Some(path) => format!("'{path}' was written meanwhile; {back} is back"),
         None => "files are written there all the time".to_owned(),
     }
 }

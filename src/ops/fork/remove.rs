@@ -2,11 +2,11 @@
 //!
 //! A program may still write there. So no directory is deleted as a whole: each saved file is moved away, compared with
 //! what was saved and only then deleted, as by a restore; what is left must be ignored files that this working tree has
-//! as well. Anything else ends the removal: what it deleted comes back. A note from before the first deletion lets
-//! `fork --continue` do the same after a kill.
+//! as well, or a file that `--force` names, as it was when it was named. Anything else ends the removal: what it deleted comes
+//! back. A note from before the first deletion lets `fork --continue` do the same after a kill.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fs, io,
     path::{Path, PathBuf},
 };
@@ -30,7 +30,10 @@ use crate::{
         name::ShortName,
         path::RepoPath,
     },
-    os,
+    os::{
+        self,
+        dir::{Dir, FileKind, Meta},
+    },
     store::{
         self, ObjectId, Repository,
         checkpoint::{Checkpoint, oid},
@@ -218,6 +221,10 @@ impl Removal<'_> {
         if !clean::is_saved(self.there, &again.overlay(repo), &checkpoint, &now) {
             return Err(self.written(None));
         }
+        // Before it is looked at whether there is work in them.
+        let mut named = NamedFiles::new();
+        self.note(&submodules::all(self.path)?, &mut named)?;
+        let repositories = self.repositories()?;
         let lost = self.unsaved(&now.lists())?;
         if !lost.is_empty() && !self.force {
             return Err(RemovalError::NotAllSaved {
@@ -226,6 +233,7 @@ impl Removal<'_> {
             }
             .into());
         }
+        self.note(&lost, &mut named)?;
         if let Some(blocked) = plan.blocked.first() {
             return Err(self.kept(&blocked.path, &blocked.why));
         }
@@ -252,7 +260,7 @@ impl Removal<'_> {
                     (Some(error), ..) => Err(error.into()),
                     (None, Some(path), _) => Err(self.written(Some(path.clone()))),
                     (None, None, Some((path, why))) => Err(self.kept(path, why)),
-                    (None, None, None) => self.rest(&mut rest, &lost),
+                    (None, None, None) => self.rest(&mut rest, named, &repositories),
                 }
             }
         };
@@ -271,8 +279,28 @@ impl Removal<'_> {
     }
 
     fn written(&self, path: Option<RepoPath>) -> Error {
-        let session = self.name.clone();
-        RemovalError::Written { session, path }.into()
+        let (session, forced) = (self.name.clone(), self.force);
+        RemovalError::Written { session, path, forced }.into()
+    }
+
+    /// Notes the stat data of files, and of all that is in directories, before they are deleted although nothing else has them.
+    fn note(&self, paths: &[RepoPath], named: &mut NamedFiles) -> Result<(), Error> {
+        for path in paths {
+            let path = path.as_bytes();
+            let path = RepoPath::from(path.strip_suffix(b"/").unwrap_or(path));
+            let full = self.path.join(os::os_string(path.as_bytes()));
+            stat_below(&full, &path, named).map_err(store::Error::io("read", full))?;
+        }
+        Ok(())
+    }
+
+    /// The stat data of the repositories of submodules, which git removes with the working tree.
+    fn repositories(&self) -> Result<NamedFiles, Error> {
+        let mut found = NamedFiles::new();
+        let (name, directory) = ("modules", self.there.repo.git_dir().join("modules"));
+        stat_below(&directory, &RepoPath::from(name.as_bytes()), &mut found)
+            .map_err(store::Error::io("read", directory))?;
+        Ok(found)
     }
 
     fn kept(&self, path: &RepoPath, why: &dyn ToString) -> Error {
@@ -281,18 +309,13 @@ impl Removal<'_> {
     }
 
     /// Removes what no checkpoint holds and may go, and the directories.
-    fn rest(&self, rest: &mut Rest, lost: &[RepoPath]) -> Result<(), Error> {
+    fn rest(&self, rest: &mut Rest, named: NamedFiles, repositories: &NamedFiles) -> Result<(), Error> {
         *rest = Rest {
             root: self.path.to_owned(),
             here: self.here.to_owned(),
-            whole: lost.to_vec(),
-            kept: submodules::at_risk(self.path, self.here)?,
-            submodules: submodules::all(self.path)?,
+            named,
             ..Rest::default()
         };
-        if self.force {
-            rest.kept.clear();
-        }
         let failed = |error| Error::from(store::Error::io("remove", self.path)(error));
         // Before the first deletion, all of it is looked at.
         for look in [true, false] {
@@ -300,6 +323,14 @@ impl Removal<'_> {
             if let Some(path) = rest.found.take() {
                 return Err(self.written(Some(path)));
             }
+        }
+        let now = self.repositories()?;
+        let is_same = |path: &&RepoPath| match (now.get(*path), repositories.get(*path)) {
+            (Some(now), Some(before)) => now.is_same(before),
+            _ => false,
+        };
+        if let Some(path) = now.keys().chain(repositories.keys()).find(|path| !is_same(path)) {
+            return Err(self.written(Some(path.clone())));
         }
         let link = self.path.join(".git");
         let own = fs::read(&link).map_err(failed)?;
@@ -355,6 +386,9 @@ impl Removal<'_> {
         for (_, copied) in worktree::copy(self.here, self.path, ignored)? {
             copied.map_err(store::Error::io("copy to", self.path))?;
         }
+        if let Some(snapshot) = &saved.document.snapshot {
+            submodules::populate(self.here, self.path, &snapshot.tree)?;
+        }
         Ok(())
     }
 }
@@ -372,11 +406,8 @@ fn options(umask: u32, only: Option<&HashSet<RepoPath>>) -> RestoreOptions<'_> {
 struct Rest {
     root: PathBuf,
     here: PathBuf,
-    /// Files that go as they are, and directories with all that is in them.
-    whole: Vec<RepoPath>,
-    /// Submodules with work in them.
-    kept: Vec<RepoPath>,
-    submodules: Vec<RepoPath>,
+    /// Files that go although this working tree does not have them: those that are to be deleted, and clean submodules.
+    named: NamedFiles,
     /// A path that is in the way.
     found: Option<RepoPath>,
     /// Files that were removed because this working tree has them as well.
@@ -401,12 +432,7 @@ impl Rest {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 meta => meta?.is_dir(),
             };
-            let is_submodule = self.submodules.contains(&path) && !self.kept.contains(&path);
-            if is_directory && (is_submodule || is_listed(&self.whole, &path)) {
-                if !look {
-                    fs::remove_dir_all(&full)?;
-                }
-            } else if is_directory {
+            if is_directory {
                 self.directory(path.as_bytes(), look)?;
                 if self.found.is_some() {
                     return Ok(());
@@ -417,7 +443,7 @@ impl Rest {
                     removed => removed?,
                 }
             } else if look {
-                if !is_listed(&self.whole, &path) && !is_same(&full, &other) {
+                if !self.is_as_named(&full, &path, true) && !is_same(&full, &other) {
                     self.found = Some(path);
                 }
             } else if !self.file(&full, &other, &path)? {
@@ -432,12 +458,13 @@ impl Rest {
 
     /// Moves a file away, looks at it once more, and deletes it. Returns whether it may go.
     fn file(&mut self, full: &Path, other: &Path, path: &RepoPath) -> io::Result<bool> {
-        if is_listed(&self.whole, path) {
-            fs::remove_file(full)?;
-            return Ok(true);
-        }
+        let was_named = self.is_as_named(full, path, true);
         let aside = full.with_file_name(format!(".checkpoint-removed-{}", os::random_token()?));
         fs::rename(full, &aside)?;
+        if was_named && self.is_as_named(&aside, path, false) {
+            fs::remove_file(&aside)?;
+            return Ok(true);
+        }
         if is_same(&aside, other) {
             fs::remove_file(&aside)?;
             self.removed.push(path.clone());
@@ -449,6 +476,42 @@ impl Rest {
         }
         Ok(false)
     }
+
+    /// Whether a file was named and is as it was then. A new name shows in the time of its last change.
+    fn is_as_named(&self, file: &Path, path: &RepoPath, has_its_name: bool) -> bool {
+        let (Some(named), Ok(now)) = (self.named.get(path), stat(file)) else {
+            return false;
+        };
+        let ctime = if has_its_name { now.ctime } else { named.ctime };
+        Meta { ctime, ..now }.is_same(named)
+    }
+}
+
+/// Stat data of files, by path.
+type NamedFiles = HashMap<RepoPath, Meta>;
+
+/// Stat data of a file; symlinks are not followed.
+fn stat(file: &Path) -> io::Result<Meta> {
+    let parent = Dir::open(file.parent().unwrap_or(file))?;
+    parent.stat(file.file_name().unwrap_or_default().as_encoded_bytes())
+}
+
+/// Notes the stat data of a file, or of all files in a directory.
+fn stat_below(full: &Path, path: &RepoPath, out: &mut NamedFiles) -> io::Result<()> {
+    let meta = match stat(full) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        meta => meta?,
+    };
+    if meta.kind != FileKind::Directory {
+        out.entry(path.clone()).or_insert(meta);
+        return Ok(());
+    }
+    for entry in fs::read_dir(full)? {
+        let name = entry?.file_name();
+        let path = RepoPath::new([path.as_bytes(), b"/", name.as_encoded_bytes()].concat());
+        stat_below(&full.join(&name), &path, out)?;
+    }
+    Ok(())
 }
 
 /// Whether a path is listed, or in a listed directory.

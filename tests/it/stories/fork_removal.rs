@@ -204,3 +204,57 @@ fn a_locked_working_tree_is_left_as_it_is() {
     world.checkpoint(["fork", "--remove", "try"]).success();
     assert!(!there(&world).exists());
 }
+
+/// With `--force` go the files that no checkpoint holds, as they were when they were looked at. What is written later stays.
+#[test]
+fn a_forced_removal_keeps_what_is_written_after_it_began() {
+    let named = ["built.o", "d3/deep.o", "nested/file", "nested/.git/config"];
+    for late in [named[0], named[1], named[2], named[3], "nested/brandnew"] {
+        let mut kept = 0;
+        for _ in 0..8 {
+            let world = forked(1200);
+            let root = there(&world);
+            for path in [named[0], named[1]] {
+                fs::write(root.join(path), "lost\n").unwrap();
+            }
+            let nested = root.join("nested");
+            world.git(["init", "-q", nested.to_str().unwrap()]).success();
+            fs::write(nested.join("file"), "lost\n").unwrap();
+            world
+                .checkpoint(["fork", "--remove", "try"])
+                .code(4)
+                .stderr_has("not saved: ");
+            let end = AtomicBool::new(false);
+            let (removed, wrote) = std::thread::scope(|scope| {
+                let writer = scope.spawn(|| {
+                    // The removal has begun when any file is gone.
+                    while (0..10).all(|n| root.join(format!("d{n}/f000{n}")).exists()) {
+                        if end.load(Ordering::Relaxed) {
+                            return false;
+                        }
+                    }
+                    fs::write(root.join(late), "late\n").is_ok()
+                });
+                let removed = world.checkpoint(["fork", "--remove", "try", "--force"]);
+                end.store(true, Ordering::Relaxed);
+                (removed, writer.join().unwrap())
+            });
+            if removed.is_success() {
+                assert!(!wrote, "{late} is gone: {removed}");
+                continue;
+            }
+            kept += 1;
+            removed.code(4).stderr_has("was written meanwhile");
+            assert_eq!(fs::read(root.join(late)).unwrap(), b"late\n");
+            assert_eq!(fs::read(root.join("d9/f1199")).unwrap(), b"content 1199\n");
+            assert!(
+                named.iter().all(|path| root.join(path).exists()),
+                "before the first deletion all is looked at"
+            );
+            world.checkpoint(["fork", "--remove", "try", "--force"]).success();
+            assert!(!root.exists());
+            break;
+        }
+        assert!(kept > 0, "{late}: the writer never came in between");
+    }
+}
