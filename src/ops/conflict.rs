@@ -64,7 +64,7 @@ pub fn resolve(
                     let text = value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
                     chat::set_text(scene, name, text)?;
                 }
-                ref path => set(&mut record, path, value),
+                ref path => merge::put(&mut record, path, value),
             }
         }
         changes.push(DraftChange::Remove {
@@ -85,49 +85,6 @@ fn nested(path: &[&str], value: Option<Value>) -> Value {
         out = json!({ *name: out });
     }
     out
-}
-
-/// Puts a value at a place, or takes away what is there. Elements of lists are named by `id` or `key`.
-fn set(target: &mut Value, path: &[&str], value: Option<Value>) {
-    let Some((name, rest)) = path.split_first() else {
-        return;
-    };
-    match target {
-        Value::Array(items) => {
-            let is_it = |item: &Value| ["id", "key"].iter().any(|member| item[*member] == **name);
-            let at = items.iter().position(is_it);
-            match (at, rest.is_empty(), value) {
-                (Some(at), true, Some(value)) => items[at] = value,
-                (Some(at), true, None) => {
-                    items.remove(at);
-                }
-                (Some(at), false, value) => set(&mut items[at], rest, value),
-                (None, true, Some(value)) => items.push(value),
-                (None, ..) => {}
-            }
-        }
-        _ if rest.is_empty() && value.is_none() => {
-            if let Some(members) = target.as_object_mut() {
-                members.shift_remove(*name);
-            }
-        }
-        _ => {
-            if !target.is_object() {
-                *target = Value::Object(Map::new());
-            }
-            let members = target.as_object_mut().expect("it was made one a line above");
-            if rest.is_empty() {
-                members.insert((*name).to_owned(), value.unwrap_or(Value::Null));
-            } else {
-                let empty = if LISTS.iter().any(|(list, _)| list == name) {
-                    json!([])
-                } else {
-                    json!({})
-                };
-                set(members.entry(*name).or_insert(empty), rest, value);
-            }
-        }
-    }
 }
 
 /// The changes that make one record of another.
@@ -204,27 +161,6 @@ fn replacement(old: Option<&Value>, new: Option<&Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_are_put_where_the_place_says() {
-        let mut record = json!({"tasks": [{"id": "a", "status": "todo"}], "phase": {"n": 1},
-            "fork_points": [{"id": "f", "options": [{"key": "k", "title": "x"}]}], "state": {"a/b": [1]}});
-        set(&mut record, &["tasks", "a", "status"], Some(json!("done")));
-        set(&mut record, &["tasks", "b"], Some(json!({"id": "b"})));
-        set(
-            &mut record,
-            &["fork_points", "f", "options", "k", "title"],
-            Some(json!("y")),
-        );
-        set(&mut record, &["state", "a/b"], Some(json!(2)));
-        set(&mut record, &["phase"], None);
-        set(&mut record, &["notes", "new"], Some(json!(1)));
-        assert_eq!(
-            record,
-            json!({"tasks": [{"id": "a", "status": "done"}, {"id": "b"}], "notes": {"new": 1},
-                "fork_points": [{"id": "f", "options": [{"key": "k", "title": "y"}]}], "state": {"a/b": 2}})
-        );
-    }
 
     #[test]
     fn a_replacement_leaves_no_member_of_the_old_value() {

@@ -4,6 +4,7 @@
 //! values are kept: ours in its place, and both in a conflict. Which side is ours does not matter where there is none.
 
 mod order;
+mod place;
 mod steps;
 mod thread;
 
@@ -11,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
-pub use order::merge_order;
+use order::merge_order;
+use place::below;
+pub use place::{parts, put};
 pub use steps::steps;
 pub use thread::{MergedThread, thread};
 
@@ -161,17 +164,6 @@ fn keys(sides: [&Map<String, Value>; 3]) -> Vec<String> {
     base.keys().chain(new).cloned().collect()
 }
 
-/// A place with a part more; `~` and `/` of the part are written as in a JSON pointer.
-fn below(at: &str, part: &str) -> String {
-    format!("{at}/{}", part.replace('~', "~0").replace('/', "~1"))
-}
-
-/// The parts of a place.
-pub fn parts(member: &str) -> Vec<String> {
-    let plain = |part: &str| part.replace("~1", "/").replace("~0", "~");
-    member.split('/').map(plain).collect()
-}
-
 /// The summary of a merged session: paragraphs of both, where both wrote one; the later side's come first. A text that
 /// nobody wrote gives way.
 fn summary(sides: RecordSides<'_>) -> (Option<String>, bool) {
@@ -279,9 +271,14 @@ impl Merge {
             Some(base) => list(base)?,
         };
         let [base, ours, theirs] = [base, list(ours)?, list(theirs)?];
-        let plain = |list: &[Value]| list.iter().all(|value| !value.is_object() && !value.is_array());
+        let key = |value: &Value| value.to_string();
+        // Of one that is there twice nobody knows which of the two a side took out.
+        let plain = |list: &[Value]| {
+            let mut seen = BTreeSet::new();
+            let is_single = |value: &Value| seen.insert(key(value));
+            list.iter().all(|value| !value.is_object() && !value.is_array()) && list.iter().all(is_single)
+        };
         if [&base, &ours, &theirs].into_iter().all(|list| plain(list)) {
-            let key = |value: &Value| value.to_string();
             let index = |list: &[Value]| -> Vec<String> { list.iter().map(key).collect() };
             let keys = [index(&base), index(&ours), index(&theirs)];
             let values: HashMap<String, Value> = ours
@@ -290,7 +287,7 @@ impl Merge {
                 .map(|value| (key(value), value.clone()))
                 .collect();
             let kept = kept(&keys, |_| false);
-            let ordered = merge_order(&keys[1], &keys[2], |key| kept.contains(key), Clone::clone);
+            let ordered = merge_order(&keys, |key| kept.contains(key), Clone::clone);
             return Some(ordered.iter().filter_map(|key| values.get(key)).cloned().collect());
         }
         let name = ["id", "key"].into_iter().find(|name| {
@@ -363,7 +360,7 @@ impl Merge {
                 .map(|item| place(item, key));
             times.min().or(item.map(|item| place(item, key))).unwrap_or_default()
         };
-        let ordered = merge_order(&keyed[1], &keyed[2], |key| kept.contains(key), position);
+        let ordered = merge_order(&keyed, |key| kept.contains(key), position);
         let mut out = Vec::new();
         for key in &ordered {
             let sides = [0, 1, 2].map(|side: usize| maps[side].get(key).copied());
@@ -379,6 +376,10 @@ impl Merge {
         }
         if ours == base {
             return theirs.cloned();
+        }
+        if at.starts_with("conflicts/") {
+            // One that both found is told from the view of each.
+            return ours.or(theirs).cloned();
         }
         let (Some(Value::Object(ours)), Some(Value::Object(theirs))) = (ours, theirs) else {
             return self.contradiction(at, sides);
@@ -424,5 +425,7 @@ fn kept(keys: &[Vec<String>; 3], changed: impl Fn(&String) -> bool) -> BTreeSet<
     all.filter(is_kept).cloned().collect()
 }
 
+#[cfg(test)]
+mod property;
 #[cfg(test)]
 mod tests;

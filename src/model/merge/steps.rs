@@ -20,7 +20,7 @@ pub fn steps(base: &[Step], ours: &[Step], theirs: &[Step]) -> (Vec<Step>, Vec<M
         let times = (1..3).filter_map(|side| find(side, id)).map(|step| step.at);
         times.min().map(instant).unwrap_or_default()
     };
-    let ordered = merge_order(&keys[1], &keys[2], |id| kept.contains(id), position);
+    let ordered = merge_order(&keys, |id| kept.contains(id), position);
     let mut conflicts = Vec::new();
     let mut out = Vec::new();
     for id in &ordered {

@@ -52,6 +52,7 @@ mod merge;
 mod merge_abort;
 mod merge_conclusion;
 mod merge_random;
+mod merge_record;
 #[cfg(unix)]
 mod merge_structure;
 #[cfg(unix)]
