@@ -43,7 +43,8 @@ use crate::{
 /// Start a new session from any checkpoint
 ///
 /// The fork begins with the content of the checkpoint; the source does not change. With --worktree it gets its own
-/// directory with the saved files, staged state and record.
+/// directory with the saved files, staged state and record, and the command of checkpoint.forkSetup runs there; if that fails,
+/// the fork is made, and the exit status is 7.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -162,7 +163,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 progress,
             )?)
         })?;
-        return report(context, &[forked], &[]);
+        report(context, std::slice::from_ref(&forked), &[])?;
+        return failed_setups(&[forked]);
     }
     fork_list::warn_unfinished(context, &opened);
     let count = [
@@ -231,7 +233,30 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             .ui
             .hint("Fork", "compare forks: git checkpoint compare <one> <other>"),
     }
-    Ok(())
+    failed_setups(&made)
+}
+
+/// The error where set-up commands failed: the forks are made, and each can be completed.
+fn failed_setups(made: &[ForkOutcome]) -> Result<(), CommandError> {
+    let mut failed = Vec::new();
+    for forked in made {
+        if let Some(worktree) = &forked.worktree
+            && let Some(setup) = worktree.setup.as_ref().filter(|setup| setup.code != 0)
+        {
+            failed.push((&forked.name, setup.code, worktree.path.display()));
+        }
+    }
+    let Some((_, code, path)) = failed.first() else {
+        return Ok(());
+    };
+    let mut message = format!("the command of checkpoint.forkSetup ended with {code} in '{path}'");
+    for (_, code, path) in failed.iter().skip(1) {
+        message.push_str(&format!(", with {code} in '{path}'"));
+    }
+    let error = CommandError::new(FailureKind::Partial, message);
+    Err(failed.iter().fold(error, |error, (name, ..)| {
+        error.hint(format!("run it again: git checkpoint fork --continue {name}"))
+    }))
 }
 
 /// Warns of changed files that are in no working tree of a fork of the latest checkpoint.
@@ -285,10 +310,8 @@ fn report(context: &mut Context, made: &[ForkOutcome], sessions: &[AgentSessionV
         .iter()
         .filter_map(|forked| forked.worktree.as_ref())
         .find(|made| !made.brought.is_done());
-    let worktrees = made
-        .iter()
-        .filter_map(|forked| Some((&forked.name, forked.worktree.as_ref()?)));
-    for (name, made) in worktrees {
+    let worktrees = made.iter().filter_map(|forked| forked.worktree.as_ref());
+    for made in worktrees {
         if let Some(hook) = &made.hook {
             for line in hook.output.lines() {
                 context.ui.say(&format!("post-checkout: {line}"));
@@ -304,13 +327,6 @@ fn report(context: &mut Context, made: &[ForkOutcome], sessions: &[AgentSessionV
         if let Some(setup) = &made.setup {
             for line in setup.output.lines() {
                 context.ui.say(&format!("setup: {line}"));
-            }
-            if setup.code != 0 && !made.is_unfinished {
-                let (path, code) = (made.path.display(), setup.code);
-                context.ui.warning(&format!(
-                    "the command of checkpoint.forkSetup ended with {code} in '{path}'; run it again: git checkpoint fork \
-                     --continue {name}"
-                ));
             }
         }
         for (path, why) in &made.not_copied {

@@ -20,7 +20,7 @@ pub enum FailureKind {
     Network,
     /// Something drifted and the caller asked to fail then.
     Drift,
-    /// Saved, but some paths could not be read.
+    /// Done, but some paths could not be read, or the set-up command of a fork failed.
     Partial,
     /// Own failure of a command that otherwise passes on its child's exit code.
     Step,
@@ -117,7 +117,7 @@ impl FailureKind {
             4 => "refused because work would be lost, something is in the way, or it does not fit; see the hint",
             5 => "a lock is held or the network failed; the command may be retried",
             6 => "the project changed, and --fail-on-drift was given",
-            7 => "saved, but some paths could not be read; they are listed",
+            7 => "done in part: some paths could not be read, or the set-up command of a fork failed; they are named",
             125 => "'step run' itself failed; otherwise the exit status of the command",
             128 => "fatal: no repository, damage, missing permission, or an I/O error",
             129 => "wrong usage, or a question without a terminal",

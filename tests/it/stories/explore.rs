@@ -26,7 +26,10 @@ fn every_option_gets_a_working_tree_that_is_set_up() {
     assert_eq!(planned.success().stdout_json()["forks"].as_array().unwrap().len(), 2);
     assert!(!world.path("../base-a").exists());
     let made = world.checkpoint(["fork-point", "explore", "1", "--json"]);
-    made.success().stderr_has("checkpoint.forkSetup ended with 3");
+    made.code(7)
+        .stderr_has("checkpoint.forkSetup ended with 3 in ")
+        .stderr_has("base-b'")
+        .stderr_has("git checkpoint fork --continue base-b");
     let forks = made.stdout_json()["forks"].clone();
     for (n, key) in ["a", "b"].into_iter().enumerate() {
         assert_eq!(world.read(format!("../base-{key}/built")), b"v0\n");
@@ -306,7 +309,8 @@ fn a_set_up_command_that_failed_is_run_again() {
         world.git(["config", "checkpoint.forkSetup", command]).success();
         world
             .checkpoint(["fork", "base", "--name", "try", "--worktree", "../try"])
-            .success()
+            .code(7)
+            .stdout_has("to session try")
             .stderr_has(&format!("ended with {code}"))
             .stderr_has("git checkpoint fork --continue try");
         let listed = world.checkpoint(["fork", "--list", "--json"]).success().stdout_json();
@@ -323,8 +327,9 @@ fn a_set_up_command_that_failed_is_run_again() {
         world.enter("repo");
         world
             .checkpoint(["fork", "--continue", "try"])
-            .success()
-            .stderr_has("ended with");
+            .code(7)
+            .stderr_has("ended with")
+            .stderr_has("git checkpoint fork --continue try");
         world
             .git(["config", "checkpoint.forkSetup", "cp more built.o"])
             .success();
