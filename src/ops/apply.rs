@@ -353,17 +353,14 @@ fn run(
         let is_of_git = |refusal: &Refusal| matches!(refusal, Refusal::OperationInProgress { .. });
         brought.refusals.retain(|refusal| !is_of_git(refusal));
     }
-    let (in_progress, effect) = if whole && note.index && !note.reverse && note.pathspecs.is_empty() {
-        // Without its index a merge would be concluded as if it had brought nothing.
-        let left = unstaged.get();
-        let has_index = left.staged == 0 && left.unmerged == 0;
-        unfinished::set_up(scene, checkpoint, has_index, (brought.safety, dry_run))?
-    } else {
-        (OperationFate::NotMeant, None)
-    };
     // What is unmerged here as it was there is not left behind.
     let mut left = unstaged.get();
     left.unmerged = left.unmerged.saturating_sub(unresolved.get());
+    let (in_progress, effect) = if whole && note.index && !note.reverse && note.pathspecs.is_empty() {
+        unfinished::set_up(scene, checkpoint, left, (brought.safety, dry_run))?
+    } else {
+        (OperationFate::NotMeant, None)
+    };
     let kept = KeptEdits {
         can_merge: note.resumed && matches!(CheckpointPresence::of(scene, checkpoint)?, CheckpointPresence::Saved),
         paths: kept_edits.take(),

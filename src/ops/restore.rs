@@ -3,7 +3,10 @@
 //! HEAD and branches never move. The record goes back only where it came from: into the draft of its own session, when
 //! that is current.
 
-use std::cell::{Cell, RefCell};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -385,7 +388,12 @@ impl RestoreRun<'_> {
         let mut effects = Vec::new();
         if self.note.index && self.note.pathspecs.is_empty() {
             let safety = restored.brought.as_ref().and_then(|brought| brought.safety);
-            let (fate, effect) = unfinished::set_up(scene, &self.checkpoint, true, (safety, self.dry_run))?;
+            let (fate, effect) = unfinished::set_up(
+                scene,
+                &self.checkpoint,
+                UnstagedChanges::default(),
+                (safety, self.dry_run),
+            )?;
             restored.in_progress = fate;
             effects.extend(effect);
         }
@@ -419,6 +427,7 @@ impl RestoreRun<'_> {
                         standing: None,
                         files: None,
                         separated: None,
+                        extended: BTreeMap::new(),
                     };
                     let n = undo::mean(scene.repo, meant)?;
                     let last = change.make(scene)?;

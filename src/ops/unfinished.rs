@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::{Error, Scene, ids::short, plan_runner::PlanJournal, safety::Safety};
+use super::{Error, Scene, ids::short, plan_runner::PlanJournal, safety::Safety, target_state::UnstagedChanges};
 use crate::{
     model::{
         facts::{GitOperation, OperationKind},
@@ -38,12 +38,13 @@ pub enum OperationFate {
     },
 }
 
-/// Sets the operation of a checkpoint up again, if its index was just restored (`has_index`). Gives what an undo takes back.
+/// Sets the operation of a checkpoint up again, if its index was just restored; `lacking` is what of that is not in the index.
+/// Gives what an undo takes back.
 /// `safety` holds the state before; a later run than the first may find what that run set up.
 pub(super) fn set_up(
     scene: &Scene<'_>,
     checkpoint: &Checkpoint,
-    has_index: bool,
+    lacking: UnstagedChanges,
     (safety, dry_run): (Option<Safety>, bool),
 ) -> Result<(OperationFate, Option<Effect>), Error> {
     let Some(recorded) = &checkpoint.document.git.operation else {
@@ -81,8 +82,15 @@ pub(super) fn set_up(
         let remedy = format!("git switch --detach {} && {again}", at(saved));
         return left(format!("HEAD is at {}, it began at {}", at(&head), at(saved)), remedy);
     }
-    if !has_index {
-        return left("what was staged and unmerged is not in the index".to_owned(), again);
+    // Without its index a merge would be concluded as if it had brought nothing.
+    let what = match (lacking.staged, lacking.unmerged) {
+        (0, 0) => None,
+        (_, 0) => Some("staged"),
+        (0, _) => Some("unmerged"),
+        _ => Some("staged and unmerged"),
+    };
+    if let Some(what) = what {
+        return left(format!("not all that was {what} is in the index"), again);
     }
     let missing = operation::missing(scene.repo, recorded);
     if !missing.is_empty() {

@@ -417,6 +417,48 @@ fn an_operation_that_does_not_fit_is_left_with_the_reason() {
     );
 }
 
+/// An apply sets a merge up again if all of its index came, also what was unmerged; else it says what did not come.
+#[test]
+fn an_apply_sets_a_merge_up_with_its_whole_index_only() {
+    let is_merging = |world: &World| {
+        world
+            .git(["rev-parse", "--quiet", "--verify", "MERGE_HEAD"])
+            .is_success()
+    };
+    // Unmerged entries, among other changes.
+    let (world, _) = saved_and_given_up(&CASES[0], false);
+    world.file("other", "local\n");
+    world
+        .checkpoint(["apply", "s", "--index"])
+        .code(1)
+        .stdout_has("merging side")
+        .stdout_has("is in progress again");
+    assert!(is_merging(&world));
+    assert_ne!(world.git_line(["ls-files", "--unmerged"]), "");
+    world.checkpoint(["apply", "--abort"]).success();
+    assert!(!is_merging(&world));
+    assert_eq!(world.git_line(["ls-files", "--unmerged"]), "");
+    // A path that is resolved here already.
+    let (world, _) = saved_and_given_up(&CASES[0], false);
+    let resolved = world.git_line(["show", "checkpoints/s^2:f"]);
+    world.file("f", resolved + "\n");
+    world.file("other", "local\n");
+    world
+        .checkpoint(["apply", "s", "--index"])
+        .stdout_has("is not in progress again: not all that was unmerged is in the index");
+    assert!(!is_merging(&world));
+    // Something else is staged here.
+    let (world, _) = saved_and_given_up(&CASES[1], false);
+    let staged = world.git_line(["show", "--format=", "--name-only", "apart"]);
+    let staged = staged.lines().next().unwrap();
+    world.file(staged, "staged here\n");
+    world.git(["add", staged]).success();
+    world
+        .checkpoint(["apply", "s", "--index"])
+        .stdout_has("is not in progress again: not all that was staged is in the index");
+    assert!(!is_merging(&world));
+}
+
 /// The report says what is so: still in progress, ended where it was begun, or never begun in this place.
 #[test]
 fn the_report_tells_an_operation_that_ended_from_one_that_was_never_here() {
