@@ -166,8 +166,15 @@ pub(super) fn report(
     {
         context.ui.warning(&format!("'{}' {why}", path.quoted()));
     }
-    if merged.is_up_to_date || dry_run {
+    if dry_run {
         return Ok(());
+    }
+    if merged.is_up_to_date {
+        let open = merged.not_concluded.as_ref();
+        return open_conflicts(
+            merged,
+            open.map(|state| restore::not_concluded(opened, state)).transpose()?,
+        );
     }
     let trouble = if merged.file_conflicts.is_empty() {
         share::automatic::after_checkpoint(opened, &merged.session)
@@ -184,26 +191,30 @@ pub(super) fn report(
             merged.report.chat.renamed
         ));
     }
+    let files = merged.file_conflicts.as_slice();
+    let files =
+        (!files.is_empty()).then(|| restore_report::conflicts_error(context, "merge", (files, &merged.resolved)));
+    if files.is_none() && merged.report.conflicts.is_empty() {
+        context.ui.hint("Undo", "to undo: git checkpoint undo");
+    }
+    open_conflicts(merged, files)
+}
+
+/// The error for the conflicts of a merge that are open, if there are any: `files` is that for those in files.
+fn open_conflicts(merged: &MergeOutcome, files: Option<CommandError>) -> Result<(), CommandError> {
     let records = &merged.report.conflicts;
-    let error = match (merged.file_conflicts.as_slice(), records.len()) {
-        ([], 0) => {
-            context.ui.hint("Undo", "to undo: git checkpoint undo");
-            return Ok(());
-        }
-        ([], many) => CommandError::new(
-            FailureKind::Negative,
-            format!("{} of the record to resolve", CountedNoun::new(many, "conflict")),
-        ),
-        (files, _) => restore_report::conflicts_error(context, "merge", (files, &merged.resolved)),
+    let Some(conflict) = records.first() else {
+        return files.map_or(Ok(()), Err);
     };
-    Err(match records.first() {
-        Some(conflict) => error.hint(format!(
-            "resolve those of the record, with --theirs for {}: git checkpoint conflict resolve {} --ours|--theirs",
-            conflict.session.as_deref().unwrap_or(&merged.label),
-            conflict.id
-        )),
-        None => error,
-    })
+    let of_record = || {
+        let many = CountedNoun::new(records.len(), "conflict");
+        CommandError::new(FailureKind::Negative, format!("{many} of the record to resolve"))
+    };
+    Err(files.unwrap_or_else(of_record).hint(format!(
+        "resolve those of the record, with --theirs for {}: git checkpoint conflict resolve {} --ours|--theirs",
+        conflict.session.as_deref().unwrap_or(&merged.label),
+        conflict.id
+    )))
 }
 
 /// A merge as it is printed.

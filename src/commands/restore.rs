@@ -6,7 +6,7 @@ mod path_meant;
 mod resolution;
 
 pub(super) use path_meant::path_meant;
-pub(super) use resolution::go_on;
+pub(super) use resolution::{go_on, not_concluded};
 
 use super::{
     Context,

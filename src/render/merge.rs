@@ -48,7 +48,7 @@ pub struct MergeView {
     pub would_save: bool,
     /// Differences between the record before and after.
     pub record: Vec<RecordDifference>,
-    /// Contradictions that the record keeps until they are resolved.
+    /// Contradictions that the record keeps until they are resolved: new ones, and where nothing was merged all that are open.
     pub conflicts: Vec<RecordConflict>,
     /// Messages that came.
     pub messages: u64,
@@ -136,6 +136,7 @@ impl View for MergeView {
             line.push(Slot::Plain, " has all of ");
             line.push(Slot::Session, &self.from);
             text.push(line);
+            self.contradictions(&mut text);
             return text;
         }
         let files = self.files.iter().flat_map(|files| &files.conflicts);
@@ -241,6 +242,11 @@ impl MergeView {
             line.push(Slot::Path, &conflict.path);
             text.push(line.with(Slot::Dim, format!("  {}", conflict.conflict)));
         }
+        self.contradictions(text);
+    }
+
+    /// The conflicts of the record.
+    fn contradictions(&self, text: &mut Text) {
         for conflict in self.conflicts.iter().take(LISTED) {
             let mut line = TextLine::plain("  ").with(Slot::Bad, "conflict");
             line.push(Slot::Plain, "  ");

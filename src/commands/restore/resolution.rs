@@ -88,6 +88,29 @@ pub(in crate::commands) fn go_on(
     conclude(&state, dry_run, opened, context)
 }
 
+/// The error for a merge or apply whose conflicts are open, or resolved and not saved.
+pub(in crate::commands) fn not_concluded(
+    opened: &OpenedRepository,
+    state: &MergeState,
+) -> Result<CommandError, CommandError> {
+    let (command, mut unmerged) = (&state.operation, apply::unmerged_paths(&opened.scene())?);
+    unmerged.retain(|path| state.paths.contains(path));
+    let message = if unmerged.is_empty() {
+        format!("the {command} of {} is not concluded", state.from)
+    } else {
+        not_resolved(&unmerged)
+    };
+    let error = CommandError::new(FailureKind::Negative, message);
+    let error = if unmerged.is_empty() {
+        error.hint(format!("save the resolution: git checkpoint {command} --continue"))
+    } else {
+        error
+            .hint("edit them, then: git add <path>")
+            .hint(format!("then: git checkpoint {command} --continue"))
+    };
+    Ok(error.hint(format!("or go back: git checkpoint {command} --abort")))
+}
+
 /// Refuses to save a merge that was thrown away, or conflict markers that were not edited, as a resolution.
 fn refuse_unresolved(state: &MergeState, command: &str, opened: &OpenedRepository) -> Result<(), CommandError> {
     let abort = format!("git checkpoint {command} --abort");

@@ -42,6 +42,7 @@ use crate::{
         chat::ChatMerge,
         checkpoint::{self, Checkpoint, oid},
         current, lock,
+        merge_state::{self, MergeState},
     },
 };
 
@@ -99,7 +100,9 @@ pub struct MergeOutcome {
     pub would_save: bool,
     /// Whether there was nothing to merge.
     pub is_up_to_date: bool,
-    /// Differences of the record and the rest; empty where there was nothing to merge.
+    /// Where there was nothing to merge: the merge into this session whose conflicts in files are open.
+    pub not_concluded: Option<MergeState>,
+    /// Differences of the record and the rest; where there was nothing to merge, the conflicts that are open.
     pub report: MergeReport,
     /// Result for the files; `None` if they were not merged.
     pub files: Option<RestoreOutcome>,
@@ -236,7 +239,7 @@ fn tips(
         .is_some_and(|here| here.id == sides.ours.document.session.id);
     let chosen_files = files::choice(scene, &sides, how, is_here)?;
     if !sides.needs(scene, chosen_files.is_none())? {
-        return Ok(up_to_date(&sides));
+        return up_to_date(scene, sides);
     }
     // Before anything is saved: of two merges of files at once, the second records nothing.
     let _operation = (chosen_files.is_none() && !how.dry_run)
@@ -256,7 +259,7 @@ fn tips(
     let again = session_choice::named(scene, sides.holder())?;
     sides.ours = again.ok_or_else(|| suggestions::absent(scene, sides.holder()))?.tip;
     if !sides.needs(scene, chosen_files.is_none())? {
-        return Ok(up_to_date(&sides));
+        return up_to_date(scene, sides);
     }
     if would_save {
         sides.take_draft(scene)?;
@@ -333,11 +336,19 @@ impl MergeTips {
     }
 }
 
-fn up_to_date(sides: &MergeTips) -> MergeOutcome {
-    MergeOutcome {
+/// Outcome where there is nothing to merge, with the conflicts of earlier merges that are open.
+fn up_to_date(scene: &Scene<'_>, mut sides: MergeTips) -> Result<MergeOutcome, Error> {
+    sides.take_draft(scene)?;
+    let state = merge_state::read(scene.repo)?;
+    Ok(MergeOutcome {
         is_up_to_date: true,
-        ..outcome(sides)
-    }
+        not_concluded: state.filter(|state| state.session.as_ref() == Some(&sides.session)),
+        report: MergeReport {
+            conflicts: sides.ours.document.record.conflicts.clone(),
+            ..MergeReport::default()
+        },
+        ..outcome(&sides)
+    })
 }
 
 /// Outcome in which nothing was done.
@@ -357,6 +368,7 @@ fn outcome(sides: &MergeTips) -> MergeOutcome {
         saved: None,
         would_save: false,
         is_up_to_date: false,
+        not_concluded: None,
         report: MergeReport::default(),
         files: None,
         file_conflicts: Vec::new(),
