@@ -3,6 +3,8 @@
 //! An error means that the refs stay as they were, or go back. Once they have moved it is done: a failure after that is
 //! reported with a remedy, and does not fail the command.
 
+use std::collections::BTreeMap;
+
 use super::{Error, Scene, compose};
 use crate::{
     model::{id::Oid, name::ShortName},
@@ -79,6 +81,7 @@ impl UndoableRefTransaction<'_> {
                 standing,
                 files: None,
                 separated: self.separated,
+                extended: BTreeMap::new(),
             };
             Some(undo::mean(scene.repo, entry)?)
         };

@@ -1,5 +1,7 @@
 //! Outcome of a command that changed files, and its entry in the undo list.
 
+use std::collections::BTreeMap;
+
 use super::{
     Error, Scene,
     plan_runner::{AppliedPlan, PlanOperation},
@@ -93,6 +95,7 @@ pub(super) fn note_done(
             digest: files.digest.clone(),
         }),
         separated: None,
+        extended: BTreeMap::new(),
     };
     Ok(undo::note(scene.repo, entry)?)
 }

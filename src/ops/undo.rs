@@ -107,6 +107,9 @@ pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'
         (Direction::Redo, None) => list.redoable().ok_or(nothing)?,
     };
     let mut entry = part_only(scene, entry, request.direction)?;
+    if request.direction == Direction::Undo {
+        abandoned::shorten(&mut entry);
+    }
     let is_forced = request.direction == Direction::Undo && request.force;
     let abandoned = abandoned::extend(scene, &mut entry, AbandonRule::of(aborted.is_some(), is_forced))?;
     let length = list.length_at(entry.n);
@@ -161,6 +164,9 @@ pub(super) fn resume(
         aborts: note.aborts.then_some(note.n),
     };
     let mut entry = entry.clone();
+    if direction == Direction::Undo {
+        abandoned::shorten(&mut entry);
+    }
     let is_forced = direction == Direction::Undo && note.force;
     let abandoned = abandoned::extend(scene, &mut entry, AbandonRule::of(note.aborts, is_forced))?;
     let taken = UndoRun {

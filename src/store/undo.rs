@@ -12,6 +12,7 @@ mod list;
 mod purge;
 mod write_ahead;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -61,6 +62,10 @@ pub struct UndoEntry {
     /// The session that a pull moved local checkpoints to, as those of the remote had diverged from them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separated: Option<ShortName>,
+    /// Refs that the entry ends at later checkpoints of, which an undo took with it by force or for an abort; and where the
+    /// action itself had left them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extended: BTreeMap<String, Oid>,
 }
 
 impl UndoEntry {

@@ -1,6 +1,6 @@
 //! One try to make a checkpoint: composed on a tip, written, put on its ref, and cleaned up behind.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::BTreeMap};
 
 use super::{
     super::{
@@ -454,6 +454,7 @@ impl SaveAttempt<'_> {
             standing: None,
             files: None,
             separated: None,
+            extended: BTreeMap::new(),
         };
         Ok(Some(undo::mean(scene.repo, meant)?))
     }

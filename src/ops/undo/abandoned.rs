@@ -76,6 +76,18 @@ pub(super) fn entry(list: &UndoList, n: u64) -> Result<UndoEntry, Error> {
     }
 }
 
+/// Lets an entry end where the action itself left its sessions: what an earlier undo took with it was brought back by a redo, and
+/// leaves again only if that is asked for again.
+pub(super) fn shorten(entry: &mut UndoEntry) {
+    for effect in &mut entry.effects {
+        if let Effect::Ref { name, new, .. } = effect
+            && let Some(own) = entry.extended.get(name)
+        {
+            *new = Some(own.clone());
+        }
+    }
+}
+
 /// Lets an entry end at the latest checkpoints of its sessions, where those were saved after it and leave with it.
 pub(super) fn extend(
     scene: &Scene<'_>,
@@ -110,6 +122,7 @@ pub(super) fn extend(
                 latest: now,
                 count,
             });
+            entry.extended.entry(name.clone()).or_insert_with(|| new.clone());
             *new = oid(now);
         }
     }

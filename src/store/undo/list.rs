@@ -164,6 +164,7 @@ mod tests {
             standing: None,
             files: None,
             separated: None,
+            extended: BTreeMap::new(),
         })
     }
 

@@ -131,6 +131,7 @@ fn update(line: &mut UndoLine, purged: &UndoPurge<'_>) -> bool {
                     Effect::Record { session, .. } => of_session |= purged.session == Some(session),
                 }
             }
+            entry.extended.values_mut().for_each(replace);
         }
     }
     whole && !of_session
@@ -138,6 +139,8 @@ fn update(line: &mut UndoLine, purged: &UndoPurge<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::model::time::Timestamp;
     use crate::store::undo::UndoEntry;
@@ -168,6 +171,7 @@ mod tests {
                 standing: None,
                 files: None,
                 separated: None,
+                extended: BTreeMap::new(),
             })
         };
         let mut line = done(Effect::Files { before: id("a") });

@@ -304,10 +304,24 @@ fn an_undo_of_a_merge_with_saves_before_its_conclusion_is_forced() {
         .checkpoint(["show", &resolved[..8]])
         .success()
         .stdout_has("noted between");
-    world.checkpoint(["redo"]).success();
-    assert_eq!((tip(), text(&world, "f")), (resolved.clone(), lines(3, "resolved")));
-    world.checkpoint(["undo"]).success();
-    assert_eq!(tip(), before);
+    // After a redo it is asked for again, each time.
+    for _ in 0..2 {
+        world.checkpoint(["redo"]).success();
+        assert_eq!((tip(), text(&world, "f")), (resolved.clone(), lines(3, "resolved")));
+        for args in [&["undo"][..], &["undo", "--older"]] {
+            world
+                .checkpoint(args)
+                .code(4)
+                .stderr_has("session 's' has changed since")
+                .stderr_has("git checkpoint undo --force");
+        }
+        assert_eq!(tip(), resolved);
+        world
+            .checkpoint(["undo", "--force"])
+            .success()
+            .stderr_has("(2 checkpoints) is no longer part of it, but kept");
+        assert_eq!(tip(), before);
+    }
     world.checkpoint(["redo"]).success();
     // A save after the conclusion is work of its own, which no undo takes out of the session.
     world.file("h", "newer\n");
@@ -323,6 +337,89 @@ fn an_undo_of_a_merge_with_saves_before_its_conclusion_is_forced() {
     assert_eq!((tip(), text(&world, "f")), (later, lines(3, "resolved")));
     world.checkpoint(["verify", "--all"]).success();
     world.git(["fsck", "--strict"]).success();
+}
+
+/// What an abort took along and a redo brought back is as it was before: an undo refuses to take it, an abort says so.
+#[test]
+fn what_an_abort_took_along_is_asked_for_again_after_a_redo() {
+    let world = forked(&["f"]);
+    in_conflict(&world, &["f"]);
+    world.checkpoint(["save", "-m", "ours"]).success();
+    let tip = || world.git_line(["rev-parse", "checkpoints/s"]);
+    let before = tip();
+    world.checkpoint(["merge", "t"]).code(1);
+    world.checkpoint(["task", "add", "noted between"]).success();
+    world.checkpoint(["save", "-m", "between"]);
+    let between = tip();
+    for _ in 0..2 {
+        world
+            .checkpoint(["merge", "--abort"])
+            .success()
+            .stderr_has("(1 checkpoint) is no longer part of it, but kept");
+        assert_eq!(tip(), before);
+        world.checkpoint(["redo", "--force"]).success();
+        assert_eq!(tip(), between);
+        world
+            .checkpoint(["undo"])
+            .code(4)
+            .stderr_has("session 's' has changed since");
+        assert_eq!(tip(), between);
+    }
+    world.checkpoint(["task"]).success().stdout_has("noted between");
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+/// A merge that has conflicts to resolve is not up to date: a second one says what is open, and what helps.
+#[test]
+fn a_merge_again_says_which_conflicts_are_open() {
+    let world = forked(&["f", "g"]);
+    in_conflict(&world, &["f", "g"]);
+    world.checkpoint(["state", "patch", r#"{"a":1}"#]).success();
+    in_fork(&world, || {
+        world.checkpoint(["state", "patch", r#"{"a":2}"#]).success();
+        world.checkpoint(["save", "-m", "state"]).success();
+    });
+    world.checkpoint(["merge", "t"]).code(1);
+    let refs = world.git_line(["for-each-ref"]);
+    let again = || world.checkpoint(["merge", "t"]);
+    let resolve = "git checkpoint conflict resolve ";
+    again()
+        .code(1)
+        .stdout_has("state/a: 1 here, 2 in t")
+        .stderr_has("not every conflict is resolved\n  f\n  g")
+        .stderr_has("git add <path>")
+        .stderr_has("git checkpoint merge --continue")
+        .stderr_has("git checkpoint merge --abort")
+        .stderr_has(resolve);
+    let json = world.checkpoint(["merge", "t", "--json"]).code(1).stdout_json();
+    assert_eq!(
+        (&json["outcome"], &json["conflicts"][0]["member"]),
+        (&"up-to-date".into(), &"state/a".into())
+    );
+    world.file("f", lines(3, "resolved"));
+    world.git(["add", "f"]).success();
+    again().code(1).stderr_has("resolved\n  g").stderr_lacks("\n  f");
+    world.file("g", lines(3, "resolved"));
+    world.git(["add", "g"]).success();
+    again()
+        .code(1)
+        .stderr_has("the merge of t")
+        .stderr_has("is not concluded")
+        .stderr_has("git checkpoint merge --continue")
+        .stderr_lacks("git add");
+    assert_eq!(world.git_line(["for-each-ref"]), refs, "nothing was saved");
+    world.checkpoint(["merge", "--continue"]).success();
+    again()
+        .code(1)
+        .stderr_has("1 conflict of the record to resolve")
+        .stderr_has(resolve)
+        .stderr_lacks("--continue");
+    // The command that is named resolves it, before and after a save.
+    world.checkpoint(["conflict", "resolve", "1", "--theirs"]).success();
+    again().success().stdout_has("Up to date").no_stderr();
+    world.checkpoint(["save", "-m", "resolved"]).success();
+    again().success().stdout_has("Up to date");
+    world.checkpoint(["state", "get"]).success().stdout_has("2");
 }
 
 #[test]
