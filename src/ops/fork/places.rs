@@ -137,6 +137,11 @@ pub(super) fn complete(
         return fill(scene, forked, branch, path, progress);
     }
     // git had not got far: it begins anew.
+    if !is_begun(scene, path) {
+        return Err(Error::PathTaken {
+            what: format!("'{}' has another repository by now", path.display()),
+        });
+    }
     unlock_begun(scene, path);
     let _ = std::fs::remove_file(path.join(".git"));
     let prune = store::git(scene.repo).args(["worktree", "prune", "--expire=now"]);
@@ -149,6 +154,25 @@ pub(super) fn complete(
     }
     adopt(scene, &branch, head, path)?;
     fill(scene, forked, branch, path, progress)
+}
+
+/// Whether the `.git` of a directory, if there is one, is what git had written for a working tree of this repository.
+fn is_begun(scene: &Scene<'_>, path: &std::path::Path) -> bool {
+    let link = path.join(".git");
+    if link.symlink_metadata().is_err() {
+        return true;
+    }
+    let Ok(text) = os::read_regular(&link) else {
+        return false;
+    };
+    let Some(place) = text.trim_ascii().strip_prefix(b"gitdir: ") else {
+        return text.trim_ascii().is_empty();
+    };
+    let place = path.join(os::os_string(place));
+    let all = scene.repo.common_dir().join("worktrees");
+    let real = |path: &std::path::Path| path.canonicalize().ok();
+    let parent = place.parent();
+    parent == Some(&*all) || parent.and_then(real).is_some_and(|parent| Some(parent) == real(&all))
 }
 
 /// Removes the lock of a working tree that git had begun to make, so that git forgets it. `git worktree remove` would delete

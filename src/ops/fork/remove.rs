@@ -514,17 +514,6 @@ fn stat_below(full: &Path, path: &RepoPath, out: &mut NamedFiles) -> io::Result<
     Ok(())
 }
 
-/// Whether a path is listed, or in a listed directory.
-fn is_listed(listed: &[RepoPath], path: &RepoPath) -> bool {
-    let path = path.as_bytes();
-    listed.iter().any(|listed| {
-        let listed = listed.as_bytes();
-        let listed = listed.strip_suffix(b"/").unwrap_or(listed);
-        path.strip_prefix(listed)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-    })
-}
-
 /// Whether two files, or two symlinks, are the same; what cannot be read is not.
 fn is_same(one: &Path, other: &Path) -> bool {
     os::is_same_content(one, other).unwrap_or(false)

@@ -284,3 +284,37 @@ fn a_pipe_that_was_to_be_copied_is_reported() {
         .stderr_has("'local/deep.pipe' was not copied");
     assert_eq!(world.read("../fk/local/settings"), b"mine\n");
 }
+
+/// A directory that has another repository by the time a fork is completed stays as it is.
+#[test]
+fn another_repository_in_the_place_of_a_fork_is_kept() {
+    for (name, file) in [("a link", true), ("a directory", false)] {
+        let world = World::with_commit();
+        world
+            .checkpoint(["save", "--session", "s", "-m", "one", "--allow-empty"])
+            .success();
+        world
+            .checkpoint(["fork", "s", "--name", "f", "--worktree", "../fk"])
+            .success();
+        let path = world.root().join("fk");
+        let note = serde_json::json!({ "session": "f", "path": path, "branch": "checkpoint/f" });
+        world.file(".git/checkpoint/forks/f.json", note.to_string());
+        std::fs::remove_dir_all(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        let other = world.root().join("other");
+        let mut init = vec!["init", "-q"];
+        let separate = format!("--separate-git-dir={}", other.display());
+        if file {
+            init.push(&separate);
+        }
+        world.git([&init[..], &[path.to_str().unwrap()]].concat()).success();
+        let link = path.join(".git");
+        let before = std::fs::read(&link).ok();
+        world
+            .checkpoint(["fork", "--continue", "f"])
+            .code(4)
+            .stderr_has("has another repository by now");
+        assert_eq!(std::fs::read(&link).ok(), before, "{name}");
+        world.git(["-C", path.to_str().unwrap(), "status"]).success();
+    }
+}
