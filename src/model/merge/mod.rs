@@ -57,6 +57,8 @@ pub struct RecordMerge {
 
 /// Members of the record that make sense only as they are.
 const ATOMIC: [&str; 4] = ["phase", "step", "error", "iteration"];
+/// Members that are not written where they are empty.
+const MAPS: [&str; 2] = ["partitions", "extra"];
 /// Members that merge by a rule of their own.
 const OWN: [&str; 3] = ["summary", "auto_summary", "attachments"];
 
@@ -96,7 +98,9 @@ pub fn records(sides: RecordSides<'_>) -> RecordMerge {
         if OWN.contains(&key.as_str()) {
             continue;
         }
-        let values = [base.get(&key), ours.get(&key), theirs.get(&key)];
+        let empty = Value::Object(Map::new());
+        let missing = MAPS.contains(&key.as_str()).then_some(&empty);
+        let values = [&base, &ours, &theirs].map(|side| side.get(&key).or(missing));
         let merged = if LISTS.iter().any(|(list, _)| *list == key) {
             merge.items(&key, values)
         } else {
@@ -233,10 +237,14 @@ impl Merge {
             let maps = [base.unwrap_or(&empty), ours, theirs];
             return Some(Value::Object(self.members(at, maps, arrays)));
         }
-        if let ([base, Some(ours), Some(theirs)], Arrays::Sets, false) = (sides, arrays, atomic)
+        // A list that a side emptied is not written in an item.
+        let empty = Value::Array(Vec::new());
+        let missing = base.is_some_and(Value::is_array).then_some(&empty);
+        if let (Some(ours), Some(theirs), Arrays::Sets, false) = (ours.or(missing), theirs.or(missing), arrays, atomic)
             && let Some(merged) = self.array(at, base, ours, theirs)
         {
-            return Some(merged);
+            let is_empty = merged.as_array().is_some_and(Vec::is_empty);
+            return (!is_empty || sides.iter().all(Option::is_some)).then_some(merged);
         }
         self.contradiction(at, sides)
     }

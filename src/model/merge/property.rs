@@ -455,3 +455,28 @@ fn a_list_with_a_value_twice_is_one_value() {
     assert_eq!(value_of(&merged.record)["of_a_later_version"], json!([1, 1, 2, 3]));
     assert_eq!(merged.conflicts.len(), 1);
 }
+
+/// What is not written where it is empty was emptied, and does not contradict what the other side put into it.
+#[test]
+fn what_a_side_emptied_contradicts_nothing() {
+    let side = |files: Value, extra: Value, partitions: Value| {
+        let mut task = item("tasks", "a", "title", 0);
+        task["files"] = files;
+        record(&json!({"tasks": [task], "extra": extra, "partitions": partitions}))
+    };
+    let base = side(json!(["x"]), json!({"a": 1}), json!({"ana": ["src"]}));
+    let ours = side(json!([]), json!({}), json!({}));
+    let theirs = side(
+        json!(["x", "y"]),
+        json!({"a": 1, "b": 2}),
+        json!({"ana": ["src"], "ben": ["doc"]}),
+    );
+    let merged = merge(&base, &ours, &theirs, true);
+    assert_eq!(merged.conflicts, []);
+    assert_eq!(
+        merged.record,
+        side(json!(["y"]), json!({"b": 2}), json!({"ben": ["doc"]}))
+    );
+    assert_eq!(merged, merge(&base, &theirs, &ours, false));
+    assert_eq!(merge(&base, &ours, &ours, true).record, ours);
+}

@@ -303,6 +303,20 @@ impl Removal<'_> {
         Ok(found)
     }
 
+    /// Refuses if the repositories of submodules are not as they were: somebody commits in them.
+    fn refuse_written(&self, repositories: &NamedFiles) -> Result<(), Error> {
+        let now = self.repositories()?;
+        let is_same = |path: &&RepoPath| match (now.get(*path), repositories.get(*path)) {
+            (Some(now), Some(before)) => now.is_same(before),
+            _ => false,
+        };
+        let mut paths = now.keys().chain(repositories.keys());
+        match paths.find(|path| !is_same(path)) {
+            Some(path) => Err(self.written(Some(path.clone()))),
+            None => Ok(()),
+        }
+    }
+
     fn kept(&self, path: &RepoPath, why: &dyn ToString) -> Error {
         let (session, path, why) = (self.name.clone(), path.clone(), why.to_string());
         RemovalError::Kept { session, path, why }.into()
@@ -318,20 +332,14 @@ impl Removal<'_> {
         };
         let failed = |error| Error::from(store::Error::io("remove", self.path)(error));
         // Before the first deletion, all of it is looked at.
+        self.refuse_written(repositories)?;
         for look in [true, false] {
             rest.directory(b"", look).map_err(failed)?;
             if let Some(path) = rest.found.take() {
                 return Err(self.written(Some(path)));
             }
         }
-        let now = self.repositories()?;
-        let is_same = |path: &&RepoPath| match (now.get(*path), repositories.get(*path)) {
-            (Some(now), Some(before)) => now.is_same(before),
-            _ => false,
-        };
-        if let Some(path) = now.keys().chain(repositories.keys()).find(|path| !is_same(path)) {
-            return Err(self.written(Some(path.clone())));
-        }
+        self.refuse_written(repositories)?;
         let link = self.path.join(".git");
         let own = fs::read(&link).map_err(failed)?;
         fs::remove_file(&link).map_err(failed)?;
