@@ -360,7 +360,10 @@ proptest! {
                 match (edit, steps.iter().position(|step| step.id == format!("b{n}"))) {
                     (0, Some(at)) => drop(steps.remove(at)),
                     (1, Some(at)) => steps[at] = step(&format!("b{n}"), n, name),
-                    (2, _) => steps.push(step(&format!("{name}{n}"), steps.len(), name)),
+                    (2, _) => {
+                        let last = steps.iter().map(|step| step.n as usize).max().unwrap_or(0);
+                        steps.push(step(&format!("{name}{n}"), last, name));
+                    }
                     _ => {}
                 }
             }

@@ -1,5 +1,7 @@
 //! Merges of steps: by id, member by member, and numbered anew where both sides added some.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value};
 
 use super::{MemberConflict, instant, kept, merge_order, objects};
@@ -10,7 +12,12 @@ use crate::model::step::Step;
 pub fn steps(base: &[Step], ours: &[Step], theirs: &[Step]) -> (Vec<Step>, Vec<MemberConflict>) {
     let lists = [base, ours, theirs];
     let keys = lists.map(|list| list.iter().map(|step| step.id.clone()).collect::<Vec<_>>());
-    let find = |side: usize, id: &str| lists[side].iter().find(|step| step.id == id);
+    let steps = lists.map(|list| {
+        list.iter()
+            .map(|step| (&*step.id, step))
+            .collect::<HashMap<&str, &Step>>()
+    });
+    let find = |side: usize, id: &str| steps[side].get(id).copied();
     let changed = |id: &String| {
         let base = find(0, id);
         (1..3).any(|side| find(side, id).is_some_and(|step| Some(step) != base))
@@ -27,10 +34,13 @@ pub fn steps(base: &[Step], ours: &[Step], theirs: &[Step]) -> (Vec<Step>, Vec<M
         let sides = [0, 1, 2].map(|side: usize| find(side, id));
         out.extend(one(id, sides, &mut conflicts));
     }
-    let both_added = (1..3).all(|side| keys[side].iter().any(|id| !keys[0].contains(id)));
-    if both_added {
+    let is_new = |id: &String| find(0, id).is_none();
+    let both_added = (1..3).all(|side| keys[side].iter().any(is_new));
+    // One that a side took out and the other changed may stay with a number that was given again.
+    let numbers: HashSet<u32> = out.iter().map(|step| step.n).collect();
+    if both_added || numbers.len() < out.len() {
         let mut last = base.iter().map(|step| step.n).max().unwrap_or(0);
-        for step in out.iter_mut().filter(|step| !keys[0].contains(&step.id)) {
+        for step in out.iter_mut().filter(|step| is_new(&step.id)) {
             last = last.saturating_add(1);
             step.n = last;
         }
