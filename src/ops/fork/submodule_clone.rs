@@ -76,9 +76,6 @@ impl SubmoduleClone {
     /// Ends what an earlier process began: completes it if its files are in place, else removes what it made. Returns whether
     /// it was completed.
     pub(super) fn settle(&self) -> io::Result<bool> {
-        if self.begun.symlink_metadata().is_err() {
-            return Ok(false);
-        }
         let is_ours = fs::read(self.target.join(".git")).is_ok_and(|link| link == self.link().as_bytes());
         let is_waiting = is_ours && self.begun.join("git").is_dir() && self.git_dir.symlink_metadata().is_err();
         if is_waiting {
@@ -91,6 +88,7 @@ impl SubmoduleClone {
             remove(&tree)?;
         }
         remove(&self.begun)?;
+        // Also where a kill came before this.
         for directory in self.begun.ancestors().skip(1).take(2) {
             // Those that are not empty stay.
             let _ = fs::remove_dir(directory);

@@ -86,12 +86,7 @@ fn below(from: &Path, to: &Path, tree: &str, done: &mut PopulatedSubmodules) -> 
             // A nested repository that is no submodule: it is reported as left out.
             continue;
         }
-        if is_populated(&target) {
-            // Of a kill after it was put in place there may be something to remove.
-            if let Ok(Some((_, clone))) = begun(to, &link) {
-                let _ = clone.settle();
-            }
-        } else if let Err(why) = one(from, to, &link) {
+        if let Err(why) = one(from, to, &link) {
             done.failed.push((link.path, why));
             continue;
         }
@@ -115,16 +110,21 @@ fn is_tracked(root: &Path, path: &RepoPath) -> Result<bool, git::Error> {
     Ok(!output.run()?.stdout.is_empty())
 }
 
-/// Populates one submodule; else says why that is not possible.
+/// Populates one submodule that is not; else says why that is not possible.
 fn one(from: &Path, to: &Path, link: &Gitlink) -> Result<(), String> {
-    let source = &link.below(from);
+    let (source, target) = (&link.below(from), &link.below(to));
     let (name, clone) = begun(to, link)?.ok_or("it is not in .gitmodules")?;
-    let there = git_in(source).args(["rev-parse", "--path-format=absolute", "--git-common-dir"]);
-    let there = there.text().map_err(why)?;
-    let url = git_in(source)
-        .accept([1])
-        .args(["config", "--get", "remote.origin.url"]);
-    clone.populate(&there, &url.text().map_err(why)?, &link.commit)?;
+    if is_populated(target) {
+        // Of a kill after it was put in place there may be something to do.
+        clone.settle().map_err(|error| os::reason(&error))?;
+    } else {
+        let there = git_in(source).args(["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+        let there = there.text().map_err(why)?;
+        let url = git_in(source)
+            .accept([1])
+            .args(["config", "--get", "remote.origin.url"]);
+        clone.populate(&there, &url.text().map_err(why)?, &link.commit)?;
+    }
     // In a submodule's own clone git knows its submodules by this setting alone.
     let key = format!("submodule.{name}.url");
     let setting = |root: &Path| git_in(root).accept([1]).args(["config", "--get", &key]).text();

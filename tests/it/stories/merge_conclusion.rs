@@ -386,7 +386,7 @@ fn a_merge_again_says_which_conflicts_are_open() {
     again()
         .code(1)
         .stdout_has("state/a: 1 here, 2 in t")
-        .stderr_has("not every conflict is resolved\n  f\n  g")
+        .stderr_has("not every conflict is resolved\nerror:   f\nerror:   g")
         .stderr_has("git add <path>")
         .stderr_has("git checkpoint merge --continue")
         .stderr_has("git checkpoint merge --abort")
@@ -398,7 +398,10 @@ fn a_merge_again_says_which_conflicts_are_open() {
     );
     world.file("f", lines(3, "resolved"));
     world.git(["add", "f"]).success();
-    again().code(1).stderr_has("resolved\n  g").stderr_lacks("\n  f");
+    again()
+        .code(1)
+        .stderr_has("resolved\nerror:   g")
+        .stderr_lacks("error:   f");
     world.file("g", lines(3, "resolved"));
     world.git(["add", "g"]).success();
     again()
