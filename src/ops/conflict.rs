@@ -125,6 +125,9 @@ fn record_changes(before: &Value, after: &Value) -> Result<Vec<DraftChange>, Err
                 }
                 let mut patch = replacement(known, Some(item));
                 patch["id"] = id_of(item).into();
+                if let Some(known) = known {
+                    empty(name, known, &mut patch);
+                }
                 patches.push(patch);
             }
             if !patches.is_empty() {
@@ -158,9 +161,67 @@ fn replacement(old: Option<&Value>, new: Option<&Value>) -> Value {
     Value::Object(out)
 }
 
+/// Says of members that a patch of an item takes out, and that such an item always has, that they are false or empty.
+fn empty(list: &str, item: &Value, patch: &mut Value) {
+    let Some(members) = patch.as_object_mut() else { return };
+    let taken: Vec<String> = members
+        .iter()
+        .filter(|(_, value)| value.is_null())
+        .map(|(name, _)| name.clone())
+        .collect();
+    for name in &taken {
+        let mut alone = members.clone();
+        alone.retain(|other, _| other == name || !taken.contains(other));
+        if patch::check(&json!({ list: [alone] })).is_ok() {
+            continue;
+        }
+        match item.get(name) {
+            Some(Value::Bool(_)) => drop(members.insert(name.clone(), false.into())),
+            Some(Value::Array(_)) => drop(members.insert(name.clone(), json!([]))),
+            _ => {}
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::record::Record;
+
+    #[test]
+    fn an_item_gets_a_value_that_lacks_what_it_has() {
+        let item = |list: &str, more: Value| {
+            let mut item = json!({"id": "a", "at": "2026-11-27T12:00:00Z", "by": "ana", "text": "x", "title": "x"});
+            item.as_object_mut()
+                .expect("an object")
+                .extend(more.as_object().cloned().unwrap_or_default());
+            json!({ list: [item] })
+        };
+        for (list, more) in [
+            ("todos", json!({"done": true})),
+            (
+                "tasks",
+                json!({"status": "todo", "files": ["f"], "depends_on": ["b"], "notes": "n", "of_later": true}),
+            ),
+            ("decisions", json!({"reason": "r", "of_later": [1]})),
+        ] {
+            let lacking = item(
+                list,
+                if list == "tasks" {
+                    json!({"status": "todo"})
+                } else {
+                    json!({})
+                },
+            );
+            let before: Record = serde_json::from_value(item(list, more)).expect("a record");
+            let changes = record_changes(&serde_json::to_value(&before).expect("plain data"), &lacking).expect(list);
+            let [DraftChange::Record(patch)] = &changes[..] else {
+                panic!("{list}: one change")
+            };
+            let after = patch::apply(&before, patch).expect(list);
+            assert_eq!(after, serde_json::from_value(lacking).expect("a record"), "{list}");
+        }
+    }
 
     #[test]
     fn a_replacement_leaves_no_member_of_the_old_value() {

@@ -147,7 +147,9 @@ proptest! {
             let (id, member) = (conflict["id"].as_str().unwrap(), conflict["member"].as_str().unwrap());
             let here = at(&record(&world), member);
             prop_assert_eq!(here.as_ref(), conflict.get("ours").or(conflict.get("theirs")), "{}", member);
-            let side = ["ours", "theirs", "base"][(n + choice) % 3];
+            // What the common checkpoint does not have is no value for a member that every item has.
+            let sides = if conflict.get("base").is_some() { 3 } else { 2 };
+            let side = ["ours", "theirs", "base"][(n + choice) % sides];
             let option = format!("--{side}");
             world.checkpoint(["conflict", "resolve", id, &option]).success();
             expected.push((member.to_owned(), side, conflict.get(side).cloned()));
