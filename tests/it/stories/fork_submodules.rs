@@ -266,11 +266,13 @@ fn the_repository_of_a_submodule_is_never_deleted() {
     }
 }
 
+/// A change of a repository.
+type Prepare = fn(&World);
+
 /// What is in the directory of a submodule, or where its repository would be, is somebody's: it stays, and is reported.
 #[test]
 fn what_is_in_the_place_of_a_submodule_is_kept() {
     let library = |world: &World| world.root().join("f/lib");
-    type Prepare = fn(&World);
     let cases: [(&str, Prepare); 5] = [
         ("a file without a repository", |world| {
             std::fs::write(world.root().join("f/lib/mine"), "mine\n").unwrap();

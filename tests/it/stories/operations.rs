@@ -427,7 +427,7 @@ fn an_apply_sets_a_merge_up_with_its_whole_index_only() {
     };
     // Unmerged entries, among other changes.
     let (world, _) = saved_and_given_up(&CASES[0], false);
-    world.file("other", "local\n");
+    world.file("unrelated", "local\n");
     world
         .checkpoint(["apply", "s", "--index"])
         .code(1)
@@ -442,7 +442,7 @@ fn an_apply_sets_a_merge_up_with_its_whole_index_only() {
     let (world, _) = saved_and_given_up(&CASES[0], false);
     let resolved = world.git_line(["show", "checkpoints/s^2:f"]);
     world.file("f", resolved + "\n");
-    world.file("other", "local\n");
+    world.file("unrelated", "local\n");
     world
         .checkpoint(["apply", "s", "--index"])
         .stdout_has("is not in progress again: not all that was unmerged is in the index");
