@@ -534,8 +534,8 @@ fn what_a_killed_fetch_left_among_the_packs_goes() {
     let packs = world.path(".git/objects/pack");
     let keep = |digit: &str| packs.join(format!("pack-{}.keep", digit.repeat(40)));
     let of_fetch = |process: u32| format!("fetch-pack {process} on {host}\n");
-    std::fs::create_dir_all(&packs).unwrap();
-    std::fs::write(keep("1"), of_fetch(ended.id())).unwrap();
+    fs::create_dir_all(&packs).unwrap();
+    fs::write(keep("1"), of_fetch(ended.id())).unwrap();
     // It is of the user's own fetch, as far as is known.
     world.file("more", "1\n");
     save(&world, "two");
@@ -545,10 +545,10 @@ fn what_a_killed_fetch_left_among_the_packs_goes() {
         .enumerate()
     {
         world.file(".git/checkpoint/fetching/origin", &host);
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        std::fs::write(keep("2"), of_fetch(ended.id())).unwrap();
-        std::fs::write(keep("3"), of_fetch(std::process::id())).unwrap();
-        std::fs::write(keep("4"), "mine\n").unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        fs::write(keep("2"), of_fetch(ended.id())).unwrap();
+        fs::write(keep("3"), of_fetch(std::process::id())).unwrap();
+        fs::write(keep("4"), "mine\n").unwrap();
         world.checkpoint(command).success();
         let left = ["1", "2", "3", "4"].map(|digit| keep(digit).exists());
         assert_eq!(left, [true, false, true, true], "{n}");

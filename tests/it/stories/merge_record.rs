@@ -22,7 +22,8 @@ fn value() -> impl Strategy<Value = Value> {
         any::<u8>().prop_map(Value::from),
         word().prop_map(Value::from),
         vec(word(), 0..3).prop_map(Value::from),
-        vec(("[ab/~]", word()), 0..3).prop_map(|members| json!(members.into_iter().collect::<Map<_, _>>())),
+        vec(("[ab/~]", word().prop_map(Value::from)), 0..3)
+            .prop_map(|members| members.into_iter().collect::<Map<_, _>>().into()),
     ]
 }
 
