@@ -122,6 +122,11 @@ pub(super) fn complete(
     progress: ProgressCallback<'_>,
 ) -> Result<ForkWorktree, Error> {
     let branch = branch_of(wanted, &forked.name);
+    if !is_begun(scene, path) {
+        return Err(Error::PathTaken {
+            what: format!("'{}' has another repository by now", path.display()),
+        });
+    }
     let repo = store::open_worktree(scene.repo, path)
         .ok()
         .filter(|_| path.join(".git").is_file());
@@ -137,11 +142,6 @@ pub(super) fn complete(
         return fill(scene, forked, branch, path, progress);
     }
     // git had not got far: it begins anew.
-    if !is_begun(scene, path) {
-        return Err(Error::PathTaken {
-            what: format!("'{}' has another repository by now", path.display()),
-        });
-    }
     unlock_begun(scene, path);
     let _ = std::fs::remove_file(path.join(".git"));
     let prune = store::git(scene.repo).args(["worktree", "prune", "--expire=now"]);

@@ -309,6 +309,11 @@ fn another_repository_in_the_place_of_a_fork_is_kept() {
         }
         world.git([&init[..], &[path.to_str().unwrap()]].concat()).success();
         let link = path.join(".git");
+        world
+            .command("git", ["commit", "-q", "--allow-empty", "-m", "theirs"])
+            .within(&path)
+            .run()
+            .success();
         let before = std::fs::read(&link).ok();
         world
             .checkpoint(["fork", "--continue", "f"])
@@ -316,5 +321,9 @@ fn another_repository_in_the_place_of_a_fork_is_kept() {
             .stderr_has("has another repository by now");
         assert_eq!(std::fs::read(&link).ok(), before, "{name}");
         world.git(["-C", path.to_str().unwrap(), "status"]).success();
+        assert!(
+            !other.join("checkpoint").exists() && !link.join("checkpoint").exists(),
+            "{name}"
+        );
     }
 }
