@@ -169,10 +169,11 @@ fn is_begun(scene: &Scene<'_>, path: &std::path::Path) -> bool {
         return text.trim_ascii().is_empty();
     };
     let place = path.join(os::os_string(place));
-    let all = scene.repo.common_dir().join("worktrees");
-    let real = |path: &std::path::Path| path.canonicalize().ok();
-    let parent = place.parent();
-    parent == Some(&*all) || parent.and_then(real).is_some_and(|parent| Some(parent) == real(&all))
+    let real = |path: &std::path::Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let all = real(scene.repo.common_dir()).join("worktrees");
+    place
+        .parent()
+        .is_some_and(|parent| parent == all || real(parent) == all)
 }
 
 /// Removes the lock of a working tree that git had begun to make, so that git forgets it. `git worktree remove` would delete
