@@ -219,7 +219,11 @@ mod tests {
                 panic!("{list}: one change")
             };
             let after = patch::apply(&before, patch).expect(list);
-            assert_eq!(after, serde_json::from_value(lacking).expect("a record"), "{list}");
+            assert_eq!(
+                after,
+                serde_json::from_value::<Record>(lacking).expect("a record"),
+                "{list}"
+            );
         }
     }
 
