@@ -161,9 +161,15 @@ pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
 
 /// One line of the stored form for line-based files, with its LF.
 pub fn to_line<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
-    let mut out = serde_json::to_vec(value).expect("plain values with string keys always serialise");
-    out.push(b'\n');
+    let mut out = Vec::with_capacity(128);
+    push_line(&mut out, value);
     out
+}
+
+/// Adds such a line to others.
+pub fn push_line<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    serde_json::to_writer(&mut *out, value).expect("plain values with string keys always serialise");
+    out.push(b'\n');
 }
 
 /// Applies a JSON merge patch (RFC 7396): objects merge key by key, `null` removes, anything else replaces.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use memchr::memchr2;
 use serde_json::Value;
 
 /// The text of `before` with the strings and names that `after` has in their places. `None` where the text is not that
@@ -40,7 +41,7 @@ pub fn has_all_strings(text: &[u8], value: &Value) -> bool {
         }
     }
     let (mut at, mut quotes) = (0, 0);
-    while let Some(found) = text[at..].iter().position(|byte| matches!(byte, b'"' | b'\\')) {
+    while let Some(found) = memchr2(b'"', b'\\', &text[at..]) {
         at += found;
         // An escape is in a string, and is no end of one.
         if text[at] == b'"' {

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use memchr::memchr2;
 use serde_json::{Map, Value};
 
 use super::clean_texts::{MemoryAnswer, ScanContext};
@@ -219,19 +220,28 @@ impl JsonWalk<'_> {
 
     /// Adds a step to the pointer; returns the length to go back to.
     fn descend(&mut self, step: &str) -> usize {
-        let len = self.pointer.len();
-        self.pointer.push('/');
-        for part in step.split_inclusive(['~', '/']) {
-            let (plain, escaped) = match part.as_bytes().last() {
-                Some(b'~') => (&part[..part.len() - 1], "~0"),
-                Some(b'/') => (&part[..part.len() - 1], "~1"),
-                _ => (part, ""),
-            };
-            self.pointer.push_str(plain);
-            self.pointer.push_str(escaped);
-        }
-        len
+        descend(&mut self.pointer, step)
     }
+}
+
+/// Adds a step to a JSON pointer; returns the length to go back to.
+pub(super) fn descend(pointer: &mut String, step: &str) -> usize {
+    let len = pointer.len();
+    pointer.push('/');
+    if memchr2(b'~', b'/', step.as_bytes()).is_none() {
+        pointer.push_str(step);
+        return len;
+    }
+    for part in step.split_inclusive(['~', '/']) {
+        let (plain, escaped) = match part.as_bytes().last() {
+            Some(b'~') => (&part[..part.len() - 1], "~0"),
+            Some(b'/') => (&part[..part.len() - 1], "~1"),
+            _ => (part, ""),
+        };
+        pointer.push_str(plain);
+        pointer.push_str(escaped);
+    }
+    len
 }
 
 /// An image block: a media type or the word `base64` next to the data.
@@ -261,8 +271,14 @@ fn pair_name(members: &Map<String, Value>) -> Option<String> {
 
 /// A member that holds an id or a digest; those look random and are no secrets.
 fn is_id_name(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    lower == "id"
+    let ends_with = |end: &str| {
+        let tail = name
+            .len()
+            .checked_sub(end.len())
+            .and_then(|at| name.as_bytes().get(at..));
+        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
+    };
+    name.eq_ignore_ascii_case("id")
         || name.ends_with("Id")
         || [
             "_id",
@@ -283,7 +299,7 @@ fn is_id_name(name: &str) -> bool {
             "cursor",
         ]
         .iter()
-        .any(|end| lower.ends_with(end))
+        .any(|end| ends_with(end))
 }
 
 /// Gives members new names, in place and order; a name that is taken gets a number.

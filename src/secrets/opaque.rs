@@ -26,7 +26,7 @@ const LONG: usize = 512;
 
 /// Whether a member of this name holds an opaque value.
 pub(super) fn is_opaque_name(name: &str) -> bool {
-    OPAQUE.contains(&name.to_ascii_lowercase().as_str())
+    OPAQUE.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Whether the value is one run of base64, standard or for URLs, long enough for an image or a signature.

@@ -47,10 +47,22 @@ const IDS: &[&str] = &[
 
 /// Calls `found` with start and end of every such string.
 pub(super) fn each(text: &[u8], mut found: impl FnMut(usize, usize)) {
-    let mut start = 0;
-    while start < text.len() {
-        let len = text[start..].iter().take_while(|byte| is_token(**byte)).count();
-        let end = start + len;
+    let mut from = 0;
+    // A string that is long enough and begins at or before this byte has it in it. Most text is passed over by this step.
+    while let Some(probe) = text.get(from + LENGTHS.start() - 1) {
+        let probed = from + LENGTHS.start() - 1;
+        if !is_token(*probe) {
+            from = probed + 1;
+            continue;
+        }
+        let (mut start, mut end) = (probed, probed);
+        while start > from && is_token(text[start - 1]) {
+            start -= 1;
+        }
+        while end < text.len() && is_token(text[end]) {
+            end += 1;
+        }
+        let len = end - start;
         if LENGTHS.contains(&len) && !is_known(text, start, end) {
             // A path is judged step by step.
             let mut at = start;
@@ -61,12 +73,12 @@ pub(super) fn each(text: &[u8], mut found: impl FnMut(usize, usize)) {
                 at += part.len() + 1;
             }
         }
-        start = end + 1;
+        from = end + 1;
     }
 }
 
 fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-')
+    matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'+' | b'/' | b'_' | b'-')
 }
 
 /// All three classes, many changes between them and high entropy. The fall from a capital to what follows it is not

@@ -30,6 +30,7 @@ const LAYERS: &[Layer] = &[
             "serde",
             "serde_json",
             "chrono",
+            "memchr",
             "sha2",
             "unicode_normalization",
             "thiserror",
@@ -40,7 +41,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "secrets",
         layers: &["model"],
-        crates: &["regex", "serde_json", "thiserror", "base64", "flate2", "zip"],
+        crates: &["memchr", "regex", "serde_json", "thiserror", "base64", "flate2", "zip"],
         system: false,
     },
     Layer {
@@ -137,6 +138,7 @@ const LAYERS: &[Layer] = &[
             "agents", "model", "store", "worktree", "formats", "secrets", "tokens", "git", "os",
         ],
         crates: &[
+            "memchr",
             "regex",
             "serde",
             "serde_json",

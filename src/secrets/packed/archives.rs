@@ -56,7 +56,8 @@ pub(super) fn unread_form(bytes: &[u8]) -> Option<&'static str> {
         // A zip archive without an entry at its start: it begins with a program, or is one of several parts.
         (b"PK\x07\x08", "zip in parts"),
     ];
-    let known = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic));
+    let is_known = |magic: &[u8]| magic.first() == bytes.first() && bytes.starts_with(magic);
+    let known = MAGIC.iter().find(|(magic, _)| is_known(magic));
     let is_bzip2 = || bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY");
     known
         .map(|(_, name)| *name)

@@ -9,11 +9,13 @@ mod runs;
 
 use std::{borrow::Cow, collections::BTreeSet, mem};
 
+use memchr::memchr;
 use serde_json::Value;
 
 use super::{
     RedactionMode, Scanner, Severity,
     clean_texts::{MemoryAnswer, ScanContext},
+    json::descend,
     marker,
 };
 
@@ -164,8 +166,7 @@ impl<'s> Search<'s> {
 
     fn below(&mut self, name: &str, value: &mut Value) {
         let length = self.pointer.len();
-        self.pointer.push('/');
-        self.pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        descend(&mut self.pointer, name);
         self.value(value);
         self.pointer.truncate(length);
     }
@@ -318,11 +319,8 @@ fn is_marked(bytes: &[u8]) -> bool {
 fn unescaped(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out: Option<Vec<u8>> = None;
     let (mut at, mut kept) = (0, 0);
-    while at < bytes.len() {
-        if bytes[at] != b'\\' {
-            at += 1;
-            continue;
-        }
+    while let Some(found) = memchr(b'\\', &bytes[at..]) {
+        at += found;
         let start = at;
         while bytes.get(at) == Some(&b'\\') {
             at += 1;

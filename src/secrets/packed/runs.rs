@@ -177,16 +177,31 @@ fn may_hold(bytes: &[u8]) -> bool {
     if archives::form(bytes).is_some() || archives::unread_form(bytes).is_some() {
         return true;
     }
-    let mut stretch = 0;
-    bytes.iter().any(|byte| {
-        // UTF-16 has a zero after each letter.
-        stretch = match byte {
-            0x20..0x7f | b'\n' | b'\r' | b'\t' => stretch + 1,
-            0 if stretch > 0 => stretch,
-            _ => 0,
-        };
-        stretch >= SHORTEST
-    })
+    // UTF-16 has a zero after each letter.
+    let is_text = |byte: u8| matches!(byte, 0x20..0x7f | b'\n' | b'\r' | b'\t' | 0);
+    let mut at = 0;
+    // As in `next`: a stretch that is long enough and begins at or before this byte has it in it.
+    while let Some(probe) = bytes.get(at + SHORTEST - 1) {
+        let probed = at + SHORTEST - 1;
+        if !is_text(*probe) {
+            at = probed + 1;
+            continue;
+        }
+        let mut end = probed;
+        while end > at && is_text(bytes[end - 1]) {
+            end -= 1;
+        }
+        let mut letters = 0;
+        while end < bytes.len() && is_text(bytes[end]) {
+            letters += usize::from(bytes[end] != 0);
+            end += 1;
+        }
+        if letters >= SHORTEST {
+            return true;
+        }
+        at = end;
+    }
+    false
 }
 
 /// The length of the space at the start of a text, line ends that are written as escapes (`\n`) included.
@@ -218,13 +233,11 @@ fn digits(code: Code, run: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(run.len());
     let mut at = 0;
     while at < run.len() {
-        let space = gap(&run[at..]);
-        at += space;
-        if space == 0 {
-            if code.has(run[at]) {
-                out.push(run[at]);
-            }
+        if code.has(run[at]) {
+            out.push(run[at]);
             at += 1;
+        } else {
+            at += gap(&run[at..]).max(1);
         }
     }
     out
@@ -253,8 +266,15 @@ fn laid_out(digits: Vec<u8>, run: &[u8]) -> Vec<u8> {
 /// The next run that is long enough, from a place on. One that goes on at the next line, as mail and certificates are
 /// wrapped, is one run.
 fn next(code: Code, text: &[u8], from: usize) -> Option<Range<usize>> {
+    // Plain loops, here and below: most of the time for a large text is spent here.
+    let length = |start: usize| {
+        let mut end = start;
+        while end < text.len() && code.has(text[end]) {
+            end += 1;
+        }
+        end - start
+    };
     let mut at = from;
-    let length = |at: usize| text[at..].iter().take_while(|byte| code.has(**byte)).count();
     loop {
         // A run that is long enough and begins at or before this byte has it in it. Most text is passed over by this step.
         let probe = at + SHORT - 1;
@@ -262,8 +282,10 @@ fn next(code: Code, text: &[u8], from: usize) -> Option<Range<usize>> {
             at = probe + 1;
             continue;
         }
-        let before = text[at..probe].iter().rev().take_while(|byte| code.has(**byte)).count();
-        let start = probe - before;
+        let mut start = probe;
+        while start > at && code.has(text[start - 1]) {
+            start -= 1;
+        }
         let width = length(start);
         at = start + width;
         if width < SHORT {
