@@ -2,7 +2,7 @@
 //! as well, and to start a thread takes as long as some twenty of these things.
 
 use std::sync::{
-    Mutex, PoisonError,
+    Condvar, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -80,6 +80,147 @@ pub fn parallel_edit<T: Send, R: Send, S>(
     on_two_threads(runs).into_iter().map(|(_, made)| made).collect()
 }
 
+/// Hands what `work` makes of runs of `size` items to `take`, which is called in this thread and in the order of the runs,
+/// while another thread works on. Where the next run is not made yet, this thread works as well.
+pub fn parallel_stream<T: Sync, R: Send, S, E>(
+    items: &[T],
+    size: usize,
+    begin: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &[T]) -> R + Sync,
+    mut take: impl FnMut(&[T], R) -> Result<(), E>,
+) -> Result<(), E> {
+    let size = size.max(1);
+    if items.len() <= size || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        let mut kept = begin();
+        return items.chunks(size).try_for_each(|run| take(run, work(&mut kept, run)));
+    }
+    let runs: Vec<&[T]> = items.chunks(size).collect();
+    let queue = RunQueue::new(runs.len());
+    std::thread::scope(|scope| {
+        let worker = super::spawn_worker(scope, || {
+            let _leaving = Leaving(&queue);
+            let mut kept = begin();
+            while let Some(n) = queue.claim() {
+                queue.put(n, work(&mut kept, runs[n]));
+            }
+        });
+        let mut kept = begin();
+        for (n, run) in runs.iter().enumerate() {
+            let made = loop {
+                match queue.next(n) {
+                    Next::Made(made) => break made,
+                    Next::Claimed(other) => queue.put(other, work(&mut kept, runs[other])),
+                    // As in `on_two_threads`.
+                    Next::Lost => match worker.map(std::thread::ScopedJoinHandle::join) {
+                        Some(Err(panic)) => std::panic::resume_unwind(panic),
+                        _ => unreachable!("a thread that ends as it should has made the runs that it claimed"),
+                    },
+                }
+            };
+            if let Err(error) = take(run, made) {
+                queue.close();
+                return Err(error);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// What two threads know of runs that are taken in their order.
+struct RunQueue<R> {
+    state: Mutex<QueueState<R>>,
+    /// A run was made, or the other thread has left.
+    changed: Condvar,
+}
+
+struct QueueState<R> {
+    /// What was made of each run and not taken yet.
+    made: Vec<Option<R>>,
+    /// The first run that nobody has claimed.
+    next: usize,
+    /// Whether the other thread has left.
+    is_alone: bool,
+}
+
+/// Work for the thread that takes the runs.
+enum Next<R> {
+    /// The run that it asked for.
+    Made(R),
+    /// A run to work on meanwhile.
+    Claimed(usize),
+    /// The other thread has left without making it.
+    Lost,
+}
+
+impl<R> RunQueue<R> {
+    fn new(runs: usize) -> Self {
+        Self {
+            state: Mutex::new(QueueState {
+                made: (0..runs).map(|_| None).collect(),
+                next: 0,
+                is_alone: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, QueueState<R>> {
+        // Nothing panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn claim(&self) -> Option<usize> {
+        self.lock().claim()
+    }
+
+    fn put(&self, n: usize, made: R) {
+        self.lock().made[n] = Some(made);
+        self.changed.notify_one();
+    }
+
+    fn next(&self, n: usize) -> Next<R> {
+        let mut state = self.lock();
+        loop {
+            if let Some(made) = state.made[n].take() {
+                return Next::Made(made);
+            }
+            if let Some(other) = state.claim() {
+                return Next::Claimed(other);
+            }
+            if state.is_alone {
+                return Next::Lost;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Leaves the runs that nobody has claimed.
+    fn close(&self) {
+        let mut state = self.lock();
+        state.next = state.made.len();
+    }
+}
+
+impl<R> QueueState<R> {
+    fn claim(&mut self) -> Option<usize> {
+        let n = self.next;
+        (n < self.made.len()).then(|| {
+            self.next += 1;
+            n
+        })
+    }
+}
+
+/// Says that a thread has left, also by a panic.
+struct Leaving<'q, R>(&'q RunQueue<R>);
+
+impl<R> Drop for Leaving<'_, R> {
+    fn drop(&mut self) {
+        self.0.lock().is_alone = true;
+        self.0.changed.notify_one();
+    }
+}
+
 /// Calls `runs` in this thread and in another, and joins what they made, each with its place, in the order of the places.
 fn on_two_threads<R: Send>(runs: impl Fn() -> Vec<(usize, R)> + Sync) -> Vec<(usize, R)> {
     let mut made = std::thread::scope(|scope| {
@@ -125,6 +266,45 @@ mod tests {
             );
             assert!(made.into_iter().eq((0..count).map(|n| n * 2)), "{count} {size}");
         }
+    }
+
+    #[test]
+    fn runs_are_taken_in_their_order_up_to_an_error() {
+        for (count, size) in [(0, 3), (1, 3), (3, 3), (4, 3), (1000, 7), (5, 0)] {
+            let items: Vec<usize> = (0..count).collect();
+            let mut taken = Vec::new();
+            let double = |(): &mut (), run: &[usize]| run.iter().map(|n| n * 2).collect::<Vec<_>>();
+            let done = parallel_stream(
+                &items,
+                size,
+                || (),
+                double,
+                |run, made| {
+                    assert_eq!(run.len(), made.len());
+                    taken.extend(made);
+                    if taken.len() > 500 { Err(taken.len()) } else { Ok(()) }
+                },
+            );
+            let expected = if count > 500 { 504 } else { count };
+            assert_eq!(done, if count > 500 { Err(expected) } else { Ok(()) });
+            assert!(taken.into_iter().eq((0..expected).map(|n| n * 2)), "{count} {size}");
+        }
+    }
+
+    #[test]
+    fn a_panic_of_the_other_thread_is_passed_on() {
+        if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+            return;
+        }
+        let items: Vec<usize> = (0..64).collect();
+        let here = std::thread::current().id();
+        let slow = |(): &mut (), run: &[usize]| {
+            assert!(std::thread::current().id() == here, "there");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            run.len()
+        };
+        let run = || parallel_stream(&items, 1, || (), slow, |_, _| Ok::<(), ()>(()));
+        assert!(std::panic::catch_unwind(run).is_err());
     }
 
     #[test]

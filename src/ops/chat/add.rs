@@ -114,9 +114,9 @@ fn as_text(value: &mut Value) -> Option<&mut String> {
 }
 
 /// Adds to what waits of the session of this identity.
-pub(in crate::ops) fn append(scene: &Scene<'_>, session_id: &str, entries: &[PendingMessage]) -> Result<(), Error> {
+fn append(scene: &Scene<'_>, session_id: &str, entries: &[PendingMessage]) -> Result<(), Error> {
     let id = ids::item_id()?;
-    stored::add(scene.repo, session_id, entries, || id, scene.wait)?;
+    stored::add(scene.repo, session_id, entries, || id, true, scene.wait)?;
     Ok(())
 }
 

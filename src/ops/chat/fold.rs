@@ -47,7 +47,7 @@ pub(in crate::ops) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&O
         entries.retain(|entry| !waiting.entries.iter().any(|(_, waits)| waits == entry));
         if !entries.is_empty() {
             let id = ids::item_id()?;
-            stored::add(scene.repo, &session, &entries, || id, scene.wait)?;
+            stored::add(scene.repo, &session, &entries, || id, true, scene.wait)?;
         }
     } else {
         stored::take_out(scene.repo, &session, &entries, scene.wait)?;
@@ -141,13 +141,17 @@ pub(in crate::ops) fn attach(
             }
         }
     }
-    if !is_counted && (added.messages > 0 || added.updates > 0) {
-        // A count represents the messages as they were.
-        let known = length.count.take().filter(|_| added.updates == 0);
+    if !is_counted && (added.messages > 0 || !added.updates.is_empty()) {
+        let known = length.count.take();
         if is_near(length.bytes, scene.settings.compact_at) {
-            let mut count = known.unwrap_or(0);
+            let live = compaction(document).map_or(0, |compaction| compaction.messages);
+            // A count represents the messages as they were.
+            let changed = added.updates.iter().filter(|changed| changed.at >= live);
+            let mut count = changed.fold(known.unwrap_or(0), |count, changed| {
+                (count + tokens(&changed.after)).saturating_sub(tokens(&changed.before))
+            });
             if known.is_none() {
-                let live = compaction(document).map_or(0, |compaction| compaction.messages);
+                count = 0;
                 let saved = SavedMessages::at(scene.repo, previous, saved).map_err(damaged())?;
                 saved
                     .each(live, |_, message| {

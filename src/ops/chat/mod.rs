@@ -32,8 +32,8 @@ use crate::{
     },
 };
 
+pub(super) use add::redact;
 pub use add::{MessageReceipt, NewMessage, add, set_text};
-pub(super) use add::{append, redact};
 pub(super) use fold::{attach, carry};
 pub(super) use import::latest_states;
 pub(super) use length::standing;
@@ -176,6 +176,17 @@ impl<'r> SessionChat<'r> {
 
     /// Calls `each` with every message from a position on, counted from 0.
     pub fn each(&self, from: u64, mut each: impl FnMut(u64, Message) -> Result<(), Error>) -> Result<(), Error> {
+        self.each_saved(from, &mut each)?;
+        for (message, at) in self.waiting.iter().zip(self.saved.messages..) {
+            if at >= from {
+                each(at, message.clone())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for those that are saved.
+    fn each_saved(&self, from: u64, mut each: impl FnMut(u64, Message) -> Result<(), Error>) -> Result<(), Error> {
         let damaged = |fault: Fault| Error::damaged(self.session.as_str())(fault);
         self.saved
             .each(from, |at, message| {
@@ -188,13 +199,7 @@ impl<'r> SessionChat<'r> {
             .map_err(|stop| match stop {
                 ReadStop::Fault(fault) => damaged(fault),
                 ReadStop::Other(error) => error,
-            })?;
-        for (message, at) in self.waiting.iter().zip(self.saved.messages..) {
-            if at >= from {
-                each(at, message.clone())?;
-            }
-        }
-        Ok(())
+            })
     }
 
     /// The text of this name, one that waits first; `None` when there is none.
@@ -248,7 +253,7 @@ impl<'r> SessionChat<'r> {
             counts.extend(tokens_of_each(waiting).into_iter().zip(roles));
             waiting.clear();
         };
-        self.each(from, |_, message| {
+        self.each_saved(from, |_, message| {
             waiting.push(message);
             if waiting.len() == COUNTED_TOGETHER {
                 count(&mut waiting);
@@ -256,6 +261,10 @@ impl<'r> SessionChat<'r> {
             Ok(())
         })?;
         count(&mut waiting);
+        let passed = usize::try_from(from.saturating_sub(self.saved.messages)).unwrap_or(usize::MAX);
+        let new = self.waiting.get(passed..).unwrap_or_default();
+        let roles = new.iter().map(|message| message.role);
+        counts.extend(tokens_of_each(new).into_iter().zip(roles));
         Ok(counts)
     }
 }

@@ -154,10 +154,21 @@ pub struct AppendOutcome {
     pub bytes: u64,
     /// How many messages were appended.
     pub messages: u64,
-    /// How many messages have a later state now.
-    pub updates: u64,
+    /// The messages that have a later state now.
+    pub updates: Vec<ReplacedMessage>,
     /// The bytes of the lines that later states replaced.
     pub replaced: u64,
+}
+
+/// A saved message that has a later state now.
+#[derive(Debug)]
+pub struct ReplacedMessage {
+    /// Its position, counted from 0.
+    pub at: u64,
+    /// Its state so far.
+    pub before: Message,
+    /// Its later state.
+    pub after: Message,
 }
 
 /// Writes the chat of a new checkpoint: the chunks of the one before, of which the last may be rewritten, and new ones
@@ -214,15 +225,17 @@ fn rewrite(
     out: &mut AppendOutcome,
 ) -> Result<BTreeMap<usize, Vec<u8>>, WriteError> {
     let mut rewritten = BTreeMap::new();
+    let mut position = saved.messages;
     // What changes was said lately, nearly always.
     for at in (0..saved.chunks.len()).rev() {
-        if out.updates == updates.len() as u64 {
+        if out.updates.len() == updates.len() {
             break;
         }
         let before = saved.chunk(at)?;
+        position = position.saturating_sub(lines(&before) as u64);
         let mut after = Vec::with_capacity(before.len());
         let mut changed = false;
-        for line in before.split_inclusive(|byte| *byte == b'\n') {
+        for (line, position) in before.split_inclusive(|byte| *byte == b'\n').zip(position..) {
             let message = saved.message(line, at)?;
             let Some(later) = updates.get(&message.id) else {
                 after.extend_from_slice(line);
@@ -235,9 +248,13 @@ fn rewrite(
             let written = json::to_line(&later);
             out.bytes += written.len() as u64;
             out.replaced += line.len() as u64;
-            out.updates += 1;
             after.extend(written);
             changed = true;
+            out.updates.push(ReplacedMessage {
+                at: position,
+                before: message,
+                after: later,
+            });
         }
         if changed {
             chunks.full[at].1 = writer.write_private(&after)?;

@@ -6,12 +6,14 @@
 
 use std::{
     borrow::Cow,
+    cell::{Cell, OnceCell},
     collections::HashMap,
     hash::{BuildHasherDefault, Hasher},
     path::PathBuf,
 };
 
 use flate2::Crc;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::super::{Error, Repository, private_dir, sharing};
@@ -46,18 +48,18 @@ impl Fingerprint {
         let content = if message.has_pictures() {
             let mut without = message.clone();
             without.detach();
-            without.content.to_string()
+            encoded(&without.content)
         } else {
-            message.content.to_string()
+            encoded(&message.content)
         };
         Self {
             len: content.len() as u64,
-            content: short(&[message.role.word(), &content]),
+            content: short(&[message.role.word().as_bytes(), &content]),
             session: message
                 .meta
                 .get("session")
                 .and_then(|session| session.as_str())
-                .map_or(0, |session| short(&[session])),
+                .map_or(0, |session| short(&[session.as_bytes()])),
         }
     }
 
@@ -83,12 +85,26 @@ fn entries_of(message: &Message, print: Fingerprint) -> impl Iterator<Item = (Id
             content: u64::MAX,
             ..print
         };
-        (IdKey(short(&[id])), latest)
+        (IdKey::of(id), latest)
     });
-    [(IdKey(short(&[&message.id])), print)].into_iter().chain(before)
+    [(IdKey::of(&message.id), print)].into_iter().chain(before)
 }
 
-fn short(parts: &[&str]) -> u64 {
+impl IdKey {
+    fn of(id: &str) -> Self {
+        Self(short(&[id.as_bytes()]))
+    }
+}
+
+/// The text of a content.
+fn encoded(content: &Value) -> Vec<u8> {
+    // Most messages of agents are shorter. To grow takes longer than to encode.
+    let mut out = Vec::with_capacity(8 << 10);
+    serde_json::to_writer(&mut out, content).expect("plain values with string keys always serialise");
+    out
+}
+
+fn short(parts: &[&[u8]]) -> u64 {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
@@ -100,9 +116,23 @@ fn short(parts: &[&str]) -> u64 {
 
 /// The messages of a chat that are known.
 #[derive(Debug, Default)]
-pub struct Known(HashMap<IdKey, Fingerprint, BuildHasherDefault<KeyHasher>>);
+pub struct Known {
+    /// The entries of the chunks in their order: a later one counts.
+    saved: Vec<u8>,
+    /// The same as a table. A turn asks for few messages, and the table of a long chat takes milliseconds.
+    table: OnceCell<KnownTable>,
+    /// How many were looked for without the table.
+    looked_for: Cell<usize>,
+    /// What was noted since.
+    noted: KnownTable,
+}
 
-/// Hasher of keys that are digests already: of a long chat tens of thousands are put into the table for each turn.
+type KnownTable = HashMap<IdKey, Fingerprint, BuildHasherDefault<KeyHasher>>;
+
+/// So many messages are looked for one by one, which takes some 20 microseconds each in a chat of 15,000 messages.
+const FEW: usize = 32;
+
+/// Hasher of keys that are digests already.
 #[derive(Debug, Default)]
 struct KeyHasher(u64);
 
@@ -129,11 +159,11 @@ const ENTRY: usize = 32;
 
 impl Known {
     /// Those of a session: saved, and waiting to be saved.
-    pub fn load(
+    pub fn load<'m>(
         repo: &Repository,
         session: &str,
         saved: &SavedMessages<'_>,
-        waiting: &[Message],
+        waiting: impl Iterator<Item = &'m Message>,
     ) -> Result<Self, Fault> {
         let path = path(repo, session).ok();
         let bytes = path
@@ -142,7 +172,7 @@ impl Known {
             .unwrap_or_default();
         let cached = decode(&bytes).unwrap_or_default();
         let mut out = Self::default();
-        out.0.reserve(bytes.len() / ENTRY);
+        out.saved.reserve(bytes.len());
         let mut kept = Vec::new();
         let mut fresh = false;
         let ids = saved.chunk_ids();
@@ -156,7 +186,7 @@ impl Known {
                 let of = |message: &Message| entries_of(message, Fingerprint::of(message));
                 Cow::Owned(messages.iter().flat_map(of).flat_map(encoded_entry).collect())
             };
-            out.0.extend(entries.chunks_exact(ENTRY).map(decoded_entry));
+            out.saved.extend_from_slice(&entries);
             if at + 1 < ids.len() {
                 kept.push((id, entries));
             }
@@ -173,12 +203,28 @@ impl Known {
 
     /// Fingerprint under an id.
     pub fn get(&self, id: &str) -> Option<Fingerprint> {
-        self.0.get(&IdKey(short(&[id]))).copied()
+        let key = IdKey::of(id);
+        if let Some(print) = self.noted.get(&key) {
+            return Some(*print);
+        }
+        let looked_for = self.looked_for.get();
+        if looked_for == FEW {
+            let entries = || self.saved.chunks_exact(ENTRY).map(decoded_entry);
+            return self.table.get_or_init(|| entries().collect()).get(&key).copied();
+        }
+        self.looked_for.set(looked_for + 1);
+        let is_it = |entry: &[u8]| {
+            entry
+                .first_chunk()
+                .is_some_and(|found| u64::from_le_bytes(*found) == key.0)
+        };
+        let found = self.saved.rchunks_exact(ENTRY).find(|entry| is_it(entry));
+        found.map(|entry| decoded_entry(entry).1)
     }
 
     /// Notes a message with its fingerprint.
     pub fn insert(&mut self, message: &Message, print: Fingerprint) {
-        self.0.extend(entries_of(message, print));
+        self.noted.extend(entries_of(message, print));
     }
 }
 
@@ -316,6 +362,28 @@ mod tests {
             assert!(decode(&damaged).is_none(), "byte {at}");
             assert!(decode(&bytes[..at]).is_none(), "cut at {at}");
         }
+    }
+
+    #[test]
+    fn a_message_is_found_one_by_one_and_in_the_table() {
+        let print = |n: usize| Fingerprint::of(&message("a", Role::User, json!("x".repeat(n))));
+        let key = |n: usize| IdKey::of(&format!("id {n}"));
+        let mut known = Known::default();
+        // The last message has two entries, of which the later one counts.
+        for (n, len) in [(0, 1), (1, 2), (2, 3), (2, 4)] {
+            known.saved.extend(encoded_entry((key(n), print(len))));
+        }
+        for _ in 0..=FEW {
+            assert_eq!(known.get("id 0"), Some(print(1)));
+            assert_eq!(known.get("id 2"), Some(print(4)));
+            assert_eq!(known.get("id 3"), None);
+        }
+        assert!(known.table.get().is_some());
+        let mut later = message("id 1", Role::User, json!("later"));
+        known.insert(&later, Fingerprint::of(&later));
+        assert_eq!(known.get("id 1"), Some(Fingerprint::of(&later)));
+        later.content = json!("more");
+        assert_ne!(known.get("id 1"), Some(Fingerprint::of(&later)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod marks;
 mod merge;
 mod pending;
 
-pub use chunks::{AppendOutcome, Chunks, SavedMessages, append, read_text};
+pub use chunks::{AppendOutcome, Chunks, ReplacedMessage, SavedMessages, append, read_text};
 pub use known::{Fingerprint, Known, Pending, pending};
 pub use marks::{lock_reading, lock_transcripts, read_marks, write_marks};
 pub use merge::{ChatMerge, ChatSides, merge};

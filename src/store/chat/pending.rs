@@ -20,7 +20,7 @@ use serde::{
 use super::super::{Error, Repository, encryption, lock, paths::own_directory, private_dir, private_path, sharing};
 use crate::{
     model::{chat::Message, json, transcript::TranscriptPart},
-    os::{self, parallel_runs},
+    os::{self, parallel_runs, parallel_stream},
 };
 
 /// Something that waits for the next save.
@@ -150,8 +150,8 @@ impl<'de> Deserialize<'de> for ChatLine {
     }
 }
 
-/// The lines that a thread takes at a time.
-const RUN: usize = 16;
+/// The entries that a thread takes at a time. Few, since one may be a megabyte of a session file.
+const RUN: usize = 4;
 
 fn name(session: &str) -> String {
     format!("{session}.chat.jsonl")
@@ -170,7 +170,21 @@ fn locked(repo: &Repository, session: &str, wait: Duration) -> Result<lock::Held
     )
 }
 
-/// Adds entries in one write; they are on disk when this returns. Gives the number of the last one.
+/// The lines of entries.
+fn encoded(entries: &[(u64, &PendingMessage)], encryptor: Option<&encryption::Encryptor>) -> Result<Vec<u8>, Error> {
+    // Most messages of agents are shorter. To grow takes longer than to encode.
+    let mut out = Vec::with_capacity(entries.len() << 13);
+    for (n, entry) in entries {
+        let line = WrittenLine { entry, n: *n };
+        match encryptor {
+            None => json::push_line(&mut out, &line),
+            Some(_) => out.extend(encryption::encrypted_line(encryptor, &line, *n)?),
+        }
+    }
+    Ok(out)
+}
+
+/// Adds entries; with `sync` all are on disk when this returns. Gives the number of the last one.
 ///
 /// Reads the end of the file only, whatever its length.
 pub fn add(
@@ -178,6 +192,7 @@ pub fn add(
     session: &str,
     entries: &[PendingMessage],
     fresh_id: impl FnOnce() -> String,
+    sync: bool,
     wait: Duration,
 ) -> Result<u64, Error> {
     let encryptor = encryption::for_waiting(repo, session)?;
@@ -186,25 +201,38 @@ pub fn add(
     let io = |action| Error::io(action, &path);
     let mut file = os::private_file(&path, sharing(repo)).map_err(io("open"))?;
     let (last, keep) = end(&mut file).map_err(io("read"))?;
-    let mut bytes = Vec::new();
+    file.set_len(keep).map_err(io("write"))?;
+    file.seek(SeekFrom::Start(keep)).map_err(io("write"))?;
     let mut n = last;
+    let mut header = Vec::new();
     if keep == 0 {
-        bytes = json::to_line(&ChatHeader { chat: fresh_id(), n: 0 });
+        header = json::to_line(&ChatHeader { chat: fresh_id(), n: 0 });
         n = 0;
     }
     let numbered: Vec<(u64, &PendingMessage)> = (n + 1..).zip(entries).collect();
-    let written = |(n, entry): &(u64, &PendingMessage)| {
-        let line = WrittenLine { entry, n: *n };
-        encryption::encrypted_line(encryptor.as_deref(), &line, *n)
-    };
-    for line in parallel_runs(&numbered, RUN, || (), |(), run| run.iter().map(written).collect()) {
-        bytes.extend_from_slice(&line?);
-        n += 1;
+    let encode = |(): &mut (), run: &[(u64, &PendingMessage)]| encoded(run, encryptor.as_deref());
+    let written = parallel_stream(
+        &numbered,
+        RUN,
+        || (),
+        encode,
+        |run, lines| {
+            let mut lines = lines?;
+            if !header.is_empty() {
+                lines.splice(0..0, std::mem::take(&mut header));
+            }
+            n += run.len() as u64;
+            file.write_all(&lines).map_err(io("write"))
+        },
+    );
+    if let Err(error) = written {
+        // All or nothing, as far as the system lets it.
+        let _ = file.set_len(keep);
+        return Err(error);
     }
-    file.set_len(keep).map_err(io("write"))?;
-    file.seek(SeekFrom::Start(keep)).map_err(io("write"))?;
-    file.write_all(&bytes).map_err(io("write"))?;
-    os::sync_data(&file).map_err(io("write"))?;
+    if sync {
+        os::sync_data(&file).map_err(io("write"))?;
+    }
     if keep == 0 {
         os::sync_dir(path.parent().unwrap_or(&path)).map_err(io("write"))?;
     }
@@ -349,11 +377,17 @@ pub fn forget(repo: &Repository, session: &str, folded: &BTreeMap<String, u64>, 
         .filter(|line| number(&line[..line.len() - 1]).is_none_or(|n| n > done))
         .collect();
     let path = path(repo, session)?;
-    os::replace_with(&path, sharing(repo), true, &mut |file| {
+    // Where nothing waits any more, the content may be lost: the next one that adds begins anew then.
+    let has_rest = !rest.is_empty();
+    os::replace_with(&path, sharing(repo), has_rest, &mut |file| {
         file.write_all(&first)?;
         rest.iter().try_for_each(|line| file.write_all(line))
     })
-    .map_err(Error::io("write", &path))
+    .map_err(Error::io("write", &path))?;
+    if has_rest {
+        return Ok(());
+    }
+    os::sync_dir(path.parent().unwrap_or(&path)).map_err(Error::io("write", &path))
 }
 
 /// Removes what waits in a session that is purged, whatever it is, and what is kept of the readings of transcripts.

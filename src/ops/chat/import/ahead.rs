@@ -1,13 +1,14 @@
 //! Lines of a session file, parsed once and freed of their secrets on all processors, ahead of the reader and the copy, which
 //! take them in their order.
 
+use memchr::memchr;
 use serde_json::Value;
 
 use crate::{
     agents::{Reader, lines},
     model::splice,
     ops::redact::Redactor,
-    os::parallel_runs,
+    os::parallel_stream,
 };
 
 /// The bytes that are prepared at a time: their values are in memory together.
@@ -82,37 +83,60 @@ fn replaced(bytes: &[u8], before: Option<&Value>, after: Option<&Value>) -> Opti
     Some(spliced.unwrap_or_else(|| after.to_string() + if text.ends_with('\n') { "\n" } else { "" }))
 }
 
-/// Feeds whole lines, and perhaps one without its end, to a reader; calls `each` with every line, and the line without its
-/// secrets where a redactor is given and that was done ahead.
+/// The lines that a reader may give back after it took them; see [`lines::Splitter`].
+const GIVEN_BACK: usize = 2;
+
+/// Feeds whole lines, and perhaps one without its end, to a reader; calls `each` with every line, the line without its
+/// secrets where a redactor is given and that was done ahead, and whether so many lines follow that the reader does not give
+/// it back.
 pub(super) fn feed(
     bytes: &[u8],
     reader: &mut Reader,
     redactor: Option<&Redactor>,
-    each: &mut dyn FnMut(&[u8], Option<CleanLine>),
+    each: &mut dyn FnMut(&[u8], Option<CleanLine>, bool),
 ) {
     let mut rest = bytes;
     if !reader.is_settled() {
         let end = line_end(rest);
         reader.feed(&rest[..end]);
-        each(&rest[..end], None);
+        each(&rest[..end], None, false);
         rest = &rest[end..];
     }
     while !rest.is_empty() {
         let (batch, behind) = rest.split_at(batch_end(rest));
         rest = behind;
-        let lines: Vec<&[u8]> = batch.split_inclusive(|byte| *byte == b'\n').collect();
+        let lines = lines_of(batch);
         let begin = || redactor.map(Redactor::fork);
-        let prepare =
-            |fork: &mut Option<Redactor>, run: &[&[u8]]| run.iter().map(|line| prepared(line, fork.as_mut())).collect();
-        for (line, prepared) in lines.iter().zip(parallel_runs(&lines, RUN, begin, prepare)) {
-            if line.ends_with(b"\n") {
-                reader.feed_line(line, prepared.record);
-            } else {
-                reader.feed(line);
+        let prepare = |fork: &mut Option<Redactor>, run: &[&[u8]]| -> Vec<PreparedLine> {
+            run.iter().map(|line| prepared(line, fork.as_mut())).collect()
+        };
+        // Lines of the batch with their ends that were not taken yet.
+        let mut whole = lines.len() - usize::from(!batch.ends_with(b"\n"));
+        let taken = parallel_stream(&lines, RUN, begin, prepare, |run, made| {
+            for (line, prepared) in run.iter().zip(made) {
+                if line.ends_with(b"\n") {
+                    whole -= 1;
+                    reader.feed_line(line, prepared.record);
+                } else {
+                    reader.feed(line);
+                }
+                each(line, prepared.clean, whole >= GIVEN_BACK);
             }
-            each(line, prepared.clean);
-        }
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let Ok(()) = taken;
     }
+}
+
+fn lines_of(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut lines = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let (line, behind) = rest.split_at(line_end(rest));
+        lines.push(line);
+        rest = behind;
+    }
+    lines
 }
 
 fn prepared(line: &[u8], redactor: Option<&mut Redactor>) -> PreparedLine {
@@ -143,8 +167,7 @@ fn batch_end(bytes: &[u8]) -> usize {
 
 /// The end of the first line.
 fn line_end(bytes: &[u8]) -> usize {
-    let end = bytes.iter().position(|byte| *byte == b'\n');
-    end.map_or(bytes.len(), |end| end + 1)
+    memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! A line that is JSON keeps every byte but those of the strings that had secrets in them: ids, signatures and numbers
 //! stay as the agent wrote them, so that the agent itself can read the copy.
 
-use std::{borrow::Cow, collections::VecDeque};
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use sha2::{
@@ -23,8 +23,8 @@ use crate::{
 
 use super::ahead::CleanLine;
 
-/// The most bytes of a part that waits to be saved.
-const PART: usize = 4 << 20;
+/// The most bytes of a part that waits to be saved. Threads share the parts of a large file.
+const PART: usize = 1 << 20;
 /// The most characters of a version.
 const VERSION: usize = 80;
 
@@ -117,16 +117,27 @@ impl TranscriptCopy {
         }
     }
 
-    /// Takes a whole line whose secrets were replaced ahead. Nothing may be open.
-    pub(super) fn feed_line(&mut self, line: &[u8], clean: Option<CleanLine>) {
+    /// Takes a whole line whose secrets were replaced ahead. `is_settled` is whether the reader gives it back no more.
+    pub(super) fn feed_line(&mut self, line: &[u8], clean: Option<CleanLine>, is_settled: bool) {
         if clean.is_none() || self.skipped > 0 || !self.open.is_empty() {
             return self.feed(line);
+        }
+        if is_settled {
+            self.settle();
+            return self.whole_line(line, clean);
         }
         self.ended(Line {
             bytes: line.to_vec(),
             skipped: 0,
             clean,
         });
+    }
+
+    /// Takes the lines that the reader gives back no more.
+    fn settle(&mut self) {
+        for line in std::mem::take(&mut self.last) {
+            self.line(line);
+        }
     }
 
     fn ended(&mut self, line: Line) {
@@ -142,9 +153,7 @@ impl TranscriptCopy {
     /// Passes over the bytes of a line that is too long to hold.
     fn skip(&mut self, piece: &[u8]) {
         // The lines before it are settled, since hashing goes on in order.
-        for line in std::mem::take(&mut self.last) {
-            self.line(line);
-        }
+        self.settle();
         let held = std::mem::take(&mut self.open);
         self.hashed(&held);
         self.hashed(piece);
@@ -193,19 +202,18 @@ impl TranscriptCopy {
     fn line(&mut self, line: Line) {
         if line.skipped > 0 {
             self.info.omitted += 1;
-            return;
+        } else if !line.bytes.is_empty() {
+            self.whole_line(&line.bytes, line.clean);
         }
-        if line.bytes.is_empty() {
-            return;
-        }
-        if self.text.len() + line.bytes.len() > PART {
+    }
+
+    fn whole_line(&mut self, line: &[u8], clean: Option<CleanLine>) {
+        if self.text.len() + line.len() > PART {
             self.part();
         }
-        self.hashed(&line.bytes);
-        let clean = line
-            .clean
-            .unwrap_or_else(|| CleanLine::of(&line.bytes, &mut self.redactor));
-        self.push(&line.bytes, clean);
+        self.hashed(line);
+        let clean = clean.unwrap_or_else(|| CleanLine::of(line, &mut self.redactor));
+        self.push(line, clean);
         let Some(known) = self.known.take_if(|known| known.bytes <= self.info.bytes) else {
             return;
         };
@@ -225,8 +233,10 @@ impl TranscriptCopy {
             self.info.lines += 1;
         }
         self.info.redactions += clean.redactions;
-        let text = clean.text.map_or_else(|| String::from_utf8_lossy(bytes), Cow::Owned);
-        self.text.push_str(&text);
+        match clean.text {
+            Some(text) => self.text.push_str(&text),
+            None => self.text.push_str(&String::from_utf8_lossy(bytes)),
+        }
     }
 
     /// Completes a part.

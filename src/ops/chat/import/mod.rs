@@ -12,7 +12,7 @@ mod source;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Error, Scene, SessionChat, append, receiving, redact};
+use super::{super::ids, Error, Scene, SessionChat, receiving, redact, stored};
 use crate::{
     agents::{
         self, Agent, HelperRun, Layout, MessageUpdate, Reader, Reading, SessionFacts, State, TaskItem, Turn, blocks,
@@ -32,7 +32,7 @@ use crate::{
 };
 
 use copy::TranscriptCopy;
-pub use source::import_file;
+pub use source::{import_file, import_named};
 
 /// Result of an import of a chat.
 #[derive(Debug)]
@@ -105,9 +105,7 @@ pub fn import(scene: &Scene<'_>, file: &MessageFile<'_>) -> Result<ChatImport, E
             file.bytes,
             &mut reader,
             is_kept.then_some(&redactor),
-            &mut |line, clean| {
-                lines.push((line.len(), clean));
-            },
+            &mut |line, clean, _| lines.push((line.len(), clean)),
         );
     } else {
         reader.feed(file.bytes);
@@ -132,7 +130,8 @@ pub fn import(scene: &Scene<'_>, file: &MessageFile<'_>) -> Result<ChatImport, E
     } else {
         Vec::new()
     };
-    take(scene, agent, reading, is_torn, copied, redactor)
+    let open = OpenChat::new(scene)?;
+    Ok(take(scene, agent, reading, is_torn, copied, (redactor, open))?.0)
 }
 
 /// Imports the sessions of OpenCode that work in this working tree, from its database and the log next to it. What of these
@@ -200,7 +199,7 @@ fn copied(
             let (line, behind) = rest.split_at(length);
             rest = behind;
             if line.ends_with(b"\n") {
-                copy.feed_line(line, clean);
+                copy.feed_line(line, clean, false);
             } else {
                 copy.feed(line);
             }
@@ -219,18 +218,20 @@ fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// Adds what a reading gave to the chat.
-fn take(
-    scene: &Scene<'_>,
+/// Adds what a reading gave to the chat. Gives the id of its last message as well.
+fn take<'r>(
+    scene: &Scene<'r>,
     agent: &'static dyn Agent,
     reading: Reading,
     is_torn: bool,
     copied: Vec<PendingMessage>,
-    redactor: Redactor,
-) -> Result<ChatImport, Error> {
-    let mut adding = Adding::begin(scene, redactor)?;
+    (redactor, open): (Redactor, OpenChat<'r>),
+) -> Result<(ChatImport, Option<String>), Error> {
+    let mut adding = Adding::to(open, redactor);
     let answer = last_answer(&reading.messages);
-    for (update, print) in redacted_updates(latest_states(reading.messages), &mut adding.redactor) {
+    let updates = redacted_updates(latest_states(reading.messages), &mut adding.redactor);
+    let last = updates.last().map(|(update, _)| update.message.id.clone());
+    for (update, print) in updates {
         adding.update(update, print);
     }
     adding.entries.extend(copied);
@@ -247,7 +248,7 @@ fn take(
         unknown: reading.unknown.into_iter().collect(),
         is_torn,
     });
-    Ok(out)
+    Ok((out, last))
 }
 
 /// The text of the agent's own last message that has one.
@@ -320,6 +321,41 @@ fn redacted_updates(updates: Vec<MessageUpdate>, redactor: &mut Redactor) -> Vec
     updates.into_iter().map(with_print).collect()
 }
 
+/// The chat of the session that is added to, under the lock by which two imports at once do not both add what neither has
+/// seen.
+struct OpenChat<'r> {
+    chat: SessionChat<'r>,
+    known: Known,
+    /// Whether what is added has to be on disk at the end. It can be lost where it is read again then.
+    sync: bool,
+    lock: crate::store::lock::HeldLock,
+}
+
+impl<'r> OpenChat<'r> {
+    fn new(scene: &Scene<'r>) -> Result<Self, Error> {
+        Self::of(scene, &receiving(scene)?.tip.document.session.id)
+    }
+
+    /// The same where the identity of the session is known.
+    fn of(scene: &Scene<'r>, id: &str) -> Result<Self, Error> {
+        let lock = lock_transcripts(scene.repo, id, scene.wait)?;
+        let chat = SessionChat::open(scene)?;
+        let waiting = chat.waiting.iter().chain(chat.updates.values());
+        let known = Known::load(scene.repo, id, &chat.saved, waiting).map_err(Error::damaged(chat.session.as_str()))?;
+        Ok(Self {
+            chat,
+            known,
+            sync: true,
+            lock,
+        })
+    }
+
+    /// The identity of the session.
+    fn id(&self) -> &str {
+        &self.chat.document.session.id
+    }
+}
+
 /// Messages on their way into the chat of a session.
 struct Adding {
     session: ShortName,
@@ -330,31 +366,25 @@ struct Adding {
     added: u64,
     updated: u64,
     again: u64,
+    /// Whether what is added has to be on disk.
+    sync: bool,
     _lock: crate::store::lock::HeldLock,
 }
 
 impl Adding {
-    /// Takes the lock, so that two imports at once do not both add what neither has seen.
-    fn begin(scene: &Scene<'_>, redactor: Redactor) -> Result<Self, Error> {
-        let chosen = receiving(scene)?;
-        let id = chosen.tip.document.session.id.clone();
-        let lock = lock_transcripts(scene.repo, &id, scene.wait)?;
-        let chat = SessionChat::open(scene)?;
-        let mut waiting = chat.waiting.clone();
-        waiting.extend(chat.updates.values().cloned());
-        let known =
-            Known::load(scene.repo, &id, &chat.saved, &waiting).map_err(Error::damaged(chosen.name.as_str()))?;
-        Ok(Self {
-            session: chosen.name,
-            id,
-            known,
+    fn to(open: OpenChat<'_>, redactor: Redactor) -> Self {
+        Self {
+            id: open.id().to_owned(),
+            session: open.chat.session,
+            known: open.known,
             redactor,
             entries: Vec::new(),
             added: 0,
             updated: 0,
             again: 0,
-            _lock: lock,
-        })
+            sync: open.sync,
+            _lock: open.lock,
+        }
     }
 
     /// Takes a message of an agent's session file.
@@ -405,11 +435,11 @@ impl Adding {
         self.entries.push(PendingMessage::Message(message));
     }
 
-    /// Writes what was taken; it is on disk when this returns.
+    /// Writes what was taken; it is on disk when this returns, unless it can be lost.
     fn end(self, scene: &Scene<'_>) -> Result<ChatImport, Error> {
-        // One write for many, but not one of the size of the file.
-        for batch in self.entries.chunks(4096) {
-            append(scene, &self.id, batch)?;
+        if !self.entries.is_empty() {
+            let id = ids::item_id()?;
+            stored::add(scene.repo, &self.id, &self.entries, || id, self.sync, scene.wait)?;
         }
         Ok(ChatImport {
             session: self.session,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::{Adding, ChatImport, Error, Scene, SessionChat, is_document, redact};
+use super::{Adding, ChatImport, Error, OpenChat, Scene, SessionChat, is_document, redact};
 use crate::{
     agents::lines,
     model::{
@@ -33,7 +33,8 @@ pub(super) fn import(scene: &Scene<'_>, bytes: &[u8]) -> Result<ChatImport, Erro
             is_document: is_document(bytes),
         });
     }
-    let mut adding = Adding::begin(scene, Redactor::new(scene)?)?;
+    let redactor = Redactor::new(scene)?;
+    let mut adding = Adding::to(OpenChat::new(scene)?, redactor);
     let mut seen = HashMap::<String, u64>::new();
     let mut disputed = Vec::new();
     for mut message in messages {
