@@ -71,7 +71,7 @@ pub struct MessageImportReceipt<'a> {
     pub records: Option<u64>,
     /// The number of records of each type that the reader does not know.
     pub unknown: Option<BTreeMap<&'a str, u64>>,
-    /// The turns in the file.
+    /// The turns in what was read of the file.
     #[schemars(with = "Option<Vec<Map<String, Value>>>")]
     pub turns: Option<Value>,
     /// The helpers that worked in them.

@@ -8,7 +8,8 @@ use super::{
     super::{
         Context,
         error::CommandError,
-        opening::{self, IdentityArgs},
+        input::refuse_own_input,
+        opening::{self, IdentityArgs, OpenedRepository},
         redactions,
     },
     drafting, input,
@@ -22,6 +23,8 @@ use crate::{
     render::messages::{MessageImportReceipt, RepairedLine, SkippedLine},
 };
 
+/// The file in words.
+const WHAT: &str = "the messages";
 /// The most bytes of a file of messages: 1 GiB.
 const FILE: u64 = 1 << 30;
 /// The number of findings in an imported file that are reported one by one.
@@ -47,7 +50,8 @@ fn names() -> clap::builder::PossibleValuesParser {
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
-    let bytes = input(context, &args.file, "the messages", FILE)?;
+    let agent = args.from.as_deref().and_then(agents::named);
+    let mut damage = Vec::new();
     let name = if args.file.as_os_str() == "-" {
         String::new()
     } else {
@@ -56,20 +60,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default()
     };
-    let file = import::MessageFile {
-        bytes: &bytes,
-        name: &name,
-        agent: args.from.as_deref().and_then(agents::named),
-    };
-    let mut damage = Vec::new();
-    let done = if opencode_database::is_database(&bytes) {
-        // What the program has not moved into the file yet.
-        let mut log = context.env.cwd.join(&args.file).into_os_string();
-        log.push("-wal");
-        let log = os::read_regular(Path::new(&log)).ok();
-        import::import_database(&drafting(&opened), &bytes, log.as_deref(), &mut damage)
-    } else {
-        import::import(&drafting(&opened), &file)
+    let done = match read_on(context, &opened, &args.file, agent) {
+        Ok(None) => whole(context, &opened, &args.file, (&name, agent), &mut damage)?,
+        Ok(Some(done)) => Ok(done),
+        Err(error) => Err(error),
     };
     for why in &damage {
         context.ui.warning(why);
@@ -144,6 +138,52 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         skipped: skipped.map(|(line, why)| SkippedLine { line: *line, why }).collect(),
         redactions: done.redactions.iter().filter(|found| found.replaced).count(),
     })
+}
+
+/// Reads a session file on from where the last reading ended; `None` where it is to be read as a whole.
+fn read_on(
+    context: &Context,
+    opened: &OpenedRepository,
+    file: &Path,
+    agent: Option<&'static dyn Agent>,
+) -> Result<Option<import::ChatImport>, Error> {
+    if file.as_os_str() == "-" || refuse_own_input(context, file, WHAT).is_err() {
+        return Ok(None);
+    }
+    let path = context.env.cwd.join(file);
+    if !path
+        .metadata()
+        .is_ok_and(|found| found.is_file() && found.len() <= FILE)
+    {
+        return Ok(None);
+    }
+    import::import_named(&drafting(opened), &path, agent)
+}
+
+/// Reads a file of any kind, or standard input. The outer error is that it cannot be read.
+fn whole(
+    context: &Context,
+    opened: &OpenedRepository,
+    path: &Path,
+    (name, agent): (&str, Option<&'static dyn Agent>),
+    damage: &mut Vec<String>,
+) -> Result<Result<import::ChatImport, Error>, CommandError> {
+    let bytes = input(context, path, WHAT, FILE)?;
+    let bytes = bytes.as_slice();
+    if opencode_database::is_database(bytes) {
+        // What the program has not moved into the file yet.
+        let mut log = context.env.cwd.join(path).into_os_string();
+        log.push("-wal");
+        let log = os::read_regular(Path::new(&log)).ok();
+        return Ok(import::import_database(
+            &drafting(opened),
+            bytes,
+            log.as_deref(),
+            damage,
+        ));
+    }
+    let file = import::MessageFile { bytes, name, agent };
+    Ok(import::import(&drafting(opened), &file))
 }
 
 /// A value of a lower layer as JSON.

@@ -90,6 +90,7 @@ mod surface;
 mod taking_up;
 mod tool_errors;
 mod transcript_copy;
+mod transcript_growth;
 mod transcripts;
 mod turns;
 mod undo;

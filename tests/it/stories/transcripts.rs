@@ -412,12 +412,12 @@ fn a_message_that_gets_another_id_later_is_one_message_in_whatever_way_the_file_
     world
         .checkpoint(["save", "-q", "--no-files", "-m", "between"])
         .success();
-    // The command reads the file from its beginning, where both ids follow each other.
-    world.file("rollout.jsonl", format!("{begun}{first}{later}{answer}"));
-    import(&world, "rollout.jsonl");
+    // Another file, which is read from its beginning, where both ids follow each other.
+    world.file("copy.jsonl", format!("{begun}{first}{later}{answer}"));
+    import(&world, "copy.jsonl");
     is_one(&world);
     world.checkpoint(["save", "-q", "--no-files", "-m", "after"]).success();
-    import(&world, "rollout.jsonl");
+    import(&world, "copy.jsonl");
     is_one(&world);
 }
 
