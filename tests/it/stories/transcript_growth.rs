@@ -195,3 +195,31 @@ fn an_import_of_nothing_starts_no_session() {
     world.file("t.jsonl", turns(0..1));
     assert_eq!(import(&world, "t.jsonl"), [2, 2, 0, 0]);
 }
+
+#[test]
+fn the_count_of_tokens_follows_later_states() {
+    let time = "2026-11-28T10:00:00Z";
+    let head = json!({"sessionId": "g", "projectHash": "x", "startTime": time});
+    let asked = json!({"id": "g1", "timestamp": time, "type": "user", "content": [{"text": "read it"}]});
+    let calling = json!({"id": "g2", "timestamp": time, "type": "gemini", "content": format!("Reading {}", "words ".repeat(3000))});
+    let mut called = calling.clone();
+    called["toolCalls"] = json!([{"id": "c", "name": "read_file", "args": {"path": "a ".repeat(200)},
+        "status": "success", "result": [{"functionResponse": {"id": "c", "response": {"output": "the text"}}}]}]);
+    let half = format!("{head}\n{asked}\n{calling}\n");
+    let whole = format!("{half}{called}\n");
+    let counted = |parts: &[&str]| {
+        let world = started();
+        world.git(["config", "checkpoint.compactAt", "20000"]).success();
+        for part in parts {
+            world.file("g.jsonl", part);
+            import(&world, "g.jsonl");
+            world.checkpoint(["save", "-q", "-m", "kept"]).success();
+        }
+        let document = world.git_line(["show", "checkpoints/s:checkpoint.json"]);
+        let document: Value = serde_json::from_str(&document).unwrap();
+        document["tokens"]["count"].as_u64().unwrap()
+    };
+    let expected = counted(&[&whole]);
+    assert!(expected > counted(&[&half]));
+    assert_eq!(counted(&[&half, &whole]), expected);
+}
