@@ -25,7 +25,7 @@ use crate::{
         text::TextLine,
     },
     store::{
-        self,
+        self, IdentitySource,
         checkpoint::{object_id, oid},
     },
 };
@@ -117,9 +117,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return autosaves(context, &opened, &dates);
     }
     let filter = args.filter();
-    let found = list::sessions(&scene, &filter)?;
     let mut view = SessionTable {
-        sessions: rows(&scene, found, context.ui.options().json),
+        sessions: listed(&scene, &filter, context.ui.options().json)?,
     };
     if args.size {
         weigh(&scene, &mut view.sessions)?;
@@ -128,7 +127,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         check(&scene, &mut view.sessions)?;
     }
     if context.ui.options().json {
-        return context.ui.json(&view);
+        return json(&context.ui, &view);
     }
     if let Some(template) = args.form.template(&ATOMS.map(|(name, _)| name), &NAMED)? {
         write_rows(context, &args.form, &template, &view.sessions, (&dates, scene.now));
@@ -169,6 +168,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             .ui
             .hint("Damaged", "see what is damaged: git checkpoint verify --all");
     }
+    if !context.env.is_resident {
+        // The process ends next, which frees a hundred thousand rows faster than one by one.
+        std::mem::forget(view);
+    }
     Ok(())
 }
 
@@ -191,27 +194,44 @@ impl Args {
     }
 }
 
-/// The rows of these sessions; `identified`, with their identities, which only their documents have.
-pub(super) fn rows(scene: &Scene<'_>, found: Vec<SessionSummaryRow>, identified: bool) -> Vec<SessionRow> {
-    let ids = if identified {
-        identities(scene, &found)
-    } else {
-        Vec::new()
-    };
-    let mut ids = ids.into_iter();
-    let rows = found.into_iter().map(|found| SessionRow {
-        session_id: ids.next().flatten(),
-        ..row(found, scene.now)
-    });
-    rows.collect()
+/// The rows of the sessions that a filter lets through; `identified`, with their identities, which only their documents have.
+fn listed(scene: &Scene<'_>, filter: &SessionFilter, identified: bool) -> Result<Vec<SessionRow>, CommandError> {
+    let now = scene.now;
+    if !identified {
+        return Ok(list::each_session(scene, filter, |found| row(found, now))?);
+    }
+    let made = list::each_session(scene, filter, |found| with_source(found, now))?;
+    Ok(with_identities(scene, made))
 }
 
-fn identities(scene: &Scene<'_>, found: &[SessionSummaryRow]) -> Vec<Option<String>> {
-    let tips = found.iter().filter_map(|found| found.tip.as_ref().ok());
-    let tips: Vec<_> = tips.map(|(entry, _)| entry).collect();
-    let mut ids = store::session_ids(scene.repo, &tips).into_iter();
-    let id = |found: &SessionSummaryRow| found.tip.is_ok().then(|| ids.next().flatten()).flatten();
-    found.iter().map(id).collect()
+/// The rows of these sessions.
+pub(super) fn rows(scene: &Scene<'_>, found: Vec<SessionSummaryRow>, identified: bool) -> Vec<SessionRow> {
+    if !identified {
+        return found.into_iter().map(|found| row(found, scene.now)).collect();
+    }
+    let made = found.into_iter().map(|found| with_source(found, scene.now));
+    with_identities(scene, made.collect())
+}
+
+/// A row, and what its identity is to be read from.
+type RowWithSource = (SessionRow, Option<IdentitySource>);
+
+fn with_source(found: SessionSummaryRow, now: Timestamp) -> RowWithSource {
+    let source = found.tip.as_ref().ok().map(|(entry, _)| IdentitySource::of(entry));
+    (row(found, now), source)
+}
+
+fn with_identities(scene: &Scene<'_>, made: Vec<RowWithSource>) -> Vec<SessionRow> {
+    let (mut rows, sources): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+    let (places, sources): (Vec<usize>, Vec<_>) = sources
+        .into_iter()
+        .enumerate()
+        .filter_map(|(at, source)| Some((at, source?)))
+        .unzip();
+    for (at, id) in places.into_iter().zip(store::session_ids(scene.repo, &sources)) {
+        rows[at].session_id = id;
+    }
+    rows
 }
 
 /// Asks git how much each session takes.
@@ -244,8 +264,7 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let mut view = SessionTable { sessions: Vec::new() };
     all_repos::each(context, |context, directory, opened| {
         let scene = opened.scene();
-        let found = list::sessions(&scene, &filter)?;
-        let mut rows = rows(&scene, found, context.ui.options().json);
+        let mut rows = listed(&scene, &filter, context.ui.options().json)?;
         if args.size {
             weigh(&scene, &mut rows)?;
         }
@@ -261,7 +280,7 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     })?;
     view.sessions.sort_by_key(|row| std::cmp::Reverse(row.at));
     if context.ui.options().json {
-        return context.ui.json(&view);
+        return json(&context.ui, &view);
     }
     let now = context.env.now;
     if let Some(template) = template {
@@ -279,28 +298,31 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     Ok(())
 }
 
+fn json(ui: &Ui, view: &SessionTable) -> Result<(), CommandError> {
+    ui.json_list(view, &SessionTable { sessions: Vec::new() }, &view.sessions)
+}
+
 /// Shows the table. Of a hundred thousand sessions to draw it takes as long as to read them, so two threads do.
 fn show(ui: &Ui, view: &SessionTable, dates: &DateStyle, now: Timestamp, host: &str) {
     /// Rows that are drawn before they are written.
-    const AT_ONCE: usize = 4096;
+    const AT_ONCE: usize = 16 * 1024;
     let tables = os::parallel_map(&view.sessions, |rows| vec![view.table(rows, dates, now, host)]);
     let mut tables = tables.into_iter();
     let Some(mut table) = tables.next() else { return };
     tables.for_each(|more| table.append(&more));
     let layout = table.layout(ui.table_width());
     layout.heading().iter().for_each(|line| ui.data_line(line));
+    let Some(pen) = ui.pen().filter(|_| layout.is_single()) else {
+        layout.each_line(0..table.len(), |line| ui.data_line(&line));
+        return;
+    };
     let rows: Vec<usize> = (0..table.len()).collect();
     for some in rows.chunks(AT_ONCE) {
-        let draw = |part: &[usize]| {
-            let mut lines = Vec::with_capacity(part.len());
-            if let Some(first) = part.first() {
-                layout.each_line(*first..*first + part.len(), |line| lines.push(line));
-            }
-            lines
-        };
-        for line in os::parallel_map(some, draw) {
-            ui.data_line(&line);
+        if ui.is_closed() {
+            return;
         }
+        let draw = |rows: &[usize]| vec![pen.lines(rows, |row, line| layout.draw(*row, line))];
+        os::parallel_map(some, draw).iter().for_each(|lines| ui.drawn(lines));
     }
 }
 

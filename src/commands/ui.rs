@@ -8,6 +8,7 @@
 mod color;
 mod message;
 mod pager;
+mod pen;
 mod progress;
 mod question;
 mod sink;
@@ -21,6 +22,7 @@ use std::{
 };
 
 pub use color::ColorChoice;
+pub use pen::{Pen, StyledText};
 pub use progress::{ProgressLine, TraceProgress};
 pub use sink::{CapturedOutput, Streams};
 
@@ -33,7 +35,7 @@ use super::error::{CommandError, FailureKind};
 use crate::os::reason;
 use crate::render::escape;
 use crate::render::slot::{Glyphs, Slot};
-use crate::render::text::{Text, TextLine};
+use crate::render::text::{DrawnLine as _, Text, TextLine};
 use crate::serve::ProgressReceiver;
 use crate::store::hints::Hints;
 
@@ -435,24 +437,24 @@ impl Ui {
 
     /// A line with the colors of its slots, if there is to be color on that stream.
     fn styled(&self, line: &TextLine, on_error: bool) -> String {
-        if !(if on_error { self.color_error } else { self.color_output }) {
-            // Room for the line's end as well.
-            let mut out = String::with_capacity(line.text().len() + 1);
-            out.push_str(line.text());
-            return out;
-        }
-        let mut out = String::new();
-        for span in line.spans() {
-            match self.palette.start(span.slot()) {
-                Some(start) => {
-                    out.push_str(start);
-                    out.push_str(span.text());
-                    out.push_str(color::RESET);
-                }
-                None => out.push_str(span.text()),
-            }
-        }
-        out
+        let colored = if on_error { self.color_error } else { self.color_output };
+        let mut out = StyledText::new(colored.then_some(&self.palette));
+        out.text.reserve(line.text().len() + 1);
+        line.spans().for_each(|span| out.put(span.slot(), span.text()));
+        out.close();
+        out.text
+    }
+
+    /// What lines of data are drawn with, also by other threads, before they are written with [`drawn`](Self::drawn);
+    /// `None` where each has to be handed to [`data_line`](Self::data_line).
+    pub fn pen(&self) -> Option<Pen<'_>> {
+        let as_they_are = self.gathered.is_none() && self.table_width() >= WIDTH;
+        as_they_are.then_some(Pen(self.color_output.then_some(&self.palette)))
+    }
+
+    /// Writes lines that were drawn.
+    pub fn drawn(&self, lines: &StyledText<'_>) {
+        self.sink.output(lines.text.as_bytes());
     }
 }
 

@@ -1,5 +1,7 @@
 //! `list` and `log`: sessions, and the checkpoints of one, from commit messages alone.
 
+use std::time::Duration;
+
 use super::{Error, Scene, select, session_choice, suggestions};
 use crate::{
     model::{
@@ -8,6 +10,7 @@ use crate::{
         name::ShortName,
         record::{Record, TaskStatus},
         selector::Selector,
+        time::Timestamp,
     },
     store::{
         self, ObjectId,
@@ -130,42 +133,53 @@ pub fn fetched_only(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<Str
 
 /// Sessions, latest first, damaged ones last.
 pub fn sessions(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<SessionSummaryRow>, Error> {
-    let current = current::read_if_understood(scene.repo)?.session;
-    let watchers = watch::all(scene.repo);
+    each_session(scene, filter, |row| row)
+}
+
+/// What `make` makes of the [`sessions`], in their order: in the two threads that read them, unless the filter asks for more
+/// than their commits say.
+pub fn each_session<T: Send>(
+    scene: &Scene<'_>,
+    filter: &SessionFilter,
+    make: impl Fn(SessionSummaryRow) -> T + Sync,
+) -> Result<Vec<T>, Error> {
+    let standings = Standings::read(scene)?;
     let since = filter
         .since
         .as_deref()
         .map(|date| select::unix_time(scene, date))
         .transpose()?;
-    let mut all = Vec::new();
+    if filter.branch.is_some() || filter.needs_document() {
+        let kept = |row: &SessionSummaryRow| filter.keeps(since, row);
+        let mut rows = each_row(scene, filter, |session| Some(standings.row(session)).filter(kept))?;
+        rows.retain(|row| keeps_on_second_sight(scene, filter, row));
+        return Ok(rows.into_iter().map(make).collect());
+    }
+    each_row(scene, filter, |session| {
+        let row = standings.row(session);
+        filter.keeps(since, &row).then(|| make(row))
+    })
+}
+
+/// What is made of the sessions that a filter is for: the local ones first, then the fetched ones.
+fn each_row<T: Send>(
+    scene: &Scene<'_>,
+    filter: &SessionFilter,
+    make: impl Fn(session::SessionTip) -> Option<T> + Sync,
+) -> Result<Vec<T>, Error> {
+    let mut made = Vec::new();
     if filter.all || !filter.remote {
-        all.extend(session::all(scene.repo)?.into_iter().map(with_valid_name));
+        made = session::each(scene.repo, |session| make(with_valid_name(session)))?;
     }
     if filter.all || filter.remote {
-        let fetched = session::fetched(scene.repo)?;
-        all.extend(fetched.into_iter().map(|session| session::SessionTip {
-            name: store::remote::shown(&session.name),
-            ..session
-        }));
+        made.extend(session::each_fetched(scene.repo, |session| {
+            make(session::SessionTip {
+                name: store::remote::shown(&session.name),
+                ..session
+            })
+        })?);
     }
-    let mut rows = Vec::with_capacity(all.len());
-    for session in all {
-        let current = current.as_ref().is_some_and(|c| c.name.as_str() == session.name);
-        let tip = session.tip.map(|entry| {
-            let stated = standing_of_each(scene, &entry, &watchers);
-            let standing = if current { stated.resumed() } else { stated };
-            (entry, standing)
-        });
-        let row = SessionSummaryRow {
-            name: session.name,
-            tip,
-            current,
-        };
-        if keeps(scene, filter, since, &row) {
-            rows.push(row);
-        }
-    }
-    Ok(rows)
+    Ok(made)
 }
 
 /// A session that no command takes by its name is shown as a damaged one, with the reason.
@@ -179,51 +193,82 @@ fn with_valid_name(session: session::SessionTip) -> session::SessionTip {
     }
 }
 
-/// State of the session whose latest checkpoint this is.
-pub fn session_standing(scene: &Scene<'_>, tip: &CheckpointCommit) -> SessionStanding {
-    standing_of_each(scene, tip, &watch::all(scene.repo))
+/// What the state of sessions depends on besides their checkpoints, read once for many.
+struct Standings<'s> {
+    current: Option<String>,
+    watchers: Vec<Watcher>,
+    now: Timestamp,
+    interrupted_after: Duration,
+    host: &'s str,
 }
 
-/// The same with the watchers there are, read once for many sessions. A live one shows that somebody works, one that was
-/// cut off that nobody does any more.
-fn standing_of_each(scene: &Scene<'_>, tip: &CheckpointCommit, watchers: &[Watcher]) -> SessionStanding {
-    let status = tip.trailers.status.unwrap_or(SessionStatus::Active);
-    let silent = scene.now.since(tip.time).to_std().unwrap_or_default();
-    let id = checkpoint::oid(tip.id);
-    let of_this = |state: &watch::WatcherState| state.tip.as_ref() == Some(&id);
-    let watched = watchers
-        .iter()
-        .any(|watcher| matches!(watcher, Watcher::Alive(Some(state)) if of_this(state)));
-    let cut_off = watchers
-        .iter()
-        .any(|watcher| watcher.cut_off(scene.host).is_some_and(of_this));
-    if status == SessionStatus::Active && !watched && (cut_off || silent > scene.settings.interrupted_after) {
-        SessionStanding::Interrupted
-    } else {
-        SessionStanding::Stated(status)
+impl<'s> Standings<'s> {
+    fn read(scene: &Scene<'s>) -> Result<Self, Error> {
+        let current = current::read_if_understood(scene.repo)?.session;
+        Ok(Self {
+            current: current.map(|current| current.name.to_string()),
+            ..Self::of(scene)
+        })
+    }
+
+    /// Without the current session.
+    fn of(scene: &Scene<'s>) -> Self {
+        Self {
+            current: None,
+            watchers: watch::all(scene.repo),
+            now: scene.now,
+            interrupted_after: scene.settings.interrupted_after,
+            host: scene.host,
+        }
+    }
+
+    fn row(&self, session: session::SessionTip) -> SessionSummaryRow {
+        let current = self.current.as_ref() == Some(&session.name);
+        let tip = session.tip.map(|entry| {
+            let stated = self.standing(&entry);
+            let standing = if current { stated.resumed() } else { stated };
+            (entry, standing)
+        });
+        SessionSummaryRow {
+            name: session.name,
+            tip,
+            current,
+        }
+    }
+
+    /// A live watcher shows that somebody works, one that was cut off that nobody does any more.
+    fn standing(&self, tip: &CheckpointCommit) -> SessionStanding {
+        let status = tip.trailers.status.unwrap_or(SessionStatus::Active);
+        let silent = self.now.since(tip.time).to_std().unwrap_or_default();
+        let of_this =
+            |state: &watch::WatcherState| state.tip.as_ref().is_some_and(|id| checkpoint::object_id(id) == tip.id);
+        let watched = self
+            .watchers
+            .iter()
+            .any(|watcher| matches!(watcher, Watcher::Alive(Some(state)) if of_this(state)));
+        let cut_off = self
+            .watchers
+            .iter()
+            .any(|watcher| watcher.cut_off(self.host).is_some_and(of_this));
+        if status == SessionStatus::Active && !watched && (cut_off || silent > self.interrupted_after) {
+            SessionStanding::Interrupted
+        } else {
+            SessionStanding::Stated(status)
+        }
     }
 }
 
-/// Whether a filter lets a row through; damaged sessions pass every filter, so that they are not overlooked.
-fn keeps(scene: &Scene<'_>, filter: &SessionFilter, since: Option<i64>, row: &SessionSummaryRow) -> bool {
-    let Ok((entry, standing)) = &row.tip else { return true };
+/// State of the session whose latest checkpoint this is.
+pub fn session_standing(scene: &Scene<'_>, tip: &CheckpointCommit) -> SessionStanding {
+    Standings::of(scene).standing(tip)
+}
+
+/// Whether a filter lets a row through whose commit passes; damaged sessions pass every filter, so that they are not
+/// overlooked.
+fn keeps_on_second_sight(scene: &Scene<'_>, filter: &SessionFilter, row: &SessionSummaryRow) -> bool {
+    let Ok((entry, _)) = &row.tip else { return true };
     let trailers = &entry.trailers;
-    let equal = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
-    let holds = |text: &String| {
-        let text = text.to_lowercase();
-        let summary = trailers.summary.as_deref().unwrap_or_default().to_lowercase();
-        let branch = trailers.branch.as_deref().unwrap_or_default().to_lowercase();
-        let subject = entry.subject.to_lowercase();
-        [&row.name, &branch, &subject, &summary]
-            .into_iter()
-            .any(|found| found.contains(&text))
-    };
-    equal(&filter.agent, &trailers.agent)
-        && (filter.branch.is_none()
-            || store::is_branch(scene.repo, trailers.branch.as_deref(), filter.branch.as_deref()))
-        && filter.status.is_none_or(|wanted| wanted == *standing)
-        && filter.grep.as_ref().is_none_or(holds)
-        && since.is_none_or(|since| entry.time.unix() >= since)
+    (filter.branch.is_none() || store::is_branch(scene.repo, trailers.branch.as_deref(), filter.branch.as_deref()))
         && (!filter.needs_document()
             || (filter.task.is_some() && filter.only_task() && filter.task == trailers.task)
             || fits(scene, filter, row, entry))
@@ -257,6 +302,25 @@ impl SessionFilter {
                 .any(|status| is_same(wanted, item::status_word(*status)))
         };
         self.state.as_ref().is_some_and(|wanted| !known(wanted))
+    }
+
+    /// Whether it lets a row through, as far as its commit says. Damaged ones pass.
+    fn keeps(&self, since: Option<i64>, row: &SessionSummaryRow) -> bool {
+        let Ok((entry, standing)) = &row.tip else { return true };
+        let trailers = &entry.trailers;
+        let holds = |text: &String| {
+            let text = text.to_lowercase();
+            let summary = trailers.summary.as_deref().unwrap_or_default().to_lowercase();
+            let branch = trailers.branch.as_deref().unwrap_or_default().to_lowercase();
+            let subject = entry.subject.to_lowercase();
+            [&row.name, &branch, &subject, &summary]
+                .into_iter()
+                .any(|found| found.contains(&text))
+        };
+        (self.agent.is_none() || self.agent == trailers.agent)
+            && self.status.is_none_or(|wanted| wanted == *standing)
+            && self.grep.as_ref().is_none_or(holds)
+            && since.is_none_or(|since| entry.time.unix() >= since)
     }
 
     /// Whether it asks for what only the document says.

@@ -13,7 +13,7 @@ use crate::{
         session::Session,
     },
     store::{
-        self, ObjectId,
+        self, IdentitySource, ObjectId,
         checkpoint::{self, Checkpoint},
         current::{self, SessionRef},
         draft::{self, Draft},
@@ -209,8 +209,8 @@ pub(super) fn with_identity(
     let all: Vec<_> = all
         .filter_map(|session| Some((ShortName::new(session.name).ok()?, session.tip.ok()?)))
         .collect();
-    let tips: Vec<_> = all.iter().map(|(_, tip)| tip).collect();
-    let ids = store::session_ids(scene.repo, &tips);
+    let sources: Vec<_> = all.iter().map(|(_, tip)| IdentitySource::of(tip)).collect();
+    let ids = store::session_ids(scene.repo, &sources);
     let found = all.into_iter().zip(ids);
     let passing = found.filter(|(_, id)| id.as_deref().is_some_and(&passes));
     Ok(passing.map(|((name, tip), _)| (name, tip.id)).collect())

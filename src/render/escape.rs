@@ -95,6 +95,10 @@ pub fn block_bytes(bytes: &[u8]) -> String {
 /// not.)
 pub fn json(json: &str) -> Cow<'_, str> {
     let hidden = |c: char| u32::from(c) >= 0x7f && is_hidden(c);
+    // Nearly all of it is, and a list may have forty megabytes.
+    if json.is_ascii() && !json.contains('\x7f') {
+        return Cow::Borrowed(json);
+    }
     if !json.contains(hidden) {
         return Cow::Borrowed(json);
     }

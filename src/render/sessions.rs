@@ -106,14 +106,14 @@ impl SessionTable {
             TableColumn::left("SUMMARY").flexible(10),
         ]);
         for row in rows {
-            let mut mark = match (row.status, row.current) {
-                ("damaged", _) => TextLine::new().with(Slot::Bad, "!"),
-                (_, true) => TextLine::new().with(Slot::Good, "@"),
-                _ => TextLine::plain(" "),
-            };
-            if let Some(number) = row.number {
-                let current = if row.current { " @" } else { "" };
-                mark = TextLine::new().with(Slot::Dim, format!("{number}{current}"));
+            match (row.number, row.status, row.current) {
+                (Some(number), ..) => {
+                    let current = if row.current { " @" } else { "" };
+                    table.cell_of(Slot::Dim, &format!("{number}{current}"));
+                }
+                (None, "damaged", _) => table.cell_of(Slot::Bad, "!"),
+                (None, _, true) => table.cell_of(Slot::Good, "@"),
+                _ => table.cell_of(Slot::Plain, " "),
             }
             let status = match row.status {
                 "damaged" => Slot::Bad,
@@ -121,30 +121,23 @@ impl SessionTable {
                 "active" => Slot::Good,
                 _ => Slot::Plain,
             };
-            let when = row.at.map(|at| dates.show(at, now)).unwrap_or_default();
-            let mut by = row.agent.clone().unwrap_or_else(|| row.author.clone());
-            if let Some(host) = row
-                .host
-                .as_deref()
-                .filter(|host| *host != this_host && !host.is_empty())
-            {
-                by.push('@');
-                by.push_str(host);
+            table.cell_of(Slot::Session, &row.session);
+            table.cell_of(status, row.status);
+            table.cell_of(Slot::Date, &row.at.map(|at| dates.show(at, now)).unwrap_or_default());
+            let by = row.agent.as_deref().unwrap_or(&row.author);
+            match row.host.as_deref() {
+                Some(host) if host != this_host && !host.is_empty() => {
+                    table.cell_of(Slot::Person, &format!("{by}@{host}"));
+                }
+                _ => table.cell_of(Slot::Person, by),
             }
-            let summary = row.damage.as_ref().unwrap_or(&row.summary);
-            table.row([
-                mark,
-                TextLine::new().with(Slot::Session, &row.session),
-                TextLine::new().with(status, row.status),
-                TextLine::new().with(Slot::Date, when),
-                TextLine::new().with(Slot::Person, by),
-                TextLine::new().with(Slot::Caution, row.claimed_by.as_deref().unwrap_or_default()),
-                TextLine::new().with(Slot::Branch, row.branch.as_deref().unwrap_or("-")),
-                TextLine::plain(row.size.map(|size| ByteSize(size).to_string()).unwrap_or_default()),
-                row.signature.as_ref().map(SignatureView::line).unwrap_or_default(),
-                TextLine::new().with(Slot::Path, row.repository.as_deref().unwrap_or_default()),
-                TextLine::plain(summary),
-            ]);
+            table.cell_of(Slot::Caution, row.claimed_by.as_deref().unwrap_or_default());
+            table.cell_of(Slot::Branch, row.branch.as_deref().unwrap_or("-"));
+            let size = row.size.map(|size| ByteSize(size).to_string());
+            table.cell_of(Slot::Plain, &size.unwrap_or_default());
+            table.cell(&row.signature.as_ref().map(SignatureView::line).unwrap_or_default());
+            table.cell_of(Slot::Path, row.repository.as_deref().unwrap_or_default());
+            table.cell_of(Slot::Plain, row.damage.as_ref().unwrap_or(&row.summary));
         }
         table
     }

@@ -5,8 +5,9 @@
 
 use std::ops::Range;
 
+use super::escape;
 use super::slot::Slot;
-use super::text::{Text, TextLine, cut, width};
+use super::text::{DrawnLine, Text, TextLine, cut, width};
 
 /// Columns between two columns.
 const GAP: usize = 2;
@@ -75,6 +76,8 @@ pub struct TextTable {
     parts: Vec<(Slot, usize)>,
     /// The cells.
     cells: Vec<TableCell>,
+    /// The widest cell of each column; `None` where no cell has any text.
+    widest: Vec<Option<usize>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,8 +91,10 @@ struct TableCell {
 impl TextTable {
     /// No rows yet. Without any title no line of titles is drawn.
     pub fn new(columns: impl IntoIterator<Item = TableColumn>) -> Self {
+        let columns: Vec<TableColumn> = columns.into_iter().collect();
         Self {
-            columns: columns.into_iter().collect(),
+            widest: vec![None; columns.len()],
+            columns,
             text: String::new(),
             parts: Vec::new(),
             cells: Vec::new(),
@@ -100,15 +105,40 @@ impl TextTable {
     pub fn row(&mut self, cells: impl IntoIterator<Item = TextLine>) {
         let mut cells = cells.into_iter();
         for _ in 0..self.columns.len() {
-            let mut width = 0;
-            for span in cells.next().unwrap_or_default().spans() {
-                self.text.push_str(span.text());
-                self.parts.push((span.slot(), self.text.len()));
-                width += super::text::width(span.text());
-            }
-            let parts = self.parts.len();
-            self.cells.push(TableCell { parts, width });
+            self.cell(&cells.next().unwrap_or_default());
         }
+    }
+
+    /// Adds the next cell of a row. For tables of very many rows, as is [`cell_of`](Self::cell_of): whoever uses them adds as
+    /// many as there are columns.
+    pub(super) fn cell(&mut self, line: &TextLine) {
+        let mut width = 0;
+        for span in line.spans() {
+            self.text.push_str(span.text());
+            self.parts.push((span.slot(), self.text.len()));
+            width += super::text::width(span.text());
+        }
+        self.end_cell(width);
+    }
+
+    /// The same of one part, which is escaped here.
+    pub(super) fn cell_of(&mut self, slot: Slot, text: &str) {
+        let text = escape::line(text);
+        if !text.is_empty() {
+            self.text.push_str(&text);
+            self.parts.push((slot, self.text.len()));
+        }
+        self.end_cell(width(&text));
+    }
+
+    fn end_cell(&mut self, width: usize) {
+        let column = self.cells.len() % self.columns.len();
+        let before = self.cells.last().map_or(0, |cell| cell.parts);
+        let parts = self.parts.len();
+        if parts > before {
+            self.widest[column] = self.widest[column].max(Some(width));
+        }
+        self.cells.push(TableCell { parts, width });
     }
 
     /// Number of rows.
@@ -146,6 +176,9 @@ impl TextTable {
             parts: cell.parts + parts,
             width: cell.width,
         }));
+        for (widest, other) in self.widest.iter_mut().zip(&other.widest) {
+            *widest = (*widest).max(*other);
+        }
     }
 
     /// How [`render`](Self::render) draws it.
@@ -174,10 +207,7 @@ impl TextTable {
         }
         let widths = self.widths(used, columns);
         let total = widths.iter().sum::<usize>() + GAP * used.len().saturating_sub(1);
-        let widest = (0..self.len())
-            .map(|row| self.cell(row, second).width)
-            .max()
-            .unwrap_or(0);
+        let widest = self.widest[second].unwrap_or(0);
         let shown = used
             .iter()
             .zip(&widths)
@@ -186,51 +216,45 @@ impl TextTable {
         total > columns || (shown < LEGIBLE && shown < widest)
     }
 
-    fn cell(&self, row: usize, column: usize) -> TableCell {
+    fn cell_at(&self, row: usize, column: usize) -> TableCell {
         self.cells[row * self.columns.len() + column]
     }
 
     /// Adds a cell to a line, in at most `columns` columns.
-    fn put(&self, line: &mut TextLine, row: usize, column: usize, columns: usize) {
+    fn put(&self, line: &mut impl DrawnLine, row: usize, column: usize, columns: usize) {
         let place = row * self.columns.len() + column;
         let first = place.checked_sub(1).map_or(0, |before| self.cells[before].parts);
         let mut start = first.checked_sub(1).map_or(0, |before| self.parts[before].1);
         let cell = self.cells[place];
-        let mut copy = |line: &mut TextLine| {
-            for &(slot, end) in &self.parts[first..cell.parts] {
-                line.push_shown(slot, &self.text[start..end]);
-                start = end;
-            }
-        };
+        let parts = self.parts[first..cell.parts].iter().map(|&(slot, end)| {
+            let text = &self.text[start..end];
+            start = end;
+            (slot, text)
+        });
         if cell.width <= columns {
-            copy(line);
+            parts.for_each(|(slot, text)| line.put(slot, text));
         } else {
             let mut whole = TextLine::new();
-            copy(&mut whole);
-            line.append(&if self.columns[column].middle {
+            parts.for_each(|(slot, text)| whole.put(slot, text));
+            let cut = if self.columns[column].middle {
                 whole.cut_middle(columns)
             } else {
                 whole.cut(columns)
-            });
+            };
+            cut.spans().for_each(|span| line.put(span.slot(), span.text()));
         }
     }
 
     /// Whether a column has nothing to show in any row: it would only take room.
     fn is_blank(&self, column: usize) -> bool {
-        let has_text = |row: usize| {
-            let place = row * self.columns.len() + column;
-            let before = place.checked_sub(1).map_or(0, |before| self.cells[before].parts);
-            self.cells[place].parts > before
-        };
-        !self.is_empty() && !(0..self.len()).any(has_text)
+        !self.is_empty() && self.widest[column].is_none()
     }
 
     /// The width of each used column: its widest cell, less what must be saved, from the last flexible one on.
     fn widths(&self, used: &[usize], columns: usize) -> Vec<usize> {
-        let widest = |c: usize| (0..self.len()).map(|row| self.cell(row, c).width).max().unwrap_or(0);
         let mut widths: Vec<usize> = used
             .iter()
-            .map(|&c| widest(c).max(width(&self.columns[c].title)))
+            .map(|&c| self.widest[c].unwrap_or(0).max(width(&self.columns[c].title)))
             .collect();
         let total = widths.iter().sum::<usize>() + GAP * used.len().saturating_sub(1);
         let mut excess = total.saturating_sub(columns);
@@ -254,16 +278,11 @@ impl TextTable {
     }
 
     /// One line of cells, without spaces at its end.
-    fn join(&self, row: usize, used: &[usize], widths: &[usize]) -> TextLine {
-        // Mostly a byte a column, and nobody's screen is wider.
-        let room = widths
-            .iter()
-            .fold(0_usize, |sum, width| sum.saturating_add(width + GAP));
-        let mut line = TextLine::with_room(room.min(256));
+    fn join(&self, line: &mut impl DrawnLine, row: usize, used: &[usize], widths: &[usize]) {
         // Where the line ends, and where the column begins.
         let (mut at, mut start) = (0, 0);
         for (&column, &width) in used.iter().zip(widths) {
-            let cell = self.cell(row, column);
+            let cell = self.cell_at(row, column);
             // Only one that is cut has to be measured again.
             let taken = if cell.width > width {
                 let mut cut = TextLine::new();
@@ -274,13 +293,12 @@ impl TextTable {
             };
             if taken > 0 {
                 let place = start + self.lead(column, width, taken);
-                line.push_spaces(place.saturating_sub(at));
-                self.put(&mut line, row, column, width);
+                line.put_spaces(place.saturating_sub(at));
+                self.put(line, row, column, width);
                 at = at.max(place) + taken;
             }
             start += width + GAP;
         }
-        line
     }
 }
 
@@ -308,7 +326,7 @@ impl TableLayout<'_> {
             let title = cut(title(c), w);
             if !title.is_empty() {
                 let place = start + self.table.lead(c, w, width(&title));
-                titles.push_spaces(place - at);
+                titles.put_spaces(place - at);
                 titles.push(Slot::Heading, &title);
                 at = place + width(&title);
             }
@@ -317,10 +335,21 @@ impl TableLayout<'_> {
         Some(titles)
     }
 
+    /// Whether each row is one line.
+    pub fn is_single(&self) -> bool {
+        self.second.is_none()
+    }
+
+    /// Draws the first line of a row.
+    pub fn draw(&self, row: usize, line: &mut impl DrawnLine) {
+        self.table.join(line, row, &self.used, &self.widths);
+    }
+
     /// The lines of some rows.
     pub fn each_line(&self, rows: Range<usize>, mut each: impl FnMut(TextLine)) {
         for row in rows {
-            let line = self.table.join(row, &self.used, &self.widths);
+            let mut line = TextLine::new();
+            self.draw(row, &mut line);
             let Some(second) = self.second else {
                 each(line);
                 continue;

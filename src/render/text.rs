@@ -42,6 +42,28 @@ pub struct TextLine {
     last: Slot,
 }
 
+/// What a line is drawn into, part by part: a [`TextLine`], or the text that goes to a stream, for a hundred thousand of them.
+pub trait DrawnLine {
+    /// Adds text, which is escaped already.
+    fn put(&mut self, slot: Slot, text: &str);
+
+    /// Adds this many spaces.
+    fn put_spaces(&mut self, mut count: usize) {
+        const SPACES: &str = "                                                                ";
+        while count > 0 {
+            let some = count.min(SPACES.len());
+            self.put(Slot::Plain, &SPACES[..some]);
+            count -= some;
+        }
+    }
+}
+
+impl DrawnLine for TextLine {
+    fn put(&mut self, slot: Slot, text: &str) {
+        self.push_shown(slot, text);
+    }
+}
+
 impl Default for TextLine {
     fn default() -> Self {
         Self {
@@ -56,14 +78,6 @@ impl TextLine {
     /// An empty line.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// An empty line that takes `bytes` of text before it has to grow.
-    pub(super) fn with_room(bytes: usize) -> Self {
-        Self {
-            text: String::with_capacity(bytes),
-            ..Self::default()
-        }
     }
 
     /// A line of running text; escaped here.
@@ -106,17 +120,7 @@ impl TextLine {
 
     /// Adds spaces until the line is `width` columns wide; a wider line stays as it is.
     pub fn pad_to(&mut self, width: usize) {
-        self.push_spaces(width.saturating_sub(self.width()));
-    }
-
-    /// Adds this many spaces.
-    pub(super) fn push_spaces(&mut self, mut count: usize) {
-        const SPACES: &str = "                                                                ";
-        while count > 0 {
-            let some = count.min(SPACES.len());
-            self.push_shown(Slot::Plain, &SPACES[..some]);
-            count -= some;
-        }
+        self.put_spaces(width.saturating_sub(self.width()));
     }
 
     /// The parts, from left to right.

@@ -95,7 +95,7 @@ pub use paths::{
     uses_reftable, work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
 };
 pub use repository::{Repository, SharedRepository};
-pub use session_ids::session_ids;
+pub use session_ids::{IdentitySource, session_ids};
 
 /// Removes what killed processes of ours left: files that are not whole yet, among the packs and in our own
 /// directories, and lock files among what was fetched and not checked. Costs a look at seven directories. Gives what

@@ -4,14 +4,14 @@
 
 use std::{
     cmp::{Ordering, Reverse},
-    collections::{BTreeSet, BinaryHeap, HashSet},
+    collections::{BTreeSet, BinaryHeap, HashMap, HashSet},
 };
 
 use super::{
     Error, ObjectId, Repository,
     checkpoint::{self, CheckpointCommit, Fault},
-    objects::{PackReader, arrange},
-    refs::{self, RefDamage},
+    objects::PackReader,
+    refs::{self, RefDamage, RefListing},
 };
 use crate::model::{document::CheckpointKind, name::ShortName, time::Timestamp};
 
@@ -94,45 +94,71 @@ pub fn fetched_named(repo: &Repository, passes: impl Fn(&str) -> bool) -> Result
 }
 
 fn all_under(repo: &Repository, prefix: &str, passes: impl Fn(&str) -> bool) -> Result<Vec<SessionTip>, Error> {
+    each_under(repo, prefix, passes, Some)
+}
+
+/// What `make` makes of every session, in the order of [`all`], where it makes something. It runs in two threads, each of which has just read the
+/// checkpoint: a hundred thousand of them made, moved and made into something else take longer than to read them.
+pub fn each<T: Send>(repo: &Repository, make: impl Fn(SessionTip) -> Option<T> + Sync) -> Result<Vec<T>, Error> {
+    each_under(repo, PREFIX, |_| true, make)
+}
+
+/// The same of every session fetched from a remote.
+pub fn each_fetched<T: Send>(
+    repo: &Repository,
+    make: impl Fn(SessionTip) -> Option<T> + Sync,
+) -> Result<Vec<T>, Error> {
+    each_under(repo, REMOTE_PREFIX, |_| true, make)
+}
+
+fn each_under<T: Send>(
+    repo: &Repository,
+    prefix: &str,
+    passes: impl Fn(&str) -> bool,
+    make: impl Fn(SessionTip) -> Option<T> + Sync,
+) -> Result<Vec<T>, Error> {
     let mut found = refs::list_unproved(repo, prefix)?;
     found.retain(|(full, _)| passes(full.strip_prefix(prefix).unwrap_or(full)));
-    let ids: Vec<ObjectId> = found
-        .iter()
-        .filter_map(|(_, target)| target.as_ref().ok().copied())
-        .collect();
-    let mut entries = PackReader::new(repo).each(&ids, checkpoint::entry_from);
-    let mut tip = |target: Result<ObjectId, RefDamage>| {
-        let id = target.map_err(Broken::Ref)?;
-        let entry = match entries.next().flatten() {
-            Some(entry) => entry,
-            None => checkpoint::entry(repo, refs::proved(repo, id).map_err(Broken::Ref)?),
-        };
-        Ok(entry.and_then(with_digest)?)
+    // What has no value is looked for under an id that no object has.
+    let null = ObjectId::null(repo.object_hash());
+    let id = |(_, target): &RefListing| target.as_ref().map_or(null, |id| *id);
+    let ids: Vec<ObjectId> = found.iter().map(id).collect();
+    let made = |full: &str, tip: Result<CheckpointCommit, Broken>| {
+        let time = tip.as_ref().ok().map(|entry| entry.time);
+        let name = full.strip_prefix(prefix).unwrap_or(full).to_owned();
+        (time, make(SessionTip { name, tip }))
     };
-    let mut sessions: Vec<SessionTip> = found
-        .into_iter()
-        .map(|(full, target)| {
-            let name = full.strip_prefix(prefix).unwrap_or(&full).to_owned();
-            let tip = tip(target);
-            SessionTip { name, tip }
-        })
-        .collect();
-    let time = |session: &SessionTip| session.tip.as_ref().ok().map(|entry| entry.time);
-    // Their places are sorted: to move a hundred thousand sessions again and again takes longer than to compare them.
-    let mut order: Vec<usize> = (0..sessions.len()).collect();
-    order.sort_unstable_by(|a, b| {
-        let (a, b) = (&sessions[*a], &sessions[*b]);
-        time(b).cmp(&time(a)).then_with(|| a.name.cmp(&b.name))
+    let mut sessions = PackReader::new(repo).each(&ids, |at, data| {
+        let entry = checkpoint::entry_from(ids[at], data).and_then(with_digest);
+        made(&found[at].0, entry.map_err(Broken::from))
     });
-    let moved = |at: &usize| refs::reflog_moved(repo, &format!("{prefix}{}", sessions[*at].name));
-    for run in order.chunk_by_mut(|a, b| time(&sessions[*a]) == time(&sessions[*b])) {
-        if run.len() > 1 && time(&sessions[run[0]]).is_some() {
+    for (at, session) in &mut sessions {
+        session.get_or_insert_with(|| {
+            let (full, target) = &found[*at];
+            let proved = target
+                .clone()
+                .and_then(|id| refs::proved(repo, id))
+                .map_err(Broken::Ref);
+            let entry = proved.and_then(|id| Ok(checkpoint::entry(repo, id).and_then(with_digest)?));
+            made(full, entry)
+        });
+    }
+    // By time and then by name, in whose order they were found. Keys are sorted, and each session is moved once.
+    let time = |session: &Option<(Option<Timestamp>, Option<T>)>| session.as_ref().and_then(|(time, _)| *time);
+    let keys = sessions.iter().enumerate();
+    let mut order: Vec<_> = keys
+        .map(|(n, (at, session))| (Reverse(time(session)), *at, n))
+        .collect();
+    order.sort_unstable();
+    let moved = |at: usize| refs::reflog_moved(repo, &found[at].0);
+    for run in order.chunk_by_mut(|a, b| a.0 == b.0) {
+        if run.len() > 1 && run[0].0.0.is_some() {
             // Once for each: a sort would look at the files of both in every comparison.
-            run.sort_by_cached_key(|at| Reverse(moved(at)));
+            run.sort_by_cached_key(|(_, at, _)| Reverse(moved(*at)));
         }
     }
-    arrange(&mut sessions, order);
-    Ok(sessions)
+    let ordered = order.into_iter().filter_map(|(.., n)| sessions[n].1.take());
+    Ok(ordered.filter_map(|(_, session)| session).collect())
 }
 
 /// A commit whose message names no digest is somebody's own, or damaged: no checkpoint to list as one.
@@ -166,6 +192,7 @@ pub fn chain(repo: &Repository, from: ObjectId) -> CheckpointChain<'_> {
 pub struct ChainReader<'r> {
     repo: &'r Repository,
     commits: PackReader,
+    ahead: HashMap<ObjectId, CheckpointCommit>,
 }
 
 impl<'r> ChainReader<'r> {
@@ -174,14 +201,29 @@ impl<'r> ChainReader<'r> {
         Self {
             repo,
             commits: PackReader::new(repo),
+            ahead: HashMap::new(),
         }
+    }
+
+    /// Reads the latest checkpoints of sessions whose chains are asked for next, in the order in which they are stored: one
+    /// by one, each of a hundred thousand would be made from others again and again.
+    pub fn read_ahead(&mut self, tips: &[ObjectId]) {
+        let read = self
+            .commits
+            .each(tips, |at, data| checkpoint::entry_from(tips[at], data));
+        let entries = read.into_iter().filter_map(|(_, entry)| entry?.ok());
+        self.ahead = entries.map(|entry| (entry.id, entry)).collect();
     }
 
     /// The [`chain`] of a session.
     pub fn chain(&mut self, from: ObjectId) -> impl Iterator<Item = Result<CheckpointCommit, Fault>> {
         let mut next = Some(from);
         std::iter::from_fn(move || {
-            let entry = chain_entry(self.repo, &mut self.commits, next.take()?);
+            let id = next.take()?;
+            let entry = match self.ahead.remove(&id) {
+                Some(entry) => Ok(entry),
+                None => chain_entry(self.repo, &mut self.commits, id),
+            };
             next = entry.as_ref().ok().and_then(before);
             Some(entry)
         })

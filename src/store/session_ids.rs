@@ -31,15 +31,34 @@ struct SessionHead {
     id: String,
 }
 
+/// What the identity of a checkpoint's session is read from.
+#[derive(Clone, Debug)]
+pub struct IdentitySource {
+    commit: ObjectId,
+    tree: ObjectId,
+    digest: Option<Digest>,
+}
+
+impl IdentitySource {
+    /// That of a checkpoint.
+    pub fn of(entry: &CheckpointCommit) -> Self {
+        Self {
+            commit: entry.id,
+            tree: entry.tree,
+            digest: entry.trailers.digest.clone(),
+        }
+    }
+}
+
 /// The identity of the session of each checkpoint; `None` for one that cannot be read.
-pub fn session_ids(repo: &Repository, checkpoints: &[&CheckpointCommit]) -> Vec<Option<String>> {
+pub fn session_ids(repo: &Repository, checkpoints: &[IdentitySource]) -> Vec<Option<String>> {
     let mut found = if checkpoints.len() < MANY {
         checkpoints.iter().map(|_| None).collect()
     } else {
         from_packs(repo, checkpoints)
     };
     let missing: Vec<usize> = (0..found.len()).filter(|at| found[*at].is_none()).collect();
-    let ids: Vec<ObjectId> = missing.iter().map(|at| checkpoints[*at].id).collect();
+    let ids: Vec<ObjectId> = missing.iter().map(|at| checkpoints[*at].commit).collect();
     let loaded = checkpoint::load_each(repo, &ids, |found| found.document.session.id);
     for (at, id) in missing.into_iter().zip(loaded) {
         found[at] = id.ok();
@@ -47,7 +66,7 @@ pub fn session_ids(repo: &Repository, checkpoints: &[&CheckpointCommit]) -> Vec<
     found
 }
 
-fn from_packs(repo: &Repository, checkpoints: &[&CheckpointCommit]) -> Vec<Option<String>> {
+fn from_packs(repo: &Repository, checkpoints: &[IdentitySource]) -> Vec<Option<String>> {
     let mut reader = PackReader::new(repo);
     let hash = repo.object_hash();
     let trees: Vec<ObjectId> = checkpoints.iter().map(|entry| entry.tree).collect();
@@ -56,9 +75,7 @@ fn from_packs(repo: &Repository, checkpoints: &[&CheckpointCommit]) -> Vec<Optio
     // What has no document is looked for under an id that no object has.
     let null = ObjectId::null(hash);
     let ids: Vec<ObjectId> = documents.iter().map(|id| id.unwrap_or(null)).collect();
-    let found = reader.each_blob(&ids, |at, data| {
-        session_id(data, checkpoints[at].trailers.digest.as_ref())
-    });
+    let found = reader.each_blob(&ids, |at, data| session_id(data, checkpoints[at].digest.as_ref()));
     found.into_iter().map(Option::flatten).collect()
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::Ui;
 use crate::commands::environment::boolean;
 use crate::commands::error::{CommandError, FailureKind, hint_lines};
+use crate::os;
 use crate::render::View;
 use crate::render::escape;
 use crate::render::help::{WarningDetail, WarningView};
@@ -16,6 +17,9 @@ use crate::render::text::{Text, TextLine};
 /// Bytes of JSON that are kept for when they cannot be written. No receipt is longer; a list is, and changes nothing.
 const LOST: usize = 64 * 1024;
 
+/// Rows of a list whose JSON is in memory at one time.
+const ROWS: usize = 16 * 1024;
+
 impl Ui {
     /// One JSON document on standard output; on several lines when a person reads it. Hidden characters are escaped.
     /// With `--json=lines` what it lists, an object a line, and what lists nothing as one line.
@@ -24,6 +28,40 @@ impl Ui {
     /// When `value` cannot be written as JSON.
     pub fn json(&self, value: &impl Serialize) -> Result<(), CommandError> {
         self.json_document(serde_json::to_string(value))
+    }
+
+    /// The same of a list: `empty` is `view` without its `rows`, which come last in it. Two threads make their text.
+    ///
+    /// # Errors
+    /// When `view` cannot be written as JSON.
+    pub fn json_list<R: Serialize + Sync>(
+        &self,
+        view: &impl Serialize,
+        empty: &impl Serialize,
+        rows: &[R],
+    ) -> Result<(), CommandError> {
+        let frame = serde_json::to_string(empty).unwrap_or_default();
+        let frame = frame.rsplit_once("[]").filter(|_| rows.len() > ROWS);
+        let (Some((head, tail)), false) = (frame, self.options.lines || self.env.terminals.output) else {
+            return self.json(view);
+        };
+        let failed = |e: serde_json::Error| {
+            CommandError::new(FailureKind::Fatal, "cannot write the result as JSON").caused_by(Some(&e))
+        };
+        self.sink.output(head.as_bytes());
+        let mut lead = "[";
+        for rows in rows.chunks(ROWS) {
+            let text = |rows: &[R]| serde_json::to_string(rows).map(|text| escape::json(&text).into_owned());
+            for text in os::parallel_map(rows, |rows| vec![text(rows)]) {
+                let text = text.map_err(failed)?;
+                self.sink.output(lead.as_bytes());
+                let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+                self.sink.output(inside.unwrap_or_default().as_bytes());
+                lead = ",";
+            }
+        }
+        self.sink.output(format!("]{tail}\n").as_bytes());
+        Ok(())
     }
 
     /// The other forms are made of the text: each form that is made of the value is compiled for each type, which is a

@@ -108,6 +108,83 @@ fn json_keeps_both_streams_machine_readable() {
 }
 
 #[test]
+fn a_long_list_is_the_json_that_it_is_at_once() {
+    #[derive(serde::Serialize)]
+    struct List {
+        before: &'static str,
+        rows: Vec<serde_json::Value>,
+    }
+    let list = |rows: Vec<_>| List {
+        before: "a [\"[]\"",
+        rows,
+    };
+    let options = OutputOptions {
+        json: true,
+        ..OutputOptions::default()
+    };
+    let row = |n: usize| match n % 3 {
+        0 => serde_json::json!({ "n": n, "text": "]\u{9b}[" }),
+        1 => serde_json::json!([[n], []]),
+        _ => serde_json::json!(n),
+    };
+    for count in [0, 1, 16 * 1024, 16 * 1024 + 1, 40_000] {
+        let view = list((0..count).map(row).collect());
+        let (whole, seen_whole) = ui(XTERM, PIPES, options.clone(), "");
+        whole.json(&view).unwrap();
+        let (ui, seen) = ui(XTERM, PIPES, options.clone(), "");
+        ui.json_list(&view, &list(Vec::new()), &view.rows).unwrap();
+        assert!(seen.output() == seen_whole.output(), "{count} rows");
+    }
+}
+
+#[test]
+fn lines_that_were_drawn_are_those_that_are_shown_one_by_one() {
+    let lines: Vec<TextLine> = vec![
+        TextLine::plain("a").with(Slot::Id, "7f3a").with(Slot::Plain, " b"),
+        TextLine::new(),
+        TextLine::new()
+            .with(Slot::Good, "x")
+            .with(Slot::Bad, "y")
+            .with(Slot::Branch, "z"),
+    ];
+    for (terminals, color) in [
+        (PIPES, ColorChoice::Never),
+        (PIPES, ColorChoice::Always),
+        (TERMINAL, ColorChoice::Auto),
+    ] {
+        let shown = |drawn: bool| {
+            let options = OutputOptions {
+                color: Some(color),
+                ..OutputOptions::default()
+            };
+            let (mut ui, seen) = ui(XTERM, terminals, options, "");
+            ui.configure(settings(&[("color.checkpoint.plain", "blue")]));
+            if drawn {
+                let pen = ui.pen().expect("nothing is folded");
+                // Part by part, as a table draws them.
+                let draw = |line: &TextLine, out: &mut StyledText<'_>| {
+                    for span in line.spans() {
+                        let (first, rest) = span.text().split_at(span.text().len() / 2);
+                        out.put(span.slot(), first);
+                        out.put(span.slot(), rest);
+                    }
+                };
+                ui.drawn(&pen.lines(&lines, |line, out| draw(line, out)));
+            } else {
+                lines.iter().for_each(|line| ui.data_line(line));
+            }
+            seen.output()
+        };
+        assert_eq!(shown(true), shown(false), "{color:?}");
+    }
+    let narrow = Terminals {
+        columns: Some(40),
+        ..TERMINAL
+    };
+    assert!(ui(XTERM, narrow, OutputOptions::default(), "").0.pen().is_none());
+}
+
+#[test]
 fn json_is_one_value_in_every_form() {
     let shown = |terminals, lines, value: &serde_json::Value| {
         let options = OutputOptions {

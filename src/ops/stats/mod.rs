@@ -113,6 +113,9 @@ pub struct Statistics {
     pub damaged: Vec<String>,
 }
 
+/// Sessions whose latest checkpoints are read at one time.
+const AHEAD: usize = 4096;
+
 /// The name of a group for what has no agent or no model.
 const NONE: &str = "(none)";
 
@@ -153,7 +156,10 @@ pub fn stats(scene: &Scene<'_>, request: &StatsRequest) -> Result<Statistics, Er
     let mut counted = own_checkpoints(&mut chains, &ids);
     let mut lines = LineCounter::new(scene);
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (((name, tip), facts), size) in tips.iter().zip(facts).zip(sizes) {
+    for (n, (((name, tip), facts), size)) in tips.iter().zip(facts).zip(sizes).enumerate() {
+        if n % AHEAD == 0 {
+            chains.read_ahead(&ids[n..ids.len().min(n + AHEAD)]);
+        }
         lines.begin(name);
         let mut count = SessionCount {
             scene,
@@ -202,9 +208,12 @@ pub fn sizes(scene: &Scene<'_>, tips: &[ObjectId]) -> Result<Vec<Option<u64>>, E
 /// The checkpoints that are in the chain of one of the sessions: in another one that merged them they are not counted.
 fn own_checkpoints(chains: &mut session::ChainReader<'_>, tips: &[ObjectId]) -> HashSet<ObjectId> {
     let mut own = HashSet::new();
-    for tip in tips {
-        // A damaged chain is reported where it is counted.
-        own.extend(chains.chain(*tip).flatten().map(|entry| entry.id));
+    for tips in tips.chunks(AHEAD) {
+        chains.read_ahead(tips);
+        for tip in tips {
+            // A damaged chain is reported where it is counted.
+            own.extend(chains.chain(*tip).flatten().map(|entry| entry.id));
+        }
     }
     own
 }

@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use gix::ObjectId;
+use gix::hash::oid;
 
 use super::blocks::Blocks;
 
@@ -19,6 +19,10 @@ const WIDEST: usize = 32;
 /// Ids that are read at once, around the place where the one wanted should be: ids are evenly spread, so that among the
 /// some hundred that begin with the same byte it is hardly ever further off.
 const AT_ONCE: u32 = 32;
+/// Ids that are read at once where all are gone through.
+const RUN: u32 = 256;
+/// With more listed ids for each wanted one, to look for each takes less time than to go through all.
+const FEW: usize = 16;
 
 /// The index of a pack.
 pub(super) struct PackIndex {
@@ -57,15 +61,6 @@ impl PackIndex {
         self.counts[255]
     }
 
-    /// Its `at`th object.
-    pub(super) fn id(&self, blocks: &mut Blocks, at: u32) -> Option<ObjectId> {
-        let mut id = [0; WIDEST];
-        let id = id.get_mut(..self.width)?;
-        let offset = HEAD as u64 + u64::from(at) * self.width as u64;
-        let is_whole = blocks.fill(self.number, &self.path, offset, id) == id.len();
-        is_whole.then(|| ObjectId::try_from(&*id).ok())?
-    }
-
     /// Where in the pack its `at`th object is.
     pub(super) fn offset(&self, blocks: &mut Blocks, at: u32) -> Option<u64> {
         let offset = self.word(blocks, self.offsets() + u64::from(at) * 4)?;
@@ -93,8 +88,8 @@ impl PackIndex {
     }
 
     /// Where in the pack the object is; `None` if it is not listed.
-    pub(super) fn find(&self, blocks: &mut Blocks, id: &ObjectId) -> Option<u64> {
-        let bytes = id.as_slice();
+    pub(super) fn find(&self, blocks: &mut Blocks, id: &oid) -> Option<u64> {
+        let bytes = id.as_bytes();
         let first = usize::from(bytes[0]);
         let mut low = if first == 0 { 0 } else { self.counts[first - 1] };
         let mut high = self.counts[first];
@@ -109,11 +104,7 @@ impl PackIndex {
         while low < high {
             let start = guess.saturating_sub(AT_ONCE / 2).max(low);
             let end = start.saturating_add(AT_ONCE).min(high);
-            let ids = ids.get_mut(..(end - start) as usize * self.width)?;
-            let offset = HEAD as u64 + u64::from(start) * self.width as u64;
-            if blocks.fill(self.number, &self.path, offset, ids) < ids.len() {
-                return None;
-            }
+            let ids = self.ids(blocks, start..end, &mut ids)?;
             if bytes < &ids[..self.width] {
                 high = start;
             } else if bytes > &ids[ids.len() - self.width..] {
@@ -128,6 +119,45 @@ impl PackIndex {
         None
     }
 
+    /// Looks for all of these ids, which are sorted: `found` gets the place of each among them, and where in the pack it is.
+    pub(super) fn find_all(&self, blocks: &mut Blocks, sorted: &[&oid], mut found: impl FnMut(usize, u64)) {
+        if self.count() as usize / FEW > sorted.len() {
+            for (at, id) in sorted.iter().enumerate() {
+                if let Some(offset) = self.find(blocks, id) {
+                    found(at, offset);
+                }
+            }
+            return;
+        }
+        let mut buffer = [0; RUN as usize * WIDEST];
+        let (mut next, mut start) = (0, 0);
+        while start < self.count() && next < sorted.len() {
+            let end = start.saturating_add(RUN).min(self.count());
+            let Some(ids) = self.ids(blocks, start..end, &mut buffer) else {
+                return;
+            };
+            for (id, at) in ids.chunks_exact(self.width).zip(start..) {
+                next += count_below(&sorted[next..], id);
+                // One may be wanted more than once.
+                while sorted.get(next).is_some_and(|wanted| wanted.as_bytes() == id) {
+                    if let Some(offset) = self.offset(blocks, at) {
+                        found(next, offset);
+                    }
+                    next += 1;
+                }
+            }
+            start = end;
+        }
+    }
+
+    /// The ids at some places, one after the other.
+    fn ids<'b>(&self, blocks: &mut Blocks, places: Range<u32>, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+        let ids = buffer.get_mut(..(places.end - places.start) as usize * self.width)?;
+        let offset = HEAD as u64 + u64::from(places.start) * self.width as u64;
+        let is_whole = blocks.fill(self.number, &self.path, offset, ids) == ids.len();
+        is_whole.then_some(&*ids)
+    }
+
     fn word(&self, blocks: &mut Blocks, offset: u64) -> Option<u32> {
         let mut bytes = [0; 4];
         let is_whole = blocks.fill(self.number, &self.path, offset, &mut bytes) == bytes.len();
@@ -135,8 +165,20 @@ impl PackIndex {
     }
 }
 
+/// How many of these sorted ids are below one. In steps that double: mostly there is none, or it is not far.
+fn count_below(sorted: &[&oid], id: &[u8]) -> usize {
+    let (mut low, mut step) = (0, 1);
+    while sorted.get(step - 1).is_some_and(|wanted| wanted.as_bytes() < id) {
+        (low, step) = (step, step * 2);
+    }
+    let high = step.min(sorted.len());
+    low + sorted[low..high].partition_point(|wanted| wanted.as_bytes() < id)
+}
+
 #[cfg(test)]
 mod tests {
+    use gix::ObjectId;
+
     use super::super::pack::{self, IndexEntry};
     use super::*;
 
@@ -194,9 +236,20 @@ mod tests {
             }
             let mut sorted = listed.clone();
             sorted.sort();
-            for (at, (id, offset)) in (0..).zip(&sorted) {
-                assert_eq!(index.id(&mut blocks, at), Some(*id));
+            for (at, (_, offset)) in (0..).zip(&sorted) {
                 assert_eq!(index.offset(&mut blocks, at), Some(*offset));
+            }
+            // All, some of them twice, with others among them; and few of many.
+            let others = (20_000..20_500).map(id);
+            let many: Vec<ObjectId> = listed.iter().map(|(id, _)| *id).chain(others).collect();
+            let twice: Vec<ObjectId> = many.iter().chain(many.iter().step_by(3)).copied().collect();
+            for wanted in [twice, many.into_iter().step_by(97).collect(), Vec::new()] {
+                let mut wanted: Vec<&oid> = wanted.iter().map(AsRef::as_ref).collect();
+                wanted.sort();
+                let mut found = vec![None; wanted.len()];
+                index.find_all(&mut blocks, &wanted, |at, offset| found[at] = Some(offset));
+                let one_by_one: Vec<_> = wanted.iter().map(|id| index.find(&mut blocks, id)).collect();
+                assert_eq!(found, one_by_one);
             }
             for n in 20_000..21_000 {
                 assert_eq!(index.find(&mut blocks, &id(n)), None);

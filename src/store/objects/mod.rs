@@ -42,7 +42,7 @@ use body::Body;
 pub use consolidate::{ConsolidationOutcome, consolidate};
 pub(super) use loose::{damaged_loose, own as own_loose};
 pub(super) use name::is_ours as is_own_pack;
-pub(super) use packed::{PackReader, arrange};
+pub(super) use packed::PackReader;
 pub(super) use presence::{ObjectPresence, directories as object_directories};
 pub use sealed::SealedObjects;
 pub use stream::StreamError;

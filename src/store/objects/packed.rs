@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use flate2::{Decompress, FlushDecompress, Status};
 use gix::ObjectId;
-use gix::hashtable;
+use gix::hash::oid;
 use gix::objs::Kind;
 use gix::odb::pack::data::{Entry, entry::Header};
 
@@ -74,8 +74,8 @@ impl OpenPack {
     }
 }
 
-/// Where objects are: the number of the pack, and the offset.
-type PackOffsets = hashtable::HashMap<ObjectId, (usize, u64)>;
+/// Where an object is: the number of the pack, and the offset.
+type PackPlace = (usize, u64);
 
 type Object = (Kind, Rc<Vec<u8>>);
 
@@ -112,68 +112,59 @@ impl PackReader {
         self.packs.len()
     }
 
-    /// Looks for all of these at once: with a thousand packs, to look through all of them for each takes longer than
-    /// everything else.
-    fn look_for(&mut self, ids: &[ObjectId]) -> PackOffsets {
-        let wanted: hashtable::HashSet<ObjectId> = ids.iter().copied().collect();
-        // An index is sorted: looked for in its order, many ids cost each piece of it once.
-        let mut sorted: Vec<ObjectId> = wanted.iter().copied().collect();
-        sorted.sort_unstable();
-        let mut places = PackOffsets::default();
-        for pack in &self.packs {
-            let number = pack.number;
-            let Some(index) = pack.index(&mut self.blocks, self.hash) else {
-                continue;
-            };
-            if index.count() as usize <= wanted.len() {
-                for at in 0..index.count() {
-                    let id = index.id(&mut self.blocks, at).filter(|id| wanted.contains(id));
-                    if let Some(id) = id
-                        && let Some(offset) = index.offset(&mut self.blocks, at)
-                    {
-                        places.insert(id, (number, offset));
-                    }
-                }
-            } else {
-                for id in &sorted {
-                    if let Some(offset) = index.find(&mut self.blocks, id) {
-                        places.insert(*id, (number, offset));
-                    }
+    /// Where each of these is, all looked for at once: with a thousand packs, to look through all of them for each takes
+    /// longer than everything else. Two threads share the work.
+    fn look_for(&mut self, ids: &[ObjectId]) -> Vec<Option<PackPlace>> {
+        let packs = self.in_order();
+        os::parallel_map(ids, |ids| {
+            // An index is sorted: looked for in its order, many ids cost each piece of it once.
+            let mut order: Vec<usize> = (0..ids.len()).collect();
+            order.sort_unstable_by(|a, b| ids[*a].cmp(&ids[*b]));
+            let sorted: Vec<&oid> = order.iter().map(|at| ids[*at].as_ref()).collect();
+            let mut places = vec![None; ids.len()];
+            let mut reader = Self::of(self.hash, packs.clone());
+            for pack in &packs {
+                if let Some(index) = pack.index(&mut reader.blocks, self.hash) {
+                    index.find_all(&mut reader.blocks, &sorted, |at, offset| {
+                        places[order[at]] = Some((pack.number, offset));
+                    });
                 }
             }
-        }
-        places
+            places
+        })
     }
 
-    /// Maps the bytes of these commits with `make`, in their order; [`commit`](Self::commit) says what `None` means.
+    /// The packs by number.
+    fn in_order(&self) -> Vec<Arc<OpenPack>> {
+        let mut packs = self.packs.clone();
+        packs.sort_by_key(|pack| pack.number);
+        packs
+    }
+
+    /// Maps the bytes of these commits with `make`, which also gets the place of each among `ids`: in the order in which
+    /// they are stored, each with its place. [`commit`](Self::commit) says what `None` means.
     ///
     /// Read as [`each_of`](Self::each_of) reads: in the order of their names, each of a hundred thousand commits would cost
     /// a piece of the pack.
-    pub(in crate::store) fn each<T: Send, F: Fn(ObjectId, &[u8]) -> T + Sync>(
+    pub(in crate::store) fn each<T: Send>(
         &mut self,
         ids: &[ObjectId],
-        make: F,
-    ) -> impl Iterator<Item = Option<T>> + use<T, F> {
-        /// Place of a commit in a pack, and what became of it: filled where it is, since twice in memory they would be the
-        /// most that a list takes.
+        make: impl Fn(usize, &[u8]) -> T + Sync,
+    ) -> Vec<(usize, Option<T>)> {
+        /// What becomes of a commit is filled in here: twice in memory they would be the most that a list takes.
         struct CommitSlot<T> {
-            at: usize,
-            place: Option<(usize, u64)>,
-            made: Option<T>,
+            place: Option<PackPlace>,
+            made: (usize, Option<T>),
         }
-        let offsets = self.look_for(ids);
-        let slots = ids.iter().enumerate().map(|(at, id)| CommitSlot {
-            at,
-            place: offsets.get(id).copied(),
-            made: None,
+        let places = self.look_for(ids).into_iter().enumerate();
+        let mut order: Vec<(Option<PackPlace>, usize)> = places.map(|(at, place)| (place, at)).collect();
+        order.sort_unstable();
+        let slots = order.into_iter().map(|(place, at)| CommitSlot {
+            place,
+            made: (at, None),
         });
         let mut slots: Vec<CommitSlot<T>> = slots.collect();
-        drop(offsets);
-        let mut order: Vec<usize> = (0..slots.len()).collect();
-        order.sort_unstable_by_key(|at| slots[*at].place);
-        arrange(&mut slots, order);
-        let mut packs = self.packs.clone();
-        packs.sort_by_key(|pack| pack.number);
+        let packs = self.in_order();
         os::parallel_edit(
             &mut slots,
             RUN,
@@ -181,18 +172,14 @@ impl PackReader {
             |packed, run| {
                 for slot in run {
                     let Some((number, offset)) = slot.place else { continue };
+                    let (at, made) = &mut slot.made;
                     let found = packed.entry(number, offset);
-                    let data = found.and_then(|found| packed.checked(ids[slot.at], found));
-                    slot.made = data.map(|data| make(ids[slot.at], &data));
+                    let data = found.and_then(|found| packed.checked(ids[*at], found));
+                    *made = data.map(|data| make(*at, &data));
                 }
             },
         );
-        let mut order = vec![0; slots.len()];
-        for (now, slot) in slots.iter().enumerate() {
-            order[slot.at] = now;
-        }
-        arrange(&mut slots, order);
-        slots.into_iter().map(|slot| slot.made)
+        slots.into_iter().map(|slot| slot.made).collect()
     }
 
     /// Maps the bytes of these blobs with `make`, as [`each_of`](Self::each_of).
@@ -216,17 +203,11 @@ impl PackReader {
         ids: &[ObjectId],
         make: impl Fn(usize, &[u8]) -> T + Sync,
     ) -> Vec<Option<T>> {
-        let offsets = self.look_for(ids);
-        let mut order: Vec<(usize, u64, usize)> = Vec::with_capacity(ids.len());
-        for (at, id) in ids.iter().enumerate() {
-            if let Some((number, offset)) = offsets.get(id) {
-                order.push((*number, *offset, at));
-            }
-        }
-        drop(offsets);
+        let places = self.look_for(ids).into_iter().enumerate();
+        let found = places.filter_map(|(at, place)| place.map(|(number, offset)| (number, offset, at)));
+        let mut order: Vec<(usize, u64, usize)> = found.collect();
         order.sort_unstable();
-        let mut packs = self.packs.clone();
-        packs.sort_by_key(|pack| pack.number);
+        let packs = self.in_order();
         let made = os::parallel_runs(
             &order,
             RUN,
@@ -357,40 +338,8 @@ impl PackReader {
     }
 }
 
-/// Moves items so that each place has the one that `order` names for it.
-pub(in crate::store) fn arrange<T>(items: &mut [T], mut order: Vec<usize>) {
-    for start in 0..order.len() {
-        let mut at = start;
-        // Along a cycle of places, until it is closed.
-        while order[at] != start {
-            let next = order[at];
-            items.swap(at, next);
-            order[at] = at;
-            at = next;
-        }
-        order[at] = at;
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn items_are_arranged_in_any_order() {
-        for order in [
-            vec![],
-            vec![0],
-            vec![1, 0],
-            vec![2, 0, 1, 3],
-            vec![4, 3, 2, 1, 0],
-            vec![1, 2, 3, 4, 0],
-        ] {
-            let mut items: Vec<usize> = (10..10 + order.len()).collect();
-            arrange(&mut items, order.clone());
-            let wanted: Vec<usize> = order.iter().map(|at| at + 10).collect();
-            assert_eq!(items, wanted, "{order:?}");
-        }
-    }
-
     use super::super::Writer;
     use super::*;
     use crate::store::EncryptedSessions;

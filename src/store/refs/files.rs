@@ -1,13 +1,13 @@
 //! Reading refs that lie in files: one file a ref, and `packed-refs` for those without one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 
-use super::{RefDamage, packed};
+use super::{RefDamage, RefListing, packed};
 use crate::store::{Error, Repository};
 
 /// Value of a ref; its object is not checked.
@@ -57,8 +57,8 @@ pub(super) fn parse(bytes: &[u8], hash: gix::hash::Kind) -> RefValue {
     }
 }
 
-/// All refs whose names begin with `prefix`.
-pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, RefValue>, Error> {
+/// All refs whose names begin with `prefix`, by name.
+pub(super) fn list(repo: &Repository, prefix: &str) -> Result<Vec<RefListing>, Error> {
     let files = loose(repo, prefix)?;
     let hash = repo.object_hash();
     let values = crate::os::parallel_map(&files, |files| {
@@ -67,12 +67,16 @@ pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, R
     });
     // The packed ones after the others, as in git: what is packed meanwhile is found here.
     let packed = packed::PackedRefs::read(repo)?;
-    let mut found: BTreeMap<String, RefValue> = packed.with_prefix(prefix).map(|(name, id)| (name, Ok(id))).collect();
+    let mut found = Vec::new();
     for ((name, path), value) in files.into_iter().zip(values) {
         if let Some(value) = value.map_err(Error::io("read", path))? {
-            found.insert(name, value);
+            found.push((name, value));
         }
     }
+    found.extend(packed.with_prefix(prefix).map(|(name, id)| (name, Ok(id))));
+    // Of two of a name the first counts, whose file is there.
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found.dedup_by(|later, first| later.0 == first.0);
     Ok(found)
 }
 

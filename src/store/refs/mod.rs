@@ -160,19 +160,19 @@ pub(super) fn list_unproved(repo: &Repository, prefix: &str) -> Result<Vec<RefLi
     if prefix != "refs/" {
         check_name(prefix.trim_end_matches('/'))?;
     }
-    let found = if uses_reftable(repo) {
-        reftable::list(repo, prefix)?
+    if uses_reftable(repo) {
+        reftable::list(repo, prefix)
     } else {
-        files::list(repo, prefix)?
-    };
-    Ok(found.into_iter().collect())
+        files::list(repo, prefix)
+    }
 }
 
 /// The names of the refs of [`list`]; what they are is not read.
 pub(super) fn names(repo: &Repository, prefix: &str) -> Result<BTreeSet<String>, Error> {
     check_name(prefix.trim_end_matches('/'))?;
     if uses_reftable(repo) {
-        return Ok(reftable::list(repo, prefix)?.into_keys().collect());
+        let listed = reftable::list(repo, prefix)?.into_iter();
+        return Ok(listed.map(|(name, _)| name).collect());
     }
     files::names(repo, prefix)
 }

@@ -189,35 +189,53 @@ fn check(bytes: &[u8], hash: gix::hash::Kind) -> Result<bool, String> {
 }
 
 fn is_hex(bytes: &[u8]) -> bool {
-    bytes.iter().all(u8::is_ascii_hexdigit)
+    bytes.iter().all(|byte| CLASSES[usize::from(*byte)] & HEX != 0)
 }
 
-/// The bytes that may stand in a name; a table, since a file may hold a hundred thousand names.
-const PLAIN: [bool; 256] = {
-    let mut plain = [true; 256];
+/// A digit of an id.
+const HEX: u8 = 1;
+/// What never stands in a name.
+const FORBIDDEN: u8 = 2;
+/// What may stand in a name, but not everywhere.
+const SPECIAL: u8 = 4;
+
+/// Classes of bytes; a table, since a file may hold a hundred thousand lines.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
     let mut at = 0;
-    while at <= b' ' as usize {
-        plain[at] = false;
+    while at < classes.len() {
+        #[expect(clippy::cast_possible_truncation, reason = "less than 256")]
+        let byte = at as u8;
+        classes[at] = match byte {
+            0..=b' ' | 0x7f | b'~' | b'^' | b':' | b'?' | b'*' | b'[' | b'\\' => FORBIDDEN,
+            b'/' | b'.' | b'{' => SPECIAL,
+            _ if byte.is_ascii_hexdigit() => HEX,
+            _ => 0,
+        };
         at += 1;
     }
-    let special = b"\x7f~^:?*[\\";
-    at = 0;
-    while at < special.len() {
-        plain[special[at] as usize] = false;
-        at += 1;
-    }
-    plain
+    classes
 };
 
 /// Whether git could have written a ref of this name: its own rules, and below `refs/`.
 fn is_name(name: &[u8]) -> bool {
-    let plain = |byte: &u8| PLAIN[usize::from(*byte)];
-    let within = |part: &[u8]| !part.is_empty() && part[0] != b'.' && !part.ends_with(b".lock");
-    name.starts_with(b"refs/")
-        && name.iter().all(plain)
-        && name.split(|byte| *byte == b'/').all(within)
-        && !name.ends_with(b".")
-        && !name.windows(2).any(|pair| pair == b".." || pair == b"@{")
+    let Some(rest) = name.strip_prefix(b"refs/") else {
+        return false;
+    };
+    let mut before = b'/';
+    for (at, &byte) in rest.iter().enumerate() {
+        let class = CLASSES[usize::from(byte)];
+        let fits = || match byte {
+            b'.' => !matches!(before, b'/' | b'.'),
+            b'/' => before != b'/' && !rest[..at].ends_with(b".lock"),
+            _ => before != b'@',
+        };
+        if class & FORBIDDEN != 0 || (class & SPECIAL != 0 && !fits()) {
+            return false;
+        }
+        before = byte;
+    }
+    !matches!(before, b'/' | b'.') && !rest.ends_with(b".lock")
 }
 
 /// The id and the name in a line that was checked; `None` where it is no ref's.
@@ -333,6 +351,14 @@ mod tests {
                 all(refs(true)).len(),
                 names.keys().filter(|name| name.starts_with(&wanted[5..])).count()
             );
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn names_are_those_of_git(name in "(refs|ref)?[/.@{a-c~\\x7f^ é]{0,4}(\\.lock)?/?[/.@{a-c]{0,4}(\\.lock)?[./]?") {
+            let by_git = gix::validate::reference::name(name.as_str().into()).is_ok() && name.starts_with("refs/");
+            proptest::prop_assert_eq!(is_name(name.as_bytes()), by_git, "{:?}", name);
         }
     }
 

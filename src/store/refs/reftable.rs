@@ -2,13 +2,12 @@
 //!
 //! There a change of several refs is atomic and a killed process leaves no lock of ours, so nothing is to be recovered.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gix::ObjectId;
 
 use super::files::RefValue;
-use super::{RefDamage, RefUpdate, ReflogEntry};
+use super::{RefDamage, RefListing, RefUpdate, ReflogEntry};
 use crate::store::{Error, Repository, Signature, Time, git};
 
 /// An object id that git printed.
@@ -21,11 +20,12 @@ pub(super) fn id(text: &str) -> Result<ObjectId, Error> {
 
 /// The value of one ref.
 pub(super) fn read(repo: &Repository, name: &str) -> Result<Option<RefValue>, Error> {
-    Ok(below(repo, name, name)?.remove(name))
+    let mut found = below(repo, name, name)?.into_iter();
+    Ok(found.find(|(found, _)| found == name).map(|(_, value)| value))
 }
 
-/// All refs whose names begin with `prefix`.
-pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, RefValue>, Error> {
+/// All refs whose names begin with `prefix`, by name, in which order git lists them.
+pub(super) fn list(repo: &Repository, prefix: &str) -> Result<Vec<RefListing>, Error> {
     // git takes whole parts of names, or patterns that stop at a slash; so it lists the directory and we compare.
     let directory = if prefix.ends_with('/') {
         prefix.trim_end_matches('/')
@@ -36,10 +36,10 @@ pub(super) fn list(repo: &Repository, prefix: &str) -> Result<BTreeMap<String, R
 }
 
 /// The refs of this name or below it whose names begin with `prefix`.
-fn below(repo: &Repository, directory: &str, prefix: &str) -> Result<BTreeMap<String, RefValue>, Error> {
+fn below(repo: &Repository, directory: &str, prefix: &str) -> Result<Vec<RefListing>, Error> {
     let format = "--format=%(refname) %(objectname) %(symref)";
     let text = git(repo).args(["for-each-ref", format, directory]).text()?;
-    let mut found = BTreeMap::new();
+    let mut found = Vec::new();
     for line in text.lines() {
         let mut words = line.splitn(3, ' ');
         let (Some(name), Some(hex)) = (words.next(), words.next()) else {
@@ -52,7 +52,7 @@ fn below(repo: &Repository, directory: &str, prefix: &str) -> Result<BTreeMap<St
             Some(target) => Err(RefDamage::Symbolic(target.to_owned())),
             None => Ok(id(hex)?),
         };
-        found.insert(name.to_owned(), value);
+        found.push((name.to_owned(), value));
     }
     Ok(found)
 }

@@ -144,7 +144,8 @@ fn check_room(repo: &Repository, packed: &PackedRefs, name: &str) -> Result<(), 
         return Ok(());
     }
     let below = files::list(repo, &format!("{name}/"))?;
-    in_the_way(below.into_keys().next().unwrap_or_else(|| format!("{name}/")))
+    let first = below.into_iter().next();
+    in_the_way(first.map_or_else(|| format!("{name}/"), |(name, _)| name))
 }
 
 /// Writes the reflog lines and the new `packed-refs`, which is given under its lock if it changes.
