@@ -221,17 +221,15 @@ fn with_source(found: SessionSummaryRow, now: Timestamp) -> RowWithSource {
     (row(found, now), source)
 }
 
-fn with_identities(scene: &Scene<'_>, made: Vec<RowWithSource>) -> Vec<SessionRow> {
-    let (mut rows, sources): (Vec<_>, Vec<_>) = made.into_iter().unzip();
-    let (places, sources): (Vec<usize>, Vec<_>) = sources
-        .into_iter()
-        .enumerate()
-        .filter_map(|(at, source)| Some((at, source?)))
-        .unzip();
-    for (at, id) in places.into_iter().zip(store::session_ids(scene.repo, &sources)) {
-        rows[at].session_id = id;
+fn with_identities(scene: &Scene<'_>, mut made: Vec<RowWithSource>) -> Vec<SessionRow> {
+    let sources = made.iter_mut().filter_map(|(_, source)| source.take());
+    let ids = store::session_ids(scene.repo, &sources.collect::<Vec<_>>());
+    // In the order of the rows that have one: those of damaged sessions have none.
+    let identified = made.iter_mut().filter(|(row, _)| row.id.is_some());
+    for ((row, _), id) in identified.zip(ids) {
+        row.session_id = id;
     }
-    rows
+    made.into_iter().map(|(row, _)| row).collect()
 }
 
 /// Asks git how much each session takes.
