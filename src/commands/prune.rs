@@ -22,7 +22,7 @@ use crate::{
 /// Without a rule everything is kept. The latest checkpoint of a session and its first always stay; named, pinned,
 /// forked-from and shared ones stay unless --force is given. Documents, dates and digests of the others do not change,
 /// and old ids still select them. Pruned checkpoints move to the trash, from which 'git checkpoint undo' brings them
-/// back until --trash empties it. Disk space is freed by git's own garbage collection, which this command never runs.
+/// back until --trash empties it and ends that. Disk space is freed by git's own garbage collection, which this command never runs.
 /// Rules that are not given come from the settings checkpoint.keep*; 0 disables one of them.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -231,5 +231,6 @@ fn view(pruned: &PruneOutcome, dry_run: bool) -> PruneReceipt<'_> {
         moved: &pruned.moved,
         damaged: &pruned.damaged,
         frees_bytes: pruned.frees,
+        not_undoable: &pruned.forgotten,
     }
 }

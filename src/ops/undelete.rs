@@ -1,7 +1,7 @@
 //! `list --trash` and `undelete`: deleted sessions and replaced checkpoints, and bringing a session back.
 
 use super::{
-    Error, Scene,
+    Error, Scene, ref_target,
     ref_transaction::{Aftermath, UndoableRefTransaction},
 };
 use crate::{
@@ -173,6 +173,13 @@ pub fn undelete(
         return Err(Error::Exists { name });
     }
     let tip = found.tip.id;
+    if let Some(why) = ref_target::missing(scene, &session::ref_name(&name), tip) {
+        return Err(Error::ChangedSince {
+            what: format!("undelete '{what}'"),
+            why,
+            remedies: Vec::<String>::new().into(),
+        });
+    }
     let mut undeleted = UndeleteOutcome {
         name: name.clone(),
         tip,

@@ -31,6 +31,7 @@ use super::{
         ProgressCallback,
     },
     record::{self, RecordFate},
+    ref_target,
     refuse::Refusal,
     restore_outcome::RestoreOutcome,
     resume,
@@ -405,9 +406,25 @@ impl UndoRun<'_> {
                     remedies,
                 });
             }
+            if let Some(to) = to.as_ref().filter(|_| from != to) {
+                self.check_target(name, to)?;
+            }
             edits.push((name.clone(), from.clone(), to.clone()));
         }
         Ok(edits)
+    }
+
+    /// Fails if a ref cannot go to a commit, as that or a part of it is missing.
+    fn check_target(&self, name: &str, to: &Oid) -> Result<(), Error> {
+        let Some(missing) = ref_target::missing(self.scene, name, object_id(to)) else {
+            return Ok(());
+        };
+        let list = "empty the trash, and take what cannot be undone off the list: git checkpoint prune --trash";
+        Err(Error::ChangedSince {
+            what: format!("{} '{}'", self.request.direction.word(), self.entry.what),
+            why: missing,
+            remedies: vec![list.to_owned()].into(),
+        })
     }
 
     fn move_refs(&self, moves: &[(String, Option<Oid>, Option<Oid>)]) -> Result<Vec<CleanupFailure>, Error> {

@@ -574,6 +574,15 @@ pub(super) fn is_intact(scene: &Scene<'_>, id: ObjectId) -> bool {
     check.report.issues.iter().all(|issue| issue.problem == REWRITTEN)
 }
 
+/// What a checkpoint needs and is not there.
+pub(super) fn missing(scene: &Scene<'_>, id: ObjectId) -> Option<String> {
+    let mut quiet = |_| {};
+    let mut check = VerifyRun::new(scene, &mut quiet).ok()?;
+    check.checkpoint("", id, &mut None);
+    let mut missing = check.report.issues.into_iter();
+    Some(missing.find(|issue| issue.problem == "missing")?.message)
+}
+
 /// The latest whole checkpoint of a session: of its chain before a damaged tip, else of its ref's reflog.
 pub(super) fn latest_intact(scene: &Scene<'_>, full: &str, tip: Option<ObjectId>) -> Option<ObjectId> {
     let chain = tip

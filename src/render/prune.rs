@@ -43,6 +43,8 @@ pub struct PruneReceipt<'a> {
     pub damaged: &'a [String],
     /// Bytes on disk that only the removed objects take.
     pub frees_bytes: Option<u64>,
+    /// Commands that cannot be undone any more, as what they removed left the trash.
+    pub not_undoable: &'a [String],
 }
 
 /// A removed checkpoint.
@@ -162,6 +164,11 @@ impl PruneReceipt<'_> {
                 line.with(Slot::Plain, format!(", {checkpoints}"))
             });
         }
+        rows(&mut text, self.not_undoable, |what| {
+            TextLine::new()
+                .with(Slot::Caution, "  no undo")
+                .with(Slot::Plain, format!("  {what}"))
+        });
         rows(&mut text, &self.stays, |stays| {
             let mut line = row("keep  ", &stays.id).with(Slot::Plain, "  ");
             line.push(Slot::Session, stays.session.as_str());

@@ -35,7 +35,7 @@ pub use changes::{PathChange, PathState, changes, write_changes};
 pub use later::{CommandNote, ListMark, UnlistedCommand, commands_since, pass_over};
 pub use list::UndoList;
 use list::UndoState;
-pub use purge::{CheckpointFate, UndoPurge, lock_of, purge_entries};
+pub use purge::{CheckpointFate, ForgottenEntry, UndoPurge, lock_of, purge_entries};
 
 /// Where the refs are.
 pub const PREFIX: &str = "refs/checkpoints-undo/";

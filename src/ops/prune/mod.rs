@@ -14,18 +14,20 @@ pub use plan::{PrunedCheckpoint, RetainedCheckpoint, RetentionReason};
 
 use self::plan::PrunePlan;
 use super::{
-    Error, Scene, kept_content,
+    Error, Scene, kept_content, purge,
     ref_transaction::{Aftermath, UndoableRefTransaction},
 };
 use crate::{
     model::{document::CheckpointKind, name::ShortName},
     store::{
         self, ObjectId, autosave,
-        checkpoint::{self, CheckpointCommit},
+        checkpoint::{self, CheckpointCommit, object_id},
         lock,
         objects::{self, Writer},
         refs::{self, ExpectedValue, RefUpdate},
-        rewrite, session, usage,
+        rewrite, session,
+        undo::{self, CheckpointFate, UndoPurge},
+        usage,
     },
 };
 
@@ -108,6 +110,8 @@ pub struct PruneOutcome {
     pub damaged: Vec<String>,
     /// The bytes on disk that only what goes takes; `None` where git cannot determine it.
     pub frees: Option<u64>,
+    /// Commands that cannot be undone any more, as what they removed leaves the trash.
+    pub forgotten: Vec<String>,
     /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
@@ -121,9 +125,13 @@ impl PruneOutcome {
 
 /// Prunes, or with `dry_run` says what a prune would do.
 pub fn prune(scene: &Scene<'_>, rules: &RetentionRules, dry_run: bool) -> Result<PruneOutcome, Error> {
-    let mut _worktree = None;
+    let mut _worktrees = Vec::new();
     if !dry_run {
-        _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
+        _worktrees = if rules.trash {
+            purge::undo_lists(scene)?
+        } else {
+            vec![lock::worktree(scene.repo, scene.wait)?]
+        };
         refs::recover(scene.repo, scene.wait)?;
         objects::sweep(scene.repo)?;
     }
@@ -132,13 +140,19 @@ pub fn prune(scene: &Scene<'_>, rules: &RetentionRules, dry_run: bool) -> Result
         if dry_run || plan.outcome.is_empty() {
             let frees = frees(scene, &plan)?;
             let moved = plan.forks_that_move();
+            let forgotten = if rules.trash {
+                forget_entries(scene, &LeavingTrash::of(scene, &plan)?.gone, dry_run)?
+            } else {
+                Vec::new()
+            };
             return Ok(PruneOutcome {
                 moved,
                 frees,
+                forgotten,
                 ..plan.outcome
             });
         }
-        match execute(scene, plan) {
+        match execute(scene, plan, rules.trash) {
             Err(Error::Store(store::Error::Moved { .. })) => {}
             other => return other,
         }
@@ -193,7 +207,7 @@ impl RefChanges {
     }
 }
 
-fn execute(scene: &Scene<'_>, plan: PrunePlan) -> Result<PruneOutcome, Error> {
+fn execute(scene: &Scene<'_>, plan: PrunePlan, empties_trash: bool) -> Result<PruneOutcome, Error> {
     let frees = frees(scene, &plan)?;
     let mut changes = RefChanges::default();
     for (name, _) in refs::list(scene.repo, TRASH)? {
@@ -254,7 +268,8 @@ fn execute(scene: &Scene<'_>, plan: PrunePlan) -> Result<PruneOutcome, Error> {
     for gone in &plan.outcome.trash {
         changes.set(&gone.name, Some(gone.id), None, false);
     }
-    forget_for_good(scene, &plan)?;
+    let leaving = LeavingTrash::of(scene, &plan)?;
+    leaving.forget(scene)?;
     let deed = UndoableRefTransaction {
         operation: "prune",
         what: what(&plan.outcome),
@@ -267,47 +282,104 @@ fn execute(scene: &Scene<'_>, plan: PrunePlan) -> Result<PruneOutcome, Error> {
     if !plan.outcome.trash.is_empty() || !plan.outcome.autosaves.is_empty() {
         kept_content::forget(scene, false)?;
     }
+    // What is left on a list after a kill is refused by undo, and forgotten by the next prune of the trash.
+    let forgotten = if empties_trash {
+        forget_entries(scene, &leaving.gone, false)?
+    } else {
+        Vec::new()
+    };
     Ok(PruneOutcome {
         moved,
         frees,
+        forgotten,
         aftermath,
         ..plan.outcome
     })
 }
 
-/// Takes what leaves the trash out of the reflogs of our refs, which would keep it for another 30 to 90 days; autosaves
-/// in a reflog that rest on it as well.
-///
-/// Before the refs of the trash go: should that fail, they still hold everything.
-fn forget_for_good(scene: &Scene<'_>, plan: &PrunePlan) -> Result<(), Error> {
-    let chain = |id| {
-        session::chain(scene.repo, id)
-            .map_while(Result::ok)
-            .map(|entry| entry.id)
+/// Takes what rests on these checkpoints, or on commits that are missing, off the undo lists of all working trees, and
+/// gives what could have been undone: it would point a ref at an object that git may collect.
+fn forget_entries(scene: &Scene<'_>, gone: &BTreeSet<ObjectId>, dry_run: bool) -> Result<Vec<String>, Error> {
+    let purged = UndoPurge {
+        became: &|id| {
+            if gone.contains(&object_id(id)) {
+                CheckpointFate::Gone
+            } else {
+                CheckpointFate::Same
+            }
+        },
+        digest: &|digest| Some(digest.clone()),
+        session: None,
+        is_missing: &|id| !refs::is_stored(scene.repo, object_id(id)),
     };
-    let mut gone: BTreeSet<ObjectId> = plan.outcome.trash.iter().flat_map(|gone| chain(gone.id)).collect();
-    if gone.is_empty() {
-        return Ok(());
+    let mut out = Vec::new();
+    for directory in store::private_paths(scene.repo) {
+        let forgotten = undo::purge_entries(scene.repo, &directory, &purged, dry_run)?;
+        let undoable = forgotten.into_iter().filter(|entry| entry.is_in_force);
+        out.extend(undoable.map(|entry| entry.what));
     }
-    let leaves: BTreeSet<&str> = plan.outcome.trash.iter().map(|gone| gone.name.as_str()).collect();
-    let mut kept = BTreeSet::new();
-    let mut names = Vec::new();
-    for (name, target) in refs::list(scene.repo, "refs/checkpoints")? {
-        if leaves.contains(name.as_str()) {
-            continue;
+    Ok(out)
+}
+
+/// Checkpoints that leave the trash and that no other ref of ours holds.
+struct LeavingTrash {
+    gone: BTreeSet<ObjectId>,
+    /// Those that stay.
+    kept: BTreeSet<ObjectId>,
+    /// The refs that stay.
+    names: Vec<String>,
+}
+
+/// The checkpoints of a chain, as far as they can be read.
+fn chain(scene: &Scene<'_>, id: ObjectId) -> impl Iterator<Item = ObjectId> {
+    session::chain(scene.repo, id)
+        .map_while(Result::ok)
+        .map(|entry| entry.id)
+}
+
+impl LeavingTrash {
+    fn of(scene: &Scene<'_>, plan: &PrunePlan) -> Result<Self, Error> {
+        let trash = &plan.outcome.trash;
+        let mut gone: BTreeSet<ObjectId> = trash.iter().flat_map(|gone| chain(scene, gone.id)).collect();
+        let (mut kept, mut names) = (BTreeSet::new(), Vec::new());
+        if gone.is_empty() {
+            return Ok(Self { gone, kept, names });
         }
-        if let Ok(id) = target {
-            kept.extend(chain(id).take_while(|id| !kept.contains(id)).collect::<Vec<_>>());
+        let leaves: BTreeSet<&str> = trash.iter().map(|gone| gone.name.as_str()).collect();
+        for (name, target) in refs::list(scene.repo, "refs/checkpoints")? {
+            if leaves.contains(name.as_str()) {
+                continue;
+            }
+            if let Ok(id) = target {
+                let added: Vec<_> = chain(scene, id).take_while(|id| !kept.contains(id)).collect();
+                kept.extend(added);
+            }
+            names.push(name);
         }
-        names.push(name);
+        gone.retain(|id| !kept.contains(id));
+        Ok(Self { gone, kept, names })
     }
-    gone.retain(|id| !kept.contains(id));
-    let rests_on_gone = |id: &ObjectId| {
-        chain(*id)
-            .take_while(|id| !kept.contains(id))
-            .any(|id| gone.contains(&id))
-    };
-    Ok(refs::drop_from_logs(scene.repo, &names, &rests_on_gone, scene.wait)?)
+
+    /// Takes them out of the reflogs of our refs, which would keep them for another 30 to 90 days; autosaves in a reflog
+    /// that rest on them as well.
+    ///
+    /// Before the refs of the trash go: should that fail, they still hold everything.
+    fn forget(&self, scene: &Scene<'_>) -> Result<(), Error> {
+        if self.gone.is_empty() {
+            return Ok(());
+        }
+        let rests_on_gone = |id: &ObjectId| {
+            chain(scene, *id)
+                .take_while(|id| !self.kept.contains(id))
+                .any(|id| self.gone.contains(&id))
+        };
+        Ok(refs::drop_from_logs(
+            scene.repo,
+            &self.names,
+            &rests_on_gone,
+            scene.wait,
+        )?)
+    }
 }
 
 fn what(pruned: &PruneOutcome) -> String {

@@ -100,10 +100,11 @@ impl PurgeFollowUp {
             became: &became,
             digest: &digest,
             session: self.session.as_deref(),
+            is_missing: &|_| false,
         };
         let mut forgotten = 0;
         for directory in store::private_paths(scene.repo) {
-            forgotten += undo::purge_entries(scene.repo, &directory, &purged)?;
+            forgotten += undo::purge_entries(scene.repo, &directory, &purged, false)?.len();
         }
         pins::update(scene.repo, scene.wait, |pins| {
             let now = pins.iter().filter_map(digest).collect();

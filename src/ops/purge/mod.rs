@@ -193,17 +193,26 @@ pub fn purge(scene: &Scene<'_>, request: &PurgeRequest) -> Result<PurgeOutcome, 
 
 /// The locks of all working trees: their undo lists change, and none of them may be in the middle of a restore.
 fn all_work_trees(scene: &Scene<'_>) -> Result<Vec<lock::HeldLock>, Error> {
-    store::worktree_private_dir(scene.repo)?;
-    let mut locks = Vec::new();
-    for directory in store::private_paths(scene.repo) {
-        locks.push(undo::lock_of(scene.repo, &directory, scene.wait)?);
-        if journal::is_in(&directory) {
-            return Err(Error::Interrupted {
-                operation: PlanOperation::Restore,
-            });
-        }
+    let locks = undo_lists(scene)?;
+    if store::private_paths(scene.repo)
+        .iter()
+        .any(|directory| journal::is_in(directory))
+    {
+        return Err(Error::Interrupted {
+            operation: PlanOperation::Restore,
+        });
     }
     Ok(locks)
+}
+
+/// The locks of the undo lists of all working trees.
+pub(super) fn undo_lists(scene: &Scene<'_>) -> Result<Vec<lock::HeldLock>, Error> {
+    store::worktree_private_dir(scene.repo)?;
+    let directories = store::private_paths(scene.repo);
+    let locks = directories
+        .iter()
+        .map(|directory| undo::lock_of(scene.repo, directory, scene.wait));
+    Ok(locks.collect::<Result<_, _>>()?)
 }
 
 fn attempt(scene: &Scene<'_>, request: &PurgeRequest) -> Result<PurgeOutcome, Error> {

@@ -186,6 +186,11 @@ pub(super) fn proved(repo: &Repository, id: ObjectId) -> Result<ObjectId, RefDam
     }
 }
 
+/// Whether the object that a ref is to name is there.
+pub fn is_stored(repo: &Repository, id: ObjectId) -> bool {
+    proved(repo, id).is_ok()
+}
+
 /// Makes all the changes or, if one cannot be made, none; creations and moves first, deletions last.
 ///
 /// `who` and its time go into the reflogs. `wait` bounds the wait for our own lock and for git's lock files. Whoever

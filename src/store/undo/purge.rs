@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::{CheckpointFiles, Effect, LIST, UndoLine, later};
+use super::{CheckpointFiles, Effect, LIST, UndoLine, UndoList, later};
 use crate::model::id::{Digest, Oid};
 use crate::model::json;
 use crate::os;
@@ -33,31 +33,51 @@ pub struct UndoPurge<'a> {
     pub digest: &'a dyn Fn(&Digest) -> Option<Digest>,
     /// The identity of a session that is gone altogether.
     pub session: Option<&'a str>,
+    /// Whether a commit that a ref was at, or was to be at, is missing: no undo and no redo can point the ref at it.
+    pub is_missing: &'a dyn Fn(&Oid) -> bool,
 }
 
-/// Brings the list in a working tree's private directory up to date and gives the number of entries that were forgotten.
+/// Brings the list in a working tree's private directory up to date, and gives what the entries did that are forgotten;
+/// with `dry_run` nothing is written.
 ///
 /// The caller holds the lock of that working tree.
-pub fn purge_entries(repo: &Repository, directory: &Path, purged: &UndoPurge<'_>) -> Result<usize, Error> {
+pub fn purge_entries(
+    repo: &Repository,
+    directory: &Path,
+    purged: &UndoPurge<'_>,
+    dry_run: bool,
+) -> Result<Vec<ForgottenEntry>, Error> {
     let path = directory.join(LIST);
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(Error::io("read", path)(error)),
     };
     let mut lines = Vec::new();
     let mut length = 0;
     let mut gone = HashSet::new();
-    for line in bytes
+    let mut list = UndoList::default();
+    for text in bytes
         .split_inclusive(|byte| *byte == b'\n')
         .filter(|line| line.ends_with(b"\n"))
     {
-        length += line.len() as u64;
-        let mut line: UndoLine = serde_json::from_slice(line).map_err(Error::malformed(OwnFile::UndoList, &path))?;
+        length += text.len() as u64;
+        let mut line: UndoLine = serde_json::from_slice(text).map_err(Error::malformed(OwnFile::UndoList, &path))?;
+        list.add(serde_json::from_slice(text).map_err(Error::malformed(OwnFile::UndoList, &path))?);
         if !update(&mut line, purged) {
             gone.insert(number(&line));
         }
         lines.push((line, length));
+    }
+    let forgotten = list.entries().filter(|(entry, _)| gone.contains(&entry.n));
+    let forgotten = forgotten
+        .map(|(entry, is_in_force)| ForgottenEntry {
+            what: entry.what.clone(),
+            is_in_force,
+        })
+        .collect();
+    if dry_run {
+        return Ok(forgotten);
     }
     lines.retain(|(line, _)| !gone.contains(&number(line)));
     let mut new = Vec::new();
@@ -81,7 +101,16 @@ pub fn purge_entries(repo: &Repository, directory: &Path, purged: &UndoPurge<'_>
             _ => {}
         }
     }
-    Ok(gone.len())
+    Ok(forgotten)
+}
+
+/// An entry that nothing can undo or redo any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForgottenEntry {
+    /// Description of what was done.
+    pub what: String,
+    /// Whether it could have been undone, and not only redone.
+    pub is_in_force: bool,
 }
 
 /// The lock that guards the list in a working tree's private directory.
@@ -106,15 +135,18 @@ fn update(line: &mut UndoLine, purged: &UndoPurge<'_>) -> bool {
         CheckpointFate::Now(now) => *id = now,
         CheckpointFate::Gone => whole = false,
     };
-    let mut of_session = false;
+    let (mut of_session, mut is_missing) = (false, false);
     match line {
         UndoLine::Redone { .. } | UndoLine::Settled { .. } => {}
         UndoLine::Undone { kept, .. } => {
             kept.iter_mut().for_each(replace);
         }
         UndoLine::Done(entry) | UndoLine::Meant { meant: entry } => {
-            // Checkpoints were written again: their ids show nothing any more.
-            entry.standing = None;
+            // A checkpoint that was written again shows nothing any more.
+            let tip = entry.standing.as_ref().and_then(|standing| standing.tip.as_ref());
+            if tip.is_some_and(|tip| (purged.became)(tip) != CheckpointFate::Same) {
+                entry.standing = None;
+            }
             entry.files = entry.files.take().and_then(|files| {
                 let digest = (purged.digest)(&files.digest)?;
                 Some(CheckpointFiles { digest, ..files })
@@ -126,7 +158,12 @@ fn update(line: &mut UndoLine, purged: &UndoPurge<'_>) -> bool {
                     | Effect::Operation { from: id, .. } => {
                         replace(id);
                     }
-                    Effect::Ref { old, new, .. } => old.iter_mut().chain(new).for_each(&mut replace),
+                    Effect::Ref { old, new, .. } => {
+                        for id in old.iter_mut().chain(new) {
+                            is_missing |= (purged.is_missing)(id);
+                            replace(id);
+                        }
+                    }
                     Effect::Current { .. } | Effect::WorkTree { .. } => {}
                     Effect::Record { session, .. } => of_session |= purged.session == Some(session),
                 }
@@ -134,7 +171,7 @@ fn update(line: &mut UndoLine, purged: &UndoPurge<'_>) -> bool {
             entry.extended.values_mut().for_each(replace);
         }
     }
-    whole && !of_session
+    whole && !of_session && !is_missing
 }
 
 #[cfg(test)]
@@ -160,6 +197,7 @@ mod tests {
             became: &became,
             digest: &|digest| Some(digest.clone()),
             session: Some("gone"),
+            is_missing: &|id| *id == self::id("e"),
         };
         let done = |effect| {
             UndoLine::Done(UndoEntry {
@@ -183,6 +221,13 @@ mod tests {
             new: Some(id("d")),
         };
         assert!(!update(&mut done(moved), &purged));
+        let deleted = Effect::Ref {
+            name: "refs/checkpoints/x".to_owned(),
+            old: Some(id("e")),
+            new: None,
+        };
+        assert!(!update(&mut done(deleted), &purged));
+        assert!(update(&mut done(Effect::Files { before: id("e") }), &purged));
         let value = || Box::new(serde_json::Value::Null);
         let record = |session: &str| Effect::Record {
             session: session.to_owned(),
