@@ -34,6 +34,9 @@ pub(super) struct Args {
     /// Delete them on this remote, as last fetched or pushed; local sessions stay
     #[arg(long, value_name = "REMOTE")]
     remote: Option<String>,
+    /// Also delete a session whose latest checkpoint is missing, which nothing brings back; see 'git checkpoint repair'
+    #[arg(long, conflicts_with = "remote")]
+    force: bool,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -79,7 +82,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         .iter()
         .map(|selector| failure::selector(selector))
         .collect::<Result<Vec<_>, _>>()?;
-    let deletion = delete::delete(&opened.scene(), &selectors, args.dry_run).map_err(|error| {
+    let deletion = delete::delete(&opened.scene(), &selectors, args.force, args.dry_run).map_err(|error| {
         let error = CommandError::from(error);
         let remote = args.selectors.iter().find_map(|word| {
             let (remote, session) = word.split_once('/')?;
@@ -106,7 +109,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 branch: session.branch.as_deref(),
             })
             .collect(),
+        damaged: deletion.damaged.iter().map(|(name, _)| name.as_str()).collect(),
     })?;
+    for (name, kept) in &deletion.damaged {
+        if let Some(kept) = kept {
+            context
+                .ui
+                .note(&format!("the file of the ref of '{name}' is kept as {kept}"));
+        }
+    }
     for session in &deletion.sessions {
         let aside = put_aside::remaining(&opened.scene(), session.tip, session.name.as_str()).unwrap_or_default();
         if let Some(latest) = aside.first() {
@@ -116,7 +127,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             ));
         }
     }
-    if args.dry_run {
+    if args.dry_run || deletion.sessions.is_empty() {
         return Ok(());
     }
     context.ui.hint("Undo", "to undo: git checkpoint undo");

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Error, Scene,
+    Error, Scene, compose,
     ref_transaction::{Aftermath, UndoableRefTransaction},
     select,
 };
 use crate::{
     model::{document::Document, name::ShortName, selector::Selector},
     store::{
-        ObjectId, branches, checkpoint, current, lock,
+        ObjectId, branches, checkpoint, current, lock, quarantine,
         refs::{self, ExpectedValue, RefUpdate},
         session,
     },
@@ -36,12 +36,37 @@ pub struct DeletedSession {
 pub struct Deletion {
     /// The sessions, each once.
     pub sessions: Vec<DeletedSession>,
+    /// Damaged sessions that are gone, which nothing brings back: the name, and where the file of an unreadable ref is kept.
+    pub damaged: Vec<(String, Option<String>)>,
     /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
 
-/// Deletes sessions, all of them or none, or in a dry run only finds out what that would take.
-pub fn delete(scene: &Scene<'_>, selectors: &[Selector], dry_run: bool) -> Result<Deletion, Error> {
+/// Deletes a session whose ref cannot be read or names a checkpoint that is missing. There is nothing that the trash could
+/// hold: the file of an unreadable ref goes to quarantine. Whoever finds the checkpoint can import or fetch it.
+fn delete_damaged(scene: &Scene<'_>, name: &str, dry_run: bool) -> Result<Option<(String, Option<String>)>, Error> {
+    let full = format!("{}{name}", session::PREFIX);
+    let refs = refs::list(scene.repo, session::PREFIX)?;
+    if !refs.iter().any(|(other, target)| *other == full && target.is_err()) {
+        return Ok(None);
+    }
+    if dry_run {
+        return Ok(Some((name.to_owned(), None)));
+    }
+    let kept = quarantine::keep_ref(scene.repo, &full)?.map(|path| path.display().to_string());
+    let message = format!("checkpoint: delete {name}");
+    let gone = edit(&full, ExpectedValue::Unreadable, None, &message);
+    refs::update(scene.repo, &[gone], &compose::people(scene).committer, scene.wait)?;
+    let now = current::read_to_replace(scene.repo)?;
+    if let Some(session) = now.session.clone().filter(|session| session.name.as_str() == name) {
+        current::write(scene.repo, &now.left(&session.id))?;
+    }
+    Ok(Some((name.to_owned(), kept)))
+}
+
+/// Deletes sessions, all of them or none, or in a dry run only finds out what that would take. With `force` damaged ones
+/// as well, each on its own.
+pub fn delete(scene: &Scene<'_>, selectors: &[Selector], force: bool, dry_run: bool) -> Result<Deletion, Error> {
     let mut _worktree = None;
     if !dry_run {
         _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
@@ -49,7 +74,12 @@ pub fn delete(scene: &Scene<'_>, selectors: &[Selector], dry_run: bool) -> Resul
     refs::recover(scene.repo, scene.wait)?;
     let mut found = BTreeMap::new();
     let mut order = Vec::new();
+    let mut damaged = Vec::new();
     for selector in selectors {
+        if force && let Some(gone) = delete_damaged(scene, &selector.to_string(), dry_run)? {
+            damaged.push(gone);
+            continue;
+        }
         let (name, tip) = select::session(scene, selector)?;
         let checkpoint = checkpoint::load(scene.repo, tip).map_err(Error::damaged(name.as_str()))?;
         let branch = own_branch(scene, &checkpoint.document);
@@ -85,9 +115,10 @@ pub fn delete(scene: &Scene<'_>, selectors: &[Selector], dry_run: bool) -> Resul
     }
     let mut deletion = Deletion {
         sessions,
+        damaged,
         aftermath: Aftermath::default(),
     };
-    if dry_run {
+    if dry_run || edits.is_empty() {
         return Ok(deletion);
     }
     let names: Vec<_> = deletion.sessions.iter().map(|session| session.name.as_str()).collect();

@@ -6,7 +6,7 @@
 
 use super::{Error, Scene, compose, purge, session_choice, verify};
 use crate::{
-    model::name::ShortName,
+    model::{document::CheckpointKind, name::ShortName},
     store::{
         ObjectId, lock, quarantine,
         refs::{self, ExpectedValue, RefUpdate},
@@ -95,7 +95,8 @@ fn chain(
         anchored: false,
         leftovers: Vec::new(),
     };
-    let Some(good) = verify::latest_intact(scene, full, Some(tip)) else {
+    let good = verify::latest_intact(scene, full, Some(tip)).or_else(|| kept_elsewhere(scene, shown));
+    let Some(good) = good else {
         return Ok(Some(out));
     };
     out.to = Some(good);
@@ -135,7 +136,8 @@ fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Res
         anchored: false,
         leftovers: Vec::new(),
     };
-    let Some(good) = verify::latest_intact(scene, full, None) else {
+    let good = verify::latest_intact(scene, full, None).or_else(|| kept_elsewhere(scene, shown));
+    let Some(good) = good else {
         return Ok(out);
     };
     out.to = Some(good);
@@ -151,6 +153,31 @@ fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Res
     };
     out.leftovers = refs::update(scene.repo, &[edit], &compose::people(scene).committer, scene.wait)?;
     Ok(out)
+}
+
+/// Where refs of ours keep checkpoints of sessions.
+const KEEPING: [&str; 4] = [
+    "refs/checkpoints-undo/",
+    "refs/checkpoints-trash/",
+    "refs/checkpoints-autosave/",
+    "refs/checkpoints-remote/",
+];
+
+/// The latest intact checkpoint of the session of this name that other refs of ours keep: what an undo left, what is in
+/// the trash, what an autosave or a safety checkpoint was saved after, or what a remote has.
+fn kept_elsewhere(scene: &Scene<'_>, shown: &str) -> Option<ObjectId> {
+    let mut found = Vec::new();
+    for prefix in KEEPING {
+        for (_, target) in refs::list(scene.repo, prefix).unwrap_or_default() {
+            let chain = target.into_iter().flat_map(|tip| session::chain(scene.repo, tip));
+            let is_own = |kind| !matches!(kind, Some(CheckpointKind::Autosave | CheckpointKind::Safety));
+            let latest = chain.map_while(Result::ok).find(|entry| is_own(entry.trailers.kind));
+            found.extend(latest.filter(|entry| entry.trailers.session.as_deref() == Some(shown)));
+        }
+    }
+    found.sort_by_key(|entry| std::cmp::Reverse(entry.time));
+    let mut found = found.into_iter().map(|entry| entry.id);
+    found.find(|id| verify::is_intact(scene, *id))
 }
 
 /// The first unused ref in a session's trash.

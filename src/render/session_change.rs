@@ -156,6 +156,9 @@ pub struct DeletionReceipt<'a> {
     pub dry_run: bool,
     /// The sessions.
     pub deleted: Vec<DeletedRow<'a>>,
+    /// Damaged sessions that are gone, which nothing brings back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<&'a str>,
 }
 
 /// A session moved to the trash.
@@ -199,6 +202,15 @@ impl View for DeletionReceipt<'_> {
                     format!(" stays; to delete it: git branch -d {}", quoted(branch)),
                 ));
             }
+        }
+        for session in &self.damaged {
+            let line = TextLine::new()
+                .with(Slot::Removed, verb)
+                .with(Slot::Plain, " damaged session ");
+            text.push(
+                line.with(Slot::Session, *session)
+                    .with(Slot::Plain, "; nothing brings it back"),
+            );
         }
         text
     }
@@ -300,6 +312,11 @@ impl View for RepairReceipt<'_> {
                 let line = TextLine::new().with(Slot::Bad, "No intact checkpoint of ");
                 let line = line.with(Slot::Session, row.session);
                 text.push(line.with(Slot::Plain, "; nothing was changed. Fetch it from a clone that has it."));
+                let delete = format!(
+                    "  To go on without it: git checkpoint delete --force {}",
+                    quoted(row.session)
+                );
+                text.push(TextLine::plain(delete));
                 continue;
             };
             if row.anchored {
