@@ -9,7 +9,7 @@ use super::{
     resume_prompt::{missing, prompt, prompt_view},
     resume_remote::{fetched, guessed, refuse_remote},
     row_args::DateArg,
-    share,
+    share, switch,
 };
 use crate::{
     model::{selector::Selector, time::Timestamp},
@@ -182,6 +182,10 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     };
     let mut resumed = recover(context, &opened, &args, resumed)?;
     report_reopened(context, &resumed);
+    if resumed.begun {
+        let id = &resumed.checkpoint.document.session.id;
+        switch::warn_other_worktrees(context, &opened, &resumed.session, id);
+    }
     if let Some(agent) = &args.agent {
         let document = &resumed.checkpoint.document;
         let (name, is_tip) = (&resumed.session, resumed.is_tip);

@@ -6,10 +6,14 @@ use super::{
     Context,
     error::CommandError,
     opening::{self, IdentityArgs},
+    resume_prompt::put_aside_words,
     session_word::SessionWord,
     views,
 };
-use crate::{ops, store};
+use crate::{
+    ops::{self, put_aside},
+    store,
+};
 
 /// Start a session and make it current on this branch
 ///
@@ -81,6 +85,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         dry_run: args.dry_run,
     };
     let before = store::current::read(opened.scene().repo).ok();
+    // What cannot be read is no reason not to start.
+    let aside = put_aside::remaining_of_current(&opened.scene()).unwrap_or_default();
     let started = ops::start::start(&opened.scene(), request)?;
     let (outcome, ids) = match (started.existed, started.planned) {
         (true, _) => ("existing", views::Ids::tip(started.id, started.digest.clone())),
@@ -94,6 +100,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     super::failure::warn_leftovers(&context.ui, &started.leftovers);
     super::redactions::warn(context, &started.redactions);
     context.ui.report(&view)?;
+    if let Some(latest) = aside.first().filter(|_| !started.existed) {
+        context.ui.warning(&put_aside_words(latest));
+    }
     if started.planned {
         return Ok(());
     }

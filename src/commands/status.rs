@@ -153,8 +153,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             }
         }
     }
-    let unsaved = status.left_out.iter().any(|skipped| skipped.reason.is_unsaved());
-    if args.exit_code && (view.something_to_save || unsaved) {
+    if args.exit_code && (view.something_to_save || status.leaves_out()) {
         Err(CommandError::silent(FailureKind::Negative))
     } else {
         Ok(())
@@ -215,7 +214,7 @@ fn view<'a>(status: &'a StatusReport, scene: &Scene<'a>, unknown: &'a [(String, 
             is_discarded: status.is_discarded,
             is_bare: status.is_bare,
             may_fetch: status.may_fetch,
-            left_out: receipt::left_out(&status.left_out),
+            left_out: left_out(status),
             store: status.store.as_ref().map(|store| store.display().to_string()),
             hooks: super::hooks::summary(scene),
         },
@@ -233,6 +232,7 @@ fn current(current: &CurrentSession) -> CurrentSessionView<'_> {
         session: &current.name,
         session_id: &document.session.id,
         saved_elsewhere: current.saved_elsewhere.as_deref(),
+        saved_changes_missing: current.unapplied.len(),
         status: current.standing.word(),
         tip: oid(current.tip),
         saved_at: document.created_at,
@@ -241,6 +241,7 @@ fn current(current: &CurrentSession) -> CurrentSessionView<'_> {
         claim: document.session.claim.as_ref(),
         draft_operations: current.draft,
         draft: &current.record,
+        record_conflicts: current.conflicts,
         draft_notes: current.notes,
         draft_steps: current.steps,
         draft_unreadable: &current.unreadable,
@@ -266,6 +267,21 @@ fn current(current: &CurrentSession) -> CurrentSessionView<'_> {
             compactions: current.chat.compactions,
         },
     }
+}
+
+/// What a save leaves out, in words: paths, and work in submodules.
+fn left_out(status: &StatusReport) -> Option<String> {
+    let changed = &status.facts.submodules_changed;
+    let submodules = match (changed.count, changed.first.first()) {
+        (0, _) => None,
+        (1, Some(path)) => Some(format!("submodule '{}'", path.quoted())),
+        (count, _) => Some(format!("{count} submodules")),
+    };
+    let parts: Vec<_> = receipt::left_out(&status.left_out)
+        .into_iter()
+        .chain(submodules)
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(" and "))
 }
 
 /// The lines about a session that was named and is not there.

@@ -8,7 +8,7 @@ use super::{
     picker,
 };
 use crate::{
-    model::selector::Selector,
+    model::{name::ShortName, selector::Selector},
     ops::{
         list::{self, SessionFilter, SessionStanding},
         switch,
@@ -52,6 +52,16 @@ fn picked(context: &Context, opened: &OpenedRepository) -> Result<Selector, Comm
     picker::pick(context, &rows, scene.now, "specify it: git checkpoint switch <session>")
 }
 
+/// Warns where a session is current in another working tree of this repository as well.
+pub(super) fn warn_other_worktrees(context: &Context, opened: &OpenedRepository, name: &ShortName, id: &str) {
+    for root in current::other_worktrees(opened.scene().repo, id) {
+        context.ui.warning(&format!(
+            "session '{name}' is also current in the working tree '{}'; each saves its own files to it",
+            root.display()
+        ));
+    }
+}
+
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let selector = match &args.session {
@@ -70,12 +80,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         was_current: before.is_some_and(|before| before.id == document.session.id),
         dry_run: args.dry_run,
     })?;
-    for root in current::other_worktrees(opened.scene().repo, &document.session.id) {
-        context.ui.warning(&format!(
-            "session '{name}' is also current in the working tree '{}'; each saves its own files to it",
-            root.display()
-        ));
-    }
+    warn_other_worktrees(context, &opened, &name, &document.session.id);
     if args.dry_run {
         return Ok(());
     }

@@ -178,6 +178,39 @@ fn brought_since(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Checkpoint>,
     Ok(out)
 }
 
+/// Work that was put aside in this working tree on the branch that is checked out, of other sessions than the one of this
+/// identity, and that is missing, latest first.
+pub(super) fn of_branch(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    shown: &str,
+    present: &compose::CurrentSnapshot,
+) -> Result<Vec<PutAside>, Error> {
+    let list = undo::read(scene.repo)?;
+    let mut sessions: Vec<&str> = Vec::new();
+    for (entry, _) in list.entries().filter(|(_, in_force)| *in_force) {
+        let cleaned = entry
+            .files
+            .as_ref()
+            .filter(|_| entry.operation == PlanOperation::Clean.word());
+        if let Some(files) = cleaned.filter(|files| files.session != shown) {
+            sessions.retain(|known| *known != files.session);
+            sessions.push(&files.session);
+        }
+    }
+    let branch = store::branches::active(scene.repo).unwrap_or_default();
+    let mut rows = Vec::new();
+    for id in sessions.into_iter().rev() {
+        let Some(chosen) = super::session_choice::of_identity(scene, id)? else {
+            continue;
+        };
+        let mut missing = missing(scene, writer, &chosen.tip, chosen.name.as_str(), present);
+        missing.retain(|row| store::is_branch(scene.repo, row.branch.as_deref(), branch.as_deref()));
+        rows.extend(missing);
+    }
+    Ok(rows)
+}
+
 /// Work of a session with this latest checkpoint that is put aside and missing in the working tree, latest first.
 pub fn remaining(scene: &Scene<'_>, tip: ObjectId, session: &str) -> Result<Vec<PutAside>, Error> {
     let tip = checkpoint::load(scene.repo, tip).map_err(Error::damaged(short(tip)))?;
@@ -189,9 +222,16 @@ pub fn remaining(scene: &Scene<'_>, tip: ObjectId, session: &str) -> Result<Vec<
     Ok(missing(scene, &writer, &tip, session, &present))
 }
 
-/// The same of the current session.
+/// The same of the session that a save goes to: the current one, else the one that was paused last on this branch.
 pub fn remaining_of_current(scene: &Scene<'_>) -> Result<Vec<PutAside>, Error> {
-    match super::session_choice::session_for_command(scene)? {
+    let chosen = match super::session_choice::session_for_command(scene)? {
+        None if scene.session.is_none() => {
+            let branch = store::branches::active(scene.repo)?;
+            super::session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?.0
+        }
+        chosen => chosen,
+    };
+    match chosen {
         Some(chosen) => remaining(scene, chosen.tip.entry.id, chosen.name.as_str()),
         None => Ok(Vec::new()),
     }
@@ -356,6 +396,13 @@ pub(super) fn present_ancestor(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Re
         before = earlier.previous();
     }
     Ok(None)
+}
+
+/// Whether the files of a checkpoint are or were in this working tree.
+pub(super) fn was_here(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<bool, Error> {
+    let document = &checkpoint.document;
+    let is_saved = (document.host.as_str(), &document.worktree) == (scene.host, &compose::worktree(scene));
+    Ok(is_saved || BroughtFiles::of(scene)?.has(checkpoint))
 }
 
 /// Checkpoints whose files are or were in this working tree.

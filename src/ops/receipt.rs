@@ -69,6 +69,9 @@ pub struct CheckpointReceipt {
     pub elsewhere: Option<Elsewhere>,
     /// Paths that were pulled and that this checkpoint has as they were before: the files were not brought up.
     pub taken_back: Vec<RepoPath>,
+    /// Saved changes of the checkpoint before that never were in these files, or were missing when it was resumed: this
+    /// checkpoint is without them.
+    pub unapplied: Vec<RepoPath>,
     /// Two paths that are one by the settings, though not to the file system: a restore refuses them.
     pub alike: Option<(RepoPath, RepoPath)>,
     /// Bytes of new objects on disk.

@@ -15,6 +15,7 @@ use crate::{
     store::{
         ObjectId,
         checkpoint::Checkpoint,
+        restored,
         undo::{self, Effect, UndoEntry},
     },
 };
@@ -67,6 +68,10 @@ pub(super) fn note_done(
     more: Vec<Effect>,
     files: Option<&Checkpoint>,
 ) -> Result<(), Error> {
+    if files.is_some() {
+        // From here on what is missing of it is what a person wants.
+        restored::write_unapplied(scene.repo, None)?;
+    }
     let mut effects = brought.map(AppliedPlan::effects).unwrap_or_default();
     effects.extend(more);
     if effects.is_empty() {

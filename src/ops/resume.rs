@@ -28,7 +28,7 @@ use crate::{
         checkpoint::Checkpoint,
         current, draft,
         objects::Writer,
-        session,
+        restored, session,
         watch::{self, Watcher},
     },
 };
@@ -271,6 +271,12 @@ fn gather(
             reopened = activate(scene, &checkpoint)? && is_ended;
         }
         start::make_current(scene, &checkpoint.document, &session)?;
+        let is_missing = report
+            .saved
+            .as_ref()
+            .is_some_and(|saved| saved.missing + saved.reverted > 0);
+        let noted = Some(&checkpoint.digest).filter(|_| is_tip && is_missing);
+        restored::write_unapplied(scene.repo, noted)?;
     }
     let lost_nothing = lost.is_none();
     let id = &checkpoint.document.session.id;

@@ -7,7 +7,7 @@ use super::{
     compose::{self, CurrentSnapshot},
     list::{self, SessionStanding},
     plan_runner::{self, PlanOperation},
-    put_aside, resume, session_choice, share, suggestions,
+    put_aside, resume, session_choice, share, suggestions, unapplied,
 };
 use crate::{
     model::{
@@ -17,7 +17,9 @@ use crate::{
         list::SkippedEntry,
         name::ShortName,
         outline::PutAside,
+        path::RepoPath,
     },
+    os,
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint},
@@ -88,6 +90,8 @@ pub struct CurrentSession {
     pub draft: usize,
     /// Differences between the draft and the record of the latest checkpoint.
     pub record: Vec<RecordDifference>,
+    /// How many contradictions a merge left in the record.
+    pub conflicts: usize,
     /// How many lines of the session log wait in the draft.
     pub notes: usize,
     /// How many steps the draft begins or changes.
@@ -96,6 +100,8 @@ pub struct CurrentSession {
     pub unreadable: Vec<usize>,
     /// How many files differ from the latest checkpoint; `None` when that has no files.
     pub changed: Option<usize>,
+    /// Saved changes of the latest checkpoint that are not in the files: a save would drop them.
+    pub unapplied: Vec<RepoPath>,
     /// The working tree that saved the latest checkpoint, where that is another one of this repository.
     pub saved_elsewhere: Option<String>,
     /// Its chat.
@@ -114,6 +120,11 @@ pub struct UnsavedWork {
 }
 
 impl StatusReport {
+    /// Whether something is not saved that a save here would leave out: paths, and work in submodules.
+    pub fn leaves_out(&self) -> bool {
+        self.left_out.iter().any(|skipped| skipped.reason.is_unsaved()) || self.facts.submodules_changed.count > 0
+    }
+
     /// Whether something is not saved that could be lost.
     pub fn is_unsaved(&self) -> bool {
         let waits = self
@@ -146,11 +157,12 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
             let before = subject.record.clone();
             let draft = session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
             Some(CurrentSession {
-                chat: chat::standing(scene, &chosen)?,
+                chat: chat_length(scene, &chosen)?,
                 remotes: share::status::of_session(scene, &chosen.name, chosen.tip.entry.id),
                 standing: list::session_standing(scene, &chosen.tip.entry).resumed(),
                 draft: session_choice::waiting(&draft, &chosen.tip, &chosen.name),
                 record: comparison::compare(&before, &subject.record),
+                conflicts: subject.record.conflicts.len(),
                 notes: subject.log.len(),
                 steps: subject
                     .steps
@@ -160,6 +172,10 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
                     .len(),
                 unreadable: draft.unreadable,
                 changed: changed(scene, &overlay, &chosen.tip, &present)?,
+                unapplied: match &present.snapshot {
+                    Some(now) => unapplied::missing(scene, &overlay, &chosen.tip, now.tree, &now.lists.skipped)?,
+                    None => Vec::new(),
+                },
                 saved_elsewhere: saved_elsewhere(scene, &chosen.tip.document),
                 tip: chosen.tip.entry.id,
                 name: chosen.name,
@@ -184,8 +200,16 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
     let put_aside = tip
         .filter(|_| !bare)
         .and_then(|(tip, name)| Some((checkpoint::load(scene.repo, tip).ok()?, name)))
-        .map(|(tip, name)| put_aside::missing(scene, &writer, &tip, &name, &present))
-        .unwrap_or_default();
+        .map(|(tip, name)| {
+            (
+                tip.document.session.id.clone(),
+                put_aside::missing(scene, &writer, &tip, &name, &present),
+            )
+        });
+    let (shown, mut put_aside) = put_aside.unwrap_or_default();
+    if !bare {
+        put_aside.extend(put_aside::of_branch(scene, &writer, &shown, &present)?);
+    }
     let absent = match (&session, &damaged, scene.session) {
         (None, None, Some(name)) => Some(suggestions::absent(scene, name)),
         _ => None,
@@ -220,6 +244,17 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         store: store::read_only_directory(scene.repo).map(|_| scene.repo.common_dir().to_owned()),
         mirrors: store::change_stamp::mirrors(scene.repo),
     })
+}
+
+/// The length of the chat; none where it is encrypted and cannot be read here, which is noted.
+fn chat_length(scene: &Scene<'_>, chosen: &session_choice::SessionChoice) -> Result<chat::ChatLength, Error> {
+    match chat::standing(scene, chosen) {
+        Err(Error::Damaged { fault, .. }) if fault.is_encrypted() => {
+            os::notices::note(&format!("the record and the chat cannot be read here: {fault}"));
+            Ok(chat::ChatLength::default())
+        }
+        length => length,
+    }
 }
 
 /// The current session for a shell prompt.

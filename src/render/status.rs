@@ -144,6 +144,8 @@ pub struct CurrentSessionView<'a> {
     pub draft_operations: usize,
     /// The differences between the draft and the record of the latest checkpoint.
     pub draft: &'a [RecordDifference],
+    /// The number of contradictions that a merge left in the record.
+    pub record_conflicts: usize,
     /// The number of lines of the session log in the draft.
     pub draft_notes: usize,
     /// The number of steps that were begun or changed and are not saved yet.
@@ -152,6 +154,9 @@ pub struct CurrentSessionView<'a> {
     pub draft_unreadable: &'a [usize],
     /// The number of files that differ from the latest checkpoint; null where it has no files.
     pub files_changed: Option<usize>,
+    /// The number of saved changes of the latest checkpoint that never were in these files, or were missing when it was
+    /// resumed: a checkpoint saved now is without them.
+    pub saved_changes_missing: usize,
     /// Its relation to what was last seen of each remote that has it.
     pub remotes: Vec<RemoteRelation<'a>>,
     /// The chat.
@@ -341,6 +346,15 @@ impl StatusView<'_> {
             out.row("pending", &line);
             out.plain("", format!("git checkpoint {word} --continue, or --abort"));
         }
+        if let Some(conflicts) = self.current.as_ref().map(|current| current.record_conflicts)
+            && conflicts > 0
+        {
+            let line = TextLine::new().with(Slot::Bad, CountedNoun::new(conflicts, "conflict").to_string());
+            out.row(
+                "pending",
+                &line.with(Slot::Plain, " of the record: git checkpoint conflict"),
+            );
+        }
         if let Some(line) = self.watch.as_ref().and_then(|watch| watch.line(now)) {
             out.row("watch", &line);
         }
@@ -426,7 +440,12 @@ impl StatusView<'_> {
             (false, _, None) => {
                 let elsewhere = current.saved_elsewhere.filter(|_| current.files_changed != Some(0));
                 let by = elsewhere.map(|path| format!("; the latest checkpoint was saved in {path}"));
-                let line = TextLine::new().with(Slot::Good, "everything is saved");
+                let slot = if current.saved_changes_missing == 0 {
+                    Slot::Good
+                } else {
+                    Slot::Plain
+                };
+                let line = TextLine::new().with(slot, "everything is saved");
                 line.with(Slot::Plain, by.unwrap_or_default())
             }
             (false, _, Some(words)) => caution(format!("everything but {words} is saved")),
@@ -449,6 +468,19 @@ impl StatusView<'_> {
             _ => caution("unsaved changes".to_owned()),
         };
         out.row("to save", &line);
+        if current.saved_changes_missing > 0 {
+            let are = if current.saved_changes_missing == 1 {
+                "is"
+            } else {
+                "are"
+            };
+            let changes = CountedNoun::new(current.saved_changes_missing, "saved change");
+            out.row(
+                "",
+                &caution(format!("{changes} {are} not in these files; a save would drop them:")),
+            );
+            out.plain("", "git checkpoint resume --apply");
+        }
         if let (true, Some(words)) = (self.something_to_save, &self.notes.left_out) {
             out.row("", &caution(format!("a save would leave out {words}")));
         }

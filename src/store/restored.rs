@@ -1,6 +1,7 @@
-//! Which checkpoint was restored last in a working tree: `<git-dir>/checkpoint/restored`.
+//! Which checkpoint was restored last in a working tree, `<git-dir>/checkpoint/restored`, and which one was resumed while
+//! saved changes of it were missing there, `<git-dir>/checkpoint/unapplied`.
 //!
-//! A save writes it into its document, as `restored_from`.
+//! A save writes the first into its document, as `restored_from`.
 
 use std::{fs, io, io::Write as _};
 
@@ -9,14 +10,35 @@ use crate::{model::id::Digest, os};
 
 /// The digest of the checkpoint restored last; `None` if none was.
 pub fn read(repo: &Repository) -> Result<Option<Digest>, Error> {
-    let path = worktree_private_path(repo).join("restored");
-    let text = os::notices::if_readable(fs::read_to_string(&path), &path).map_err(Error::io("read", &path))?;
-    Ok(text.and_then(|text| Digest::parse(text.trim_end()).ok()))
+    read_note(repo, RESTORED)
 }
 
 /// Notes it; `None` forgets it.
 pub fn write(repo: &Repository, digest: Option<&Digest>) -> Result<(), Error> {
-    let path = worktree_private_dir(repo)?.join("restored");
+    write_note(repo, RESTORED, digest)
+}
+
+/// The digest of the checkpoint that was resumed without all of its saved changes; `None` if none was.
+pub fn read_unapplied(repo: &Repository) -> Result<Option<Digest>, Error> {
+    read_note(repo, UNAPPLIED)
+}
+
+/// Notes it; `None` forgets it.
+pub fn write_unapplied(repo: &Repository, digest: Option<&Digest>) -> Result<(), Error> {
+    write_note(repo, UNAPPLIED, digest)
+}
+
+const RESTORED: &str = "restored";
+const UNAPPLIED: &str = "unapplied";
+
+fn read_note(repo: &Repository, name: &str) -> Result<Option<Digest>, Error> {
+    let path = worktree_private_path(repo).join(name);
+    let text = os::notices::if_readable(fs::read_to_string(&path), &path).map_err(Error::io("read", &path))?;
+    Ok(text.and_then(|text| Digest::parse(text.trim_end()).ok()))
+}
+
+fn write_note(repo: &Repository, name: &str, digest: Option<&Digest>) -> Result<(), Error> {
+    let path = worktree_private_dir(repo)?.join(name);
     let Some(digest) = digest else {
         return match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path)(error)),

@@ -10,6 +10,7 @@ use super::{
         receipt::{CheckpointOutcome, CheckpointReceipt, SessionOrigin},
         record,
         session_choice::{self, SessionChoice},
+        unapplied,
     },
     OverClaim, SaveRequest, SaveTarget,
     early::FilesMoment,
@@ -68,6 +69,8 @@ struct ComposedCheckpoint {
     session_is: SessionOrigin,
     /// Pulled changes that it takes back.
     taken_back: Vec<RepoPath>,
+    /// Saved changes of the checkpoint before that are missing in it.
+    unapplied: Vec<RepoPath>,
 }
 
 /// The next checkpoint of a session, if there is one.
@@ -142,6 +145,7 @@ impl SaveAttempt<'_> {
             draft: Draft::default(),
             session_is: SessionOrigin::Started,
             taken_back: Vec::new(),
+            unapplied: Vec::new(),
         })
     }
 
@@ -180,10 +184,12 @@ impl SaveAttempt<'_> {
             receipt.parent = tip.previous();
             return Ok(NextCheckpoint::Unchanged(receipt));
         }
-        let taken_back = match &self.present.snapshot {
-            Some(now) => stale::stale(scene, &overlay, &chosen.name, tip, now.tree)?,
-            None => Vec::new(),
-        };
+        let (mut taken_back, mut unapplied) = (Vec::new(), Vec::new());
+        if let Some(now) = &self.present.snapshot {
+            taken_back = stale::stale(scene, &overlay, &chosen.name, tip, now.tree)?;
+            unapplied = unapplied::missing(self.files, &overlay, tip, now.tree, &now.lists.skipped)?;
+            unapplied.retain(|path| !taken_back.contains(path));
+        }
         let (document, written) = self.write(writer, prepared)?;
         Ok(NextCheckpoint::Composed(Box::new(ComposedCheckpoint {
             name: chosen.name.clone(),
@@ -194,6 +200,7 @@ impl SaveAttempt<'_> {
             draft,
             session_is: chosen.why.into(),
             taken_back,
+            unapplied,
         })))
     }
 
@@ -298,6 +305,7 @@ impl SaveAttempt<'_> {
             passed_over: Vec::new(),
             elsewhere: None,
             taken_back: Vec::new(),
+            unapplied: Vec::new(),
             alike: None,
             new_bytes: 0,
             repeated: false,
@@ -309,6 +317,7 @@ impl SaveAttempt<'_> {
         let scene = self.scene;
         let mut receipt = self.receipt(composed.name.clone(), composed.document, composed.session_is);
         receipt.taken_back = composed.taken_back;
+        receipt.unapplied = composed.unapplied;
         if let Some(snapshot) = &self.present.snapshot {
             receipt.alike = restore::alike(scene.repo, &writer, snapshot.tree)?;
         }

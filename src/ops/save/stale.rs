@@ -20,7 +20,7 @@ pub(super) fn stale(
     tip: &Checkpoint,
     now: ObjectId,
 ) -> Result<Vec<RepoPath>, Error> {
-    let Some(pulled) = tree_of(tip).filter(|pulled| *pulled != now) else {
+    let Some(pulled) = trees_of(scene, tip)?.filter(|(pulled, _)| *pulled != now) else {
         return Ok(Vec::new());
     };
     // Without a reflog nothing shows a pull.
@@ -34,11 +34,19 @@ pub(super) fn stale(
         let Some(old) = entry.old else { break };
         at = old;
         // One that was pruned since shows nothing.
-        let Some(before) = checkpoint::load(scene.repo, old).ok().as_ref().and_then(tree_of) else {
+        let Ok(before) = checkpoint::load(scene.repo, old) else {
             continue;
         };
-        for change in tree::diff(repo, Some(before), Some(pulled), tree::Renames::Off)? {
-            if tree::entry(repo, now, &change.path)? == change.old {
+        let Some(before) = trees_of(scene, &before)? else {
+            continue;
+        };
+        for change in tree::diff(repo, Some(before.0), Some(pulled.0), tree::Renames::Off)? {
+            // Uncommitted work that the pulled checkpoint is without, as both commits have the file alike: to get that state
+            // would remove the work.
+            let committed = [before.1, pulled.1].map(|head| tree::entry(repo, head, &change.path));
+            let [old, new] = committed;
+            let is_lacking = change.new == new? && change.new == old?;
+            if !is_lacking && tree::entry(repo, now, &change.path)? == change.old {
                 paths.push(change.path);
             }
         }
@@ -48,7 +56,11 @@ pub(super) fn stale(
     Ok(paths)
 }
 
-fn tree_of(checkpoint: &Checkpoint) -> Option<ObjectId> {
-    let snapshot = checkpoint.document.snapshot.as_ref()?;
-    Some(object_id(&snapshot.tree))
+/// The trees of the files and of HEAD.
+fn trees_of(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Option<(ObjectId, ObjectId)>, Error> {
+    let Some(snapshot) = &checkpoint.document.snapshot else {
+        return Ok(None);
+    };
+    let head = checkpoint.document.git.head.as_ref().map(object_id);
+    Ok(Some((object_id(&snapshot.tree), tree::tree_of(scene.repo, head)?)))
 }
