@@ -2,8 +2,8 @@
 
 use gix::bstr::ByteSlice;
 
-use super::{Error, ObjectId, Repository, branches, checkpoint, graph, history, refs, session};
-use crate::model::{document::CheckpointKind, session::SessionRef};
+use super::{Error, ObjectId, Repository, branches, checkpoint, graph, history, paths, refs, session};
+use crate::model::{document::CheckpointKind, path::RepoPath, session::SessionRef};
 
 /// How many commits are walked to find out whether one comes before another.
 const WALKED: usize = 10_000;
@@ -49,6 +49,32 @@ pub(super) fn origin(
     } else {
         BranchOrigin::MadeFrom
     })
+}
+
+/// Whether another session was saved last on a branch in this working tree, and has not ended.
+pub(super) fn has_other(repo: &Repository, session: &SessionRef, here: &str) -> Result<bool, Error> {
+    let worktree = paths::worktree_id(repo);
+    let path = repo.workdir().unwrap_or_else(|| repo.git_dir());
+    let path = RepoPath::new(path.as_os_str().as_encoded_bytes()).quoted();
+    for other in session::all(repo)? {
+        let Ok(tip) = other.tip else { continue };
+        let trailers = &tip.trailers;
+        let is_open = trailers.status.is_some_and(|status| !status.is_finished());
+        let is_candidate = is_open && trailers.branch.as_deref() == Some(here);
+        if !is_candidate || trailers.kind == Some(CheckpointKind::Import) {
+            continue;
+        }
+        // Damage is reported where the session is used.
+        let Ok(tip) = checkpoint::load(repo, tip.id) else {
+            continue;
+        };
+        let document = &tip.document;
+        let is_of_here = document.worktree.id == worktree && document.worktree.path == path;
+        if is_of_here && document.session.id != session.id {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Names that a branch had before it was renamed and that no branch has now, the latest first. Without a reflog none is

@@ -179,7 +179,12 @@ impl CurrentPointer {
         {
             let home = self.home(repo, session);
             if home.as_ref() != Some(&here) {
-                match branching::origin(repo, session, home.as_deref(), &here)? {
+                let mut origin = branching::origin(repo, session, home.as_deref(), &here)?;
+                // A branch that has a session of its own, though paused, is not new.
+                if origin == BranchOrigin::MadeFrom && branching::has_other(repo, session, &here)? {
+                    origin = BranchOrigin::Unrelated;
+                }
+                match origin {
                     BranchOrigin::Unrelated => {
                         self.elsewhere = Some(Elsewhere {
                             session: session.clone(),
