@@ -298,6 +298,7 @@ pub(super) fn view(merged: &MergeOutcome, dry_run: bool) -> MergeView {
             .collect(),
         finished: merged.finished.iter().map(ToString::to_string).collect(),
         files,
+        files_left: merged.files_left,
         without_files: merged.without_files.map(|why| match why {
             WithoutFiles::OtherSession => "the working tree belongs to another session",
             WithoutFiles::SameWorktree => "both sessions were saved in this working tree",

@@ -30,6 +30,7 @@ pub(super) use unmet::unmet;
 use super::{
     Error, Scene, changes_since,
     compose::{self, CurrentSnapshot},
+    ids::short,
     refuse::Refusal,
     safety::{self, Safety},
     target_state::TargetState,
@@ -38,9 +39,10 @@ use crate::{
     model::path::RepoPath,
     os,
     store::{
-        self, Repository,
+        self, Kind, Repository,
         checkpoint::{self, object_id, oid},
         objects::{self, Writer},
+        tree,
         undo::{self, PathState},
     },
     worktree::{
@@ -355,7 +357,7 @@ impl<'a> PlanRunner<'a> {
         let writer = Writer::memory(scene.repo);
         let snapshot = compose::snapshot(scene, &writer, &[])?;
         if let (Some(journal), Some(first)) = (earlier, self.first) {
-            let subject = super::ids::short(first.id);
+            let subject = short(first.id);
             let before = checkpoint::load(scene.repo, first.id).map_err(Error::damaged(&*subject))?;
             let before = TargetState::of(scene, &before, &subject)?;
             let paths = match &journal.paths {
@@ -391,7 +393,7 @@ impl<'a> PlanRunner<'a> {
         Ok(index::settle_lengths(
             repo,
             self.scene.index,
-            (goal.tree, &written),
+            (goal.tree, &goal.lists.raw, &written),
             token,
             wait,
         )?)
@@ -405,6 +407,7 @@ impl<'a> PlanRunner<'a> {
         lock: Option<IndexLock>,
     ) -> Result<(), Error> {
         if let Some(lock) = lock {
+            store_staged(self.scene.repo, repo, goal, &changed.paths)?;
             let then = goal.staged().exact(self.job.scope.enters);
             index::write(repo, &lock, then, &mut changed)?;
             self.index_written = true;
@@ -413,3 +416,34 @@ impl<'a> PlanRunner<'a> {
         Ok(())
     }
 }
+
+/// Writes the blobs of index entries that are in the memory of `merged` alone, such as that of a file that is renamed on one
+/// side, changed on both, and in conflict with another one: an entry without its blob breaks git itself.
+fn store_staged(repo: &Repository, merged: &Repository, goal: &TargetState, paths: &[RepoPath]) -> Result<(), Error> {
+    let changed: HashSet<&RepoPath> = paths.iter().collect();
+    let conflicts = goal.lists.conflicts.iter();
+    let stages = conflicts.filter(|conflict| changed.contains(&conflict.path) && conflict.mode != GITLINK);
+    let mut needed: Vec<_> = stages
+        .filter_map(|conflict| goal.conflicts.get(conflict.n as usize).copied())
+        .collect();
+    for path in paths {
+        let entry = tree::entry(merged, goal.index, path)?;
+        let entry = entry.filter(|entry| entry.mode != GITLINK && entry.mode != FOLDER);
+        needed.extend(entry.map(|entry| object_id(&entry.id)));
+    }
+    needed.retain(|id| !repo.has_object(*id) && merged.has_object(*id));
+    if needed.is_empty() {
+        return Ok(());
+    }
+    let writer = Writer::durable(repo)?;
+    for id in needed {
+        let blob = checkpoint::read(merged, id, Kind::Blob, "blob").map_err(Error::damaged(short(id)))?;
+        writer.write(Kind::Blob, &blob)?;
+    }
+    writer.finish()?.release();
+    Ok(())
+}
+
+/// Modes of a submodule and of a directory in a tree.
+const GITLINK: u32 = 0o160_000;
+const FOLDER: u32 = 0o040_000;

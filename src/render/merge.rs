@@ -64,6 +64,9 @@ pub struct MergeView {
     pub files: Option<MergedFiles>,
     /// Why the files were not merged, unless that was requested.
     pub without_files: Option<&'static str>,
+    /// The number of files that differ from those of the other session, where both were saved in this working tree and
+    /// the files were not merged.
+    pub files_left: usize,
 }
 
 /// A fork point that is decided.
@@ -135,7 +138,11 @@ impl View for MergeView {
             line.push(Slot::Session, &self.session);
             line.push(Slot::Plain, " has all of ");
             line.push(Slot::Session, &self.from);
+            if self.files_left > 0 {
+                line.push(Slot::Plain, " but its files");
+            }
             text.push(line);
+            self.files_left(&mut text);
             self.contradictions(&mut text);
             return text;
         }
@@ -170,6 +177,17 @@ impl View for MergeView {
 }
 
 impl MergeView {
+    /// The files that the merge leaves as they are, with the command that merges them.
+    fn files_left(&self, text: &mut Text) {
+        if self.files_left > 0 {
+            let differ = if self.files_left == 1 { "differs" } else { "differ" };
+            let files = CountedNoun::new(self.files_left, "file");
+            let command = format!("git checkpoint merge {} --files", self.from);
+            let line = TextLine::new().with(Slot::Caution, format!("  {files} {differ} from those of {}", self.from));
+            text.push(line.with(Slot::Plain, format!("; to merge them too: {command}")));
+        }
+    }
+
     fn parts(&self, text: &mut Text) {
         if self.would_save {
             text.push(TextLine::plain("  what is not saved would be saved first"));
@@ -235,6 +253,7 @@ impl MergeView {
         if let Some(why) = self.without_files {
             text.push(TextLine::new().with(Slot::Dim, format!("  the files were not merged: {why}")));
         }
+        self.files_left(text);
         let files = self.files.iter().flat_map(|files| &files.conflicts);
         for conflict in files {
             let mut line = TextLine::plain("  ").with(Slot::Bad, "conflict");

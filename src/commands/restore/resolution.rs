@@ -42,21 +42,6 @@ pub(in crate::commands) fn go_on(
         };
         return report(context, &opened, &view);
     }
-    if abort {
-        let aborts = apply::aborted(&opened.scene(), command)?;
-        if let Some(state) = apply::in_conflict(&opened.scene())?
-            && apply::is_committed(&opened.scene(), &state)?
-        {
-            let error = CommandError::new(
-                FailureKind::Negative,
-                format!("no {command} in progress: the resolution is committed"),
-            );
-            return Err(error.hint("undo what it did to the files even so: git checkpoint undo"));
-        }
-        // What is between the markers by now is saved first, like everything.
-        let how = RestoreMethod { dry_run, force: true };
-        return take(how, Direction::Undo, (true, aborts), context);
-    }
     let state = apply::in_conflict(&opened.scene())?;
     let is_it = state.as_ref().is_some_and(|state| state.operation == command);
     let unmerged = apply::unmerged_paths(&opened.scene())?;
@@ -66,8 +51,26 @@ pub(in crate::commands) fn go_on(
         let error = CommandError::new(FailureKind::Negative, format!("no {command} in progress"));
         return Err(match &state {
             Some(state) => error.hint(format!("continue: git checkpoint {} --continue", state.operation)),
+            None if abort && apply::is_last(&opened.scene(), command).is_ok() => error.hint(format!(
+                "to undo the last {command}, which is complete: git checkpoint undo"
+            )),
             None => error,
         });
+    }
+    if abort {
+        if let Some(state) = &state
+            && apply::is_committed(&opened.scene(), state)?
+        {
+            let error = CommandError::new(
+                FailureKind::Negative,
+                format!("no {command} in progress: the resolution is committed"),
+            );
+            return Err(error.hint("undo what it did to the files even so: git checkpoint undo"));
+        }
+        // What is between the markers by now is saved first, like everything.
+        let how = RestoreMethod { dry_run, force: true };
+        let aborts = state.map(|state| state.n);
+        return take(how, Direction::Undo, (true, aborts), context);
     }
     if !unmerged.is_empty() {
         return Err(CommandError::new(FailureKind::Negative, not_resolved(&unmerged))

@@ -31,15 +31,6 @@ use crate::{
     },
 };
 
-/// The number of the merge or apply that `--abort` goes back from, whatever was saved since; `None` for one without conflicts,
-/// which must be what undo comes to.
-pub fn aborted(scene: &Scene<'_>, operation: &str) -> Result<Option<u64>, Error> {
-    match merge_state::read(scene.repo)? {
-        Some(state) if state.operation == operation => Ok(Some(state.n)),
-        _ => is_last(scene, operation).map(|()| None),
-    }
-}
-
 /// Fails unless this operation is what undo comes to.
 pub fn is_last(scene: &Scene<'_>, operation: &str) -> Result<(), Error> {
     let list = undo::read(scene.repo)?;
@@ -214,9 +205,11 @@ fn note_resolved_files(scene: &Scene<'_>, state: &MergeState) -> Result<(), Erro
     let mut changes = undo::changes(scene.repo, state.n)?;
     let states = restore::states(scene.repo, &state.paths)?;
     for (path, now) in state.paths.iter().zip(states) {
-        let known = changes.iter_mut().find(|(changed, _)| changed == path);
-        if let (Some((_, known)), Some(now)) = (known, now) {
-            *known = now;
+        let Some(now) = now else { continue };
+        match changes.iter_mut().find(|(changed, _)| changed == path) {
+            Some((_, known)) => *known = now,
+            // The merge left the file as it was; its resolution may not have.
+            None => changes.push((path.clone(), now)),
         }
     }
     Ok(undo::write_changes(scene.repo, state.n, &changes)?)

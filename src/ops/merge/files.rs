@@ -5,11 +5,12 @@ use super::{
         Error, Scene,
         apply::{Base, MergeRun, OverlapRule, Sides, not_concluded, note_conflicts},
         bases,
-        compose::CurrentSnapshot,
+        compose::{self, CurrentSnapshot},
         current_session,
         plan_runner::{
             self, AppliedPlan, MeanwhilePolicy, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback,
         },
+        put_aside::LOOKED_THROUGH,
         record::RecordFate,
         refuse, rerere,
         restore_outcome::{RestoreOutcome, RestoreSource},
@@ -24,10 +25,11 @@ use crate::{
     store::{
         ObjectId, Repository,
         ancestry::MergeEdges,
-        checkpoint::object_id,
+        checkpoint::{Checkpoint, object_id},
         current,
+        objects::Writer,
         refs::{self, ExpectedValue, RefUpdate},
-        session,
+        session, tree,
     },
     worktree::journal::{self, Journal},
 };
@@ -47,7 +49,9 @@ pub(super) fn choice(
         WithoutFiles::OtherSession
     } else if sides.relation(scene, MergeEdges::Files)?.bases.is_empty() {
         WithoutFiles::Unrelated
-    } else if (&ours.worktree, &ours.host) == (&theirs.worktree, &theirs.host) {
+    } else if (&ours.worktree, &ours.host) == (&theirs.worktree, &theirs.host)
+        && !same_worktree(scene, sides)?.is_missing
+    {
         WithoutFiles::SameWorktree
     } else {
         return Ok((how.files == Some(false)).then_some(WithoutFiles::NotSaved));
@@ -59,6 +63,40 @@ pub(super) fn choice(
         Some(true) => Ok(None),
         _ => Ok(Some(refused)),
     }
+}
+
+/// The tree of a checkpoint's files.
+fn tree_of(checkpoint: &Checkpoint) -> Option<ObjectId> {
+    let snapshot = checkpoint.document.snapshot.as_ref()?;
+    Some(object_id(&snapshot.tree))
+}
+
+/// The changes of a session that was saved in this working tree as well, against the current files.
+#[derive(Default)]
+pub(super) struct SameWorktree {
+    /// Whether some are not in them at all: the files were restored since.
+    is_missing: bool,
+    /// How many paths are otherwise. They may be what became of them.
+    pub(super) differ: usize,
+}
+
+pub(super) fn same_worktree(scene: &Scene<'_>, sides: &MergeTips) -> Result<SameWorktree, Error> {
+    let mut out = SameWorktree::default();
+    let base = latest_base(scene, &sides.relation(scene, MergeEdges::Files)?.bases)?;
+    let (Some(base), Some(theirs)) = (base.as_ref().and_then(tree_of), tree_of(&sides.theirs)) else {
+        return Ok(out);
+    };
+    let writer = Writer::memory(scene.repo);
+    let now = compose::snapshot(scene, &writer, &[])?.tree;
+    let repo = writer.overlay(scene.repo);
+    for change in tree::diff(&repo, Some(base), Some(theirs), tree::Renames::Off)? {
+        let current = tree::entry(&repo, now, &change.path)?;
+        if current != change.new {
+            out.differ += 1;
+            out.is_missing |= current == change.old;
+        }
+    }
+    Ok(out)
 }
 
 /// Finishes a merge that was interrupted.
@@ -141,7 +179,7 @@ pub(in crate::ops) fn forget(scene: &Scene<'_>, noted: &PlanJournal) -> Result<(
         edits.extend(losers::back(scene, &theirs)?);
     }
     if !edits.is_empty() {
-        let committer = super::super::compose::people(scene).committer;
+        let committer = compose::people(scene).committer;
         refs::update(scene.repo, &edits, &committer, scene.wait)?;
     }
     if let Some((merged, ours, name)) = current {
@@ -174,10 +212,45 @@ fn noted_sides(scene: &Scene<'_>, note: &MergeJournal) -> Result<MergeTips, Erro
     })
 }
 
+/// Whether the uncommitted work of a common checkpoint was never where the other side was saved: elsewhere, without a restore of
+/// it, and with no part of it. Then that side has deleted none of it, and comes from its commit.
+fn never_had(scene: &Scene<'_>, common: &Checkpoint, theirs: &Checkpoint) -> Result<bool, Error> {
+    let (Some(saved), Some(now)) = (tree_of(common), tree_of(theirs)) else {
+        return Ok(false);
+    };
+    let head = common.document.git.head.as_ref().map(object_id);
+    let mut has_work = false;
+    for change in tree::diff(scene.repo, head, Some(saved), tree::Renames::Off)? {
+        has_work = true;
+        if tree::entry(scene.repo, now, &change.path)? != change.old {
+            return Ok(false);
+        }
+    }
+    let (mut digests, mut restored) = (vec![common.digest.clone()], Vec::new());
+    for entry in session::chain(scene.repo, theirs.entry.id).take(LOOKED_THROUGH) {
+        let id = entry.map_err(Error::damaged(theirs.digest.as_str()))?.id;
+        if id == common.entry.id {
+            return Ok(has_work && !restored.iter().any(|digest| digests.contains(digest)));
+        }
+        let later = session_choice::load(scene, theirs.document.session.name.as_str(), id)?;
+        let (one, other) = (&later.document, &common.document);
+        if (&one.host, &one.worktree) == (&other.host, &other.worktree) {
+            return Ok(false);
+        }
+        restored.extend(one.restored_from.clone());
+        digests.push(later.digest.clone());
+    }
+    // A fork was given the files.
+    Ok(false)
+}
+
 /// Sides of the merge of files; without a common checkpoint the merge base of their commits is the base, and without that the
 /// commit that theirs was saved at.
 fn merged_sides(scene: &Scene<'_>, sides: &MergeTips, base: Option<ObjectId>) -> Result<Sides, Error> {
     let base = match latest_base(scene, base.as_slice())? {
+        Some(common) if never_had(scene, &common, &sides.theirs)? => {
+            Base::Tree(common.document.git.head.as_ref().map(object_id))
+        }
         Some(common) if common.document.snapshot.is_some() => {
             let ours = match before_merge(sides).filter(|_| is_made(sides, true)) {
                 Some(id) => &session_choice::load(scene, sides.session.as_str(), id)?,
@@ -210,7 +283,7 @@ pub(super) fn run(
     progress: ProgressCallback<'_>,
 ) -> Result<MergeOutcome, Error> {
     let mut out = outcome(sides);
-    out.without_files = without.filter(|_| how.files.is_none());
+    out.note_files_left(scene, sides, how, without)?;
     let mut brought = None;
     if without.is_none() {
         let (mut plan, conflicts) = merge_files(scene, sides, how, interrupted, progress)?;

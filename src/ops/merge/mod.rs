@@ -112,6 +112,8 @@ pub struct MergeOutcome {
     pub resolved: Vec<RepoPath>,
     /// Why the files were not merged, unless that was requested.
     pub without_files: Option<WithoutFiles>,
+    /// How many files differ from those of the other session, where both were saved in this working tree.
+    pub files_left: usize,
     /// Sessions of other options that were finished.
     pub finished: Vec<ShortName>,
     /// Warnings and clean-ups after the change.
@@ -239,7 +241,7 @@ fn tips(
         .is_some_and(|here| here.id == sides.ours.document.session.id);
     let chosen_files = files::choice(scene, &sides, how, is_here)?;
     if !sides.needs(scene, chosen_files.is_none())? {
-        return up_to_date(scene, sides);
+        return up_to_date(scene, sides, how, chosen_files);
     }
     // Before anything is saved: of two merges of files at once, the second records nothing.
     let _operation = (chosen_files.is_none() && !how.dry_run)
@@ -259,7 +261,7 @@ fn tips(
     let again = session_choice::named(scene, sides.holder())?;
     sides.ours = again.ok_or_else(|| suggestions::absent(scene, sides.holder()))?.tip;
     if !sides.needs(scene, chosen_files.is_none())? {
-        return up_to_date(scene, sides);
+        return up_to_date(scene, sides, how, chosen_files);
     }
     if would_save {
         sides.take_draft(scene)?;
@@ -337,10 +339,17 @@ impl MergeTips {
 }
 
 /// Outcome where there is nothing to merge, with the conflicts of earlier merges that are open.
-fn up_to_date(scene: &Scene<'_>, mut sides: MergeTips) -> Result<MergeOutcome, Error> {
+fn up_to_date(
+    scene: &Scene<'_>,
+    mut sides: MergeTips,
+    how: &MergeMethod,
+    without: Option<WithoutFiles>,
+) -> Result<MergeOutcome, Error> {
+    // Of a merge that has the files there is nothing left.
+    let lacks_files = sides.needs(scene, true)?;
     sides.take_draft(scene)?;
     let state = merge_state::read(scene.repo)?;
-    Ok(MergeOutcome {
+    let mut out = MergeOutcome {
         is_up_to_date: true,
         not_concluded: state.filter(|state| state.session.as_ref() == Some(&sides.session)),
         report: MergeReport {
@@ -348,7 +357,28 @@ fn up_to_date(scene: &Scene<'_>, mut sides: MergeTips) -> Result<MergeOutcome, E
             ..MergeReport::default()
         },
         ..outcome(&sides)
-    })
+    };
+    if lacks_files {
+        out.note_files_left(scene, &sides, how, without)?;
+    }
+    Ok(out)
+}
+
+impl MergeOutcome {
+    /// Notes why the files were not merged, unless that was requested, and how many are otherwise.
+    fn note_files_left(
+        &mut self,
+        scene: &Scene<'_>,
+        sides: &MergeTips,
+        how: &MergeMethod,
+        without: Option<WithoutFiles>,
+    ) -> Result<(), Error> {
+        self.without_files = without.filter(|_| how.files.is_none());
+        if self.without_files == Some(WithoutFiles::SameWorktree) {
+            self.files_left = files::same_worktree(scene, sides)?.differ;
+        }
+        Ok(())
+    }
 }
 
 /// Outcome in which nothing was done.
@@ -374,6 +404,7 @@ fn outcome(sides: &MergeTips) -> MergeOutcome {
         file_conflicts: Vec::new(),
         resolved: Vec::new(),
         without_files: None,
+        files_left: 0,
         finished: Vec::new(),
         aftermath: Aftermath::default(),
     }
