@@ -3,7 +3,7 @@
 //! Items are compared by what they say, not by id: an item that moved from next steps to done is a minus and a plus, as a
 //! reader would put it; one that was merely carried over is no difference.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -102,12 +102,9 @@ pub fn with_steps(old: (&Record, &[Step]), new: (&Record, &[Step])) -> Vec<Recor
 
 /// How many changes differences are: one that replaces a text by the same one elsewhere is no two of them.
 pub fn count(differences: &[RecordDifference]) -> usize {
-    let is_counted = |difference: &&RecordDifference| {
-        difference.added
-            || !differences
-                .iter()
-                .any(|other| other.added && other.text == difference.text)
-    };
+    let added = differences.iter().filter(|difference| difference.added);
+    let texts: HashSet<&str> = added.map(|difference| &*difference.text).collect();
+    let is_counted = |difference: &&RecordDifference| difference.added || !texts.contains(&*difference.text);
     differences.iter().filter(is_counted).count()
 }
 

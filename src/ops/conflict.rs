@@ -1,5 +1,7 @@
 //! Resolution of contradictions that a merge left in the record: a value is put in its place, and the conflict goes.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -46,7 +48,7 @@ pub fn resolve(
             ConflictChoice::Ours => Some(side("ours")),
             ConflictChoice::Theirs => Some(side("theirs")),
             ConflictChoice::Base => Some(side("base")),
-            ConflictChoice::Value(value) => Some(Some(value.clone())),
+            ConflictChoice::Value(value) => Some(given(conflict, value)?),
         };
         let parts = merge::parts(conflict["member"].as_str().unwrap_or_default());
         if let Some(value) = value {
@@ -76,6 +78,58 @@ pub fn resolve(
         all.extend(changes.map(|change| (change, Some(id_of(conflict).to_owned()))));
     }
     draft::append_resolving(scene, all)
+}
+
+/// A value that a person gave, as what the conflict is about: null takes away, an item is an object with its own id, and a
+/// text stays the text that was typed.
+fn given(conflict: &Value, value: &Value) -> Result<Option<Value>, Error> {
+    let place = conflict["member"].as_str().unwrap_or_default();
+    let parts = merge::parts(place);
+    let names: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let (list, name, member) = match names[..] {
+        [list, name] if list == "steps" || LISTS.iter().any(|(known, _)| *known == list) => (list, name, "id"),
+        [.., list @ "options", name] => (list, name, "key"),
+        [chat::CONTEXT | chat::AGENT] if !value.is_string() && !value.is_null() => {
+            return Ok(Some(value.to_string().into()));
+        }
+        _ => return Ok(Some(value.clone()).filter(|value| !value.is_null())),
+    };
+    let refused = |reason: String| {
+        Err(Error::Record(patch::Error::Member {
+            member: place.to_owned(),
+            reason,
+        }))
+    };
+    let mut item = match value {
+        Value::Null => return Ok(None),
+        Value::Object(item) => item.clone(),
+        _ => return refused("it must be an object, or null to remove it".to_owned()),
+    };
+    match item.get(member) {
+        Some(own) if own == name => {}
+        Some(_) => return refused(format!("its {member} must be '{name}'")),
+        None => {
+            item.insert(member.to_owned(), name.into());
+        }
+    }
+    if member == "id" && list != "steps" {
+        // Who noted it and when stays.
+        let sides = ["ours", "theirs", "base"].map(|side| &conflict[side]);
+        for said in ["at", "by"] {
+            let known = sides.iter().find_map(|side| side.get(said));
+            if let Some(known) = known.filter(|_| !item.contains_key(said)) {
+                item.insert(said.to_owned(), known.clone());
+            }
+        }
+        if !patch::is_new(list, &Value::Object(item.clone())) {
+            let text = LISTS
+                .iter()
+                .find(|(known, _)| *known == list)
+                .map_or("text", |(_, text)| *text);
+            return refused(format!("it must say its '{text}'"));
+        }
+    }
+    Ok(Some(Value::Object(item)))
 }
 
 /// A merge patch that puts a value at a place.
@@ -108,10 +162,9 @@ fn record_changes(before: &Value, after: &Value) -> Result<Vec<DraftChange>, Err
         } else if LISTS.iter().any(|(list, _)| list == name) {
             let items = |side: Option<&Value>| side.and_then(Value::as_array).cloned().unwrap_or_default();
             let (was, now) = (items(was), items(now));
-            for item in was
-                .iter()
-                .filter(|item| now.iter().all(|known| id_of(known) != id_of(item)))
-            {
+            let old: HashMap<&str, &Value> = was.iter().rev().map(|item| (id_of(item), item)).collect();
+            let new: HashSet<&str> = now.iter().map(id_of).collect();
+            for item in was.iter().filter(|item| !new.contains(id_of(item))) {
                 changes.push(DraftChange::Remove {
                     list: name.clone(),
                     id: id_of(item).to_owned(),
@@ -119,7 +172,7 @@ fn record_changes(before: &Value, after: &Value) -> Result<Vec<DraftChange>, Err
             }
             let mut patches = Vec::new();
             for item in &now {
-                let known = was.iter().find(|known| id_of(known) == id_of(item));
+                let known = old.get(id_of(item)).copied();
                 if known == Some(item) {
                     continue;
                 }

@@ -183,7 +183,7 @@ pub(super) fn is_whole(item: &Value) -> bool {
 }
 
 /// Whether an element says all that an item of this list must say, but for what can be filled in.
-fn is_new(list: &str, item: &Value) -> bool {
+pub fn is_new(list: &str, item: &Value) -> bool {
     let text = LISTS.iter().find(|(known, _)| *known == list).map(|(_, text)| *text);
     let must = MUST
         .iter()

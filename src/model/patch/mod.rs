@@ -11,7 +11,7 @@ mod repetition;
 
 use serde_json::{Map, Value, json};
 
-pub use editor::{MissingItemRule, RecordEditor};
+pub use editor::{MissingItemRule, RecordEditor, is_new};
 pub use repetition::with_known_ids;
 
 use super::{record::Record, time::Timestamp};

@@ -1,5 +1,7 @@
 //! The same record given again: items that are there already are recognized.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 use super::{LISTS, from_value};
@@ -46,12 +48,20 @@ pub fn with_known_ids(mut patch: Value, record: &Record) -> Value {
 /// For each given item the place of the item that it is; none is taken twice.
 fn matches(list: &str, text: &str, given: &[Value], there: &[Value]) -> Vec<Option<usize>> {
     let mut taken = vec![false; there.len()];
+    let mut places = HashMap::<&str, usize>::new();
+    for (place, other) in there.iter().enumerate() {
+        // Of two with one id the first is meant.
+        if let Some(id) = other["id"].as_str() {
+            places.entry(id).or_insert(place);
+        }
+    }
     let mut place_of = |item: &Value| {
         if let Some(id) = item.get("id") {
             // One that has its id already is only compared.
             let given = item.as_object()?;
             let is_same = |other: &Value| given.iter().all(|(name, value)| other.get(name) == Some(value));
-            return there.iter().position(|other| other["id"] == *id && is_same(other));
+            let place = places.get(id.as_str()?).copied();
+            return place.filter(|place| is_same(&there[*place]));
         }
         let members = members(text, item)?;
         let stored = stored(list, &members)?;
