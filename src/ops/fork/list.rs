@@ -110,19 +110,28 @@ fn unsaved_files(scene: &Scene<'_>, path: &Path, saved: ObjectId) -> Option<usiz
     Some(changes.ok()?.len())
 }
 
-/// The working tree of each session that is current in one, by identity.
+/// The working tree of each session that is current in one, by identity, or was until git checked out a branch there that has
+/// no session.
 pub(super) fn places(scene: &Scene<'_>) -> HashMap<String, PathBuf> {
-    let mut out = HashMap::new();
+    let (mut out, mut before) = (HashMap::new(), Vec::new());
     for id in store::worktree_ids(scene.repo) {
         let Some(path) = store::worktree_path(scene.repo, &id) else {
             continue;
         };
         let current = store::open_worktree(scene.repo, &path)
             .ok()
-            .and_then(|repo| current::read(&repo).ok()?.session);
-        if let Some(current) = current {
-            out.insert(current.id, path);
+            .and_then(|repo| current::read(&repo).ok());
+        let Some(current) = current else { continue };
+        match (current.session, current.elsewhere) {
+            (Some(session), _) => {
+                out.insert(session.id, path);
+            }
+            (None, Some(left)) => before.push((left.session.id, path)),
+            (None, None) => {}
         }
+    }
+    for (id, path) in before {
+        out.entry(id).or_insert(path);
     }
     out
 }

@@ -124,6 +124,17 @@ pub struct ForkWorktree {
 }
 
 impl ForkWorktree {
+    /// The exit status of the set-up command; of one that was interrupted that of a signal. The files are complete even so.
+    fn setup_code(&self) -> Option<i32> {
+        const INTERRUPTED: i32 = 130;
+        let code = self.setup.as_ref().map(|run| run.code);
+        if self.is_unfinished {
+            code.filter(|code| *code != 0).or(Some(INTERRUPTED))
+        } else {
+            code
+        }
+    }
+
     /// One whose files are complete.
     fn complete(path: PathBuf, branch: Option<String>) -> Self {
         Self {
@@ -319,11 +330,13 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
     start::merge_packs(scene);
     // Last and without a lock: the command may take long, call this program, or be interrupted; the forks are complete.
     if let Some(command) = &scene.settings.fork_setup {
-        setup::run_in(command, made.iter_mut().filter_map(|forked| forked.worktree.as_mut()));
+        let trees = made.iter_mut().filter_map(|forked| forked.worktree.as_mut());
+        setup::run_in(command, trees.filter(|tree| tree.brought.is_done()));
     }
     let trees = made.iter().filter_map(|forked| forked.worktree.as_ref());
-    for (work, tree) in works.into_iter().zip(trees).filter(|(_, tree)| !tree.is_unfinished) {
-        work.end_after(tree.setup.as_ref().map(|run| run.code))?;
+    // Of one whose files did not all come, as where the disk was full, the note stays.
+    for (work, tree) in works.into_iter().zip(trees).filter(|(_, tree)| tree.brought.is_done()) {
+        work.end_after(tree.setup_code())?;
     }
     Ok(Forks { made, aftermath })
 }

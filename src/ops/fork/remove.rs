@@ -91,10 +91,10 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
         index: None,
         ..*scene
     };
-    plan_runner::refuse_pending(&there)?;
     if !force {
         fork_notes::refuse(scene, name)?;
     }
+    plan_runner::refuse_pending(&there)?;
     if repo.git_dir().join("locked").exists() {
         return Err(RemovalError::Locked {
             session: name.clone(),

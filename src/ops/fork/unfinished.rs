@@ -58,11 +58,11 @@ pub fn finish(scene: &Scene<'_>, name: &ShortName, progress: ProgressCallback<'_
     } else {
         places::complete(scene, &forked, &wanted, &path, progress)?
     };
-    if let Some(command) = &scene.settings.fork_setup {
+    if let Some(command) = scene.settings.fork_setup.as_ref().filter(|_| made.brought.is_done()) {
         setup::run_in(command, std::iter::once(&mut made));
     }
-    if !made.is_unfinished {
-        work.end_after(made.setup.as_ref().map(|run| run.code))?;
+    if made.brought.is_done() {
+        work.end_after(made.setup_code())?;
     }
     forked.worktree = Some(made);
     Ok(forked)
