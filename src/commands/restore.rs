@@ -27,7 +27,7 @@ use crate::{
         undo::{self, Direction},
     },
     render::{age, count::CountedNoun, text::TextLine},
-    store::checkpoint::oid,
+    store::{self, checkpoint::oid},
 };
 
 /// Restore files from a checkpoint
@@ -298,7 +298,18 @@ fn bring_back(
             parts: parts.cloned(),
             ..request(args, context, opened)?
         };
-        restore::restore(&opened.scene(), &request, progress).map_err(|error| args.pathspecs.as_given(error).into())
+        restore::restore(&opened.scene(), &request, progress).map_err(|error| {
+            let is_locked = matches!(&error, Error::Store(store::Error::RecordLocked { .. }));
+            let error = CommandError::from(args.pathspecs.as_given(error));
+            if is_locked {
+                error.hint(format!(
+                    "or restore the files alone: git checkpoint restore {} --files-only",
+                    quoted(args.selector.as_deref().unwrap_or("@"))
+                ))
+            } else {
+                error
+            }
+        })
     })
 }
 

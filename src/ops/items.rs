@@ -66,6 +66,7 @@ pub fn now(scene: &Scene<'_>) -> Result<CurrentRecord, Error> {
             chosen.ok_or_else(|| suggestions::none_current(scene))?
         }
     };
+    chosen.require_readable()?;
     let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
     session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
     Ok(CurrentRecord {

@@ -42,6 +42,17 @@ pub enum SessionChoiceReason {
     PausedHere,
 }
 
+impl SessionChoice {
+    /// Fails where the record is encrypted and cannot be read here: then it is not empty, and nothing of it can be changed.
+    pub(super) fn require_readable(&self) -> Result<(), Error> {
+        if self.tip.document.encrypted.as_ref().is_some_and(|info| info.is_locked) {
+            let session = self.name.to_string();
+            return Err(store::Error::RecordLocked { session }.into());
+        }
+        Ok(())
+    }
+}
+
 impl<'a> From<&'a SessionChoice> for Predecessor<'a> {
     fn from(chosen: &'a SessionChoice) -> Self {
         let tip = &chosen.tip;

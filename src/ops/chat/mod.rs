@@ -25,7 +25,6 @@ use crate::{
         transcript::TranscriptInfo,
     },
     store::{
-        self,
         chat::{self as stored, PendingChat, SavedMessages},
         checkpoint::Fault,
         transcripts::DIRECTORY,
@@ -327,13 +326,7 @@ pub(super) fn running(scene: &Scene<'_>) -> Result<SessionChoice, Error> {
 
 /// Refuses where the chat of the session is encrypted and cannot be read here, so that nothing of it can be changed.
 pub fn require_readable(scene: &Scene<'_>) -> Result<(), Error> {
-    let chosen = chat_session(scene)?;
-    let encrypted = chosen.tip.document.encrypted.as_ref();
-    if encrypted.is_some_and(|info| info.is_locked) {
-        let session = chosen.name.to_string();
-        return Err(store::Error::RecordLocked { session }.into());
-    }
-    Ok(())
+    chat_session(scene)?.require_readable()
 }
 
 fn has_ended(status: SessionStatus) -> bool {
