@@ -4,6 +4,8 @@
 //! and no index of the user changes. The result is a list of paths with what each becomes, which a restore then takes for
 //! its target: it can be interrupted, continued and undone like any other.
 
+use std::collections::{BTreeSet, HashSet};
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -16,6 +18,7 @@ use super::{
 use crate::{
     git::Git,
     model::{change::TreeEntryInfo, id::Oid, list::Lists, path::RepoPath},
+    os,
     store::{
         self, Kind, ObjectId, Repository,
         checkpoint::{object_id, oid},
@@ -86,7 +89,13 @@ pub(super) fn choose(
     let repo = writer.overlay(scene.repo);
     let goal = target(&repo, &present)?;
     let now = TargetState::present(&present)?;
-    let offered = restricted(&repo, &present, &goal, &mut |_, _| true)?;
+    let all = restricted(&repo, &present, &goal, &mut |_, _| true)?;
+    let binary = if all.tree == now.tree {
+        HashSet::new()
+    } else {
+        binary_files(scene, &repo, [now.tree, all.tree])?
+    };
+    let offered = restricted(&repo, &present, &goal, &mut |path, _| !binary.contains(path))?;
     if offered.tree == now.tree {
         return Ok(Vec::new());
     }
@@ -134,6 +143,33 @@ pub(super) fn choose(
     refuse_mixed(&repo, &now.lists, &goal, &parts)?;
     parts.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(parts)
+}
+
+/// How many binary files are named.
+const NAMED: usize = 5;
+
+/// The binary files among those that differ in two trees, which is noted: git passes over them without a word, and fails
+/// where one goes away.
+fn binary_files(scene: &Scene<'_>, repo: &Repository, trees: [ObjectId; 2]) -> Result<HashSet<RepoPath>, Error> {
+    let spilled = SpillDirectory::writable(repo)?;
+    let git = spilled.show(store::git(scene.repo));
+    let trees = trees.map(|tree| tree.to_string());
+    let counted = git
+        .args(["diff-tree", "-r", "-z", "--no-renames", "--numstat"])
+        .args(&trees);
+    let counted = counted.run().map_err(store::Error::from)?.stdout;
+    let lines = counted.split(|byte| *byte == 0);
+    let paths = lines.filter_map(|line| line.strip_prefix(b"-\t-\t"));
+    let binary: BTreeSet<RepoPath> = paths.map(RepoPath::from).collect();
+    if !binary.is_empty() {
+        let named: Vec<_> = binary.iter().take(NAMED).map(RepoPath::quoted).collect();
+        let more = if binary.len() > NAMED { " and others" } else { "" };
+        os::notices::note(&format!(
+            "binary files have no hunks, and these are not offered: {}{more}; name them to take them whole",
+            named.join(" ")
+        ));
+    }
+    Ok(binary.into_iter().collect())
 }
 
 /// A target of which only the paths that `keeps` says are different from the current files; it gets whether a path
