@@ -159,6 +159,8 @@ fn run(
         summary: "before the working tree was cleaned".to_owned(),
         scope: PathScope {
             only,
+            // As 'git checkout' does: HEAD was checked out here before.
+            trusted: true,
             index: true,
             ..PathScope::default()
         },
