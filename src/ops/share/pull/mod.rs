@@ -287,7 +287,9 @@ fn merge_diverged(
 
 /// Brings a session to what was fetched of it last.
 pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &ShortName) -> Result<PulledSession, Error> {
-    bring_beside(scene, remote, name, &[], PullMode::Done)
+    let mut pulled = bring_beside(scene, remote, name, &[], PullMode::Done)?;
+    pulled.signature = signature::of_commit(scene.repo, pulled.id)?;
+    Ok(pulled)
 }
 
 /// Whether a session is brought up.
