@@ -235,6 +235,12 @@ fn an_interrupted_set_up_is_run_again() {
         assert!(!world.path(format!("../{name}/done")).exists());
     }
     assert_eq!(world.read("../begun").split(|byte| *byte == b'\n').count(), 2);
+    // The files are complete: what is done there can be saved.
+    world.enter("a");
+    world.file("work", "work\n");
+    world.checkpoint(["save", "-m", "work"]).success();
+    world.enter("repo");
+    assert_eq!(world.git_line(["show", "checkpoints/a^2:work"]).trim(), "work");
     world
         .checkpoint(["fork", "--continue", "a"])
         .code(130)

@@ -55,6 +55,7 @@ mod merge_random;
 mod merge_record;
 #[cfg(unix)]
 mod merge_structure;
+mod misstated;
 #[cfg(unix)]
 mod nested;
 mod neutral;

@@ -77,7 +77,7 @@ fn what_changes_nothing_says_so() {
         world
             .checkpoint([command, "--abort"])
             .code(1)
-            .stderr_has("nothing to abort");
+            .stderr_has(&format!("no {command} in progress"));
     }
     assert_eq!(world.git_line(["for-each-ref"]), refs);
     world.checkpoint(["undo"]).code(1).stderr_has("nothing to undo");
