@@ -208,13 +208,12 @@ pub fn write(
 /// Lets git compare files that were written and are as their entries say, where the index has another length of them:
 /// git takes such a file for changed without reading it. A file has another length with other line ends, for example.
 ///
-/// `tree` is what was written, `raw` its files that are stored as they are on the disk: git reads those itself, as their
-/// blobs are others in any case. Only stat data changes; entries that are unmerged or have flags keep theirs, and so does
+/// `tree` is what was written. Only stat data changes; entries that are unmerged or have flags keep theirs, and so does
 /// everything where another process holds the index.
 pub fn settle_lengths(
     repo: &Repository,
     index: Option<&Path>,
-    (tree, raw, written): (ObjectId, &[RepoPath], &[RepoPath]),
+    (tree, written): (ObjectId, &[RepoPath]),
     token: &str,
     wait: Duration,
 ) -> Result<(), Error> {
@@ -249,7 +248,7 @@ pub fn settle_lengths(
             .is_ok_and(|meta| meta.is_file() && meta.len() as u32 != length);
         if is_other
             && let Some(stored) = tree::entry(repo, tree, path)?
-            && (checkpoint::object_id(&stored.id) == entry.id || raw.contains(path))
+            && checkpoint::object_id(&stored.id) == entry.id
         {
             lines.extend_from_slice(format!("{:o} {} 0\t", entry.mode.bits(), entry.id).as_bytes());
             lines.extend_from_slice(path.as_bytes());

@@ -569,27 +569,6 @@ fn cleaning_runs_the_filters_of_head() {
 }
 
 #[test]
-fn a_file_with_other_line_ends_is_not_modified_after_it_came_back() {
-    let world = World::with_commit();
-    world.file(".gitattributes", "* text=auto\n");
-    world.file("t", "a\nb\n");
-    world.file("x", "x\n");
-    world.git(["add", "."]).success();
-    world.git(["commit", "-q", "-m", "lines"]).success();
-    for way in [&["resume", "--apply"][..], &["undo"]] {
-        world.file("t", "a\r\nb\r\n");
-        world.git(["add", "t"]).success();
-        world.file("x", "more\n");
-        assert_eq!(world.git(["status", "--short"]).stdout(), " M x\n");
-        world.checkpoint(["pause", "--clean", "-m", "x"]).success();
-        world.checkpoint(way).success();
-        assert_eq!(text(&world, "t"), "a\r\nb\r\n");
-        assert_eq!(world.git(["status", "--short"]).stdout(), " M x\n", "{way:?}");
-        world.git(["checkout", "-q", "."]).success();
-    }
-}
-
-#[test]
 fn a_fork_is_found_when_git_changed_its_branch() {
     let world = World::with_commit();
     world.file("a", "a\n");
