@@ -130,6 +130,7 @@ proptest! {
     fn opencastle_reads_back(document in document()) {
         let mut document = document;
         document.session.feature = Some("tide search".to_owned());
+        document.session.task = Some("a tide table: for ships".to_owned());
         document.session.issues = vec!["T-1".to_owned(), "T-2".to_owned()];
         document.record.tasks.sort_by_key(|task| match serde_json::to_value(task.status) {
             Ok(word) if word == "done" => 0,
@@ -139,6 +140,7 @@ proptest! {
         let session = back(super::opencastle::SYSTEM, std::slice::from_ref(&document), &[]);
         prop_assert_eq!(&session.members["issues"], &json!(["T-1", "T-2"]));
         prop_assert_eq!(&session.id, "tide search");
+        prop_assert_eq!(&session.members["task"], "a tide table: for ships");
         let point = &session.checkpoints[0];
         prop_assert_eq!(point.attachments.len(), 0, "everything has a place: {:?}", point.record.get("extra"));
         prop_assert_eq!(point.record.get("phase").cloned(), document.record.phase.as_ref().map(|phase| json!(phase)));

@@ -49,7 +49,10 @@ pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<ForeignS
             session.member("title", Some(section.title.clone()));
         }
         pairs(&section, &mut session, &mut point, &mut rest);
-        if section.key() == "objective" && !section.is_empty() && !session.members.contains_key("task") {
+        if ["goal", "objective"].contains(&section.key().as_str())
+            && !section.is_empty()
+            && !session.members.contains_key("task")
+        {
             session.member("task", Some(section.text().trim().to_owned()));
             continue;
         }
@@ -141,7 +144,7 @@ fn pairs(
                     rest.put(key, value.into());
                 }
             }
-            "task" | "objective" => session.member("task", Some(value)),
+            "task" | "objective" | "goal" => session.member("task", Some(value)),
             _ => rest.put(key, value.into()),
         }
     }

@@ -254,6 +254,7 @@ fn head(
                 }
             }
             "feature" if unset("feature", session) => session.member("feature", Some(value)),
+            "goal" | "objective" | "task" if unset("task", session) => session.member("task", Some(value)),
             "branch" if point.git.branch.is_none() => point.git.branch = Some(value.to_owned()),
             "status" if !rest.has(key) => {
                 let status = super::notes::session_status(value);

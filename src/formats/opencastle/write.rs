@@ -36,6 +36,9 @@ pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
     let mut head = |key: &str, value: &str| line(&mut text, &format!("**{}:** {}", one_line(key), one_line(value)));
     head("Last Updated", &document.created_at.to_string());
     head("Feature", session.feature.as_deref().unwrap_or(session.name.as_str()));
+    if let Some(task) = &session.task {
+        head("Goal", task);
+    }
     if let Some(branch) = &document.git.branch {
         head("Branch", branch);
     }
