@@ -22,6 +22,7 @@ macro_rules! page_lines {
   migration        import sessions from other tools
   troubleshooting  what messages mean, and what to do
   format           how sessions are stored
+  names            names of sessions and checkpoints
   options          the options of every command
   exit-codes       what the exit codes mean
   settings         the settings checkpoint.*
@@ -69,7 +70,7 @@ Environment:
 
 Exit codes:
   0 done, or nothing to do        5 locked or no network: may be tried again
-  1 the answer is no              6 the project changed, and --fail-on-drift was given
+  1 the answer is no              6 the project changed (--fail-on-drift)
   3 not found, or ambiguous       7 saved, but partial
   4 refused, work would be lost   128 fatal, 129 wrong usage
 

@@ -127,7 +127,7 @@ pub(super) fn command(word: &str) -> Option<&'static str> {
 
 /// Options that mean something elsewhere: those commands of ours that people give them to, all if there are none, and
 /// the hint. `{}` in it is the command.
-const OPTIONS: [(&[&str], &[&str], &str); 18] = [
+const OPTIONS: [(&[&str], &[&str], &str); 21] = [
     (
         &["save", "pause"],
         &["-A", "-u", "--all", "--include-untracked", "--untracked"],
@@ -137,6 +137,21 @@ const OPTIONS: [(&[&str], &[&str], &str); 18] = [
         &["save"],
         &["-k", "--keep-index", "--staged", "-S"],
         "saving leaves the index as it is: git checkpoint {}",
+    ),
+    (
+        &["save", "pause"],
+        &["--tag", "--label", "--bookmark"],
+        "did you mean: git checkpoint {} --name <name>",
+    ),
+    (
+        &["restore"],
+        &["--hard", "--soft", "--mixed"],
+        "files are restored, and no branch moves: git checkpoint restore <checkpoint>",
+    ),
+    (
+        &["merge", "apply", "restore"],
+        &["--cancel", "--quit", "--stop"],
+        "did you mean: git checkpoint {} --abort",
     ),
     (
         &["resume"],
@@ -237,6 +252,39 @@ pub(super) fn option(program: &clap::Command, command: &str, given: &str) -> Opt
     }
 }
 
+/// The hint for an option of git itself, which comes before the name of the command.
+pub(super) fn of_git(given: &str) -> Option<String> {
+    let name = given.split('=').next().unwrap_or(given);
+    let value = match name {
+        "-C" => " <directory>",
+        "-c" => " <name>=<value>",
+        "--git-dir" | "--work-tree" => "=<directory>",
+        "--bare" | "--no-optional-locks" | "--no-replace-objects" | "-P" => "",
+        _ => return None,
+    };
+    Some(format!("an option of git comes first: git {name}{value} checkpoint"))
+}
+
+/// The long options of a command that begin with the letter of a short one that it does not have. Options that override
+/// checks are not proposed.
+pub(super) fn with_initial(command: &clap::Command, given: &str) -> Option<String> {
+    let letter = given
+        .strip_prefix('-')
+        .filter(|letter| letter.len() == 1 && *letter != "-")?;
+    let options = command
+        .get_arguments()
+        .filter(|arg| !arg.is_hide_set() && !arg.is_global_set());
+    let longs = options.filter_map(clap::Arg::get_long);
+    let longs: Vec<String> = longs
+        .filter(|long| long.starts_with(letter) && !["force", "yes"].contains(long))
+        .map(|long| format!("--{long}"))
+        .collect();
+    match longs.len() {
+        1 | 2 => Some(format!("options with that letter: {}", longs.join(", "))),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -292,6 +340,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_letter_leads_to_the_options_that_begin_with_it() {
+        let program = program();
+        let shown = |command: &str, given: &str| with_initial(program.find_subcommand(command).expect(command), given);
+        assert_eq!(
+            shown("merge", "-c").as_deref(),
+            Some("options with that letter: --continue")
+        );
+        assert_eq!(
+            shown("merge", "-f"),
+            Some("options with that letter: --files, --finish-others".into())
+        );
+        assert_eq!(shown("save", "-z"), None);
+        assert_eq!(shown("save", "--"), None);
+        assert_eq!(
+            of_git("-C").as_deref(),
+            Some("an option of git comes first: git -C <directory> checkpoint")
+        );
+        assert!(of_git("--git-dir=x").is_some_and(|hint| hint.contains("--git-dir=<directory>")));
+        assert_eq!(of_git("-x"), None);
     }
 
     #[test]

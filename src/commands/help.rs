@@ -164,7 +164,28 @@ pub(super) const GUIDES: &[Guide] = &[
 ];
 
 /// Pages that are made from the program itself.
-const REFERENCE: [&str; 4] = ["options", "exit-codes", "settings", "schemas"];
+const REFERENCE: [&str; 5] = ["names", "options", "exit-codes", "settings", "schemas"];
+
+/// The rules for names.
+const NAMES: &str = "\
+# Names
+
+A session or a checkpoint has a name of 1 to 64 characters: lower-case letters from `a` to `z`, digits, `.`, `_` and \
+`-`. The first one is a letter or a digit.
+
+Refused are `..`, a `.` or `.lock` at the end, and reserved names: of git `head` and what ends in `_head`, of Windows \
+`con`, `aux`, `nul`, `prn`, `com1` to `com9` and `lpt1` to `lpt9`, also with an extension.
+
+Wherever a session is named (`start`, `rename`, `fork --name`, `pull`, `import --session`, `--session`), the name of a \
+branch will do. It is made a valid name, and a note says so: capitals become lower case, accents are removed, other \
+characters become one `-`.
+
+| `feature/Login` | `feature-login` |
+| `fix_\u{dc}ber` | `fix_uber` |
+
+Everything else is refused, and the error proposes a valid name. A session that is started without a name gets that of \
+its branch, with a number if another session has it.
+";
 
 /// Runs it.
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -183,12 +204,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         // An agent that asks for help as an agent means itself.
         if let (["agent"], Some(skill)) = (&*words, GUIDES.iter().find(|guide| guide.name == SKILL)) {
             text.push(TextLine::new());
-            text.append(guide::text(skill.source, context.ui.width()));
+            text.append(guide::text(skill.source, context.ui.width().min(80)));
         }
         return show(context, &words, text, Some(found), &page.join("-"));
     }
     let guide = GUIDES.iter().find(|guide| [guide.name] == *words);
-    let columns = context.ui.width();
+    let columns = context.ui.width().min(80);
     match (words.as_slice(), guide) {
         (_, Some(guide)) => {
             let text = guide::text(guide.source, columns);
@@ -213,6 +234,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             let text = layout::page(&command, &[], true, columns.clamp(40, 80));
             show(context, &words, Text::block(&text), None, "")
         }
+        (["names"], _) => show(context, &words, guide::text(NAMES, columns), None, ""),
         (["exit-codes"], _) => show(context, &words, guide::text(&exit_codes(), columns), None, ""),
         (["settings"], _) => {
             let text = guide::text(&settings(&context.env), columns);
@@ -284,6 +306,7 @@ pub(super) fn manual_name(guide: &Guide) -> String {
 /// All pages that are not of commands, with what they are about.
 pub(super) fn pages() -> impl Iterator<Item = (&'static str, &'static str)> {
     let made = [
+        "names of sessions and checkpoints",
         "the options of every command",
         "what the exit codes mean",
         "the settings checkpoint.*",

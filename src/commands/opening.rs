@@ -6,7 +6,7 @@ use super::{
     Context,
     environment::Environment,
     error::{CommandError, FailureKind},
-    session_word::SessionWord,
+    session_word::{SessionWord, invalid_name},
     visited::VisitedRepository,
 };
 use crate::{
@@ -200,7 +200,7 @@ fn with(
         (Some(word), _) => Some(word.clone()),
         (None, Some(text)) => Some(
             text.parse::<SessionWord>()
-                .map_err(|error| in_environment(CommandError::of(FailureKind::Usage, &error)))?,
+                .map_err(|error| in_environment(invalid_name(&error)))?,
         ),
         (None, None) => None,
     };

@@ -5,7 +5,7 @@ use super::{
     error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs},
-    session_word::SessionWord,
+    session_word::{SessionWord, invalid_name},
 };
 use crate::{
     ops::{select, switch},
@@ -42,9 +42,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 .hint("usage: git checkpoint rename [OPTIONS] [SESSION] <NEW>"));
         }
     };
-    let to: SessionWord = to
-        .parse()
-        .map_err(|error| CommandError::of(FailureKind::Usage, &error))?;
+    let to: SessionWord = to.parse().map_err(|error| invalid_name(&error))?;
     let selector = failure::selector(session)?;
     if !selector.steps.is_empty() {
         let error = CommandError::new(

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use super::error::{CommandError, FailureKind};
 use crate::{
     model::{
-        name::{InvalidName, ShortName},
+        name::{InvalidName, MAX_LEN, ShortName},
         selector::Selector,
     },
     ops::{Scene, branch_sessions, select},
@@ -67,12 +67,10 @@ impl SessionWord {
             Self::Name(name) => return Ok(name.clone()),
             Self::Branch(branch) => branch,
         };
-        let invalid = |error| CommandError::of(FailureKind::Usage, &error);
-        let name = ShortName::whole_like(branch).map_err(invalid)?;
-        // A selector was meant, or a word of which little is left.
-        let is_far = name.as_str().starts_with("session") && !branch.to_lowercase().starts_with("session");
-        if branch.contains('@') || is_far {
-            return ShortName::new(branch.as_str()).map_err(invalid);
+        let name = ShortName::whole_like(branch).map_err(|error| invalid_name(&error))?;
+        // A selector was meant.
+        if branch.contains('@') {
+            return ShortName::new(branch.as_str()).map_err(|error| invalid_name(&error));
         }
         if select::remote(scene, &Selector::word(branch)).is_some() {
             let error = format!("'{branch}' is a fetched session, not one of this repository");
@@ -84,13 +82,24 @@ impl SessionWord {
     }
 }
 
+/// The error for a name that is refused, with the rules.
+pub(super) fn invalid_name(error: &InvalidName) -> CommandError {
+    CommandError::of(FailureKind::Usage, error).hint(RULES)
+}
+
+/// The hint that names the rules.
+pub(super) const RULES: &str = "the rules: git checkpoint help names";
+
 /// A session of a remote: its name, or that of its branch, whose session has a name that is made from it.
 pub(super) fn of_remote(text: &str) -> Result<ShortName, InvalidName> {
     ShortName::new(text).or_else(|error| {
-        if text.contains('/') && is_branch_like(text) {
-            Ok(ShortName::like(text))
-        } else {
-            Err(error)
+        if !is_branch_like(text) || text.contains('@') {
+            return Err(error);
+        }
+        // The session of a branch with a long name has the beginning of it.
+        match ShortName::whole_like(text) {
+            Err(_) if text.len() > MAX_LEN => Ok(ShortName::like(text)),
+            name => name,
         }
     })
 }
@@ -110,6 +119,11 @@ mod tests {
             assert!(word(wrong).is_err(), "{wrong}");
         }
         assert_eq!(of_remote("feature/Login").expect("a branch").as_str(), "feature-login");
-        assert!(of_remote("a b/c").is_err());
+        assert_eq!(of_remote("Stra\u{df}e").expect("a branch").as_str(), "strasse");
+        let long = format!("team/{}", "x".repeat(80));
+        assert_eq!(of_remote(&long).expect("a branch").as_str().len(), 64);
+        for wrong in ["a b/c", "@", "auth@before", "HEAD", "\u{65e5}\u{672c}", "con"] {
+            assert!(of_remote(wrong).is_err(), "{wrong}");
+        }
     }
 }

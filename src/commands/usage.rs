@@ -7,10 +7,16 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{
     error::{CommandError, FailureKind},
-    habits, shorthand,
+    habits,
+    session_word::RULES,
+    shorthand,
 };
 use crate::{
-    model::{spelling::similar, step::quoted},
+    model::{
+        name::{InvalidName, ShortName},
+        spelling::similar,
+        step::quoted,
+    },
     secrets::{RedactionSettings, Scanner},
     serve::CommandLine,
 };
@@ -20,6 +26,9 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str, a
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         // clap shows the help instead, which begins with what the command is for.
         return lacking(program, words);
+    }
+    if let Some(refused) = error.source().and_then(|source| source.downcast_ref::<InvalidName>()) {
+        return invalid_name(refused, words, args);
     }
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
     let own = at(program, words).filter(|_| is_unknown && words != "git checkpoint");
@@ -41,7 +50,9 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str, a
             .or_else(|| name_meant(words, &given, args))
             .or_else(|| meant(&command, words, &given))
             .or_else(elsewhere)
+            .or_else(|| habits::with_initial(&command, &given).filter(|_| !is_near))
     });
+    let meant = meant.or_else(|| habits::of_git(&given).filter(|_| words == "git checkpoint"));
     // What is meant comes first.
     let out = match meant {
         Some(hint) => {
@@ -110,6 +121,27 @@ pub(super) fn of_tool(error: &clap::Error, program: &clap::Command, words: &str,
     CommandError::new(FailureKind::Usage, without_secrets(&message))
 }
 
+/// The error for a name that is refused, with the command as it would be with the valid one.
+fn invalid_name(error: &InvalidName, words: &str, args: &[OsString]) -> CommandError {
+    let name = ShortName::like(&error.text);
+    let typed = |arg: &OsString| {
+        let arg = arg.to_string_lossy();
+        if *arg == *error.text {
+            return name.to_string();
+        }
+        match arg.split_once('=') {
+            Some((option, value)) if option.starts_with("--") && value == error.text => format!("{option}={name}"),
+            _ => quoted(&arg),
+        }
+    };
+    let begin = shorthand::command_at(args).map_or(args.len(), |at| at + words.split(' ').count().saturating_sub(2));
+    let line: Vec<String> = args.iter().skip(begin).map(typed).collect();
+    let meant = format!("did you mean: {words} {}", line.join(" "));
+    CommandError::new(FailureKind::Usage, without_secrets(&error.to_string()))
+        .hint(without_secrets(meant.trim_end()))
+        .hint(RULES)
+}
+
 /// Commands that take something away: they are suggested only for what is them with a slip of the finger.
 const TAKE_AWAY: [&str; 4] = ["clear", "delete", "prune", "purge"];
 
@@ -161,7 +193,7 @@ fn path_meant(command: &clap::Command, words: &str, given: &str, args: &[OsStrin
     Some(format!("did you mean: {words} {}", line.collect::<Vec<_>>().join(" ")))
 }
 
-/// What is meant by paths behind `--`, given to a command that is about all files.
+/// The command that is meant by paths behind `--`, given to one that is about all files.
 fn files_meant(words: &str, given: &str, args: &[OsString]) -> Option<String> {
     let end = args.iter().position(|arg| arg == "--")?;
     let typed = |args: &[OsString]| -> String {
@@ -211,7 +243,7 @@ fn meant(command: &clap::Command, words: &str, given: &str) -> Option<String> {
     let takes_session = command
         .get_arguments()
         .any(|arg| arg.get_long() == Some("session") && !arg.is_hide_set());
-    let is_name = !given.is_empty() && crate::model::name::ShortName::new(given).is_ok();
+    let is_name = !given.is_empty() && ShortName::new(given).is_ok();
     (takes_session && is_name).then(|| format!("did you mean: {words} --session {given}"))
 }
 

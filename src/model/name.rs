@@ -43,14 +43,17 @@ impl ShortName {
         &self.0
     }
 
-    /// The name that reads most like a text, unless something of it would be cut off: then it could be that of another
-    /// text as well.
+    /// The name that reads most like a text. Refused where something of it would be cut off, for then it could be that of
+    /// another text as well, and where nothing of the text can be in a name or the rest is reserved.
     pub fn whole_like(text: &str) -> Result<Self, InvalidName> {
-        if letters(text, usize::MAX).len() > MAX_LEN {
-            let (text, reason) = (text.to_owned(), TOO_LONG);
-            return Err(InvalidName { text, reason });
-        }
-        Ok(Self::like(text))
+        let slug = letters(text, usize::MAX);
+        let reason = match fault(&slug) {
+            None => return Ok(Self(slug)),
+            Some(reason) if slug.len() > MAX_LEN => reason,
+            Some(reason) => fault(text).unwrap_or(reason),
+        };
+        let text = text.to_owned();
+        Err(InvalidName { text, reason })
     }
 
     /// A name made from any text (a branch, a title) and a suffix that makes it unique, joined by `-`.
@@ -276,7 +279,11 @@ mod tests {
             ("", "session"),
         ] {
             assert_eq!(ShortName::like(text).as_str(), name, "{text}");
-            assert_eq!(ShortName::whole_like(text).expect("it is short").as_str(), name);
+            // What is left of these is nothing, or reserved: they are no other names of a session.
+            match ShortName::whole_like(text) {
+                Ok(whole) => assert_eq!(whole.as_str(), name),
+                Err(_) => assert!(name.starts_with("session"), "{text}"),
+            }
         }
         let long = "b".repeat(MAX_LEN);
         assert_eq!(ShortName::whole_like(&long).expect("it just fits").as_str(), long);
