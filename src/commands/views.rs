@@ -88,6 +88,7 @@ pub(super) fn receipt<'a>(outcome: &'a CheckpointOutcome, ids: &'a Ids) -> SaveR
         from: elsewhere.branch.as_deref(),
         to: facts.document.git.worked_on(),
         session: elsewhere.session.name.as_str(),
+        is_new: facts.is_new_on_branch,
     });
     view
 }

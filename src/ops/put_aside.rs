@@ -5,7 +5,9 @@
 
 use std::collections::HashSet;
 
-use super::{Error, Scene, changes, compose, ids::short, plan_runner::PlanOperation, target_state::TargetState};
+use super::{
+    Error, Scene, changes, compose, ids::short, plan_runner::PlanOperation, session_choice, target_state::TargetState,
+};
 use crate::{
     model::{document::WorktreeInfo, id::Digest, outline::PutAside, path::RepoPath, report::SavedFiles},
     store::{
@@ -131,14 +133,7 @@ pub(super) fn missing(
         .take(COMPARED)
     {
         let report = changes::since(scene, &writer.overlay(scene.repo), aside, present, None);
-        let untracked = aside.document.git.untracked.count;
-        // A reset takes all of it but untracked files; a part that went alone is an edit.
-        let is_lost = |saved: &SavedFiles| {
-            saved.reverted + saved.missing > 0
-                && saved.committed + saved.included + saved.changed + saved.conflict == 0
-                && saved.same <= untracked
-        };
-        if let Some(saved) = report.saved.filter(is_lost) {
+        if let Some(saved) = report.saved.filter(|saved| is_lost(saved, aside)) {
             rows.push(PutAside {
                 missing_changes: Some(saved.reverted + saved.missing),
                 ..row(aside)
@@ -146,6 +141,14 @@ pub(super) fn missing(
         }
     }
     rows
+}
+
+/// Whether all changes of a checkpoint are lost in the working tree. A reset takes all but untracked files; a part that
+/// went alone is an edit.
+fn is_lost(saved: &SavedFiles, checkpoint: &Checkpoint) -> bool {
+    saved.reverted + saved.missing > 0
+        && saved.committed + saved.included + saved.changed + saved.conflict == 0
+        && saved.same <= checkpoint.document.git.untracked.count
 }
 
 /// The checkpoints of a chain whose work was put aside, and brought back into this working tree after its latest checkpoint,
@@ -201,7 +204,7 @@ pub(super) fn of_branch(
     let branch = store::branches::active(scene.repo).unwrap_or_default();
     let mut rows = Vec::new();
     for id in sessions.into_iter().rev() {
-        let Some(chosen) = super::session_choice::of_identity(scene, id)? else {
+        let Some(chosen) = session_choice::of_identity(scene, id)? else {
             continue;
         };
         let mut missing = missing(scene, writer, &chosen.tip, chosen.name.as_str(), present);
@@ -224,10 +227,10 @@ pub fn remaining(scene: &Scene<'_>, tip: ObjectId, session: &str) -> Result<Vec<
 
 /// The same of the session that a save goes to: the current one, else the one that was paused last on this branch.
 pub fn remaining_of_current(scene: &Scene<'_>) -> Result<Vec<PutAside>, Error> {
-    let chosen = match super::session_choice::session_for_command(scene)? {
+    let chosen = match session_choice::session_for_command(scene)? {
         None if scene.session.is_none() => {
             let branch = store::branches::active(scene.repo)?;
-            super::session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?.0
+            session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?.0
         }
         chosen => chosen,
     };

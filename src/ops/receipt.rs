@@ -65,8 +65,11 @@ pub struct CheckpointReceipt {
     pub trouble: Vec<String>,
     /// Damaged sessions that were passed over in looking for the one to continue.
     pub passed_over: Vec<String>,
-    /// The session of another branch that was current before, where this checkpoint began one for its own branch.
+    /// The session of another branch: that was current before, where this checkpoint began one for its own branch, or of
+    /// the checkpoint before this one.
     pub elsewhere: Option<Elsewhere>,
+    /// Whether no session was current on this branch before.
+    pub is_new_on_branch: bool,
     /// Paths that were pulled and that this checkpoint has as they were before: the files were not brought up.
     pub taken_back: Vec<RepoPath>,
     /// Saved changes of the checkpoint before that never were in these files, or were missing when it was resumed: this

@@ -206,11 +206,12 @@ impl ForkRow<'_> {
             );
         }
         if files.refusals.is_empty() {
-            let written = CountedNoun::new(files.written, "file");
-            detail(
-                "files",
-                TextLine::plain(format!("as they were: {written} other than in the commit")),
-            );
+            let written = match files.written {
+                0 => "as saved, those of the commit".to_owned(),
+                1 => "as saved, 1 differs from the commit".to_owned(),
+                n => format!("as saved, {n} differ from the commit"),
+            };
+            detail("files", TextLine::plain(written));
         }
         if let Some(words) = &files.left_out_words {
             detail("left out", TextLine::plain(format!("{words}: not saved, so not there")));

@@ -69,7 +69,7 @@ pub struct SaveReceipt<'a> {
     /// The first next step, for people.
     #[serde(skip)]
     pub next: Option<&'a str>,
-    /// The change of the branch since the session was saved, or since the one that was current before.
+    /// The change of the branch since the latest checkpoint of the session, or of the one that was current before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch_changed: Option<BranchChange<'a>>,
     /// State of the repository at save time.
@@ -92,6 +92,9 @@ pub struct BranchChange<'a> {
     pub to: Option<&'a str>,
     /// The session of the former branch: it stays there, or is the one that was saved and came along.
     pub session: &'a str,
+    /// Whether no session was current on this branch before, for people: then another one may be meant.
+    #[serde(skip)]
+    pub is_new: bool,
 }
 
 /// A path that is not in the checkpoint.
@@ -181,6 +184,15 @@ pub struct ItemCounts {
     pub done: usize,
     /// Next steps, open todos and tasks that are not done.
     pub pending: usize,
+    /// Of these the next steps, for people.
+    #[serde(skip)]
+    next_steps: usize,
+    /// The todos.
+    #[serde(skip)]
+    todos: usize,
+    /// The tasks.
+    #[serde(skip)]
+    tasks: usize,
     /// Decisions.
     pub decisions: usize,
     /// Blockers.
@@ -196,29 +208,34 @@ impl ItemCounts {
         let record = &document.record;
         let done = record.tasks.iter().filter(|t| t.status == TaskStatus::Done).count();
         let open = |s: TaskStatus| !matches!(s, TaskStatus::Done | TaskStatus::Dropped);
+        let next_steps = record.next_steps.len();
+        let todos = record.todos.iter().filter(|t| !t.done).count();
+        let tasks = record.tasks.iter().filter(|t| open(t.status)).count();
         Self {
             done: record.accomplishments.len() + done,
-            pending: record.next_steps.len()
-                + record.todos.iter().filter(|t| !t.done).count()
-                + record.tasks.iter().filter(|t| open(t.status)).count(),
+            pending: next_steps + todos + tasks,
+            next_steps,
+            todos,
+            tasks,
             decisions: record.decisions.len(),
             blockers: record.blockers.len(),
             approvals: record.approvals.iter().filter(|a| a.answer.is_none()).count(),
         }
     }
 
-    /// `5 done, 3 to do, 1 blocker`; what there is none of is left out.
+    /// `5 done, 3 next steps, 1 blocker`; what there is none of is left out. But for `done`, only what is open counts.
     pub fn words(self) -> String {
         let mut words = Vec::new();
-        for (n, word) in [(self.done, "done"), (self.pending, "to do")] {
-            if n > 0 {
-                words.push(format!("{n} {word}"));
-            }
+        if self.done > 0 {
+            words.push(format!("{} done", self.done));
         }
         for (n, word) in [
+            (self.next_steps, "next step"),
+            (self.tasks, "task"),
+            (self.todos, "todo"),
             (self.decisions, "decision"),
             (self.blockers, "blocker"),
-            (self.approvals, "open approval"),
+            (self.approvals, "approval"),
         ] {
             if n > 0 {
                 words.push(CountedNoun::new(n, word).to_string());
@@ -258,8 +275,8 @@ pub fn code(git: &GitFacts) -> TextLine {
     line
 }
 
-/// The most columns of the second line of a receipt.
-const SECOND: usize = 100;
+/// The most columns of a line of a receipt.
+const COLUMNS: usize = 80;
 
 /// As many of the phrases between commas as fit, the first one always; dots where some are missing.
 fn fitting(line: TextLine, room: usize) -> TextLine {
@@ -284,7 +301,8 @@ impl View for SaveReceipt<'_> {
         self.outcome == "planned" && !self.is_followed
     }
 
-    // Two lines: the outcome with the summary, then where it was saved; a third one where the branch changed.
+    // Two lines: the outcome with the summary, then where it was saved and what comes next, which has a line of its own
+    // where both are too long for one; then what to know where the branch changed.
     fn text(&self) -> Text {
         let mut text = Text::new();
         let (word, slot) = match self.outcome {
@@ -308,38 +326,47 @@ impl View for SaveReceipt<'_> {
             first.push(Slot::Plain, "  ");
             first.push(Slot::Plain, self.summary);
         }
-        text.push(first.cut(80));
+        text.push(first.cut(COLUMNS));
         let mut second = TextLine::plain("  ");
         second.append(&self.session_line());
         let is_start =
             matches!(self.outcome, "started" | "existing" | "unchanged" | "repeated") || self.kind == "start";
+        let mut record = String::new();
         if !is_start {
-            let record = match self.next {
-                Some(next) => format!("; next: {next}"),
-                None => Some(self.record.words())
-                    .filter(|words| !words.is_empty())
-                    .map(|words| format!("; {words}"))
-                    .unwrap_or_default(),
+            record = match self.next {
+                Some(next) => format!("next: {next}"),
+                None => self.record.words(),
             };
-            // What a person wrote stays whole as far as there is room; the counts of files give way to it.
-            let room = SECOND.saturating_sub(second.width() + 2 + TextLine::plain(&record).width());
             second.push(Slot::Plain, "; ");
+            let room = COLUMNS.saturating_sub(second.width());
             second.append(&fitting(code(self.git), room));
-            second.push(Slot::Plain, record);
         }
-        text.push(second.cut(SECOND));
+        let joined = format!("; {record}");
+        if record.is_empty() || second.width() + TextLine::plain(&joined).width() > COLUMNS {
+            text.push(second.cut(COLUMNS));
+            if !record.is_empty() {
+                text.push(TextLine::plain(format!("  {record}")).cut(COLUMNS));
+            }
+        } else {
+            second.push(Slot::Plain, joined);
+            text.push(second);
+        }
         if let Some(change) = self.branch_changed {
             let branch = |branch: Option<&str>| branch.unwrap_or("a detached HEAD").to_owned();
             let mut line = TextLine::plain("  branch changed from ").with(Slot::Branch, branch(change.from));
             line.push(Slot::Plain, " to ");
             line.push(Slot::Branch, branch(change.to));
-            if change.session == self.session {
-                line.push(Slot::Plain, "; to start a new session here: git checkpoint start");
-            } else {
-                line.push(Slot::Plain, "; to continue the previous session here: ");
-                line.push(Slot::Plain, format!("git checkpoint switch {}", change.session));
-            }
             text.push(line);
+            if change.is_new {
+                text.push(TextLine::plain(if change.session == self.session {
+                    "  to start a new session here: git checkpoint start".to_owned()
+                } else {
+                    format!(
+                        "  to continue the previous session here: git checkpoint switch {}",
+                        change.session
+                    )
+                }));
+            }
         }
         text
     }

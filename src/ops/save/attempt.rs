@@ -284,7 +284,7 @@ impl SaveAttempt<'_> {
         document: Document,
         session_is: SessionOrigin,
     ) -> CheckpointReceipt {
-        // A session that was named was meant; one that was merely current may be somebody else's.
+        // A session that was named was meant; one that was merely current may belong to another agent.
         let owner = document.session.agent.clone().filter(|_| self.scene.session.is_none());
         let other_agent = owner.filter(|owner| self.scene.agent.is_some_and(|agent| agent != owner));
         CheckpointReceipt {
@@ -304,6 +304,7 @@ impl SaveAttempt<'_> {
             trouble: Vec::new(),
             passed_over: Vec::new(),
             elsewhere: None,
+            is_new_on_branch: false,
             taken_back: Vec::new(),
             unapplied: Vec::new(),
             alike: None,

@@ -197,7 +197,7 @@ impl SaveAttempt<'_> {
     }
 
     /// Fills in the summary of the session and the subject of the checkpoint. A text that was given is the summary; for an
-    /// automatic checkpoint it is the subject, and the summary that somebody wrote stays. Without either, git's facts
+    /// automatic checkpoint it is the subject, and a written summary stays. Without either, git's facts
     /// give a text.
     fn summarize(&self, document: &mut Document, before: &Predecessor<'_>) {
         // A turn whose prompt is not known has a subject once its files are.

@@ -249,8 +249,12 @@ pub(super) fn save_early(
         };
         let elsewhere = match &target {
             SaveTarget::New(_) if scene.session.is_none() => current::read_to_replace(scene.repo)?.elsewhere,
-            SaveTarget::Existing(chosen) if scene.session.is_none() => came_along(scene, chosen, branch.as_deref())?,
-            _ => None,
+            SaveTarget::New(_) => None,
+            SaveTarget::Existing(chosen) => branch_before(chosen),
+        };
+        let is_new_on_branch = match &target {
+            SaveTarget::New(_) => true,
+            SaveTarget::Existing(chosen) => is_new_on_branch(scene, chosen, branch.as_deref())?,
         };
         match attempt.run(writer, target) {
             Ok(mut outcome) => {
@@ -261,7 +265,10 @@ pub(super) fn save_early(
                 receipt.redactions = std::mem::take(&mut redactor.found);
                 receipt.unsearched = std::mem::take(&mut redactor.unsearched);
                 receipt.passed_over = passed_over;
-                receipt.elsewhere = elsewhere;
+                let branch = receipt.document.git.worked_on();
+                receipt.elsewhere =
+                    elsewhere.filter(|from| !store::is_branch(scene.repo, from.branch.as_deref(), branch));
+                receipt.is_new_on_branch = is_new_on_branch;
                 receipt.trouble.extend(left.iter().map(ToString::to_string));
                 return Ok(outcome);
             }
@@ -401,21 +408,20 @@ enum SaveTarget {
     New(ShortName),
 }
 
-/// Where a session was that came along to another branch, the first time that it is saved there.
-fn came_along(scene: &Scene<'_>, chosen: &SessionChoice, branch: Option<&str>) -> Result<Option<Elsewhere>, Error> {
-    if let Some(branch) = branch
-        && current::read_to_replace(scene.repo)?.is_current_on(branch, &chosen.tip.document.session.id)
-    {
-        return Ok(None);
+/// Whether the current session is saved on a branch for the first time: it came along to there.
+fn is_new_on_branch(scene: &Scene<'_>, chosen: &SessionChoice, branch: Option<&str>) -> Result<bool, Error> {
+    if scene.session.is_some() {
+        return Ok(false);
     }
-    Ok(moved_along(scene, chosen, branch))
+    let Some(branch) = branch else { return Ok(true) };
+    let current = current::read_to_replace(scene.repo)?;
+    Ok(!current.is_current_on(branch, &chosen.tip.document.session.id))
 }
 
-fn moved_along(scene: &Scene<'_>, chosen: &SessionChoice, branch: Option<&str>) -> Option<Elsewhere> {
+/// The session with the branch of its latest checkpoint; `None` where that is its start, which has no files.
+fn branch_before(chosen: &SessionChoice) -> Option<Elsewhere> {
     let document = &chosen.tip.document;
-    let is_first = document.kind == CheckpointKind::Start;
-    let saved = document.git.worked_on();
-    (!is_first && !store::is_branch(scene.repo, saved, branch)).then(|| Elsewhere {
+    (document.kind != CheckpointKind::Start).then(|| Elsewhere {
         session: current::SessionRef {
             id: document.session.id.clone(),
             name: chosen.name.clone(),
