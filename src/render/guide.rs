@@ -196,18 +196,24 @@ pub fn text(source: &str, columns: usize) -> Text {
     out
 }
 
-/// A line as it reads without a typeface for code: between quotes as in messages, where it has none itself. A command that
-/// is broken could not be copied.
+/// A line as it reads without a typeface for code: between quotes as in messages, double ones where it has single ones
+/// itself.
 fn shown(text: &str) -> String {
-    let code = |code: String| {
-        let code = code.replace(' ', &UNBROKEN.to_string());
-        if code.contains('\'') { code } else { format!("'{code}'") }
+    let quoted = |code: &str| match (code.contains('\''), code.contains('"')) {
+        (false, _) => format!("'{code}'"),
+        (true, false) => format!("\"{code}\""),
+        (true, true) => code.to_owned(),
     };
     let word = |piece| match piece {
-        LinePiece::Code(text) => code(text),
+        LinePiece::Code(text) => quoted(&whole(&text)),
         LinePiece::Plain(text) | LinePiece::Strong(text) => text,
     };
     pieces(text).into_iter().map(word).collect()
+}
+
+/// Code that no line break parts: a command that is broken could not be copied.
+fn whole(code: &str) -> String {
+    code.replace(' ', &UNBROKEN.to_string())
 }
 
 /// A cell of a table as it reads. Commands that are all of it are by themselves, and have no quotes that would be
@@ -223,8 +229,7 @@ fn cell_text(text: &str) -> String {
         return shown(text);
     }
     let bare = |piece| match piece {
-        LinePiece::Code(code) if !code.contains('\'') => shown(&format!("`{code}`")).trim_matches('\'').to_owned(),
-        LinePiece::Code(code) => shown(&format!("`{code}`")),
+        LinePiece::Code(code) => whole(&code),
         LinePiece::Plain(text) | LinePiece::Strong(text) => text,
     };
     parts.into_iter().map(bare).collect()
@@ -298,7 +303,7 @@ mod tests {
         let source = "In a prompt `PS1='$(git checkpoint status)'` and the words `git log -1`.";
         assert_eq!(
             text(source, 24).to_string(),
-            "In a prompt\nPS1='$(git checkpoint status)'\nand the words\n'git log -1'.\n"
+            "In a prompt\n\"PS1='$(git checkpoint status)'\"\nand the words\n'git log -1'.\n"
         );
     }
 

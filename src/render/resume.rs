@@ -48,7 +48,7 @@ pub struct Resume<'a> {
     pub recovered: Option<Autosave>,
     /// Newer checkpoints that are damaged and were passed over.
     pub lost: Option<LostCheckpoints<'a>>,
-    /// The latest summary that somebody wrote, when that of this checkpoint was made from git's facts.
+    /// The latest written summary, when that of this checkpoint was made from git's facts.
     pub last_message: Option<LastMessage<'a>>,
     /// Change report, a member for each line.
     pub report: &'a ChangeReport,
@@ -194,7 +194,7 @@ impl Resume<'_> {
         text
     }
 
-    /// What the text omits, with the commands that show it; for `--verbose`.
+    /// Omissions of the text, with the commands that show them; for `--verbose`.
     pub fn left_out(&self, columns: usize) -> Text {
         outline::left_out_text(&Outline::of(self.contents, self.selector()), columns)
     }
@@ -218,7 +218,7 @@ impl Resume<'_> {
             first.push(Slot::Caution, " (not the latest)");
         }
         text.push(first);
-        // Whoever imported it need not be who did the work.
+        // The one who imported it may not be the one who did the work.
         let did = if document.kind == CheckpointKind::Import {
             "Imported "
         } else {
@@ -249,7 +249,7 @@ impl Resume<'_> {
         if !self.fetched_from.is_empty() {
             saved.push(Slot::Caution, format!(", from remote {}", self.fetched_from.join(", ")));
         }
-        text.push(saved);
+        saved.folded(80).into_iter().for_each(|line| text.push(line));
         text
     }
 

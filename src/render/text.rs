@@ -187,7 +187,7 @@ impl TextLine {
 
 impl TextLine {
     /// The line on as many lines as it takes to be `columns` wide at most, broken at spaces; those after the first are
-    /// indented a little more. What has no space stays whole.
+    /// indented a little more. What has no space stays whole, and so does a command.
     pub fn folded(&self, columns: usize) -> Vec<Self> {
         if self.width() <= columns {
             return vec![self.clone()];
@@ -211,7 +211,7 @@ impl TextLine {
             *word = Self::new();
         };
         for span in self.spans() {
-            for (n, part) in span.text.split(' ').enumerate() {
+            for (n, part) in unbroken::joined(span.text).split(' ').enumerate() {
                 if n > 0 {
                     if !word.is_empty() {
                         place(&mut word, space);
@@ -219,7 +219,7 @@ impl TextLine {
                     }
                     space += 1;
                 }
-                word.push(span.slot, part);
+                word.push(span.slot, unbroken::split(part));
             }
         }
         if !word.is_empty() {

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::Ui;
+use super::{Ui, WIDTH};
 use crate::commands::environment::boolean;
 use crate::commands::error::{CommandError, FailureKind, hint_lines};
 use crate::os;
@@ -12,7 +12,8 @@ use crate::render::escape;
 use crate::render::help::{WarningDetail, WarningView};
 use crate::render::schemas;
 use crate::render::slot::Slot;
-use crate::render::text::{Text, TextLine};
+use crate::render::text::{Text, TextLine, width};
+use crate::render::unbroken::words;
 
 /// Bytes of JSON that are kept for when they cannot be written. No receipt is longer; a list is, and changes nothing.
 const LOST: usize = 64 * 1024;
@@ -113,11 +114,31 @@ impl Ui {
     /// # Errors
     /// When `view` cannot be written as JSON.
     pub fn show(&self, view: &impl View) -> Result<(), CommandError> {
+        self.shown(view, false)
+    }
+
+    /// The same. A receipt is prose, which is wrapped where a person reads.
+    fn shown(&self, view: &impl View, is_receipt: bool) -> Result<(), CommandError> {
         if self.options.json {
             return self.json(view);
         }
         match view.nothing() {
             Some(message) => self.status(TextLine::plain(message)),
+            None if is_receipt && self.for_people() => {
+                let text = view.text();
+                let lines = text.lines().iter();
+                // A row of a table stays as it is.
+                let is_row = |line: &TextLine| line.text().trim_start().contains("  ");
+                lines
+                    .flat_map(|line| {
+                        if is_row(line) {
+                            vec![line.clone()]
+                        } else {
+                            line.folded(self.width().min(WIDTH))
+                        }
+                    })
+                    .for_each(|line| self.data(line));
+            }
             None => self.data(view.text()),
         }
         if view.is_dry_run() {
@@ -139,7 +160,7 @@ impl Ui {
         if self.options.quiet > 0 && !self.options.json {
             return Ok(());
         }
-        self.show(view)
+        self.shown(view, true)
     }
 
     /// Writes the receipt of a changing command, one line on standard output. Not with `--quiet`.
@@ -211,7 +232,7 @@ impl Ui {
             is_asked_for || self.hints.as_ref().is_none_or(|hints| hints.is_first(name))
         };
         if setting != Some(false) && is_due() {
-            self.message(&hint_lines(unbroken(text, self.width()).iter().map(String::as_str)));
+            self.message(&hint_lines(text.lines()));
         }
     }
 
@@ -232,58 +253,103 @@ impl Ui {
         }
     }
 
-    /// Lines on standard error.
+    /// Lines on standard error. At a terminal prose is wrapped; elsewhere each message is one line, for programs that
+    /// look for it.
     pub(super) fn message(&self, text: &Text) {
         let mut out = String::new();
         for line in text.lines() {
-            out.push_str(&self.styled(line, true));
-            out.push('\n');
+            let lines = if self.env.terminals.error {
+                wrapped(line, self.width().clamp(LEAST, WIDTH))
+            } else {
+                vec![line.clone()]
+            };
+            for line in &lines {
+                out.push_str(&self.styled(line, true));
+                out.push('\n');
+            }
         }
         self.write_error(&out);
     }
 }
 
-/// A hint in lines of a width: its words are wrapped, and a command that would be broken is on a line of its own.
-fn unbroken(text: &str, width: usize) -> Vec<String> {
-    let room = width.saturating_sub("hint: ".len()).max(20);
-    let mut out = Vec::new();
-    for line in text.lines() {
-        if line.chars().count() <= room {
-            out.push(line.to_owned());
-            continue;
-        }
-        // Commands follow a colon, and one ends where the next sentence begins.
-        let (prose, command) = match line.find(": git ") {
-            Some(at) => (&line[..=at], Some(&line[at + 2..])),
-            None => (line, None),
-        };
-        let mut wrapped = String::new();
-        for word in prose.split(' ') {
-            if !wrapped.is_empty() && wrapped.chars().count() + 1 + word.chars().count() > room {
-                out.push(std::mem::take(&mut wrapped));
+/// The narrowest terminal for which messages are wrapped.
+const LEAST: usize = 30;
+
+/// A line of a message in lines of a width. Its words are wrapped, with the command of a hint on a line of its own if it
+/// does not fit; what is indented after the label is a list and stays as it is.
+fn wrapped(line: &TextLine, columns: usize) -> Vec<TextLine> {
+    const HINT: &str = "hint: ";
+    let text = line.text();
+    if line.width() <= columns {
+        return vec![line.clone()];
+    }
+    if let Some(hint) = text.strip_prefix(HINT) {
+        let lines = unbroken(hint, columns - HINT.len());
+        return hint_lines(lines.iter().map(String::as_str)).lines().to_vec();
+    }
+    let is_listed = text.starts_with(' ') || text.contains(":  ");
+    if is_listed {
+        vec![line.clone()]
+    } else {
+        line.folded(columns)
+    }
+}
+
+/// A hint in lines of a width: its words are wrapped, and a command that does not fit is on a line of its own.
+fn unbroken(line: &str, room: usize) -> Vec<String> {
+    if width(line) <= room {
+        return vec![line.to_owned()];
+    }
+    let (mut out, mut wrapped) = (Vec::new(), String::new());
+    for word in words(line) {
+        if !wrapped.is_empty() && width(&wrapped) + 1 + width(word) > room {
+            let is_command = wrapped.ends_with(':') && word.starts_with("git ");
+            out.push(std::mem::take(&mut wrapped));
+            if is_command {
+                out.push(format!("  {}", word.trim_end_matches([';', ','])));
+                continue;
             }
-            if !wrapped.is_empty() {
-                wrapped.push(' ');
-            }
-            wrapped.push_str(word);
         }
+        if !wrapped.is_empty() {
+            wrapped.push(' ');
+        }
+        wrapped.push_str(word);
+    }
+    if !wrapped.is_empty() {
         out.push(wrapped);
-        for command in command.into_iter().flat_map(|command| command.split("; ")) {
-            match command.find(": git ") {
-                Some(at) => {
-                    out.push(command[..=at].to_owned());
-                    out.push(format!("  {}", &command[at + 2..]));
-                }
-                None => out.push(format!("  {command}")),
-            }
-        }
     }
     out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::unbroken;
+    use super::{unbroken, wrapped};
+    use crate::render::text::TextLine;
+
+    #[test]
+    fn messages_are_wrapped_and_lists_are_not() {
+        let shown = |text: &str| -> Vec<String> {
+            let lines = wrapped(&TextLine::plain(text), 50);
+            lines.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(shown("error: short"), ["error: short"]);
+        assert_eq!(
+            shown("warning: the merge of 'try' is pending; to save its resolution: git checkpoint merge --continue"),
+            [
+                "warning: the merge of 'try' is pending; to save",
+                "  its resolution: git checkpoint merge --continue"
+            ]
+        );
+        assert_eq!(
+            shown("hint: continue the session that was paused last: git checkpoint resume feature-login"),
+            [
+                "hint: continue the session that was paused last:",
+                "hint:   git checkpoint resume feature-login"
+            ]
+        );
+        let listed = "error:   7f3a90c1  3 days ago  a checkpoint with a long summary of its own";
+        assert_eq!(shown(listed), [listed]);
+    }
 
     #[test]
     fn no_command_is_broken() {
@@ -305,7 +371,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            unbroken("one two three four five six", 26),
+            unbroken("one two three four five six", 20),
             ["one two three four", "five six"]
         );
     }

@@ -1,7 +1,7 @@
 //! Questions to a person: yes or no, and one of several. Plain lines that are read with Enter, so that they work on any
 //! terminal and with a screen reader.
 //!
-//! Enter alone is always the harmless answer, and the end of input too; of several sessions Enter takes the latest. Where nobody can answer, nothing is asked: the
+//! Enter alone is always the harmless answer, and the end of input too; of several sessions Enter takes the latest. Without a terminal nothing is asked: the
 //! error names the option that answers instead.
 
 use super::Ui;
@@ -14,7 +14,7 @@ const TRIES: usize = 3;
 
 impl Ui {
     /// Whether someone can be asked: standard input and error are terminals, the output is not for a program, and
-    /// nothing says that nobody is there (`CI`, `GIT_TERMINAL_PROMPT=0`, `CHECKPOINT_NO_PROMPT`).
+    /// nothing says that there is no person (`CI`, `GIT_TERMINAL_PROMPT=0`, `CHECKPOINT_NO_PROMPT`).
     pub fn can_ask(&self) -> bool {
         self.terminals().input && self.terminals().error && !self.options().json && !self.environment().is_unattended()
     }
@@ -23,7 +23,7 @@ impl Ui {
     /// Anything but `y` or `yes` is no.
     ///
     /// # Errors
-    /// [`FailureKind::NeedsAnswer`] with the flag when nobody can be asked.
+    /// [`FailureKind::NeedsAnswer`] with the flag when there is no terminal to ask on.
     pub fn confirm(&self, question: &str, flag: &str) -> Result<bool, CommandError> {
         if !self.can_ask() {
             return Err(unasked(question, &format!("give {flag} to answer yes")));
@@ -41,7 +41,7 @@ impl Ui {
     /// Asks a question whose usual answer is yes: anything but `n` or `no` is yes. For what takes nothing away.
     ///
     /// # Errors
-    /// [`FailureKind::NeedsAnswer`] with `instead` when nobody can be asked.
+    /// [`FailureKind::NeedsAnswer`] with `instead` when there is no terminal to ask on.
     pub fn agree(&self, question: &str, instead: &str) -> Result<bool, CommandError> {
         if !self.can_ask() {
             return Err(unasked(question, instead));
@@ -61,7 +61,7 @@ impl Ui {
     /// command line. For what changes no file.
     ///
     /// # Errors
-    /// [`FailureKind::NeedsAnswer`] with `instead` when nobody can be asked.
+    /// [`FailureKind::NeedsAnswer`] with `instead` when there is no terminal to ask on.
     pub fn choose(&self, question: &str, choices: &[TextLine], instead: &str) -> Result<Option<usize>, CommandError> {
         if !self.can_ask() {
             return Err(unasked(question, instead));
@@ -71,7 +71,7 @@ impl Ui {
             let mut line = TextLine::new().with(Slot::Prompt, format!("{:>digits$}", place + 1));
             line.push(Slot::Plain, "  ");
             line.append(choice);
-            self.message(&line.cut(self.width()).into());
+            self.write_error(&(self.styled(&line.cut(self.width()), true) + "\n"));
         }
         for _ in 0..TRIES {
             let range = match choices.len() {

@@ -1,4 +1,4 @@
-//! The streams themselves: where bytes finally go, who may write, and what happens when nobody reads any more.
+//! The streams themselves: where bytes finally go, who may write, and what happens when the reader is gone.
 //!
 //! Both streams sit behind one lock, because a progress line on standard error must be taken away before anything else
 //! is written to the same screen, also from another thread.

@@ -106,15 +106,20 @@ fn place(line: &MachineLocation) -> Option<ReportRow> {
             ]
         }
         LocationVerdict::OtherWorktree => {
-            let then = format!("saved in working tree {}", line.worktree.then);
+            // The name of a linked one, without what tells it from the main one in a document.
+            let name = |id: &str| id.strip_prefix("linked-").unwrap_or(id).to_owned();
             vec![
-                TextLine::plain(then),
-                TextLine::plain(format!("this is {}", line.worktree.now)),
+                TextLine::plain(format!("saved in working tree {}", name(&line.worktree.then))),
+                TextLine::plain(format!("this is {}", name(&line.worktree.now))),
             ]
         }
-        LocationVerdict::OtherFolder => vec![TextLine::plain("saved in ").with(Slot::Path, &line.path.then)],
+        LocationVerdict::OtherFolder => vec![TextLine::plain("saved in another directory")],
     };
-    Some(ReportRow::new("place", line.verdict, pieces))
+    let mut row = ReportRow::new("place", line.verdict, pieces);
+    if line.is == LocationVerdict::OtherFolder {
+        row.details.push(TextLine::new().with(Slot::Path, &line.path.then));
+    }
+    Some(row)
 }
 
 /// Whether a saved operation that is not in progress ended is only known where it was begun; in another place it may
