@@ -7,6 +7,7 @@ use super::{
     error::CommandError,
     input,
     opening::{self, IdentityArgs},
+    pending_merge,
     resume_prompt::put_aside_words,
     save,
     summary::SummaryArgs,
@@ -57,7 +58,12 @@ pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandEr
     match save::sentence(&args.words, is_free, ("finish", &context.env.cwd)) {
         Ok(sentence) => args.text.messages.extend(sentence),
         Err(error) => {
-            return Err(save::session_meant(context, &args.whom, ("finish", &args.words), error));
+            let error = save::session_meant(context, &args.whom, ("finish", &args.words), error);
+            // To finish a merge is to continue it.
+            return Err(match opening::open(context, &args.whom) {
+                Ok(opened) => pending_merge::named(&opened, error),
+                Err(_) => error,
+            });
         }
     }
     let opened = opening::open(context, &args.whom)?;

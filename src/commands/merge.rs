@@ -5,7 +5,7 @@ use super::{
     error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs, OpenedRepository},
-    restore,
+    pending_merge, restore,
     restore_report::{self, RestoreView, bringing},
     share,
 };
@@ -132,7 +132,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     };
     let merged = bringing(context, &opened, |progress| {
         Ok(merge::merge(&opened.scene(), &request, progress)?)
-    })?;
+    });
+    let merged = merged.map_err(|error| pending_merge::named(&opened, error))?;
     let (selector, session) = (quoted(&selector), opened.session_option());
     let force = format!("git checkpoint merge {selector}{session} --force");
     report(context, &opened, &merged, args.dry_run, &force)

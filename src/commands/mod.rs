@@ -48,6 +48,7 @@ mod message;
 mod opening;
 mod parse;
 mod pathspecs;
+mod pending_merge;
 mod picker;
 mod prune;
 mod pull;
@@ -328,7 +329,7 @@ impl Context {
         if !self.env.is_resident {
             return Ok(());
         }
-        let message = format!("'{option}' {what}, and nobody is there to use it");
+        let message = format!("'{option}' {what}, and there is no terminal");
         Err(CommandError::new(FailureKind::NeedsAnswer, message).hint(instead))
     }
 }

@@ -11,7 +11,7 @@ use super::{
     failure,
     input::{read_file, read_json},
     opening::{self, IdentityArgs, OpenedRepository},
-    put_aside, record_fields, record_session, redactions, saved_content, shorthand,
+    pending_merge, put_aside, record_fields, record_session, redactions, saved_content, shorthand,
     summary::SummaryArgs,
     views,
 };
@@ -31,10 +31,7 @@ use crate::{
         save::{self, SaveRequest},
         share, switch,
     },
-    render::{
-        count::CountedNoun,
-        receipt::{SaveReceipt, UnsearchedRow},
-    },
+    render::receipt::{SaveReceipt, UnsearchedRow},
 };
 
 /// Save your notes and the exact state of the files as a checkpoint
@@ -447,15 +444,7 @@ fn report_and(
     for line in views::submodule_lines(&receipt.document.git) {
         context.ui.warning(&line);
     }
-    if receipt.unmerged > 0 {
-        let paths = CountedNoun::new(receipt.unmerged, "unmerged path");
-        context.ui.warning(&format!(
-            "the checkpoint has {paths}, with conflict markers in the files"
-        ));
-        context
-            .ui
-            .hint("Conflict", "resolve them, 'git add' them, then save again");
-    }
+    pending_merge::warn(context, opened, receipt);
     saved_content::warn(context, receipt);
     redactions::warn(context, &receipt.redactions);
     if let Some(warning) = UnsearchedRow::warning(&view.unsearched) {

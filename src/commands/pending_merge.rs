@@ -1,0 +1,65 @@
+//! A merge or apply whose conflicts are not resolved, named where a session is saved, ended or merged again.
+
+use super::{Context, error::CommandError, opening::OpenedRepository};
+use crate::{
+    model::document::CheckpointKind,
+    ops::{apply, receipt::CheckpointReceipt},
+    render::count::CountedNoun,
+    store::merge_state::MergeState,
+};
+
+/// Warns of conflicts in the checkpoint, and of a merge that is left unfinished with the session.
+pub(super) fn warn(context: &Context, opened: &OpenedRepository, receipt: &CheckpointReceipt) {
+    // What cannot be read is no reason to fail: the checkpoint is made.
+    let pending = apply::in_conflict(&opened.scene()).ok().flatten();
+    let is_left = matches!(receipt.kind(), CheckpointKind::Finish | CheckpointKind::Pause);
+    if receipt.unmerged > 0 {
+        let paths = CountedNoun::new(receipt.unmerged, "unmerged path");
+        let (warning, then) = match &pending {
+            Some(state) => (
+                format!(
+                    "the {}: {paths}, with conflict markers in the files",
+                    pending_words(state)
+                ),
+                continuation(state),
+            ),
+            None => (
+                format!("the checkpoint has {paths}, with conflict markers in the files"),
+                "save again".to_owned(),
+            ),
+        };
+        context.ui.warning(&warning);
+        context
+            .ui
+            .hint("Conflict", &format!("resolve them, 'git add' them, then: {then}"));
+    } else if let Some(state) = pending.filter(|state| is_left && state.operation == "merge") {
+        context.ui.warning(&format!(
+            "the {}; to save its resolution: {}",
+            pending_words(&state),
+            continuation(&state)
+        ));
+    }
+}
+
+fn pending_words(state: &MergeState) -> String {
+    format!("{} of '{}' is pending", verb(state), state.from)
+}
+
+fn continuation(state: &MergeState) -> String {
+    format!("git checkpoint {} --continue", verb(state))
+}
+
+fn verb(state: &MergeState) -> &'static str {
+    if state.operation == "merge" { "merge" } else { "apply" }
+}
+
+/// The error with the merge that is pending in this working tree, which may be why the command fails.
+pub(super) fn named(opened: &OpenedRepository, error: CommandError) -> CommandError {
+    match apply::in_conflict(&opened.scene()) {
+        Ok(Some(state)) if state.operation == "merge" => {
+            let continued = continuation(&state);
+            error.hint(format!("the {}: {continued}, or --abort", pending_words(&state)))
+        }
+        _ => error,
+    }
+}
