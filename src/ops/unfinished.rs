@@ -73,7 +73,11 @@ pub(super) fn set_up(
         return Ok((OperationFate::Same(operation.clone()), is_ours.then(effect)));
     }
     if let Some(begun) = begun_anew(recorded, checkpoint) {
-        return left(format!("git begins {} anew", recorded.kind.with_article()), begun);
+        let why = format!("git can only start {} over", recorded.kind.with_article());
+        // It does not start with the changes that were just restored.
+        let is_blocked = !dry_run && matches!(recorded.kind, OperationKind::Rebase | OperationKind::Am);
+        let undone = if is_blocked { "git checkpoint undo && " } else { "" };
+        return left(why, format!("{undone}{begun}"));
     }
     let head = facts::git_facts(scene.repo, None)?.head;
     let saved = &checkpoint.document.git.head;

@@ -11,7 +11,7 @@ use super::{
     Refusal, differing,
 };
 use crate::{
-    model::{change::TreeEntryInfo, name::ShortName, path::RepoPath, time::Timestamp},
+    model::{change::TreeEntryInfo, document::CheckpointKind, name::ShortName, path::RepoPath, time::Timestamp},
     store::{
         self, Kind, ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id},
@@ -237,7 +237,8 @@ fn later(
         if let (Some(newer), Some(older)) = (newer, files) {
             add_changes(scene, older, newer, touched, &mut paths)?;
         }
-        if entry.time < then {
+        // The first checkpoint of a fork repeats what its source has.
+        if entry.time < then || document.kind == CheckpointKind::Fork {
             newer = None;
             break;
         }

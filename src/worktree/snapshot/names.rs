@@ -15,7 +15,7 @@ pub(in crate::worktree) enum Meaning {
 }
 
 /// Whether git stores an entry of this name. `is_file` is false for links, directories and repositories: those are refused
-/// under the name `.gitmodules` alone. A link called `.gitattributes` is in projects, and read through by nobody.
+/// under the name `.gitmodules` alone. A link called `.gitattributes` is in projects, and is not read through.
 pub(in crate::worktree) fn is_storable(name: &[u8], is_file: bool) -> bool {
     // A backslash separates directories on Windows, and fsck looks behind each.
     let mut parts = name.split(|byte| *byte == b'\\');

@@ -63,7 +63,7 @@ pub(in crate::worktree) fn below(repo: &Repository, root: &Path, path: &[u8]) ->
 
 /// Reads which commit a repository is at. `None` when that cannot be determined.
 ///
-/// Without gix and, but for reftables, without git: whoever unpacks an archive did not ask for what is in it, and both
+/// Without gix and, but for reftables, without git: a user who unpacks an archive did not ask for its content, and both
 /// open a FIFO, a device or a file of any size that has the name of one of a repository's files.
 fn read(repo: &Repository, dot_git: &Path) -> Option<Nested> {
     let git_dir = match git_dir(dot_git) {

@@ -30,7 +30,7 @@ pub(super) fn replace(
     match dir.exchange(temporary, name) {
         Ok(true) => {}
         Ok(false) => {
-            // No such call: between the look above and this there is an instant in which nobody looks.
+            // No such call: between the look above and this there is an instant that is not checked.
             dir.rename(temporary, name)?;
             return Ok(StepResult::Done);
         }
@@ -40,7 +40,7 @@ pub(super) fn replace(
         }
         Err(error) => return Err(error),
     }
-    // The old file has the temporary name now. Nobody else knows that name, so it is what was replaced.
+    // The old file has the temporary name now. No other process knows that name, so it is the replaced file.
     if dir.stat(temporary).is_ok_and(|old| is_same(before, &old)) {
         dir.remove(temporary)?;
         return Ok(StepResult::Done);

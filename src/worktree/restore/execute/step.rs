@@ -1,7 +1,7 @@
 //! One step of a plan, on one thread.
 
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -23,6 +23,13 @@ use crate::worktree::restore::source::VerifiedBlobs;
 use crate::worktree::restore::state::digest;
 use crate::worktree::{journal::TEMPORARY, restore::Error};
 
+/// The path of a directory relative to the root, if it is below it.
+fn below_root(directory: &Path, root: &Path) -> Option<PathBuf> {
+    let (directory, root) = (directory.canonicalize().ok()?, root.canonicalize().ok()?);
+    let below = directory.strip_prefix(root).ok()?;
+    (!below.as_os_str().is_empty()).then(|| below.to_owned())
+}
+
 /// Result of one step.
 pub(super) enum StepResult {
     Done,
@@ -39,12 +46,14 @@ pub(super) struct Executor<'a> {
     root_path: &'a Path,
     token: &'a str,
     directory: Option<(Vec<u8>, Dir)>,
+    /// The directory below the root that the command runs in.
+    current: Option<PathBuf>,
     pub done: ExecutionOutcome,
     /// The numbers of steps that wrote something, and what.
     pub written: Vec<(usize, Sum)>,
     /// Of the bytes of the file that was written, or given other bits, last.
     sum: Sum,
-    /// What a filter program gave for the file that was created last.
+    /// Output of the filter program for the file that was created last.
     filtered: Option<Vec<u8>>,
 }
 
@@ -65,6 +74,7 @@ impl<'a> Executor<'a> {
             root_path,
             token,
             directory: None,
+            current: below_root(repo.current_dir(), root_path),
             done: ExecutionOutcome::default(),
             written: Vec::new(),
             sum: Sum::default(),
@@ -103,6 +113,11 @@ impl<'a> Executor<'a> {
         self.directory = None;
         for directory in &self.plan.tidy {
             let (above, name) = split(directory);
+            // As with git, the directory that the user is in stays: no command could run there any more.
+            let is_current = |current: &PathBuf| current.starts_with(os::os_string(directory));
+            if self.current.as_ref().is_some_and(is_current) {
+                continue;
+            }
             // A directory that is not empty stays, and so does one that cannot be removed.
             if self
                 .root

@@ -33,7 +33,7 @@ impl Planner<'_, '_> {
         let mut content = content(walk.target, path, node, &rules.target)?;
         if let Thing::File { mode, executable } = &mut content.thing {
             let (bits, listed) = walk.target.mode(path, *executable);
-            // What nobody chose is as git would make it now, and never wider than it was.
+            // A mode that was not chosen is as git would make it now, and never wider than it was.
             *mode = if listed {
                 bits & !SPECIAL
             } else {

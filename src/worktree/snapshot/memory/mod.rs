@@ -3,7 +3,7 @@
 //!
 //! A private file, never needed: checksummed, written whole and renamed into place without being synced, and dropped
 //! when anything about it is odd. The names of a directory are believed while the directory's own times are those of
-//! the listing: a name that comes or goes gives its directory a new change time, which nobody can set. Each file is
+//! the listing: a name that comes or goes gives its directory a new change time, which cannot be set. Each file is
 //! still asked for by its name, since an edit leaves no trace in its directory. Only what is older than the snapshot
 //! that saw it is believed, by the clock of the file system, and only on a file system of this machine.
 
