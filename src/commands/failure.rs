@@ -2,6 +2,7 @@
 
 use super::{
     error::{AgainOption, CommandError, FailureKind},
+    session_word::invalid_name,
     ui::Ui,
 };
 use crate::{
@@ -118,6 +119,7 @@ impl CommandError {
             Error::NotFound {
                 ref candidates,
                 ref text,
+                ref remote,
             } if candidates.is_empty() => {
                 let short = (1..4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
                 let out = of(FailureKind::NotFound);
@@ -126,7 +128,10 @@ impl CommandError {
                 } else {
                     out
                 };
-                out.hint("list sessions: git checkpoint list")
+                match remote {
+                    Some(remote) => out.hint(format!("if it is on a remote: git checkpoint fetch {remote}")),
+                    None => out.hint("list sessions: git checkpoint list"),
+                }
             }
             Error::Misnamed { ref name, ref free, .. } => misnamed(name, free)
                 .into_iter()
@@ -208,7 +213,8 @@ impl CommandError {
             Error::NotADate { .. } => {
                 of(FailureKind::Usage).hint("use a form such as '2 days ago', yesterday or 2026-11-27T12:00")
             }
-            Error::Name(_) | Error::KeyLength { .. } => of(FailureKind::Usage),
+            Error::Name(ref error) => invalid_name(error),
+            Error::KeyLength { .. } => of(FailureKind::Usage),
             Error::NoMessages { .. }
             | Error::Record(_)
             | Error::Json { .. }
@@ -344,7 +350,7 @@ impl CommandError {
             }
             Error::Interrupted { operation } => of(FailureKind::Refused)
                 .hint(format!("finish it: git checkpoint {} --continue", operation.command()))
-                .hint(format!("or go back: git checkpoint {} --abort", operation.command())),
+                .hint(format!("to give up: git checkpoint {} --abort", operation.command())),
             Error::NewerWork { .. } => of(FailureKind::Refused)
                 .hint("save them first: git checkpoint save")
                 .hint("then replace them: git checkpoint restore --continue --force, or --abort --force"),

@@ -50,14 +50,7 @@ pub(super) fn guessed(opened: &OpenedRepository, selector: Selector) -> Result<S
         found = rows.iter().filter(is_of_branch).collect();
     }
     match found.as_slice() {
-        [] => match store::remote::default(scene.repo, false) {
-            // What a clone brings has no sessions in it.
-            Some(remote) if rows.is_empty() && select::checkpoint(&scene, &selector).is_err() => {
-                let error = CommandError::new(FailureKind::NotFound, format!("no session or checkpoint '{word}'"));
-                Err(error.hint(format!("if it is on a remote: git checkpoint fetch {}", remote.name)))
-            }
-            _ => Ok(selector),
-        },
+        [] => Ok(selector),
         [row] => Ok(Selector {
             base: Base::Word(row.name.clone()),
             ..selector

@@ -302,6 +302,7 @@ pub fn recover(scene: &Scene<'_>, name: &ShortName, offer: &Offer) -> Result<Obj
         let chosen = session_choice::named(scene, name)?.ok_or_else(|| Error::NotFound {
             text: name.to_string(),
             candidates: Vec::new(),
+            remote: None,
         })?;
         let writer = if rewriting {
             Writer::rewriting(scene.repo)?
@@ -382,7 +383,7 @@ fn write_recovered(
     }
     if moved_on {
         writer.protect(&tip.document.session.id)?;
-        // Somebody saved from elsewhere meanwhile: their record goes on, with what the draft has, and the files are
+        // Another process saved meanwhile: its record continues, with what the draft has, and the files are
         // those of the autosave.
         let mut subject = session_choice::carried(tip, &chosen.name);
         let draft = session_choice::with_draft(scene, tip, &mut subject)?;

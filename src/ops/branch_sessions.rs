@@ -62,6 +62,7 @@ pub fn of_branch(scene: &Scene<'_>, branch: &str) -> Result<Option<(ShortName, O
         several => Err(Error::Ambiguous {
             text: branch.to_owned(),
             what: "sessions",
+            count: several.len(),
             candidates: several
                 .iter()
                 .map(|(name, tip)| SelectorCandidate {

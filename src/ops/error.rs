@@ -214,7 +214,7 @@ pub enum Error {
         what: &'static str,
     },
     /// The latest command is not one that can be taken back.
-    #[error("'{command}' cannot be undone; the latest command that can: {last}")]
+    #[error("'{command}' cannot be undone; the last command that can be: {last}")]
     NotLast {
         /// The latest command.
         command: &'static str,
@@ -256,6 +256,8 @@ pub enum Error {
         text: String,
         /// Similar names.
         candidates: Vec<SelectorCandidate>,
+        /// The remote that could be fetched from, where nothing of any was.
+        remote: Option<String>,
     },
     /// A session has a ref with a name that no session can have, as git lets anybody make one.
     #[error("session '{}' cannot be used: its name is not valid: {reason}", name.escape_debug())]
@@ -276,13 +278,15 @@ pub enum Error {
         candidates: Vec<SelectorCandidate>,
     },
     /// A selector means several things.
-    #[error("'{}' matches {} {what}", text.escape_debug(), candidates.len())]
+    #[error("'{}' matches {count} {what}{}", text.escape_debug(), text::first_of(candidates.len(), *count))]
     Ambiguous {
         /// Text as given.
         text: String,
         /// `sessions` or `checkpoints`.
         what: &'static str,
-        /// Possible meanings.
+        /// How many it means.
+        count: usize,
+        /// Possible meanings, or the first of them.
         candidates: Vec<SelectorCandidate>,
     },
     /// No item of the record is meant by a text.

@@ -32,6 +32,7 @@ pub fn notes(
         let session = selected.session.ok_or_else(|| Error::NotFound {
             text: selected.checkpoint.entry.id.to_string(),
             candidates: Vec::new(),
+            remote: None,
         })?;
         // The draft goes on from the latest checkpoint only.
         let named = Scene {

@@ -60,6 +60,7 @@ pub fn repair(scene: &Scene<'_>, name: Option<&ShortName>, dry_run: bool) -> Res
         Some(name) if repaired.is_empty() && session::tip(scene.repo, name)?.is_none() => Err(Error::NotFound {
             text: name.to_string(),
             candidates: super::suggestions::similar(scene, name.as_str())?,
+            remote: None,
         }),
         _ => Ok(repaired),
     }

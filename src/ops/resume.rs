@@ -233,6 +233,7 @@ fn gather(
         return Err(Error::NotFound {
             text: ids::short(id),
             candidates: Vec::new(),
+            remote: None,
         });
     };
     let is_tip = session::tip(scene.repo, &session)? == Some(id);

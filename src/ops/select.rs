@@ -10,7 +10,7 @@ use super::{
     Error, Scene, SelectorCandidate, branch_sessions,
     ids::short,
     session_choice,
-    suggestions::{self, LISTED, listed, named_like, similar},
+    suggestions::{self, LISTED, listed, named_like, not_found, similar},
 };
 use crate::{
     model::{
@@ -73,10 +73,12 @@ pub fn session(scene: &Scene<'_>, selector: &Selector) -> Result<(ShortName, Obj
     let name = session.ok_or_else(|| Error::NotFound {
         text: text(),
         candidates: Vec::new(),
+        remote: None,
     })?;
     let tip = session::tip(scene.repo, &name)?.ok_or_else(|| Error::NotFound {
         text: text(),
         candidates: Vec::new(),
+        remote: None,
     })?;
     Ok((name, tip))
 }
@@ -86,6 +88,7 @@ pub(super) fn session_name(scene: &Scene<'_>, text: &str) -> Result<String, Erro
     let selector = Selector::parse(text).map_err(|_| Error::NotFound {
         text: text.to_owned(),
         candidates: similar(scene, text).unwrap_or_default(),
+        remote: None,
     })?;
     Ok(session(scene, &selector)?.0.to_string())
 }
@@ -173,6 +176,7 @@ fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<ShortName>, Ob
             let chosen = chosen.ok_or_else(|| Error::NotFound {
                 text: "-".to_owned(),
                 candidates: Vec::new(),
+                remote: None,
             })?;
             Ok((Some(chosen.name), chosen.tip.entry.id))
         }
@@ -193,6 +197,7 @@ fn search(scene: &Scene<'_>, text: &str) -> Result<(Option<ShortName>, ObjectId)
     let (_, name, id) = best.ok_or_else(|| Error::NotFound {
         text: format!(":/{text}"),
         candidates: Vec::new(),
+        remote: None,
     })?;
     Ok((Some(name), id))
 }
@@ -225,10 +230,8 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), 
         if let Some(tip) = tip {
             return Ok((None, tip));
         }
-        let (name, id) = branch_sessions::named_after(scene, word)?.ok_or_else(|| Error::NotFound {
-            text: word.to_owned(),
-            candidates: similar(scene, word).unwrap_or_default(),
-        })?;
+        let (name, id) = branch_sessions::named_after(scene, word)?
+            .ok_or_else(|| not_found(scene, word, similar(scene, word).unwrap_or_default()))?;
         return Ok((Some(name), id));
     }
     if let Ok(name) = ShortName::new(word) {
@@ -260,10 +263,7 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), 
     };
     match by_id.as_slice() {
         [(name, id, _)] => Ok((name.clone(), *id)),
-        [] => Err(Error::NotFound {
-            text: word.to_owned(),
-            candidates: similar(scene, word)?,
-        }),
+        [] => Err(not_found(scene, word, similar(scene, word)?)),
         several => {
             let what = if several.iter().all(|(_, _, is_id)| *is_id) {
                 "checkpoints"
@@ -277,6 +277,7 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), 
             Err(Error::Ambiguous {
                 text: word.to_owned(),
                 what,
+                count: several.len(),
                 candidates: candidates.collect(),
             })
         }
@@ -437,6 +438,7 @@ fn follow(
                     (Some(session), near) if !near.is_empty() => Error::NotFound {
                         text: format!("{session}@{text}"),
                         candidates: listed(near, &format!("{session}@")),
+                        remote: None,
                     },
                     _ => missing(format!("@{text}")),
                 }

@@ -18,11 +18,23 @@ pub(super) fn absent(scene: &Scene<'_>, name: &ShortName) -> Error {
             name: name.clone(),
             candidates,
         },
-        Ok(candidates) => Error::NotFound {
-            text: name.to_string(),
-            candidates,
-        },
+        Ok(candidates) => not_found(scene, name.as_str(), candidates),
         Err(error) => error,
+    }
+}
+
+/// The error for a word that finds nothing. Where nothing was ever fetched, it may be on the remote.
+pub(super) fn not_found(scene: &Scene<'_>, word: &str, candidates: Vec<SelectorCandidate>) -> Error {
+    let is_fetched = || session::fetched_names(scene.repo).is_ok_and(|names| !names.is_empty());
+    let remote = if candidates.is_empty() && !is_fetched() {
+        store::remote::default(scene.repo, false).map(|remote| remote.name)
+    } else {
+        None
+    };
+    Error::NotFound {
+        text: word.to_owned(),
+        candidates,
+        remote,
     }
 }
 

@@ -76,6 +76,7 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &ShortName, dry_run: b
         let gone = || Error::NotFound {
             text: from.to_string(),
             candidates: Vec::new(),
+            remote: None,
         };
         tip = session::tip(scene.repo, &from)?.ok_or_else(gone)?;
     }

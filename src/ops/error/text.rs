@@ -24,6 +24,15 @@ impl From<(Vec<String>, String)> for Remedies {
     }
 }
 
+/// What a list says that has only the first of several.
+pub(super) fn first_of(listed: usize, of: usize) -> String {
+    if listed < of {
+        format!(", the first {listed}:")
+    } else {
+        String::new()
+    }
+}
+
 pub(super) fn how_many(of: usize) -> String {
     match of {
         0 => ": there are none".to_owned(),

@@ -61,6 +61,7 @@ pub fn create(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Bu
         let found = session_choice::named(scene, &name)?.ok_or_else(|| OpsError::NotFound {
             text: name.to_string(),
             candidates: Vec::new(),
+            remote: None,
         })?;
         sessions.push((found.name, found.tip.entry.id));
     }

@@ -43,6 +43,7 @@ impl Steps {
             StepMatch::Many(many) => Err(Error::Ambiguous {
                 text: word.to_owned(),
                 what: "steps",
+                count: many.len(),
                 candidates: many.into_iter().map(candidate).collect(),
             }),
             StepMatch::None => Err(Error::NoStep { text: word.to_owned() }),
