@@ -123,7 +123,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         if let Some(latest) = aside.first() {
             let (id, name) = (latest.id.short(), &session.name);
             context.ui.warning(&format!(
-                "session '{name}' has work that is put aside ({id}); it goes when the trash is emptied"
+                "session '{name}' has work that is put aside ({id}); emptying the trash removes it"
             ));
         }
     }

@@ -31,7 +31,7 @@ Examples:
     git checkpoint diff auth~1 auth -- src
   A patch to apply elsewhere:
     git checkpoint diff auth~1 auth --no-record | git -C ../other apply
-  What a fork changed since the checkpoint that it and the current session come from:
+  What a fork changed since it and the current session parted:
     git checkpoint diff --merge-base @ try-nom
   What a fork staged since then:
     git checkpoint diff --cached @...try-nom

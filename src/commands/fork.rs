@@ -66,6 +66,22 @@ pub(super) struct Args {
     /// The checkpoint, or the session whose latest one is meant; the current session by default
     #[arg(value_name = "CHECKPOINT")]
     selector: Option<String>,
+    /// The name of the new session; repeatable, one fork each
+    #[arg(long = "name", value_name = "NAME")]
+    names: Vec<SessionWord>,
+    /// Create a working tree for it in this directory
+    #[arg(long = "worktree", value_name = "PATH")]
+    worktrees: Vec<PathBuf>,
+    /// The option of a fork point that the fork explores, by its key; see 'git checkpoint fork-point'
+    #[arg(long = "option", value_name = "KEY")]
+    options: Vec<String>,
+    /// The new branch in that working tree; 'checkpoint/SESSION' by default
+    #[arg(long = "branch", value_name = "BRANCH", requires = "worktrees")]
+    branches: Vec<String>,
+    /// Give each fork a copy, with a new id, of the session of the latest coding agent, or of this one
+    #[arg(long, value_name = "AGENT", num_args = 0..=1, value_parser = agent_session::agent_name)]
+    #[expect(clippy::option_option, reason = "clap's form of an option with an optional value")]
+    agent_session: Option<Option<String>>,
     /// List the forks: status, working tree, and what each changed
     #[arg(short, long, conflicts_with_all = ["selector", "names", "options", "worktrees", "dry_run"])]
     list: bool,
@@ -78,22 +94,6 @@ pub(super) struct Args {
     /// With --remove: also delete files that no checkpoint holds
     #[arg(long, requires = "remove")]
     force: bool,
-    /// The name of the new session; repeatable, one fork each
-    #[arg(long = "name", value_name = "NAME")]
-    names: Vec<SessionWord>,
-    /// The option of a fork point that the fork explores, by its key; see 'git checkpoint fork-point'
-    #[arg(long = "option", value_name = "KEY")]
-    options: Vec<String>,
-    /// Create a working tree for it in this directory
-    #[arg(long = "worktree", value_name = "PATH")]
-    worktrees: Vec<PathBuf>,
-    /// The new branch in that working tree; 'checkpoint/SESSION' by default
-    #[arg(long = "branch", value_name = "BRANCH", requires = "worktrees")]
-    branches: Vec<String>,
-    /// Give each fork a copy, with a new id, of the session of the latest coding agent, or of this one
-    #[arg(long, value_name = "AGENT", num_args = 0..=1, value_parser = agent_session::agent_name)]
-    #[expect(clippy::option_option, reason = "clap's form of an option with an optional value")]
-    agent_session: Option<Option<String>>,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,

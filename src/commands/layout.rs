@@ -7,7 +7,7 @@ use clap::{
 };
 
 use super::{groups, opening};
-use crate::render::unbroken;
+use crate::render::{count::CountedNoun, unbroken};
 
 /// The lines that short help has at most: a screen of 24 with room for the prompt.
 const SCREEN: usize = 23;
@@ -52,7 +52,7 @@ fn short_page(command: &Command, words: &[&str]) -> String {
         if lines + 2 <= SCREEN || left == 0 {
             let rest = match optional.len() - left {
                 0 => String::new(),
-                n => format!("{n} more options, "),
+                n => format!("{}, ", CountedNoun::new(n, "more option")),
             };
             return format!("{}\n\nFor {rest}examples and details: {more}\n", text.trim_end());
         }

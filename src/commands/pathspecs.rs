@@ -49,7 +49,7 @@ pub(super) struct Pathspecs {
     /// Pathspecs in that file end with NUL and are not quoted
     #[arg(long, requires = "pathspec_from_file", hide_short_help = true)]
     pathspec_file_nul: bool,
-    /// What was made of those that were read, and how they were given.
+    /// The pathspecs as read, and as given.
     #[arg(skip)]
     made: OnceCell<Vec<(OsString, OsString)>>,
 }

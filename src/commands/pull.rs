@@ -181,7 +181,7 @@ pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), Co
                 let until = claim.until.map(|until| format!(" until {until}")).unwrap_or_default();
                 format!("it is claimed by {}{until}", claim.by)
             }
-            None => "nobody has claimed it now".to_owned(),
+            None => "it has no claim now".to_owned(),
         };
         context
             .ui

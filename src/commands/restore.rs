@@ -14,7 +14,7 @@ use super::{
     failure,
     opening::{self, IdentityArgs, OpenedRepository},
     pathspecs::Pathspecs,
-    restore_report::{RestoreView, bringing, report, report_applied, report_operation},
+    restore_report::{RestoreView, bringing, report, report_applied},
 };
 use crate::{
     model::step::quoted,
@@ -267,9 +267,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             ..RestoreView::default()
         },
     )?;
-    if args.index && !args.dry_run {
-        report_operation(context, &opened, args.selector.as_deref().unwrap_or("@"));
-    }
     Ok(())
 }
 
@@ -451,24 +448,19 @@ fn take(
     let taken = taken?;
     for abandoned in &taken.abandoned {
         let (session, id) = (&abandoned.session, oid(abandoned.latest));
-        let is = if how.dry_run {
-            "would no longer be"
-        } else {
-            "is no longer"
-        };
+        let leaves = if how.dry_run { "would leave" } else { "left" };
         let count = CountedNoun::new(abandoned.count, "checkpoint");
         context.ui.warning(&format!(
-            "what was saved in session '{session}' since the merge ({count}) {is} part of it, but kept; \
-             see: git checkpoint show {}",
+            "{count} saved after the merge {leaves} session '{session}', and can still be seen: git checkpoint show {}",
             id.short()
         ));
     }
     for behind in &taken.behind {
         let (session, remote) = (&behind.session, &behind.remote);
-        let is = if how.dry_run { "would be" } else { "is" };
+        let has = if how.dry_run { "would still have" } else { "still has" };
         context.ui.warning(&format!(
-            "session '{session}' {is} behind remote '{remote}', which has what was undone; \
-             a save would let it diverge; to get that back: git checkpoint pull {remote} {session}"
+            "remote '{remote}' {has} what was undone in session '{session}', and a save would diverge from it; to get it \
+             back: git checkpoint pull {remote} {session}"
         ));
     }
     let force = format!("git checkpoint {} --force", direction.word());

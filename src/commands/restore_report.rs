@@ -38,7 +38,7 @@ pub(super) fn bringing<T>(
                 .hint(format!(
                     "the {operation} is not finished; finish it: git checkpoint {command} --continue"
                 ))
-                .hint(format!("or go back: git checkpoint {command} --abort"))
+                .hint(format!("to give up: git checkpoint {command} --abort"))
         }
         _ => error,
     })
@@ -127,7 +127,7 @@ pub(super) fn report(
             Err(
                 CommandError::new(kind, format!("the {} is not finished", receipt.operation))
                     .hint(format!("finish it: git checkpoint {command} --continue"))
-                    .hint(format!("or go back: git checkpoint {command} --abort")),
+                    .hint(format!("to give up: git checkpoint {command} --abort")),
             )
         }
         "done" if !receipt.conflicts.is_empty() => Ok(()),

@@ -449,11 +449,11 @@ fn print(
     match resumed.chosen {
         ChoiceReason::OnBranch => context.ui.hint(
             "Chosen",
-            "resumed the latest paused or interrupted session on this branch",
+            "this was the last session paused or interrupted on this branch",
         ),
         ChoiceReason::Newest => context.ui.hint(
             "Chosen",
-            "resumed the latest session; for others see: git checkpoint list",
+            "this was the latest session; for others see: git checkpoint list",
         ),
         ChoiceReason::Named | ChoiceReason::Current => {}
     }

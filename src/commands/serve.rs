@@ -12,9 +12,9 @@ use super::{Context, error::CommandError};
 Examples:
   Look at the sessions of this repository:
     git checkpoint serve --open
-  Also restore, fork, compact and answer from the page; each shows its plan first:
+  Also restore, fork, compact and answer from the page, each with a plan:
     git checkpoint serve --actions
-  On a remote machine, at a port to be forwarded with 'ssh -L 8123:127.0.0.1:8123':
+  On a remote machine, at a port for 'ssh -L 8123:127.0.0.1:8123':
     git checkpoint serve --port 8123
   A page without a server, to keep or to send:
     git checkpoint export --format html -o session.html")]
@@ -78,10 +78,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         context.ui.json(&address)?;
     } else {
         context.ui.data(TextLine::plain(&address.url));
-        let words = if args.actions { "shows and acts" } else { "only shows" };
+        let words = if args.actions { "shows and acts" } else { "is read-only" };
         context.ui.status(TextLine::new().with(
             Slot::Dim,
-            format!("The page {words}; anyone with this address can use it. End with Ctrl-C."),
+            format!("The page {words}; anyone with this address can open it. Press Ctrl-C to stop."),
         ));
     }
     if args.open {

@@ -98,6 +98,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let steps = plan(&args, &command, env)?;
     if !args.dry_run {
         steps.iter().try_for_each(InstallStep::run)?;
+        // Directories below a prefix belong to the system, and those of HTML pages to git.
+        if args.prefix.is_none() && !args.what.contains(&SetupTarget::Html) {
+            install::remove_empty_directories(&steps);
+        }
         os::trace::changed();
     }
     let file = |step: &InstallStep| SetupRow {

@@ -186,7 +186,7 @@ impl CheckpointView<'_> {
         text
     }
 
-    /// What the text omits, with the commands that show it; for `--verbose`.
+    /// Omissions of the text, with the commands that show them; for `--verbose`.
     pub fn left_out(&self, columns: usize) -> Text {
         outline::left_out_text(&Outline::of(self.contents, self.selector), columns)
     }

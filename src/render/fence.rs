@@ -7,7 +7,7 @@ use super::text::Text;
 pub struct OutputFence(String);
 
 impl OutputFence {
-    /// From letters nobody could know when the texts were written. They are made longer while any of the texts that are
+    /// From letters that could not be known when the texts were written. They are made longer while any of the texts that are
     /// to be put between the delimiters holds them, so that not even a lucky guess ends the fence.
     pub fn new(seed: &str, texts: &[&str]) -> Self {
         let mut token = seed.to_owned();

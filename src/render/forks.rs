@@ -108,10 +108,8 @@ impl ForkRemovalView {
         line.push(Slot::Id, self.saved.short());
         let mut text = Text::from(line);
         if let Some(branch) = &self.branch {
-            text.push(TextLine::plain("  Branch ").with(Slot::Branch, branch).with(
-                Slot::Plain,
-                format!(" stays; to delete it: git branch -d {}", quoted(branch)),
-            ));
+            let command = format!("git branch -d {}", quoted(branch));
+            text.push(TextLine::plain(format!("  Its branch stays; to delete it: {command}")));
         }
         text
     }

@@ -69,7 +69,7 @@ impl View for HooksView {
         let rows = self.hooks.as_deref().unwrap_or_default();
         let mut text: Text = rows.iter().filter_map(|row| self.line(row)).collect();
         if self.action == "uninstall" && rows.iter().all(|row| row.outcome == Some("unchanged")) {
-            text.push(TextLine::plain("No hook calls git-checkpoint."));
+            text.push(TextLine::plain("No git hooks of git-checkpoint are installed."));
         }
         if let Some(last) = &self.last_run_line {
             let mut line = TextLine::new().with(Slot::Heading, "last run");

@@ -273,11 +273,11 @@ impl View for CompactReceipt<'_> {
             line.push(Slot::Plain, format!(" {} of ", messages(found.messages)));
             line.push(Slot::Session, self.session.as_str());
             let (before, after) = (found.tokens_before, found.tokens_after);
-            line.push(Slot::Plain, format!(": {before} tokens of messages, now {after}"));
+            line.push(Slot::Plain, format!(": {before} tokens, now {after}"));
             let summary = if found.by == "extractive" {
-                " with the extractive summary"
+                " (extractive summary)"
             } else {
-                " with the summary by checkpoint.compactCommand"
+                " (summary by checkpoint.compactCommand)"
             };
             return line.with(Slot::Dim, summary).into();
         }

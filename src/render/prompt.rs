@@ -30,7 +30,7 @@ pub struct ResumePrompt<'a> {
     pub checkpoint: &'a str,
     /// The checkpoint as commands know it: the session where it is its latest, else the id.
     pub selector: &'a str,
-    /// Further facts that whoever resumes has to know: changes that are not saved, work that is put aside.
+    /// Further facts for the reader who resumes: changes that are not saved, work that is put aside.
     pub notes: &'a [String],
     /// Where it came from, if others wrote it.
     pub foreign: Option<&'a str>,
@@ -44,7 +44,7 @@ pub struct ResumePrompt<'a> {
     pub report: &'a ChangeReport,
     /// The time of this output.
     pub now: Timestamp,
-    /// Random letters that no one could know when the record was written.
+    /// Random letters that could not be known when the record was written.
     pub token: &'a str,
 }
 

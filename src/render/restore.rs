@@ -63,7 +63,7 @@ pub struct RestoreReceipt<'a> {
     /// `not-meant`, `restored`, `same` or `of-another-session`.
     #[schemars(extend("enum" = ["not-meant", "restored", "same", "of-another-session"]))]
     pub record: &'static str,
-    /// What became different in the record: all of it stays in the checkpoints that hold it.
+    /// Differences of the record: all of it stays in the checkpoints that hold it.
     pub record_changes: &'a [RecordDifference],
     /// Files that were edited in the same lines after they were saved, and stay as they are.
     pub kept: &'a [RepoPath],
@@ -202,7 +202,7 @@ pub struct FailedPath {
 pub struct FilteredFile<'a> {
     /// The file.
     pub path: &'a RepoPath,
-    /// What becomes of it.
+    /// Its result.
     pub why: &'static str,
 }
 
@@ -262,7 +262,7 @@ impl RestoreReceipt<'_> {
         self.refs.iter().map(|moved| moved_line(moved, false)).collect()
     }
 
-    /// What goes from the record, and in a plan what comes as well.
+    /// Items that are removed from the record, and in a plan also those that are added.
     fn record_lines(&self, text: &mut Text, planned: bool) {
         let changes = self.record_changes.iter();
         let shown: Vec<_> = changes.filter(|change| planned || !change.added).collect();
@@ -380,10 +380,7 @@ impl RestoreReceipt<'_> {
             }
         }
         if self.index > 0 {
-            words.push(format!(
-                "{} in the index",
-                CountedNoun::irregular(self.index, "entry", "entries")
-            ));
+            words.push(CountedNoun::irregular(self.index, "index entry", "index entries").to_string());
         }
         if self.record == "restored" {
             words.push("the record".to_owned());

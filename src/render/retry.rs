@@ -67,7 +67,7 @@ pub struct ReplayRow<'a> {
     pub n: u32,
     /// Its title.
     pub title: &'a str,
-    /// What was done with it.
+    /// Action on it.
     #[schemars(extend("enum" = ["run", "reused", "run or reused", "no command", "not reached"]))]
     pub action: &'static str,
     /// Its command.
@@ -86,7 +86,7 @@ pub struct RetryPrompt<'a> {
     pub retry: &'a RetryInfo,
     /// Where it came from, if others wrote it.
     pub foreign: Option<&'a str>,
-    /// Random letters that no one could know when the texts were written.
+    /// Random letters that could not be known when the texts were written.
     pub seed: &'a str,
 }
 

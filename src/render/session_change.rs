@@ -197,10 +197,8 @@ impl View for DeletionReceipt<'_> {
             line.push(Slot::Plain, ", last ");
             text.push(line.with(Slot::Id, row.id.short()));
             if let Some(branch) = row.branch {
-                text.push(TextLine::plain("  Branch ").with(Slot::Branch, branch).with(
-                    Slot::Plain,
-                    format!(" stays; to delete it: git branch -d {}", quoted(branch)),
-                ));
+                let command = format!("git branch -d {}", quoted(branch));
+                text.push(TextLine::plain(format!("  Its branch stays; to delete it: {command}")));
             }
         }
         for session in &self.damaged {

@@ -398,7 +398,7 @@ impl StatusView<'_> {
             0 => {}
             more => {
                 let more = CountedNoun::new(more, "earlier checkpoint");
-                lines.push(TextLine::plain(format!("and the work of {more}")));
+                lines.push(TextLine::plain(format!("and {more}")));
             }
         }
         lines.push(TextLine::plain(&latest.command));

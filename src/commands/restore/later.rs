@@ -30,7 +30,7 @@ pub(super) fn question(subject: &UndoSubject, now: Timestamp) -> Option<String> 
 pub(super) fn refusal(subject: &UndoSubject, now: Timestamp) -> Option<CommandError> {
     let later = subject.later.as_ref()?;
     let message = format!(
-        "'{}' ({}) cannot be undone; the latest command that can: {} ({})",
+        "'{}' ({}) cannot be undone; the last command that can be: {} ({})",
         later.command,
         age(later.at, now),
         subject.what,

@@ -75,7 +75,7 @@ pub(in crate::commands) fn go_on(
     if !unmerged.is_empty() {
         return Err(CommandError::new(FailureKind::Negative, not_resolved(&unmerged))
             .hint("edit them, then: git add <path>")
-            .hint(format!("or go back: git checkpoint {command} --abort")));
+            .hint(format!("to give up: git checkpoint {command} --abort")));
     }
     let Some(state) = state else { return Ok(()) };
     if !force {
@@ -139,7 +139,7 @@ fn refuse_unresolved(state: &MergeState, command: &str, opened: &OpenedRepositor
                     "the files are as the {command} left them, but no longer unmerged: edit them"
                 ))
                 .hint(format!("or save them as they are: {force}"))
-                .hint(format!("or go back: {abort}")))
+                .hint(format!("to give up: {abort}")))
         }
     }
 }

@@ -82,5 +82,5 @@ pub(in crate::commands) fn conflicts_error(
     }
     error
         .hint(format!("then: git checkpoint {command} --continue"))
-        .hint(format!("or go back: git checkpoint {command} --abort"))
+        .hint(format!("to give up: git checkpoint {command} --abort"))
 }

@@ -38,7 +38,7 @@ fn unstaged(restored: &RestoreOutcome, paths: &str) -> Option<String> {
             "not restored ({what} in the checkpoint); bring it back too: git checkpoint restore {} --index{paths}",
             id.short()
         )),
-        _ if left.is_partial => Some(format!("not staged, for conflicts: {what} in the checkpoint")),
+        _ if left.is_partial => Some(format!("not staged because of conflicts: {what} in the checkpoint")),
         _ => Some(format!("nothing is staged ({what} in the checkpoint)")),
     }
 }
@@ -214,7 +214,7 @@ fn refused(refusal: &Refusal) -> RefusalRow {
     }
 }
 
-/// Names the files that somebody else wrote meanwhile, each with the checkpoint that has what it was.
+/// Names the files that another session wrote meanwhile, each with the checkpoint that has what it was.
 pub(super) fn warn_replaced(context: &Context, brought: Option<&AppliedPlan>) {
     for later in brought.iter().flat_map(|brought| &brought.replaced) {
         let id = oid(later.saved);

@@ -118,6 +118,15 @@ impl InstallStep {
     }
 }
 
+/// Removes the directories that the removed files leave empty, such as `share/man/man1` and the two above it.
+pub(super) fn remove_empty_directories(steps: &[InstallStep]) {
+    for step in steps.iter().filter(|step| step.action == InstallAction::Remove) {
+        // The first one that is not empty stays, with those above it.
+        let mut above = step.path.ancestors().skip(1).take(3);
+        let _ = above.try_for_each(fs::remove_dir);
+    }
+}
+
 /// Content of a file; `None` when it does not exist. Anything else at its path is not ours, hence an empty text.
 fn present(path: &Path) -> Result<Option<String>, CommandError> {
     match fs::read(path) {

@@ -27,7 +27,8 @@ use crate::{
 Examples:
   Hand the current session over:
     git checkpoint push
-    (and the other one: git checkpoint pull origin auth && git checkpoint resume auth)
+  The other person then resumes it:
+    git checkpoint pull origin auth && git checkpoint resume auth
   Two sessions, to a remote that is not the usual one:
     git checkpoint push backup auth parser
   Show what would be pushed:

@@ -1,4 +1,4 @@
-//! A block in somebody else's file: put between two marker lines, the rest of the file byte for byte as it was.
+//! A block in a file of another owner: put between two marker lines, the rest of the file byte for byte as it was.
 
 /// The line before the block.
 pub const BEGIN: &str = "<!-- git-checkpoint:handoff:begin; this block is replaced -->";

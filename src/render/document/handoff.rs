@@ -25,12 +25,12 @@ const SECTIONS: [(&str, &[&str]); 9] = [
     ("Context for the next session", &["steps"]),
 ];
 
-/// What was asked and has its answer; only where there is any.
+/// Answered questions; only where there are any.
 const SETTLED: &str = "Answered and decided";
-/// Tasks that nobody does; only where there are any.
+/// Tasks without an assignee; only where there are any.
 const DROPPED: &str = "Dropped";
 
-/// The members with questions to somebody.
+/// The members with open questions.
 const ASKED: &[&str] = &["questions", "approvals", "fork_points"];
 
 /// The members with items that are done at some time.

@@ -124,7 +124,7 @@ pub(crate) fn full() -> (Contents, BTreeMap<String, String>) {
     record["fork_points"][0]["chosen"] = json!("another");
     // Shown in larger units.
     record["delegations"][0]["duration"] = json!(45);
-    // A summary that nobody wrote is no part of a request.
+    // A summary that was made automatically is no part of a request.
     record["auto_summary"] = json!(false);
     record["partitions"] = json!({ "somebody": ["some/where"] });
     document.record = serde_json::from_value(record).expect("a record of the schema");

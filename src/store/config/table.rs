@@ -122,7 +122,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "forkSetup",
         kind: SettingKind::Text,
         default: "",
-        doc: "a shell command that runs in the new work tree of each fork, such as 'npm ci'",
+        doc: "a shell command that runs in the new working tree of each fork, such as 'npm ci'",
     },
     Setting {
         name: "graph",
