@@ -1,4 +1,4 @@
-//! The members of a foreign JSON object, taken one by one; what nobody took is left for `extra`, so nothing is lost.
+//! The members of a foreign JSON object, taken one by one; what was not taken is left for `extra`, so nothing is lost.
 //!
 //! A member whose value is not of the kind that is asked for stays where it is: it lands in `extra` as it was.
 

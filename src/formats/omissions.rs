@@ -1,6 +1,6 @@
 //! Content that the format of a system cannot hold.
 //!
-//! Not a list that somebody keeps by hand: what was written is read again, and what does not come back is reported. So
+//! Not a list that is kept by hand: what was written is read again, and what does not come back is reported. So
 //! it holds for every form, and for the texts of the very session that is exported.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -23,7 +23,7 @@ pub trait Format: Sync {
         &[]
     }
 
-    /// The directories whose files are this system's or nobody's, such as `.hive-mind`.
+    /// The directories whose files are of this system alone, such as `.hive-mind`.
     fn homes(&self) -> &'static [&'static str] {
         &[]
     }

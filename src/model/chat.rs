@@ -19,7 +19,7 @@ pub const KNOWN_AS: &str = "known_as";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The person, or whoever gives the task.
+    /// The person or program that gives the task.
     User,
     /// The model.
     Assistant,

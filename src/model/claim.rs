@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::time::Timestamp;
 
-/// Somebody who works alone in a session or on a task: automatic checkpoints of others leave the session alone, and others
+/// A person or agent who works alone in a session or on a task: automatic checkpoints of others leave the session alone, and others
 /// who save to it are warned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
@@ -32,7 +32,7 @@ impl Claim {
         .cloned()
     }
 
-    /// Whether it holds at a time against somebody else.
+    /// Whether it holds at a time against others.
     pub fn holds_against(&self, by: &str, now: Timestamp) -> bool {
         self.by != by && self.until.is_none_or(|until| now < until)
     }

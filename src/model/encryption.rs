@@ -1,7 +1,7 @@
 //! The private part of an encrypted checkpoint's document: which members it is made of, and how it is taken out of the
 //! document and put back.
 //!
-//! Public is only what is listed here, so that a member of a later version is private until somebody decides otherwise.
+//! Public is only what is listed here, so that a member of a later version is private until it is listed.
 
 use serde_json::{Map, Value, json};
 

@@ -190,7 +190,7 @@ fn document(
     }
     document.record = subject.record;
     if summary.is_some() {
-        // Somebody's words, also for a checkpoint that had a subject of its own.
+        // Words of a person or agent, also for a checkpoint that had a subject of its own.
         document.record.summary = summary;
         document.record.auto_summary = false;
         document.subject = None;

@@ -203,7 +203,7 @@ fn common(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<Oid> {
     (steps > 0 && has_files && !is_own_chain).then(|| oid(id))
 }
 
-/// What becomes of lines that the checkpoint and the current files both changed. A checkpoint of the own chain may have been
+/// Treatment of lines that the checkpoint and the current files both changed. A checkpoint of the own chain may have been
 /// in the working tree before; what was edited since is not put back.
 fn overlap(scene: &Scene<'_>, note: &ApplyJournal, checkpoint: &Checkpoint) -> Result<OverlapRule, Error> {
     if note.reverse || note.common.is_some() {
@@ -349,7 +349,7 @@ fn run(
     let mut brought = plan_runner::apply_plan(scene, &job)?;
     let whole = brought.is_complete() && brought.refusals.is_empty();
     if brought.is_nothing() {
-        // What would change nothing is in no one's way.
+        // A change of nothing cannot conflict.
         let is_of_git = |refusal: &Refusal| matches!(refusal, Refusal::OperationInProgress { .. });
         brought.refusals.retain(|refusal| !is_of_git(refusal));
     }

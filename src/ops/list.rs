@@ -236,7 +236,7 @@ impl<'s> Standings<'s> {
         }
     }
 
-    /// A live watcher shows that somebody works, one that was cut off that nobody does any more.
+    /// A live watcher shows that work goes on, one that was cut off that it has stopped.
     fn standing(&self, tip: &CheckpointCommit) -> SessionStanding {
         let status = tip.trailers.status.unwrap_or(SessionStatus::Active);
         let silent = self.now.since(tip.time).to_std().unwrap_or_default();

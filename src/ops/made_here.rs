@@ -16,7 +16,7 @@ pub(super) struct LocalCommits {
 }
 
 impl LocalCommits {
-    /// Whether a commit by `author` was made here on the way to `head`, by whoever saves as `saver`. Without a reflog of
+    /// Whether a commit by `author` was made here on the way to `head`, by the person who saves as `saver`. Without a reflog of
     /// that way the authors decide.
     pub(super) fn has(
         &self,

@@ -130,7 +130,7 @@ pub struct Scene<'a> {
     pub agent: Option<&'a str>,
     /// The session named by `--session` or `CHECKPOINT_SESSION`.
     pub session: Option<&'a ShortName>,
-    /// Whether that name is from `CHECKPOINT_SESSION`, which errors say: nobody typed it for this command.
+    /// Whether that name is from `CHECKPOINT_SESSION`, which errors say: it was not typed for this command.
     pub session_is_of_environment: bool,
     /// The user's home directory, which is never taken for a project.
     pub home: Option<&'a Path>,

@@ -59,7 +59,7 @@ const ROUNDS: usize = 3;
 /// How often it is tried again because a collection of garbage took objects.
 const TRIES: usize = 5;
 
-/// What becomes of a file that another program writes after the present was read and before its turn comes.
+/// Treatment of a file that another program writes after the present was read and before its turn comes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MeanwhilePolicy {
     /// It stays as it is, and is reported.
@@ -82,7 +82,7 @@ pub(super) struct PlanJob<'a> {
     pub(super) goal: &'a dyn Fn(&Repository, &CurrentSnapshot) -> Result<TargetState, Error>,
     /// Reasons not to do it.
     pub(super) refuse: &'a RefusalCheck<'a>,
-    /// What becomes of files that change meanwhile.
+    /// Treatment of files that change meanwhile.
     pub(super) meanwhile: MeanwhilePolicy,
     /// Note in the journal, for the command that continues.
     pub(super) note: Value,

@@ -27,7 +27,7 @@ pub enum RecordFate {
     Restored {
         /// The session.
         session: ShortName,
-        /// What became different by it.
+        /// Differences that it made.
         changes: Vec<RecordDifference>,
     },
     /// It was that of the checkpoint already.
@@ -52,7 +52,7 @@ enum Extent {
     Untouched,
     /// The record is empty: the draft has the first of the two operations.
     Emptied,
-    /// All of it is in the draft, up to this number; the operations after that are somebody's work since.
+    /// All of it is in the draft, up to this number; the operations after that were added since.
     Complete(u64, Vec<Operation>),
     /// The draft is another one: it was saved since.
     Unknown,

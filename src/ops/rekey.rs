@@ -107,7 +107,7 @@ fn private_parts() -> impl Iterator<Item = &'static str> {
     chat::SIBLINGS.into_iter().chain([steps::FOLDER])
 }
 
-/// What another checkpoint carries on of `source`: everything that is next to its document. From plain text it is
+/// Parts of `source` that another checkpoint carries on: everything that is next to its document. From plain text it is
 /// encrypted where `writer` encrypts the new one.
 pub(super) fn carried(
     scene: &Scene<'_>,

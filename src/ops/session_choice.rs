@@ -227,7 +227,7 @@ pub(super) fn with_identity(
     Ok(passing.map(|((name, tip), _)| (name, tip.id)).collect())
 }
 
-/// A name for a session nobody named: that of the branch, with a number behind it where a session here or a fetched one
+/// A name for a session that is started without one: that of the branch, with a number behind it where a session here or a fetched one
 /// has it.
 pub(super) fn free_name(scene: &Scene<'_>, branch: Option<&str>) -> Result<ShortName, Error> {
     let name = ShortName::like(branch.unwrap_or("detached"));

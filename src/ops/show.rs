@@ -68,7 +68,7 @@ pub fn show(scene: &Scene<'_>, selector: &Selector) -> Result<CheckpointDetails,
     })
 }
 
-/// What the index had that HEAD had not; unmerged paths are in the lists.
+/// Changes of the index against HEAD; unmerged paths are in the lists.
 fn staged(
     repo: &Repository,
     head: Option<ObjectId>,

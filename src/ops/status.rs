@@ -302,7 +302,7 @@ fn saved_elsewhere(scene: &Scene<'_>, document: &Document) -> Option<String> {
     is_other.then(|| document.worktree.path.clone())
 }
 
-/// What a person could lose: what HEAD does not have, and the latest checkpoint does not have either.
+/// Work that could be lost: neither HEAD nor the latest checkpoint has it.
 fn unsaved(
     scene: &Scene<'_>,
     overlay: &store::Repository,

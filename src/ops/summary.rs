@@ -71,7 +71,7 @@ pub(super) fn of(git: &GitFacts) -> String {
         return match (&git.head, &git.head_subject) {
             (Some(head), Some(subject)) => format!("{place}: clean at {} '{subject}'", head.short()),
             (Some(head), None) => format!("{place}: clean at {}", head.short()),
-            (None, _) => format!("{place}: nothing yet"),
+            (None, _) => format!("{place}: no changes"),
         };
     }
     let mut names: Vec<String> = Vec::new();
@@ -112,7 +112,7 @@ mod tests {
             branch: Some("main".into()),
             ..GitFacts::default()
         };
-        assert_eq!(of(&git), "main: nothing yet");
+        assert_eq!(of(&git), "main: no changes");
         git.head = Some(Oid::new("4c1d9e2".to_owned() + &"0".repeat(33)).expect("hex"));
         git.head_subject = Some("Add parser".into());
         assert_eq!(of(&git), "main: clean at 4c1d9e20 'Add parser'");

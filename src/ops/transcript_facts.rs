@@ -1,4 +1,4 @@
-//! What an agent's session file has beyond its messages: helpers become steps, the to-do list becomes tasks.
+//! Facts of an agent's session file beyond its messages: helpers become steps, the to-do list becomes tasks.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};

@@ -243,7 +243,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
         }
     }
 
-    /// The signatures of all checkpoints that were looked at. A bad one says that somebody made another commit of it.
+    /// The signatures of all checkpoints that were looked at. A bad one means that the commit was made again.
     fn signatures(&mut self) -> Result<(), Error> {
         let all = std::mem::take(&mut self.signed);
         let ids: Vec<_> = all.iter().map(|(_, id)| *id).collect();
@@ -368,7 +368,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
             && !self.gaps().contains(&expected)
         {
             let message = format!(
-                "its successor names the digest {expected}, but it has {}",
+                "digest mismatch: its successor expects {expected}, found {}",
                 checkpoint.digest
             );
             self.issue(name, id, None, "chain", message);

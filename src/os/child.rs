@@ -135,7 +135,7 @@ fn start(job: &ChildJob<'_>) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Reads a pipe in a thread of its own, which ends when the pipe does or when nobody takes what it reads.
+/// Reads a pipe in a thread of its own, which ends when the pipe does or when its receiver is dropped.
 fn read(
     mut pipe: impl Read + Send + 'static,
     stream: Stream,
@@ -152,7 +152,7 @@ fn read(
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // With the pipe closed a command whose output nobody reads ends by itself.
+                // With the pipe closed a command whose output is not read ends by itself.
                 _ => return,
             }
         }

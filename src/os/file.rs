@@ -30,7 +30,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The owner of `path`, if that is somebody else and this process may give files away: root in a user's repository
+    /// The owner of `path`, if that is another user and this process may give files away: root in a user's repository
     /// (`sudo`, a container) would otherwise lock the user out.
     pub fn other_than_root(path: &Path) -> Option<Self> {
         if !system::is_root() {
@@ -76,7 +76,7 @@ impl Sharing {
         }
     }
 
-    /// The mode that git would give: a read-only file stays read-only, a directory can be entered by whoever can read
+    /// The mode that git would give: a read-only file stays read-only, a directory can be entered by all who can read
     /// it and hands its group down.
     fn mode(self, mode: u32, is_dir: bool) -> u32 {
         let mut bits = self.bits;
@@ -139,7 +139,7 @@ pub fn create_dir_durable(path: &Path, sharing: Sharing) -> io::Result<()> {
     path.parent().map_or(Ok(()), sync_dir)
 }
 
-/// Opens the regular file at `path` for reading. Never waits: a FIFO that somebody put there is an error, as is
+/// Opens the regular file at `path` for reading. Never waits: a FIFO in its place is an error, as is
 /// everything else that is no file ([`io::ErrorKind::IsADirectory`] for a directory).
 pub fn open_regular(path: &Path) -> io::Result<File> {
     Ok(open_regular_sized(path)?.0)
@@ -210,7 +210,7 @@ pub fn private_dir(path: &Path, sharing: Sharing) -> io::Result<()> {
     path.parent().map_or(Ok(()), sync_dir)
 }
 
-/// Creates a directory for our own use among the system's temporary files: mode 0700, and a name that nobody can guess. It
+/// Creates a directory for our own use among the system's temporary files: mode 0700, and a name that cannot be guessed. It
 /// is the caller's to remove.
 #[expect(clippy::disallowed_methods, reason = "nothing in it is renamed to anywhere")]
 pub fn temporary_dir() -> io::Result<PathBuf> {

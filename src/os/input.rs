@@ -15,7 +15,7 @@ pub fn input_within(limit: u64, wait: Duration) -> io::Result<Option<Vec<u8>>> {
     std::thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         let read = io::stdin().take(limit.saturating_add(1)).read_to_end(&mut bytes);
-        // Nobody listens any more after the time is over.
+        // After the time is over there is no receiver.
         let _ = sender.send(read.map(|_| bytes));
     })?;
     match receiver.recv_timeout(wait) {

@@ -15,7 +15,7 @@ use super::substitute::Substitute;
 use super::support::has_no_locks;
 use super::{Sharing, private_file, system::links};
 
-/// How old a file has to be for its writer to be taken for dead where nobody can lock it.
+/// How old a file has to be for its writer to be taken for dead where it cannot be locked.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 /// An exclusive lock, held until it is dropped.
@@ -55,7 +55,7 @@ impl Lock {
             return Ok(None);
         }
         // The kernel serves those who wait in the order in which they came; trying again and again does not, and then
-        // somebody waits for ten seconds among sixty who save. It knows no deadline, so a thread waits in our place.
+        // one waits for ten seconds among sixty that save. It knows no deadline, so a thread waits in our place.
         let (sender, receiver) = mpsc::sync_channel(0);
         std::thread::Builder::new().spawn(move || {
             let locked = file.lock().map(|()| file);
@@ -117,7 +117,7 @@ pub fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Whether somebody holds the lock on the file at `path`, without creating it. Who takes the lock at this very moment
+/// Whether a process holds the lock on the file at `path`, without creating it. Who takes the lock at this very moment
 /// may find it held by the question.
 pub fn is_locked(path: &Path) -> io::Result<bool> {
     let file = match File::open(path) {

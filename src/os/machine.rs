@@ -18,7 +18,7 @@ pub fn umask() -> Option<u32> {
     u32::from_str_radix(value.trim(), 8).ok()
 }
 
-/// The signals that whoever started this process set to be ignored (`nohup`, a shell's background job), the first
+/// The signals that the parent process set to be ignored (`nohup`, a shell's background job), the first
 /// signal as the lowest bit.
 ///
 /// On Linux from `/proc/self/status`, elsewhere unknown and none: asking means setting them.

@@ -90,7 +90,7 @@ pub fn reason(error: &io::Error) -> String {
     clause(text.split(" (os error").next().unwrap_or_default())
 }
 
-/// A sentence of somebody else's as a part of one of ours: its first letter is small, names are in our quotes, and what
+/// A sentence of another program as a part of one of ours: its first letter is small, names are in our quotes, and what
 /// readers of JSON say is said in words.
 pub fn clause(text: &str) -> String {
     let text = text.replace('`', "'").replace("EOF while parsing", "it ends within");

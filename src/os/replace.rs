@@ -1,4 +1,4 @@
-//! Replacing a small private file in one step: a reader sees the old content or the new one, whoever is killed when.
+//! Replacing a small private file in one step: a reader sees the old content or the new one, whichever process is killed when.
 //!
 //! The new content gets a name of its own first, with an end by which what a killed process left is known. The file is
 //! locked while its writer lives, so that a sweep takes nothing from anybody.

@@ -1,7 +1,7 @@
 //! A lock for file systems that have none: a file next to the one to be locked, which its owner creates and removes.
 //!
-//! Weaker than a kernel lock, as nobody removes it when its owner is killed. It names its owner, so that on the same machine
-//! one of a process that is gone is taken over; one of another machine stays until somebody removes it.
+//! Weaker than a kernel lock, as it is not removed when its owner is killed. It names its owner, so that on the same machine
+//! one of a process that is gone is taken over; one of another machine stays until it is removed by hand.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ pub(super) struct Substitute {
 }
 
 impl Substitute {
-    /// Takes the lock on `path`; `None` when somebody else still had it after `wait`.
+    /// Takes the lock on `path`; `None` when another process still had it after `wait`.
     pub(super) fn acquire(path: &Path, sharing: Sharing, wait: Duration) -> io::Result<Option<Self>> {
         let path = beside(path);
         retry(wait, || Self::attempt(&path, sharing))
@@ -42,7 +42,7 @@ impl Substitute {
         }
     }
 
-    /// Whether somebody has the lock on `path`.
+    /// Whether a process has the lock on `path`.
     pub(super) fn is_held(path: &Path) -> io::Result<bool> {
         match read_regular(&beside(path)) {
             Ok(text) => Ok(!is_dead(&text)),
@@ -94,7 +94,7 @@ fn is_dead(text: &[u8]) -> bool {
 }
 
 /// Removes the file of an owner that is gone. It is moved aside first, so that of several who see it only one removes it;
-/// should it have become somebody else's in between, it goes back.
+/// should it have another owner by then, it goes back.
 fn remove_dead(path: &Path) {
     let Ok(seen) = read_regular(path) else { return };
     if !is_dead(&seen) {

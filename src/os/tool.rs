@@ -44,7 +44,7 @@ pub fn can_ask_at_terminal() -> bool {
 }
 
 /// Runs work of this thread whose programs must not find a terminal by themselves either: the process has it for other
-/// things, or nobody is there.
+/// things, or there is no terminal.
 pub fn without_questions<T>(work: impl FnOnce() -> T) -> T {
     let before = WITHOUT_QUESTIONS_HERE.replace(true);
     let _restored = RestoredQuestions(before);

@@ -88,8 +88,8 @@ fn changed(metadata: &Metadata) -> Option<SystemTime> {
     metadata.modified().ok().max(system::changed(metadata))
 }
 
-/// Brings files and then the directories that name them to the disk. What is gone, or belongs to somebody who lets
-/// nobody read it, is passed over: nothing can rely on it.
+/// Brings files and then the directories that name them to the disk. What is gone, or belongs to another user who lets
+/// no one read it, is passed over: nothing can rely on it.
 pub fn sync_all(files: &[PathBuf], directories: &[PathBuf]) -> io::Result<()> {
     if files.len() > FEW && sync_file_systems(directories) {
         return Ok(());

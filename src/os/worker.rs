@@ -1,5 +1,5 @@
 //! A child that may outlive us: it has its own process group, so that Ctrl-C at the terminal does not end it, and none
-//! of our streams, so that nobody who reads ours waits for it.
+//! of our streams, so that no reader of ours waits for it.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};

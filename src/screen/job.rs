@@ -314,7 +314,7 @@ impl JobRunner {
         }
     }
 
-    /// Words and duration of the job that somebody waits for longest.
+    /// Words and duration of the job that has run for longest.
     pub(super) fn longest(&self) -> Option<(String, Instant)> {
         let waiting = self.running.iter().filter(|running| running.title.is_some());
         let longest = waiting.min_by_key(|running| running.begun)?;

@@ -1,4 +1,4 @@
-//! What lies over the panes: help, menu, input, plan and outcome. Nothing in it is cut: long lines are folded, and what
+//! Layers over the panes: help, menu, input, plan and outcome. Nothing in it is cut: long lines are folded, and what
 //! does not fit is scrolled.
 
 use ratatui::{

@@ -4,7 +4,7 @@
 //! Only what lies wholly inside such a stretch, behind its first byte, is left alone: a token that someone put into
 //! a field called `signature` begins where the value begins, and is found.
 
-/// Members whose value nobody but its maker can read, in the transcripts of coding agents and in HTTP APIs.
+/// Members whose value only its maker can read, in the transcripts of coding agents and in HTTP APIs.
 const OPAQUE: &[&str] = &[
     "signature",
     "thoughtsignature",

@@ -141,7 +141,7 @@ impl FailureKind {
             Self::Newer => "something is stored in a newer format",
             Self::Denied => "permission is missing",
             Self::Invalid | Self::Usage => "the arguments are wrong",
-            Self::NeedsAnswer => "an answer is needed, and nobody is there to give it",
+            Self::NeedsAnswer => "an answer is needed, and there is no terminal to ask on",
             Self::Partial | Self::Step | Self::Interrupted | Self::BrokenPipe => self.meaning(),
         }
     }

@@ -17,7 +17,7 @@ pub(super) enum RequestLine {
     Whole(Vec<u8>),
     /// Too large to be parsed.
     TooLarge {
-        /// What to say of it.
+        /// The message about it.
         message: String,
         /// The ids of its requests.
         ids: Vec<Value>,

@@ -173,7 +173,7 @@ fn log(file: &File, mut fields: ObjectFields) -> ForeignSession {
     if let Some(end) = fields.peek_text("endingCommit") {
         point.git.commit = Some(end.to_owned());
     }
-    // A log is written once: without an ending commit nobody is at work on it, and it can be resumed.
+    // A log is written once: without an ending commit no agent works on it, and it can be resumed.
     session.status(if fields.peek_text("endingCommit").is_some() {
         SessionStatus::Completed
     } else {

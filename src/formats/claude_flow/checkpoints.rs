@@ -110,7 +110,7 @@ fn summary(file: &File) -> ForeignCheckpoint {
         .find(|line| !line.trim().is_empty())
         .map(|line| line.trim_start_matches('#').trim().to_owned());
     notes.set("summary", title);
-    // Whoever writes a summary commits and tags right after that.
+    // The tool that writes a summary commits and tags right after that.
     point.git.reference = file
         .stem()
         .strip_prefix("summary-")

@@ -36,7 +36,7 @@ pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
         context_usage.unwrap_or_else(|| json!({"tokens_used": 0, "tokens_total": 200_000, "percentage": 0})),
     );
     tree.insert("conversation".into(), conversation(out, &mut root));
-    // An import says where the source was; whoever went on here is somewhere else.
+    // An import says where the source was; the session was continued somewhere else.
     let then = root
         .remove("git_context")
         .filter(|_| document.kind == CheckpointKind::Import);

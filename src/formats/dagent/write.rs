@@ -47,7 +47,7 @@ pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
     });
     let tokens = document.tokens.as_ref().and_then(|tokens| tokens.get("count")).cloned();
     let stats = head.entry("stats").or_insert_with(|| json!({ "totalCompactions": 0 }));
-    // What was counted when it was imported holds only as long as nobody went on.
+    // What was counted when it was imported holds only until the session is continued.
     if let Value::Object(stats) = stats
         && document.kind != CheckpointKind::Import
     {

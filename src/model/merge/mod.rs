@@ -169,7 +169,7 @@ fn keys(sides: [&Map<String, Value>; 3]) -> Vec<String> {
 }
 
 /// The summary of a merged session: paragraphs of both, where both wrote one; the later side's come first. A text that
-/// nobody wrote gives way.
+/// no person or agent wrote gives way.
 fn summary(sides: RecordSides<'_>) -> (Option<String>, bool) {
     let of = |record: &Record| (record.summary.clone(), record.auto_summary);
     let (base, ours, theirs) = (of(sides.base), of(sides.ours), of(sides.theirs));

@@ -1,5 +1,5 @@
 //! The outline of a checkpoint: everything that people and agents wrote in it, section by section, in the order in
-//! which whoever resumes the work reads it.
+//! which a reader who resumes the work needs it.
 //!
 //! Every output for readers (`resume`, `show`, the hand-off note, a request) is made from an outline. It walks the
 //! stored values themselves, with a table that says how each member reads; a member that the table does not know is

@@ -201,14 +201,14 @@ pub(in crate::ops) struct MergeRun<'a> {
     pub(in crate::ops) paths: Option<PathFilter>,
     pub(in crate::ops) index: bool,
     pub(in crate::ops) label: &'a str,
-    /// What becomes of lines that both sides changed.
+    /// Treatment of lines that both sides changed.
     pub(in crate::ops) overlap: OverlapRule,
     /// Whether what the working tree does not take goes into the index, as in a merge of git: the commits of submodules, and
     /// files outside of a sparse checkout.
     pub(in crate::ops) stages_unwritten: bool,
 }
 
-/// What becomes of lines that both sides changed.
+/// Treatment of lines that both sides changed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::ops) struct OverlapRule {
     pub(in crate::ops) overlap: merge::Overlap,

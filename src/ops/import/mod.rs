@@ -3,7 +3,7 @@
 //! Files are read (bounded, links inside directories never followed), parsed by `formats`, cleaned of secrets, written as
 //! `start` and `import` checkpoints, and all refs move in one go at the end; one `undo` takes the whole import back. A
 //! session is known again by its system and foreign id, a checkpoint by the digest of its content: what is here already
-//! is not imported again, and what came since is added, unless somebody went on in the session here.
+//! is not imported again, and what came since is added, unless the session was continued here.
 
 mod agent_file;
 mod chat;

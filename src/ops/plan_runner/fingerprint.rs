@@ -1,4 +1,4 @@
-//! The token of a plan: a fingerprint of the plan and of the files it was made from. Whoever was shown a plan gives its
+//! The token of a plan: a fingerprint of the plan and of the files it was made from. A caller that was shown a plan gives its
 //! token back, and exactly that plan is carried out or none.
 
 use serde_json::Value;

@@ -185,7 +185,7 @@ impl PlanRunner<'_> {
         };
         let mut plan = restore::plan(repo, target_state::files(snapshot), goal.files(), options)?;
         if self.begun && self.job.meanwhile != MeanwhilePolicy::Merge {
-            // What was done in an earlier round and is different again is somebody's work.
+            // What was done in an earlier round and is different again was edited meanwhile.
             plan.leave(&|path| self.changes.contains_key(path) && !self.moved.contains(path));
         }
         Ok(plan)

@@ -385,7 +385,7 @@ fn put(scene: &Scene<'_>, moved: &[ChangedRef], writer: Writer, rest: &PurgeFoll
         .iter()
         .map(|moved| edit(&moved.name, ids(moved).0, ids(moved).1))
         .collect();
-    // If this fails, the note says nothing that is due, and is replaced or forgotten by whoever comes next.
+    // If this fails, the note says nothing that is due, and is replaced or forgotten by the next command.
     refs::update(scene.repo, &edits, &who, scene.wait)?;
     let needed: Vec<_> = sealed.written().iter().chain(sealed.relied_on()).copied().collect();
     if let Err(error) = refs::verify_present(scene.repo, &needed) {

@@ -398,7 +398,7 @@ fn push_some(
     Ok(())
 }
 
-/// What comes after the push of a session.
+/// Follow-up of the push of a session.
 enum AfterPush {
     /// The remote has it.
     Settled,

@@ -313,7 +313,7 @@ impl<'a> Fetch<'a> {
                 Err(_)
                     if self.remote.is_guess(&wanted.listed.namespace) && checkpoint::is_other(self.scene.repo, tip) =>
                 {
-                    // A branch of somebody's.
+                    // An ordinary branch.
                     if there.get(&name).is_some_and(|refs| refs.len() == 1) {
                         there.remove(&name);
                     }

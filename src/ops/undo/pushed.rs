@@ -1,4 +1,4 @@
-//! What an undo or redo means for remotes that have what it takes away.
+//! Effect of an undo or redo on remotes that have what it takes away.
 
 use super::{
     super::{

@@ -1,4 +1,4 @@
-//! What was noted of the conflicts of a merge or apply, in a draft and by `rerere`: it goes with the merge.
+//! Notes about the conflicts of a merge or apply, in a draft and by `rerere`: they go with the merge.
 
 use super::super::{Scene, plan_runner::PlanOperation, rerere};
 use crate::{

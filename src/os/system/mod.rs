@@ -1,4 +1,4 @@
-//! What the operating systems do differently, each behind the same functions: `unix` and `windows` are counterparts, and
+//! Differences of the operating systems behind the same functions: `unix` and `windows` are counterparts, and
 //! so are `linux` and `posix` with `portable`, where Linux can do more than other systems.
 //!
 //! Other modules of this layer do not ask which system they are built for; `dir` and `reports` choose a whole type.

@@ -35,7 +35,7 @@ struct SaveArguments {
     agent: Option<String>,
     /// A name for the checkpoint, unique in its session: lower-case letters, digits, '.', '_' and '-'.
     name: Option<String>,
-    /// Whether the session is put aside afterwards, for somebody else or for later.
+    /// Whether the session is put aside afterwards, for another person or for later.
     pause: Option<bool>,
     /// A key of yours for this request: sent again with the same key, it makes no second checkpoint.
     idempotency_key: Option<String>,

@@ -206,7 +206,7 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
     Ok(pulled)
 }
 
-/// What else the remote has that is called alike, where the session here has to step aside. Only then is the remote asked
+/// Other sessions of the remote with the same name, where the session here has to step aside. Only then is the remote asked
 /// for more than the session.
 fn names_alike(
     scene: &Scene<'_>,

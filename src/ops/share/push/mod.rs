@@ -209,7 +209,7 @@ pub fn push(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result<
     Ok(pushed)
 }
 
-/// Gives sessions whose name another one has at the remote another name if nobody chose the one they have, and pushes
+/// Gives sessions whose name another one has at the remote another name if the one they have was not chosen, and pushes
 /// them under it.
 fn push_renamed(
     scene: &Scene<'_>,

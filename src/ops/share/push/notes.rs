@@ -1,6 +1,6 @@
 //! The notes on commits, where the project's settings ask for them: they go along with the sessions that they name.
 //!
-//! Notes of several people are merged line by line, as nobody's are to be replaced. Where that is not possible the push of
+//! Notes of several people are merged line by line, as none of them may be replaced. Where that is not possible the push of
 //! the sessions counts even so, and it is reported.
 
 use super::{

@@ -83,7 +83,7 @@ pub fn remove(
     Ok(removed)
 }
 
-/// What the remote was last seen to have of a session. One that it has and that was never seen is not deleted.
+/// The remote's state of a session as it was last seen. One that it has and that was never seen is not deleted.
 fn last_seen(scene: &Scene<'_>, remote: &Remote, name: &ShortName, wire: Wire<'_>) -> Result<Option<ObjectId>, Error> {
     let known = refs::read(scene.repo, &remote.tracking_ref(name))?;
     if known.is_none() && !listing::exact(scene, remote, &[name], wire)?.is_empty() {
