@@ -395,8 +395,7 @@ fn narrow_and_dumb_terminals() {
             assert!(!text.contains('\x1b'), "{args:?}: {text:?}");
             for line in text.lines() {
                 // An id in full, a path and a command to copy are worth more than the width.
-                if line.split(' ').any(|word| word.len() == 40 || word.contains('/')) || line.contains("git checkpoint")
-                {
+                if line.split(' ').any(|word| word.len() == 40 || word.contains('/')) || line.contains("git ") {
                     continue;
                 }
                 let columns = unicode_width::UnicodeWidthStr::width(line);

@@ -201,7 +201,10 @@ fn row_23_a_dry_run_makes_the_same_checks_and_changes_nothing() {
         (&["fork", "auth~1", "--name", "try"], "Would fork "),
         (&["fork", "@", "--worktree", "../try"], "Would fork "),
         (&["hooks", "install"], "post-commit    would be installed\n"),
-        (&["hooks", "uninstall"], "No hook calls git-checkpoint.\n"),
+        (
+            &["hooks", "uninstall"],
+            "No git hooks of git-checkpoint are installed.\n",
+        ),
         (
             &["export", "--format", "handoff", "-o", "../try", "auth"],
             "Would write ../try, from ",

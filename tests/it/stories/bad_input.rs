@@ -17,7 +17,7 @@ fn selectors_and_names() {
     world
         .checkpoint(["show", "auth-"])
         .code(3)
-        .stderr_has("'auth-' matches 2 sessions")
+        .stderr_has("'auth-' matches 2 sessions\n")
         .stderr_has("auth-refactor");
     world
         .checkpoint(["show", "auth-refactr"])

@@ -106,7 +106,7 @@ fn every_later_command_is_in_the_way_of_an_undo() {
             let refused = world.checkpoint(undo);
             refused
                 .code(4)
-                .stderr_has("cannot be undone; the latest command that can: restored ")
+                .stderr_has("cannot be undone; the last command that can be: restored ")
                 .stderr_has("git checkpoint undo --older");
         }
         assert_eq!(world.read("README.md"), b"2\n", "{lines:?}");

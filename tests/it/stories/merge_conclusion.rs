@@ -289,12 +289,12 @@ fn an_undo_of_a_merge_with_saves_before_its_conclusion_is_forced() {
     let planned = world.checkpoint(["undo", "--force", "-n"]);
     planned
         .success()
-        .stderr_has("(2 checkpoints) would no longer be part of it");
+        .stderr_has("2 checkpoints saved after the merge would leave session");
     assert_eq!(world.git_line(["for-each-ref"]), refs);
     let forced = world.checkpoint(["undo", "--force"]);
     forced
         .success()
-        .stderr_has("(2 checkpoints) is no longer part of it, but kept")
+        .stderr_has("2 checkpoints saved after the merge left session")
         .stderr_has(&resolved[..8]);
     assert_eq!((tip(), text(&world, "f")), (before.clone(), lines(3, "ours")));
     assert_eq!(text(&world, "h"), "new\n", "what the merge did not change stays");
@@ -639,7 +639,7 @@ fn unmerged_files_are_saved_with_a_warning() {
         let saved = world.checkpoint(command.iter().chain(&["--json"]).copied());
         saved
             .success()
-            .stderr_has("the checkpoint has 2 unmerged paths, with conflict markers in the files");
+            .stderr_has("the merge of 't' is pending: 2 unmerged paths, with conflict markers in the files");
         assert_eq!(saved.stdout_json()["unmerged"], 2, "{command:?}");
         world.git(["checkout", "-q", "--ours", "."]).success();
         world.git(["add", "."]).success();
@@ -703,7 +703,7 @@ fn a_conflict_keeps_no_other_path_from_being_staged() {
     let applied = world.checkpoint(["apply", "s", "--index"]);
     applied
         .code(1)
-        .stdout_has("not staged, for conflicts: 1 staged in the checkpoint");
+        .stdout_has("not staged because of conflicts: 1 staged in the checkpoint");
     let names = |args: &[&str]| world.git_line(args.iter().copied());
     assert_eq!(
         names(&["diff", "--cached", "--name-only", "--diff-filter=AM"]),

@@ -469,7 +469,7 @@ fn a_gap_that_an_earlier_version_did_not_note_is_no_damage_if_another_chain_note
     world
         .checkpoint(["verify", "--all"])
         .code(1)
-        .stdout_has("its successor names the digest");
+        .stdout_has("digest mismatch: its successor expects");
 }
 
 #[test]

@@ -178,7 +178,7 @@ fn what_cannot_be_undone_is_said_instead_of_undoing_something_older() {
         let refused = world.checkpoint(["undo"]);
         refused
             .code(4)
-            .stderr_has("cannot be undone; the latest command that can: deleted session old")
+            .stderr_has("cannot be undone; the last command that can be: deleted session old")
             .stderr_has("git checkpoint undo --older");
         if !since.contains(&"fresh") {
             refused.stderr_has(&format!("'{word}' ("));

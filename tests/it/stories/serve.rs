@@ -392,7 +392,7 @@ fn undo_reverts_calls_and_commands_alike_one_at_a_time() {
     assert!(
         refused["content"][0]["text"]
             .to_string()
-            .contains("cannot be undone; the latest command that can"),
+            .contains("cannot be undone; the last command that can be"),
         "{refused}"
     );
     client.result("checkpoint_undo", json!({"older": true}));

@@ -7,20 +7,142 @@ fn input(world: &World, args: &[&str], text: &str) -> crate::support::Output {
 }
 
 #[test]
-fn a_change_of_the_branch_is_reported_once() {
+fn each_change_of_the_branch_is_reported_and_the_way_out_once() {
     let world = World::with_commit();
     world.git(["switch", "-qc", "a"]).success();
     world.checkpoint(["save", "-q", "-m", "1"]).success();
     world.git(["switch", "-qc", "b"]).success();
     let save = || world.checkpoint(["save", "--allow-empty", "-m", "again"]);
-    save().success().stdout_has("branch changed from a to b");
-    for branch in ["a", "b", "a", "b"] {
-        world.git(["switch", "-q", branch]).success();
+    save()
+        .success()
+        .stdout_has("  branch changed from a to b\n")
+        .stdout_has("  to start a new session here: git checkpoint start\n");
+    save().success().stdout_lacks("branch changed");
+    for (from, to) in [("b", "a"), ("a", "b"), ("b", "a")] {
+        world.git(["switch", "-q", to]).success();
+        save()
+            .success()
+            .stdout_has(&format!("  branch changed from {from} to {to}\n"))
+            .stdout_lacks("git checkpoint start");
         save().success().stdout_lacks("branch changed");
     }
-    world.git(["switch", "-qc", "c"]).success();
-    save().success().stdout_has("to c");
-    save().success().stdout_lacks("branch changed");
+    // Also in a dry run, in JSON, and of a session that is named.
+    world.git(["switch", "-q", "b"]).success();
+    world.checkpoint(["save", "-n"]).success().stdout_has("from a to b\n");
+    let named = world.checkpoint(["save", "--session", "a", "-m", "named", "--allow-empty", "--json"]);
+    let named = named.success().stdout_json();
+    assert_eq!(named["branch_changed"]["from"], "a", "{named}");
+    assert_eq!(named["branch_changed"]["to"], "b", "{named}");
+    assert_eq!(named["branch_changed"]["session"], "a", "{named}");
+    // No branch is one as well.
+    world.git(["switch", "-q", "--detach"]).success();
+    world
+        .checkpoint(["save", "--session", "a", "-m", "detached", "--allow-empty"])
+        .success()
+        .stdout_has("  branch changed from b to a detached HEAD\n");
+}
+
+#[test]
+fn a_refused_name_gets_a_proposal_wherever_it_is_given() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["save", "-q", "--session", "base", "-m", "1"])
+        .success();
+    world.git(["init", "-q", "--bare", "../hub"]).success();
+    world.git(["remote", "add", "origin", "../hub"]).success();
+    world.checkpoint(["push", "-q", "origin", "base"]).success();
+    let long = "x".repeat(90);
+    let cut = "x".repeat(64);
+    for (name, valid, is_remote) in [
+        ("two words", "two-words", true),
+        ("a..b", "a.b", true),
+        ("x.lock", "x", true),
+        ("a~1", "a-1", true),
+        ("a:b", "a-b", true),
+        (".x", "x", true),
+        ("", "session", true),
+        ("@", "session", true),
+        ("HEAD", "session-head", true),
+        ("merge_head", "session-merge_head-1", true),
+        ("CON", "session-con", true),
+        ("\u{65e5}\u{672c}", "session", true),
+        // A long branch has a session whose name is its beginning.
+        (&long, &cut, false),
+    ] {
+        let mut lines = vec![
+            vec!["start", name],
+            vec!["rename", "base", name],
+            vec!["fork", "@", "--name", name],
+            vec!["import", "--session", name, "nothing"],
+            vec!["save", "--session", name],
+        ];
+        if is_remote {
+            lines.push(vec!["pull", "origin", name]);
+            lines.push(vec!["fetch", "origin", name]);
+        }
+        for line in lines {
+            world
+                .checkpoint(line.iter())
+                .code(129)
+                .stderr_has("is not a valid name: ")
+                .stderr_has(&format!("; a valid one is '{valid}'\n"))
+                .stderr_has("hint: the rules: git checkpoint help names\n");
+        }
+    }
+    world
+        .checkpoint(["fork", "@", "--name=two words", "--dry-run"])
+        .stderr_has("hint: did you mean: git checkpoint fork @ --name=two-words --dry-run\n");
+    world
+        .checkpoint(["save", "-m", "a summary", "--name", "Before Merge"])
+        .code(129)
+        .stderr_has("hint: did you mean: git checkpoint save -m 'a summary' --name before-merge\n");
+    let sessions = world.git_line(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints/"]);
+    assert_eq!(sessions, "base");
+    // The name of a branch is made one everywhere.
+    for (line, name) in [
+        (&["start", "Team/\u{dc}ber"][..], "team-uber"),
+        (&["rename", "team-uber", "Stra\u{df}e"], "strasse"),
+        (&["fork", "base", "--name", "Auth"], "auth"),
+        (&["save", "--session", "A/B", "-m", "1"], "a-b"),
+    ] {
+        world
+            .checkpoint(line)
+            .success()
+            .stderr_has(&format!("is not a valid session name: using '{name}'"));
+        world
+            .git(["rev-parse", "--verify", "-q", &format!("refs/checkpoints/{name}")])
+            .success();
+    }
+    world.checkpoint(["delete", "base"]).success();
+    world
+        .checkpoint(["pull", "origin", "Base"])
+        .success()
+        .stdout_has("base");
+    world
+        .checkpoint(["help", "names"])
+        .success()
+        .stdout_has("1 to 64 characters")
+        .stdout_has("feature-login");
+}
+
+#[test]
+fn lines_of_a_receipt_fit_on_a_screen_of_the_usual_width() {
+    let world = World::with_commit();
+    let long = "make the tests of the parser green and then look at the lexer, which is older than that";
+    let name = "a-session-with-a-name-of-sixty-four-characters-that-is-the-most";
+    let words = "the summary of a checkpoint can be longer than a line, and what is too much ends with dots";
+    for (name, next) in [("short", "short"), ("short", long), (name, "short"), (name, long)] {
+        world.file("README.md", format!("{name}{next}"));
+        let saved = world.checkpoint(["save", "--session", name, "-m", words, "--next", next]);
+        let text = saved.success().stdout();
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains("next: ") && text.contains("; main"), "{text}");
+        assert_eq!(
+            text.lines().count(),
+            if (name, next) == ("short", "short") { 2 } else { 3 },
+            "{text}"
+        );
+    }
 }
 
 #[test]
@@ -339,5 +461,281 @@ fn a_claim_that_came_second_is_dropped_by_a_pull() {
             pulled.stderr_has("claimed by nora until ");
             assert_eq!(sessions(), "main");
         }
+    }
+}
+
+/// A repository with work that was saved on `f` and an untracked `n`.
+fn with_work() -> World {
+    let world = World::with_commit();
+    world.file("README.md", "work\n");
+    world.file("n", "new\n");
+    world.checkpoint(["save", "-q", "-m", "work"]).success();
+    world
+}
+
+#[test]
+fn a_save_without_the_work_of_the_checkpoint_before_says_so() {
+    let world = with_work();
+    world.git(["stash", "-q", "-u"]).success();
+    world
+        .checkpoint(["save", "-m", "a note"])
+        .success()
+        .stderr_has("warning: the files lack 2 saved changes of ")
+        .stderr_has("; to bring them back: git checkpoint apply ");
+    world
+        .checkpoint(["save", "-m", "another", "--allow-empty"])
+        .success()
+        .no_stderr();
+    // One that is committed, or edited further, is no loss.
+    let world = with_work();
+    world.git(["commit", "-qam", "committed"]).success();
+    world.checkpoint(["save", "-m", "after"]).success().no_stderr();
+    let world = with_work();
+    world.file("README.md", "work and more\n");
+    std::fs::remove_file(world.path("n")).expect("it is there");
+    world.checkpoint(["save", "-m", "after"]).success().no_stderr();
+    // After 'pause --clean' the work is put aside, which `status` says.
+    let world = with_work();
+    world.checkpoint(["pause", "--clean", "-q"]).success();
+    world.checkpoint(["save", "-m", "next"]).success().no_stderr();
+}
+
+#[test]
+fn a_pulled_checkpoint_that_only_lacks_the_work_is_no_pulled_change() {
+    let world = with_work();
+    world.git(["init", "-q", "--bare", "-b", "main", "../hub"]).success();
+    world.git(["remote", "add", "origin", "../hub"]).success();
+    world.git(["push", "-q", "origin", "HEAD"]).success();
+    world.checkpoint(["push", "-q", "origin", "main"]).success();
+    let other = world.root().join("other");
+    let other_path = other.to_str().expect("utf-8");
+    world.git(["clone", "-q", "../hub", other_path]).success();
+    let there = |args: &[&str]| {
+        world.command(PROGRAM, args).within(&other).run().success();
+    };
+    there(&["fetch", "-q"]);
+    there(&["resume", "main", "-q"]);
+    there(&["save", "-q", "-m", "looked at it", "-d", "fine"]);
+    there(&["push", "-q"]);
+    world.checkpoint(["pull"]).success();
+    world
+        .checkpoint(["save", "-m", "more"])
+        .success()
+        .stderr_lacks("git checkpoint restore");
+    assert_eq!(world.read("n"), b"new\n");
+}
+
+#[test]
+fn undo_refuses_what_the_emptied_trash_had() {
+    for deletes in [true, false] {
+        let world = World::with_commit();
+        for text in ["1", "2", "3"] {
+            world.file("README.md", text);
+            world.checkpoint(["save", "-q", "-m", text]).success();
+        }
+        let line: &[&str] = if deletes {
+            &["delete", "-q", "main"]
+        } else {
+            &["prune", "-q", "--keep-last", "1"]
+        };
+        world.checkpoint(line).success();
+        world.checkpoint(["prune", "-q", "--trash"]).success();
+        let refs = || world.git(["for-each-ref"]).success().stdout().to_owned();
+        let before = refs();
+        world
+            .git(["reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all"])
+            .success();
+        world.git(["gc", "-q", "--prune=now"]).success();
+        world
+            .checkpoint(["undo", "--older"])
+            .code(4)
+            .stderr_has("no longer exists, since the trash was emptied");
+        assert_eq!(refs(), before);
+        world.git(["log", "--all", "--oneline"]).success();
+    }
+}
+
+#[test]
+fn a_branch_whose_session_was_left_keeps_no_other_one() {
+    let world = World::with_commit();
+    world.git(["switch", "-qc", "b"]).success();
+    world.file("fb", "b\n");
+    world.checkpoint(["pause", "--clean", "-q", "-m", "of b"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    world.file("x", "x\n");
+    world.checkpoint(["save", "-q", "-m", "on main"]).success();
+    world.git(["switch", "-q", "b"]).success();
+    world.checkpoint(["status"]).success().stdout_lacks("session    main");
+    world
+        .checkpoint(["save", "-m", "again"])
+        .success()
+        .stdout_has("  b, resumed (it was paused here); b @ ");
+    world.git(["switch", "-q", "main"]).success();
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("session    main, active");
+    world.file("x", "more\n");
+    world.checkpoint(["save", "-q", "-m", "more"]).success();
+    // A branch that never had one keeps the session.
+    world.git(["switch", "-qc", "new"]).success();
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("session    main, active");
+}
+
+#[test]
+fn a_pending_merge_is_named_where_the_session_ends() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["save", "-q", "--allow-empty", "-m", "base"])
+        .success();
+    world
+        .checkpoint(["fork", "@", "-q", "--name", "try", "--worktree", "../try"])
+        .success();
+    std::fs::write(world.root().join("try/README.md"), "theirs\n").expect("it is there");
+    let there = world.root().join("try");
+    world
+        .command(PROGRAM, ["save", "-q", "-m", "theirs"])
+        .within(&there)
+        .run()
+        .success();
+    world.file("README.md", "mine\n");
+    world.checkpoint(["save", "-q", "-m", "mine"]).success();
+    world.checkpoint(["merge", "try"]).code(1);
+    world
+        .checkpoint(["finish", "try"])
+        .code(129)
+        .stderr_has("hint: the merge of 'try' is pending: git checkpoint merge --continue, or --abort\n");
+    world
+        .checkpoint(["pause"])
+        .success()
+        .stderr_has("warning: the merge of 'try' is pending: 1 unmerged path, with conflict markers in the files\n");
+    world
+        .checkpoint(["merge", "try"])
+        .code(3)
+        .stderr_has("hint: the merge of 'try' is pending: git checkpoint merge --continue, or --abort\n");
+    world.file("README.md", "both\n");
+    world.git(["add", "README.md"]).success();
+    world
+        .checkpoint(["finish"])
+        .success()
+        .stderr_has("the merge of 'try' is pending; to save its resolution: git checkpoint merge --continue\n");
+    world.checkpoint(["merge", "--continue"]).success();
+    world.checkpoint(["status"]).success().stdout_lacks("pending");
+}
+
+#[test]
+fn a_clean_pause_keeps_the_directory_one_is_in() {
+    let world = World::with_commit();
+    world.file("a/b/new", "1\n");
+    world.file("other/new", "1\n");
+    let inside = world.path("a/b");
+    let run = |args: &[&str]| {
+        world.command(PROGRAM, args).within(&inside).run().success();
+    };
+    run(&["pause", "--clean", "-q", "-m", "aside"]);
+    assert!(inside.is_dir() && !world.path("a/b/new").exists() && !world.path("other").exists());
+    run(&["status"]);
+    run(&["resume", "--apply", "-q"]);
+    assert_eq!(world.read("a/b/new"), b"1\n");
+}
+
+#[test]
+fn a_fork_in_another_directory_is_no_later_work_here() {
+    let world = World::with_commit();
+    for text in ["two", "three"] {
+        world.file("README.md", text);
+        world.checkpoint(["save", "-q", "-m", text]).success();
+    }
+    world
+        .checkpoint(["fork", "@", "-q", "--name", "wt", "--worktree", "../wt"])
+        .success();
+    world
+        .checkpoint(["restore", "@~1", "--dry-run"])
+        .success()
+        .stdout_has("1 file written");
+    let there = world.root().join("wt");
+    std::fs::write(there.join("README.md"), "over there").expect("it is there");
+    world
+        .command(PROGRAM, ["save", "-q", "-m", "there"])
+        .within(&there)
+        .run()
+        .success();
+    world
+        .checkpoint(["restore", "@~1", "--dry-run"])
+        .success()
+        .stdout_has("1 file written");
+}
+
+#[test]
+fn what_a_submodule_has_is_not_said_to_be_saved() {
+    let world = World::with_commit();
+    world.git(["init", "-q", "../lib"]).success();
+    world
+        .git(["-C", "../lib", "commit", "-q", "--allow-empty", "-m", "lib"])
+        .success();
+    std::fs::write(world.root().join("lib/l"), "1\n").expect("it is there");
+    world.git(["-C", "../lib", "add", "l"]).success();
+    world.git(["-C", "../lib", "commit", "-q", "-m", "l"]).success();
+    world
+        .git([
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "-q",
+            "add",
+            "../lib",
+            "lib",
+        ])
+        .success();
+    world.git(["commit", "-qm", "lib"]).success();
+    world
+        .checkpoint(["save", "-q", "--allow-empty", "-m", "whole"])
+        .success();
+    world
+        .checkpoint(["status", "--exit-code"])
+        .success()
+        .stdout_has("everything is saved");
+    world.file("lib/l", "dirty\n");
+    world
+        .checkpoint(["save", "-q", "-m", "dirty", "--allow-empty"])
+        .success();
+    world
+        .checkpoint(["status", "--exit-code"])
+        .code(1)
+        .stdout_has("everything but changes in submodule 'lib' is saved");
+}
+
+#[test]
+fn every_match_of_a_prefix_is_counted() {
+    let world = World::with_commit();
+    for n in 1..=12 {
+        world.checkpoint(["start", "-q", &format!("many-{n}")]).success();
+    }
+    world
+        .checkpoint(["show", "many"])
+        .code(3)
+        .stderr_has("error: 'many' matches 12 sessions, the first 10:\n");
+}
+
+#[test]
+fn what_may_be_on_a_remote_is_asked_of_it() {
+    let world = World::with_commit();
+    let line = "error: no session or checkpoint 'auth'\nhint: ";
+    for command in ["show", "apply", "restore", "switch", "resume"] {
+        world
+            .checkpoint([command, "auth"])
+            .code(3)
+            .stderr_has(&format!("{line}list sessions"));
+    }
+    world.git(["init", "-q", "--bare", "../hub"]).success();
+    world.git(["remote", "add", "origin", "../hub"]).success();
+    for command in ["show", "apply", "restore", "switch", "resume"] {
+        world
+            .checkpoint([command, "auth"])
+            .code(3)
+            .stderr_has(&format!("{line}if it is on a remote: git checkpoint fetch origin\n"));
     }
 }
