@@ -160,7 +160,6 @@ pub(super) fn plan(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(Record
     if session.id != checkpoint.document.session.id {
         return Ok((RecordFate::OfAnotherSession, None));
     }
-    chosen.require_readable()?;
     let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
     let draft = draft::read(scene.repo, &session.id)?;
     let mut wanted = kept(&checkpoint.document.record);
@@ -187,6 +186,7 @@ pub(super) fn plan(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(Record
     if kept(&subject.record) == kept(&wanted) {
         return Ok((RecordFate::Same, None));
     }
+    chosen.require_readable()?;
     let change = RecordReset {
         session: session.id.clone(),
         before: value(&subject.record),

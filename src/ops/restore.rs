@@ -360,10 +360,8 @@ impl RestoreRun<'_> {
         let Some(chosen) = session_choice::session_for_command(self.scene)? else {
             return Ok(serde_json::Value::Null);
         };
-        // Before any file is changed.
-        if chosen.tip.document.session.id == self.checkpoint.document.session.id {
-            chosen.require_readable()?;
-        }
+        // A record that cannot be changed is a reason to refuse before any file is.
+        record::plan(self.scene, &self.checkpoint)?;
         let id = &chosen.tip.document.session.id;
         let last = store::draft::read(self.scene.repo, id)?.last();
         Ok(serde_json::json!({ "session": id, "checkpoint": chosen.tip.digest, "draft": last }))
