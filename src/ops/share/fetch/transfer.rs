@@ -16,6 +16,10 @@ use crate::{
     store::{self, ObjectId, fetching::RunningFetch, refs, remote::encoded},
 };
 
+/// From how many refs on they are fetched by id. Git compares each name with all refs of the remote (`get_remote_ref`), which
+/// took 23 s for 3,000 refs; an id costs nothing.
+const BY_ID: usize = 64;
+
 /// A ref to fetch.
 #[derive(Clone)]
 pub(in crate::ops::share) struct WantedRef {
@@ -143,8 +147,12 @@ impl Fetch<'_> {
     fn transfer(&self, wanted: &[WantedRef]) -> Result<(), Error> {
         let incoming = self.remote.incoming();
         let lines = wanted.iter().map(|one| {
-            let (namespace, name) = (&one.listed.namespace, &one.name);
-            format!("+{namespace}{name}:{incoming}{}\n", one.waiting())
+            let source = if wanted.len() < BY_ID {
+                format!("{}{}", one.listed.namespace, one.name)
+            } else {
+                one.listed.id.to_string()
+            };
+            format!("+{source}:{incoming}{}\n", one.waiting())
         });
         self.receive(lines.collect())
     }
