@@ -222,7 +222,7 @@ const OPTIONS: [(&[&str], &[&str], &str); 21] = [
 /// Options that say nothing about what is meant, or that override checks.
 const VAGUE: [&str; 4] = ["all", "force", "yes", "name"];
 
-/// The most commands with an option for it to tell which of them is meant.
+/// The most commands with an option for it to propose each of them.
 const FEW: usize = 3;
 
 /// The hint for an option that a command does not have: what it means elsewhere, or the everyday command that has it.

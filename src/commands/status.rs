@@ -269,7 +269,7 @@ fn current(current: &CurrentSession) -> CurrentSessionView<'_> {
     }
 }
 
-/// What a save leaves out, in words: paths, and work in submodules.
+/// The paths, and the work in submodules, that a save leaves out, in words.
 fn left_out(status: &StatusReport) -> Option<String> {
     let changed = &status.facts.submodules_changed;
     let submodules = match (changed.count, changed.first.first()) {

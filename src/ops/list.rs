@@ -136,7 +136,7 @@ pub fn sessions(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<Session
     each_session(scene, filter, |row| row)
 }
 
-/// What `make` makes of the [`sessions`], in their order: in the two threads that read them, unless the filter asks for more
+/// The results of `make` for the [`sessions`], in their order: in the two threads that read them, unless the filter asks for more
 /// than their commits say.
 pub fn each_session<T: Send>(
     scene: &Scene<'_>,
@@ -161,7 +161,7 @@ pub fn each_session<T: Send>(
     })
 }
 
-/// What is made of the sessions that a filter is for: the local ones first, then the fetched ones.
+/// Rows of the sessions that a filter is for: the local ones first, then the fetched ones.
 fn each_row<T: Send>(
     scene: &Scene<'_>,
     filter: &SessionFilter,

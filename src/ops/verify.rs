@@ -574,7 +574,7 @@ pub(super) fn is_intact(scene: &Scene<'_>, id: ObjectId) -> bool {
     check.report.issues.iter().all(|issue| issue.problem == REWRITTEN)
 }
 
-/// What a checkpoint needs and is not there.
+/// An object that a checkpoint needs and that is missing.
 pub(super) fn missing(scene: &Scene<'_>, id: ObjectId) -> Option<String> {
     let mut quiet = |_| {};
     let mut check = VerifyRun::new(scene, &mut quiet).ok()?;

@@ -134,7 +134,7 @@ struct RunQueue<R> {
 }
 
 struct QueueState<R> {
-    /// What was made of each run and not taken yet.
+    /// The results that were not taken yet.
     made: Vec<Option<R>>,
     /// The first run that nobody has claimed.
     next: usize,

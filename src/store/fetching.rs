@@ -16,7 +16,7 @@ use crate::os::{self, CleanupFailure, ProcessHandle};
 /// Where the notes are, below our directory, each by the encoded name of its remote.
 const DIRECTORY: &str = "fetching";
 
-/// What git writes into its `.keep`, before the process and the host.
+/// The text that git writes into its `.keep`, before the process and the host.
 const KEEP: &str = "fetch-pack ";
 
 /// A fetch that runs. Its caller holds the lock of the remote.

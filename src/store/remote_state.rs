@@ -16,7 +16,7 @@ use crate::{
 /// The directory of the files.
 const DIRECTORY: &str = "remotes";
 
-/// What was last learned of a remote.
+/// The state of a remote as it was last learned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RemoteState {

@@ -31,7 +31,7 @@ struct SessionHead {
     id: String,
 }
 
-/// What the identity of a checkpoint's session is read from.
+/// The sources of the identity of a checkpoint's session.
 #[derive(Clone, Debug)]
 pub struct IdentitySource {
     commit: ObjectId,

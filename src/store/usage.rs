@@ -8,7 +8,7 @@ use gix::{
 use super::{Error, Kind, ObjectId, Repository, checkpoint, git, objects::PackReader};
 
 /// The bytes on disk of the objects that these trees and commits lead to and that neither `kept`, the index nor any ref
-/// outside of ours does. Rounded by what deltas and packs share; `None` where git cannot tell (before 2.31).
+/// outside of ours does. Rounded by what deltas and packs share; `None` where git does not know (before 2.31).
 pub fn only(repo: &Repository, from: &[ObjectId], kept: &[ObjectId]) -> Result<Option<u64>, Error> {
     if from.is_empty() {
         return Ok(Some(0));

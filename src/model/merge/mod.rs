@@ -386,7 +386,7 @@ impl Merge {
             return theirs.cloned();
         }
         if at.starts_with("conflicts/") {
-            // One that both found is told from the view of each.
+            // One that both found has the view of each.
             return ours.or(theirs).cloned();
         }
         let (Some(Value::Object(ours)), Some(Value::Object(theirs))) = (ours, theirs) else {

@@ -409,7 +409,7 @@ fn options(umask: u32, only: Option<&HashSet<RepoPath>>) -> RestoreOptions<'_> {
     }
 }
 
-/// What is left of a working tree whose saved files are gone.
+/// The rest of a working tree whose saved files are gone.
 #[derive(Default)]
 struct Rest {
     root: PathBuf,

@@ -286,7 +286,7 @@ impl MergeTips {
         })
     }
 
-    /// The session that is merged in, as a person tells it from the one that is merged into: with its remote, or with its
+    /// The session that is merged in, with what distinguishes it from the one that is merged into: its remote, or its
     /// checkpoint where both have one name.
     fn label_of_theirs(&self) -> String {
         match &self.remote {
@@ -424,7 +424,7 @@ fn refuse_claimed(scene: &Scene<'_>, sides: &MergeTips, how: &MergeMethod) -> Re
     }
 }
 
-/// Saves what is not saved: the draft, the chat and the files that the merge begins with. A dry run tells whether there is
+/// Saves what is not saved: the draft, the chat and the files that the merge begins with. A dry run reports whether there is
 /// anything.
 fn save_first(scene: &Scene<'_>, sides: &MergeTips, how: &MergeMethod) -> Result<CheckpointOutcome, Error> {
     let status = sides.ours.document.session.status;

@@ -154,7 +154,7 @@ fn attempt(
     Ok(())
 }
 
-/// What the undo list says of a merge.
+/// The entry of a merge in the undo list.
 pub(super) fn what(sides: &MergeTips) -> String {
     let id = ids::short(sides.theirs.entry.id);
     format!("merged {} {id} into {}", sides.from, sides.session)

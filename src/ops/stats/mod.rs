@@ -200,7 +200,7 @@ pub fn stats(scene: &Scene<'_>, request: &StatsRequest) -> Result<Statistics, Er
     Ok(out)
 }
 
-/// The bytes on disk of what each session has and nothing outside of sessions; `None` where git cannot tell.
+/// The bytes on disk of what each session has and nothing outside of sessions; `None` where git does not know.
 pub fn sizes(scene: &Scene<'_>, tips: &[ObjectId]) -> Result<Vec<Option<u64>>, Error> {
     Ok(usage::each(scene.repo, tips)?)
 }

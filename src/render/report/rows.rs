@@ -106,7 +106,7 @@ fn place(line: &MachineLocation) -> Option<ReportRow> {
             ]
         }
         LocationVerdict::OtherWorktree => {
-            // The name of a linked one, without what tells it from the main one in a document.
+            // The name of a linked one, without what distinguishes it from the main one in a document.
             let name = |id: &str| id.strip_prefix("linked-").unwrap_or(id).to_owned();
             vec![
                 TextLine::plain(format!("saved in working tree {}", name(&line.worktree.then))),

@@ -123,7 +123,7 @@ pub struct Known {
     table: OnceCell<KnownTable>,
     /// How many were looked for without the table.
     looked_for: Cell<usize>,
-    /// What was noted since.
+    /// The notes since then.
     noted: KnownTable,
 }
 

@@ -194,9 +194,9 @@ fn is_hex(bytes: &[u8]) -> bool {
 
 /// A digit of an id.
 const HEX: u8 = 1;
-/// What never stands in a name.
+/// Characters that no name has.
 const FORBIDDEN: u8 = 2;
-/// What may stand in a name, but not everywhere.
+/// Characters that a name may have, but not everywhere.
 const SPECIAL: u8 = 4;
 
 /// Classes of bytes; a table, since a file may hold a hundred thousand lines.
