@@ -434,6 +434,4 @@ fn kept(keys: &[Vec<String>; 3], changed: impl Fn(&String) -> bool) -> BTreeSet<
 }
 
 #[cfg(test)]
-mod property;
-#[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! Merges of records and chats: examples, and what holds for any edits of both sides.
 
+mod property;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

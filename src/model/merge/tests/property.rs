@@ -1,11 +1,11 @@
-//! What holds for merges of any records. `PROPTEST_CASES` asks for more cases than usual.
+//! Properties of merges of any records. `PROPTEST_CASES` asks for more cases than usual.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use proptest::{collection::vec, option, prelude::*};
 use serde_json::{Map, Value, json};
 
-use super::*;
+use super::super::*;
 
 /// Lists whose items are made here, with a member that has a text.
 const OF_TEXT: [(&str, &str); 5] = [
@@ -235,7 +235,7 @@ fn unordered(record: &Value) -> BTreeMap<String, Value> {
     out
 }
 
-/// What a side has of a list's items in the order of the base.
+/// The items of a list that a side has, in the order of the base.
 fn common(record: &Value, base: &Value, list: &str) -> Vec<String> {
     let known = ids(base, list);
     ids(record, list).into_iter().filter(|id| known.contains(id)).collect()
