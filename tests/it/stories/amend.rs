@@ -121,7 +121,7 @@ fn an_undo_of_what_a_remote_has_says_that_the_session_is_behind() {
     world
         .checkpoint(["undo", "--older"])
         .success()
-        .stderr_has("session 'main' is behind remote 'origin'")
+        .stderr_has("remote 'origin' still has what was undone in session 'main'")
         .stderr_has("git checkpoint pull origin main");
     assert_ne!(world.git_line(["rev-parse", "checkpoints/main"]), finished);
     world.checkpoint(["pull", "origin", "main"]).success();
