@@ -72,8 +72,12 @@ fn a_merge_that_cannot_come_back_leaves_its_conflict() {
         let is_merging = world.path(".git/MERGE_HEAD").exists();
         let unmerged = world.git(["ls-files", "-u"]).stdout().lines().count();
         // The conflict comes in any case, and with it the merge or how to get it.
-        assert_eq!((is_merging, unmerged), (false, 3), "{}", resumed.stdout());
-        assert!(resumed.stdout().contains("--index"), "{}", resumed.stdout());
+        assert_eq!(unmerged, 3, "{}", resumed.stdout());
+        assert!(
+            is_merging || resumed.stdout().contains("--index"),
+            "{}",
+            resumed.stdout()
+        );
     }
 }
 
