@@ -320,7 +320,9 @@ fn show(ui: &Ui, view: &SessionTable, dates: &DateStyle, now: Timestamp, host: &
             return;
         }
         let draw = |rows: &[usize]| vec![pen.lines(rows, |row, line| layout.draw(*row, line))];
-        os::parallel_map(some, draw).iter().for_each(|lines| ui.drawn(lines));
+        for lines in os::parallel_map(some, draw) {
+            ui.drawn(&lines);
+        }
     }
 }
 

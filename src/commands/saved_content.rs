@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 
 /// The warning of saved changes that a checkpoint is without.
 fn unapplied(before: &str, paths: &[RepoPath]) -> String {
-    let mut named: Vec<_> = paths.iter().take(NAMED).map(|path| path.quoted()).collect();
+    let mut named: Vec<_> = paths.iter().take(NAMED).map(RepoPath::quoted).collect();
     if paths.len() > NAMED {
         named.push(format!("{} more", paths.len() - NAMED));
     }

@@ -171,7 +171,9 @@ fn lines_that_were_drawn_are_those_that_are_shown_one_by_one() {
                 };
                 ui.drawn(&pen.lines(&lines, |line, out| draw(line, out)));
             } else {
-                lines.iter().for_each(|line| ui.data_line(line));
+                for line in &lines {
+                    ui.data_line(line);
+                }
             }
             seen.output()
         };

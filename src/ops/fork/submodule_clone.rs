@@ -8,7 +8,7 @@ use std::{
     fmt::Write as _,
     fs,
     io::{self, ErrorKind},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use sha2::{Digest as _, Sha256};
@@ -227,7 +227,7 @@ fn relative(from: &Path, to: &Path) -> PathBuf {
         .take_while(|(one, other)| one == other);
     let common = common.count();
     let up = from.components().skip(common).map(|_| Path::new("..").as_os_str());
-    let down = to.components().skip(common).map(|part| part.as_os_str());
+    let down = to.components().skip(common).map(Component::as_os_str);
     up.chain(down).collect()
 }
 

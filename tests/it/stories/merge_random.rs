@@ -277,8 +277,10 @@ proptest! {
         prop_assert_eq!(todos(&record(&world)), all);
         let refs = world.git_line(["for-each-ref", "refs/checkpoints"]);
         let is_open = !world.git_line(["ls-files", "-u"]).is_empty();
-        let again = world.checkpoint(["merge", "f"]).code(i32::from(is_open));
-        again.stdout_has("Up to date");
+        world
+            .checkpoint(["merge", "f"])
+            .code(i32::from(is_open))
+            .stdout_has("Up to date");
         prop_assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints"]), refs);
         world.checkpoint(["verify", "--all"]).success();
     }

@@ -328,7 +328,7 @@ fn the_index_comes_back_when_asked() {
     world
         .checkpoint(["restore", "@", "--index"])
         .success()
-        .stdout_has("in the index");
+        .stdout_has("3 index entries");
     assert_eq!(state(), then);
     world.checkpoint(["undo"]).success();
     assert_eq!(state(), now);

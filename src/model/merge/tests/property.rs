@@ -150,12 +150,11 @@ fn edited(base: &Value, side: &Side) -> Value {
         for (item, edit) in base[list].as_array().into_iter().flatten().zip(&edit.items) {
             let mut item = item.clone();
             match edit {
-                ItemEdit::Keep => {}
                 ItemEdit::Text(text) => item[member] = text.as_str().into(),
                 ItemEdit::Author(by) => item["by"] = by.as_str().into(),
                 ItemEdit::Unknown(value) => item["of_a_later_version"] = value.clone(),
                 ItemEdit::Files(files) if *list == "tasks" => item["files"] = json!(files),
-                ItemEdit::Files(_) => {}
+                ItemEdit::Keep | ItemEdit::Files(_) => {}
                 ItemEdit::Remove => continue,
             }
             items.push(item);

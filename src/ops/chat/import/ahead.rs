@@ -86,15 +86,13 @@ fn replaced(bytes: &[u8], before: Option<&Value>, after: Option<&Value>) -> Opti
 /// The lines that a reader may give back after it took them; see [`lines::Splitter`].
 const GIVEN_BACK: usize = 2;
 
+/// A function that takes each line.
+type EachLine<'a> = dyn FnMut(&[u8], Option<CleanLine>, bool) + 'a;
+
 /// Feeds whole lines, and perhaps one without its end, to a reader; calls `each` with every line, the line without its
 /// secrets where a redactor is given and that was done ahead, and whether so many lines follow that the reader does not give
 /// it back.
-pub(super) fn feed(
-    bytes: &[u8],
-    reader: &mut Reader,
-    redactor: Option<&Redactor>,
-    each: &mut dyn FnMut(&[u8], Option<CleanLine>, bool),
-) {
+pub(super) fn feed(bytes: &[u8], reader: &mut Reader, redactor: Option<&Redactor>, each: &mut EachLine<'_>) {
     let mut rest = bytes;
     if !reader.is_settled() {
         let end = line_end(rest);
