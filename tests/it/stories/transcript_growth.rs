@@ -225,3 +225,38 @@ fn the_count_of_tokens_follows_later_states() {
     assert!(expected > counted(&[&half]));
     assert_eq!(counted(&[&half, &whole]), expected);
 }
+
+/// Also the place of the last reading has parts of the conversation: its latest prompt, and calls without a result.
+#[test]
+fn a_secret_in_the_latest_turn_is_nowhere_below_git() {
+    let secret = format!("ghp_{}", "q7Zs2Lx9Rw4Tb8Nd1Kf6Hj3Mv5Pc0YgUaEo1");
+    let called = json!([{"type": "tool_use", "id": "c1", "name": "Bash",
+        "input": {"command": format!("curl -H 'Authorization: Bearer {secret}' host")}}]);
+    let message = json!({"id": "mx", "role": "assistant", "content": called, "stop_reason": "tool_use"});
+    let record = json!({"type": "assistant", "uuid": "x", "parentUuid": "a1", "sessionId": "5f1d", "cwd": "/p", "isSidechain": false,
+        "timestamp": "2026-11-28T10:00:01Z", "gitBranch": format!("try-{secret}"), "message": message});
+    for extent in ["full", "chat"] {
+        let world = started();
+        world.git(["config", "checkpoint.transcripts", extent]).success();
+        world.file(
+            "t.jsonl",
+            turn(0, "prompt") + &turn(1, &format!("use {secret}")) + &format!("{record}\n"),
+        );
+        import(&world, "t.jsonl");
+        let mut directories = vec![world.path(".git")];
+        while let Some(directory) = directories.pop() {
+            for entry in std::fs::read_dir(directory).unwrap().flatten() {
+                if entry.path().is_dir() {
+                    directories.push(entry.path());
+                } else {
+                    let bytes = std::fs::read(entry.path()).unwrap();
+                    let text = String::from_utf8_lossy(&bytes);
+                    assert!(!text.contains(&secret), "{}", entry.path().display());
+                }
+            }
+        }
+        // It is read on all the same.
+        append(&world, "t.jsonl", &turns(2..3));
+        assert_eq!(import(&world, "t.jsonl")[..2], [2, 2]);
+    }
+}

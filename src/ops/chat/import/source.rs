@@ -338,7 +338,8 @@ impl Readings {
         let reading = reader.end();
         let taken = from + reading.taken;
         let (head, tail) = source.ends(taken)?;
-        let (lines, state) = (reading.lines, reading.state.clone());
+        let lines = reading.lines;
+        let state = redacted(redactor.fork(), &reading.state);
         let outcome = copy.map(|copy| copy.end(taken, &stem(source.path), agent.name(), &reading.state.facts));
         // Under the lock of the chat from here on, where it was not taken for the mark.
         let mut open = open.map_or_else(|| OpenChat::of(scene, &self.session), Ok)?;
@@ -355,7 +356,7 @@ impl Readings {
             Some(mark) => mark.origin.map(|origin| origin.messages + done.added),
             None => Some(done.added + done.updated + done.known),
         };
-        self.marks.push(ReadingMark {
+        self.marks.extend(state.map(|state| ReadingMark {
             agent: agent.name().to_owned(),
             head,
             tail,
@@ -369,7 +370,7 @@ impl Readings {
             }),
             state,
             copy,
-        });
+        }));
         let excess = self.marks.len().saturating_sub(FILES);
         self.marks.drain(..excess);
         // Lost in a power cut, all is read again.
@@ -377,6 +378,13 @@ impl Readings {
         write_marks(scene.repo, &self.session, &bytes)?;
         Ok(done)
     }
+}
+
+/// The state of a reader without the secrets in what it has of the latest turn, as the messages are stored without them.
+fn redacted(mut redactor: Redactor, state: &State) -> Option<State> {
+    let mut value = serde_json::to_value(state).ok()?;
+    redactor.json(&mut value, "");
+    serde_json::from_value(value).ok()
 }
 
 /// The name of a file.
