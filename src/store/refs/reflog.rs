@@ -27,9 +27,9 @@ pub(super) fn one_line(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A line that was appended and can be taken back.
+/// A line that was appended and can be taken back. The file is closed: a transaction may have more refs than a process may
+/// have open files.
 pub(super) struct ReflogAppend {
-    file: File,
     length: u64,
     path: PathBuf,
 }
@@ -40,9 +40,13 @@ impl ReflogAppend {
         if self.length == 0 {
             let _ = fs::remove_file(&self.path);
         } else {
-            let _ = self.file.set_len(self.length);
+            let _ = cut_to(&self.path, self.length);
         }
     }
+}
+
+fn cut_to(path: &Path, length: u64) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.set_len(length)
 }
 
 /// Appends a line, durably. The caller holds the ref's lock, so no other process writes the log.
@@ -70,9 +74,8 @@ pub(super) fn append(
         // A power cut tore the last line. Left alone it would swallow this one.
         line.insert(0, b'\n');
     }
-    let appended = ReflogAppend { file, length, path };
-    let mut file = &appended.file;
-    let mut written = file.write_all(&line).and_then(|()| os::sync(file));
+    let appended = ReflogAppend { length, path };
+    let mut written = file.write_all(&line).and_then(|()| os::sync(&file));
     if written.is_ok() && created {
         written = appended.path.parent().map_or(Ok(()), os::sync_dir);
     }
