@@ -43,7 +43,7 @@ pub struct Deletion {
 }
 
 /// Deletes a session whose ref cannot be read or names a checkpoint that is missing. There is nothing that the trash could
-/// hold: the file of an unreadable ref goes to quarantine. Whoever finds the checkpoint can import or fetch it.
+/// hold: the file of an unreadable ref goes to quarantine. Another copy of the checkpoint can be imported or fetched.
 fn delete_damaged(scene: &Scene<'_>, name: &str, dry_run: bool) -> Result<Option<(String, Option<String>)>, Error> {
     let full = format!("{}{name}", session::PREFIX);
     let refs = refs::list(scene.repo, session::PREFIX)?;

@@ -136,7 +136,7 @@ struct RunQueue<R> {
 struct QueueState<R> {
     /// The results that were not taken yet.
     made: Vec<Option<R>>,
-    /// The first run that nobody has claimed.
+    /// The first run that is not claimed.
     next: usize,
     /// Whether the other thread has left.
     is_alone: bool,
@@ -194,7 +194,7 @@ impl<R> RunQueue<R> {
         }
     }
 
-    /// Leaves the runs that nobody has claimed.
+    /// Leaves the runs that are not claimed.
     fn close(&self) {
         let mut state = self.lock();
         state.next = state.made.len();

@@ -280,7 +280,7 @@ impl Merge {
         };
         let [base, ours, theirs] = [base, list(ours)?, list(theirs)?];
         let key = |value: &Value| value.to_string();
-        // Of one that is there twice nobody knows which of the two a side took out.
+        // Of one that is there twice it is not known which of the two a side took out.
         let plain = |list: &[Value]| {
             let mut seen = BTreeSet::new();
             let is_single = |value: &Value| seen.insert(key(value));

@@ -1,4 +1,4 @@
-//! One submodule of a new working tree: cloned and checked out where nobody else has anything, then put in place by two
+//! One submodule of a new working tree: cloned and checked out in a directory of our own, then put in place by two
 //! renames.
 //!
 //! What is in its directory or where git keeps its repository is never deleted and never written over: it may be somebody's

@@ -233,7 +233,7 @@ fn content(root: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     found
 }
 
-/// A submodule that is not populated is not one that nobody worked in: what its repository has stays, and is checked out.
+/// A submodule that is not populated may have been worked in: what its repository has stays, and is checked out.
 #[test]
 fn the_repository_of_a_submodule_is_never_deleted() {
     for (name, place) in [("outer", "lib"), ("deep", "lib/inner")] {

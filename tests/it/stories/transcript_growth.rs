@@ -255,7 +255,7 @@ fn a_secret_in_the_latest_turn_is_nowhere_below_git() {
                 }
             }
         }
-        // It is read on all the same.
+        // The next reading continues from there.
         append(&world, "t.jsonl", &turns(2..3));
         assert_eq!(import(&world, "t.jsonl")[..2], [2, 2]);
     }
