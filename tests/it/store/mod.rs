@@ -144,10 +144,10 @@ fn leftovers(git_dir: &Path) -> Vec<String> {
     found
 }
 
-/// Lets merged packs grow old enough to go, which takes a second, and merges what is left.
+/// Lets merged packs grow old enough to go, which takes ten milliseconds, and merges what is left.
 fn settle(repo: &Repository) {
     for _ in 0..3 {
-        std::thread::sleep(Duration::from_millis(1050));
+        std::thread::sleep(Duration::from_millis(30));
         objects::consolidate(repo).unwrap();
     }
 }
