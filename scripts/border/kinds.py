@@ -140,7 +140,7 @@ KINDS = [
     ("11", "deep trees, large blobs and endless text", ["scripts/fault/bombs.py", "restore::hostile::trees_without_end_are_refused_in_time",
                                                        "share::hostile::a_session_that_is_too_large_is_refused_within_bounds",
                                                        "share::secrets::a_tree_deeper_than_git_allows_ends_the_push_with_a_message"],
-     ["10^12 paths", "JSON 10,000 deep", "100,000 refs", "for _ in 0..5000", "checkpoint.maxFetchSize", "for _ in 0..3000"]),
+     ["10^12 paths", "JSON 10,000 deep", "100,000 refs", "for _ in 0..5000", "checkpoint.maxFetchSize", "3001);"]),
     ("11", "clocks and modes of others", ["model::time::tests::unix_times_are_clamped_to_what_git_stores", "model::time::tests::times_keep_their_offset_and_fraction",
                                           "restore::cases::modes_come_back_but_not_setuid", "restore::cases::a_private_file_does_not_become_public_under_another_mask"],
      ["-5, 0", "i64::MAX, i32::MAX", "-05:45", "yesterday", "0o600"]),

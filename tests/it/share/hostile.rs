@@ -124,7 +124,7 @@ fn crafted_sessions_are_refused_and_good_ones_come() {
         text
     };
     let names = |entries: &[(&str, &[u8], &str)]| forger.with_files(&tree(&world, entries));
-    let deep = (0..1500).fold(inner.clone(), |below, _| tree(&world, &[("40000", b"d", &below)]));
+    let deep = world.deep_tree(&format!("040000 tree {inner}\td"), 1500);
     let bomb = (0..13).fold(inner.clone(), |below, _| {
         let entries: Vec<(&str, Vec<u8>, &str)> =
             (0..10_u8).map(|n| ("40000", vec![b'a' + n], below.as_str())).collect();

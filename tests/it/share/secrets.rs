@@ -142,26 +142,7 @@ fn a_tree_deeper_than_git_allows_ends_the_push_with_a_message() {
     let world = started();
     save(&world, "one");
     let blob = world.git_line(["rev-parse", "HEAD:README.md"]);
-    let mut tree = format!("100644 blob {blob}\tf\n");
-    for _ in 0..3000 {
-        let id = world
-            .command("git", ["mktree"])
-            .input(tree)
-            .run()
-            .success()
-            .stdout()
-            .trim()
-            .to_owned();
-        tree = format!("040000 tree {id}\td\n");
-    }
-    let id = world
-        .command("git", ["mktree"])
-        .input(tree)
-        .run()
-        .success()
-        .stdout()
-        .trim()
-        .to_owned();
+    let id = world.deep_tree(&format!("100644 blob {blob}\tf"), 3001);
     let commit = world.git_line(["commit-tree", "-m", "deep", "-p", "HEAD", &id]);
     world.git(["update-ref", "HEAD", &commit]).success();
     world.checkpoint(["save", "--no-files", "-m", "deep"]);

@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -129,6 +129,25 @@ impl World {
     /// The one line that git prints for these arguments, which must succeed.
     pub fn git_line<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
         self.git(args).success().stdout().trim_end().to_owned()
+    }
+
+    /// Writes a tree with `below` in it, one with that tree in it, and so on; the id of the `depth`-th. `below` is an entry
+    /// in git's own form. One git makes all of them: there are thousands.
+    pub fn deep_tree(&self, below: &str, depth: usize) -> String {
+        let mut command = self.command("git", ["mktree", "--batch"]).command;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut entries = child.stdin.take().unwrap();
+        let mut ids = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut entry = below.to_owned();
+        let mut id = String::new();
+        for _ in 0..depth {
+            write!(entries, "{entry}\n\n").unwrap();
+            id = ids.next().unwrap().unwrap();
+            entry = format!("040000 tree {id}\td");
+        }
+        drop(entries);
+        assert!(child.wait().unwrap().success());
+        id
     }
 
     /// Prepares a command: more arguments, variables, another directory, input.
