@@ -15,7 +15,7 @@ use git_checkpoint::ops::{CheckpointCache, Scene};
 use git_checkpoint::os::{MOST_FOLDERS, News, Reports, WatchError};
 use git_checkpoint::store::{self, OpenEnvironment, config::Settings};
 
-use crate::support::{PROGRAM, World};
+use crate::support::{PROGRAM, World, temporary};
 
 /// Turns that it takes at most until one is skipped: one to see the directories, one to see all with the directories watched.
 const SETTLING: usize = 3;
@@ -95,7 +95,7 @@ impl Row {
 
 /// Whether the system reports what happens where tests have their files.
 fn is_reported() -> bool {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = temporary();
     match Reports::of(&[directory.path().to_owned()]) {
         Err(WatchError::System | WatchError::FileSystem) => false,
         other => other.map(|_| true).unwrap(),
@@ -265,7 +265,7 @@ fn more_directories_than_may_be_watched_are_looked_through() {
     }
     row.world.file("many/1/1/file", "new\n");
     assert!(row.turn().0);
-    let directory = tempfile::tempdir().unwrap();
+    let directory = temporary();
     let most = vec![directory.path().to_owned(); MOST_FOLDERS + 1];
     assert!(matches!(
         Reports::of(&most),
@@ -284,7 +284,7 @@ fn reports_that_were_lost_are_told() {
     }
     let queued = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let queued: usize = queued.trim().parse().unwrap();
-    let directory = tempfile::tempdir().unwrap();
+    let directory = temporary();
     let mut reports = Reports::of(&[directory.path().to_owned()]).unwrap();
     assert_eq!(reports.news(), News::None);
     fs::write(directory.path().join("one"), "1").unwrap();

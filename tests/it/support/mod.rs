@@ -10,6 +10,7 @@
 mod fingerprint;
 mod normal;
 mod output;
+mod place;
 pub mod schema;
 #[cfg(unix)]
 mod spawned;
@@ -19,6 +20,7 @@ mod world;
 
 pub use fingerprint::Fingerprint;
 pub use output::Output;
+pub use place::temporary;
 #[cfg(unix)]
 pub use spawned::Spawned;
 #[cfg(unix)]

@@ -38,7 +38,7 @@ impl World {
     /// A home and an empty directory `repo` that is no repository.
     pub fn without_repository() -> Self {
         super::default_signals();
-        let root = tempfile::Builder::new().prefix("checkpoint-world-").tempdir().unwrap();
+        let root = super::temporary();
         fs::create_dir(root.path().join("home")).unwrap();
         let repo = root.path().join("repo");
         fs::create_dir(&repo).unwrap();
