@@ -5,6 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -207,6 +209,39 @@ impl World {
     }
 }
 
+/// The same command with the path of its program, which the `PATH` of the child leads to.
+///
+/// The standard library has to fork before it can look there, and a fork copies the page tables of all tests: that takes
+/// longer than most of what git is asked here.
+fn found(command: &Command) -> Command {
+    let name = command.get_program();
+    let path = command
+        .get_envs()
+        .find_map(|(variable, value)| value.filter(|_| variable == "PATH"));
+    let program = path
+        .into_iter()
+        .flat_map(std::env::split_paths)
+        .filter(|directory| directory.is_absolute() && !name.as_encoded_bytes().contains(&b'/'))
+        .map(|directory| directory.join(name))
+        .find(|path| is_program(path));
+    let mut same = Command::new(program.as_deref().map_or(name, Path::as_os_str));
+    same.arg0(name).args(command.get_args()).env_clear();
+    same.envs(
+        command
+            .get_envs()
+            .filter_map(|(variable, value)| Some((variable, value?))),
+    );
+    if let Some(directory) = command.get_current_dir() {
+        same.current_dir(directory);
+    }
+    same
+}
+
+/// Whether this is a file that may be run.
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
 /// A command about to run.
 pub struct Run<'w> {
     world: &'w World,
@@ -291,6 +326,9 @@ impl Run<'_> {
     /// Runs it to its end and gives what came out.
     pub fn run(mut self) -> Output {
         let line = format!("{:?}", self.command);
+        // Any pipe holds that much, so that nobody waits for the child to read it.
+        let is_small = self.input.len() <= 4096;
+        self.command = found(&self.command);
         self.command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -301,7 +339,16 @@ impl Run<'_> {
         let mut stderr = child.stderr.take().unwrap();
         let input = self.input;
         // A child may end without reading its input: a broken pipe here says nothing.
-        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let write = move || {
+            let _ = stdin.write_all(&input);
+            drop(stdin);
+        };
+        let writer = if is_small {
+            write();
+            None
+        } else {
+            Some(std::thread::spawn(write))
+        };
         let out = std::thread::spawn(move || {
             let mut bytes = Vec::new();
             stdout.read_to_end(&mut bytes).unwrap();
@@ -324,7 +371,9 @@ impl Run<'_> {
             }
             std::thread::sleep(Duration::from_millis(1));
         };
-        writer.join().unwrap();
+        if let Some(thread) = writer {
+            thread.join().unwrap();
+        }
         Output::new(line, status, out.join().unwrap(), err.join().unwrap())
     }
 }
