@@ -14,6 +14,7 @@ mod place;
 pub mod schema;
 #[cfg(unix)]
 mod spawned;
+mod template;
 #[cfg(unix)]
 mod terminal;
 mod world;

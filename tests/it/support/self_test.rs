@@ -30,6 +30,50 @@ fn worlds_are_alike_and_apart_from_the_machine() {
         .stdout_has("ce013625030ba8dba906f756967f9e9ca394464a");
 }
 
+/// A repository that was written from memory, and one that git makes at the same moment: the same down to each byte of the
+/// git directory. Of the index it is what counts, and git takes its stat data for true without reading a file.
+#[test]
+fn a_written_repository_is_what_git_makes() {
+    let (written, made) = (World::with_commit(), World::without_repository());
+    made.git(["init", "--quiet", "--initial-branch=main"]).success();
+    made.file("README.md", "hello\n");
+    made.file("src/main.txt", "one\ntwo\nthree\n");
+    made.git(["add", "--all"]).success();
+    made.git(["commit", "--quiet", "-m", "first"]).success();
+    assert_eq!(written.now(), made.now());
+    for world in [&written, &made] {
+        world.git(["diff-files"]).success().stdout_is("");
+        world.git(["fsck", "--strict"]).success();
+    }
+    let index = |world: &World| {
+        let all = [&["ls-files", "--stage"][..], &["ls-files", "--debug"]];
+        let text = all.map(|args| world.git(args).success().stdout().to_owned()).concat();
+        let stat = |line: &&str| {
+            !["ctime: ", "mtime: ", "dev: "]
+                .iter()
+                .any(|name| line.trim().starts_with(name))
+        };
+        let kept: Vec<_> = text.lines().filter(stat).map(str::to_owned).collect();
+        (kept, fs::metadata(world.path(".git/index")).unwrap().len())
+    };
+    assert_eq!(index(&written), index(&made));
+    let files = |world: &World| {
+        let found = world
+            .command(
+                "find",
+                [
+                    ".", "-type", "f", "!", "-name", "index", "-exec", "sha1sum", "{}", "+", "-printf", "%m %p\n",
+                ],
+            )
+            .run();
+        let mut lines: Vec<_> = found.success().stdout().lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(files(&written), files(&made));
+    assert!(files(&made).len() > 30);
+}
+
 /// Something that happens to a repository, and the entry in which it must show.
 type Change = (&'static str, Box<dyn Fn(&World)>);
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::template::Template;
 use super::{Fingerprint, Output, normal};
 
 /// The built program.
@@ -32,9 +33,7 @@ pub struct World {
 impl World {
     /// A home and an empty repository on branch `main`, without a commit.
     pub fn new() -> Self {
-        let world = Self::without_repository();
-        world.git(["init", "--quiet", "--initial-branch=main"]).success();
-        world
+        Self::written(Template::empty(), 1)
     }
 
     /// A home and an empty directory `repo` that is no repository.
@@ -53,11 +52,14 @@ impl World {
 
     /// A repository with one commit of `README.md` and `src/main.txt`.
     pub fn with_commit() -> Self {
-        let world = Self::new();
-        world.file("README.md", "hello\n");
-        world.file("src/main.txt", "one\ntwo\nthree\n");
-        world.git(["add", "--all"]).success();
-        world.git(["commit", "--quiet", "-m", "first"]).success();
+        Self::written(Template::with_commit(), 3)
+    }
+
+    /// A world whose repository git has made with so many commands.
+    fn written(template: &Template, commands: u64) -> Self {
+        let world = Self::without_repository();
+        template.write(&world.repo());
+        world.advance(commands);
         world
     }
 
