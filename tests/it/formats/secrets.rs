@@ -298,14 +298,19 @@ fn no_secret_of_any_form_of_any_format_is_stored() {
     let stored = stored(&world);
     let left: Vec<&String> = keys
         .iter()
-        .filter(|(key, _)| stored.contains(key))
+        .filter(|(key, _)| is_in(key, &stored))
         .map(|(_, place)| place)
         .collect();
     assert!(left.is_empty(), "{} of {} are left: {left:#?}", left.len(), keys.len());
     // What the receipt shows holds none either.
-    assert!(keys.iter().all(|(key, _)| !output.stdout().contains(key)));
+    assert!(keys.iter().all(|(key, _)| !is_in(key, output.stdout())));
     world.checkpoint(["verify", "--all"]).success();
     world.git(["fsck", "--strict", "--no-dangling"]).success();
+}
+
+/// Whether a key is in a text of megabytes: the standard library's search is compiled with the tests, without optimization.
+fn is_in(key: &str, text: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), key.as_bytes()).is_some()
 }
 
 /// The cells of a database: texts, blobs, and what is packed in them.

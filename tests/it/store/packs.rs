@@ -111,7 +111,11 @@ fn chains_that_git_has_packed_are_read_as_git_reads_them() {
     let world = World::with_commit();
     world.checkpoint(["start", "s"]).success();
     for n in 0..30 {
-        let summary = format!("summary {n} {}", "words that are the same everywhere ".repeat(n % 3));
+        // Long enough that a delta is the smaller form of each.
+        let summary = format!(
+            "summary {n} {}",
+            "words that are the same everywhere ".repeat(10 + n % 3)
+        );
         let args = ["save", "--no-files", "--allow-empty", "-m", &summary];
         world.checkpoint(args).success();
     }
