@@ -54,7 +54,7 @@ const CLEARED: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// The subcommands that take paths as they are, and refuse the variable that says so.
+/// The subcommands that take paths as they are, and refuse the variable for it.
 const OF_PLAIN_PATHS: &[&str] = &["check-ignore"];
 
 /// The variables that speak of one repository alone, with the settings of `git -c`: no program that works on another
@@ -184,7 +184,7 @@ impl Git {
         git
     }
 
-    /// The root of the working tree; the child runs there unless [`cwd`](Self::cwd) says otherwise.
+    /// The root of the working tree; the child runs there unless [`cwd`](Self::cwd) names another one.
     pub fn work_tree(mut self, root: impl Into<PathBuf>) -> Self {
         self.place.work_tree = Some(root.into());
         self

@@ -374,7 +374,7 @@ impl Fold {
         self.said.last_mut()
     }
 
-    /// Says that something happened to the conversation itself.
+    /// Reports that something happened to the conversation itself.
     pub(super) fn event(&mut self, id: &str, at: Timestamp, kind: &str, text: &str, details: &Value) {
         self.say(id, at, Role::System, vec![blocks::event(kind, text, details)]);
     }

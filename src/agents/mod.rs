@@ -150,7 +150,12 @@ fn with_sample<T>(bytes: &[u8], look: impl FnOnce(&Sample<'_>) -> T) -> T {
     })
 }
 
-/// An id for a record that has none: from all it says, so that a copy of the record has the same.
+/// The text of a member; empty if there is none.
+fn word<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// An id for a record that has none: from all its content, so that a copy of the record has the same.
 fn derived_id(record: &Value) -> String {
     use sha2::{Digest as _, Sha256};
     let hash = Sha256::digest(record.to_string());

@@ -70,7 +70,7 @@ pub struct TaskItem {
     pub status: TaskStatus,
 }
 
-/// The status that an agent's word stands for.
+/// The status that an agent's word means.
 pub(super) fn task_status(word: &str) -> TaskStatus {
     match word {
         "in_progress" | "in-progress" | "active" | "running" => TaskStatus::InProgress,

@@ -1,4 +1,4 @@
-//! `agents doctor`: runs the program of an agent once, without a key, and says whether our hooks fired.
+//! `agents doctor`: runs the program of an agent once, without a key, and reports whether our hooks fired.
 //!
 //! The agent reads the user's own settings, since those are what is tried; only its model is a server on loopback. It
 //! works in a repository made for this, so that no session of the user's gets a turn that the user did not ask for.

@@ -37,18 +37,10 @@ pub(super) fn enable(
         }
         let add = commands.add(program);
         let command = shown(adapter.program, &add);
-        let Some(agent) = agent else {
-            return row(
-                adapter,
-                "by-hand",
-                Some(command),
-                Some("its program is not in PATH".to_owned()),
-            );
+        let agent = match agent {
+            Some(agent) if !dry_run => agent.display().to_string(),
+            _ => return not_run(adapter, agent.is_some(), command),
         };
-        if dry_run {
-            return row(adapter, "planned", Some(command), None);
-        }
-        let agent = agent.display().to_string();
         let mut failure = run(context, &agent, &add);
         if failure.is_some()
             && let Some(remove) = commands.remove()
@@ -83,23 +75,30 @@ pub(super) fn disable(context: &Context, agents: &[InstalledAgent], dry_run: boo
             return row(adapter, "by-hand", None, Some(reason));
         };
         let command = shown(adapter.program, &remove);
-        let Some(agent) = agent else {
-            return row(
-                adapter,
-                "by-hand",
-                Some(command),
-                Some("its program is not in PATH".to_owned()),
-            );
+        let agent = match agent {
+            Some(agent) if !dry_run => agent.display().to_string(),
+            _ => return not_run(adapter, agent.is_some(), command),
         };
-        if dry_run {
-            return row(adapter, "planned", Some(command), None);
-        }
-        match run(context, &agent.display().to_string(), &remove) {
+        match run(context, &agent, &remove) {
             None => row(adapter, "removed", Some(command), None),
             Some(reason) => row(adapter, "by-hand", Some(command), Some(reason)),
         }
     };
     report(context, "disable", dry_run, agents.iter().map(row).collect())
+}
+
+/// The row of a command that is not run: the agent is not installed, or it is a dry run.
+fn not_run(adapter: &Adapter, is_installed: bool, command: String) -> AgentServerRow {
+    if is_installed {
+        row(adapter, "planned", Some(command), None)
+    } else {
+        row(
+            adapter,
+            "by-hand",
+            Some(command),
+            Some("its program is not in PATH".to_owned()),
+        )
+    }
 }
 
 fn row(adapter: &Adapter, outcome: &'static str, command: Option<String>, reason: Option<String>) -> AgentServerRow {
@@ -147,7 +146,7 @@ fn shown(program: &str, words: &[String]) -> String {
 
 /// Runs an agent's command in the home directory, where no project has settings of its own; the reason of a failure.
 fn run(context: &Context, program: &str, words: &[String]) -> Option<String> {
-    // What it says is for people who run it themselves.
+    // Its output is for people who run it themselves.
     let command = OsString::from(format!("{} 2>/dev/null", shown(program, words)));
     let question = Question {
         command: &command,

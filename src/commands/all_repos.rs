@@ -48,9 +48,7 @@ pub(super) fn note(context: &Context) {
         list.forget(std::slice::from_ref(&visited.directory))
     };
     if let Err(error) = noted {
-        context
-            .ui
-            .detail(1, crate::render::text::TextLine::plain(error.to_string()));
+        context.ui.detail(1, error.to_string());
     }
 }
 
@@ -100,17 +98,7 @@ fn open(context: &Context, directory: &Path) -> Result<Option<OpenedRepository>,
         return Ok(None);
     }
     let env = context.env.elsewhere(directory.to_owned());
-    let place = store::OpenEnvironment {
-        cwd: env.cwd.clone(),
-        is_elsewhere: env.is_elsewhere,
-        ignores_index: env.is_within_commit,
-        encrypted: env.encrypted.clone(),
-        vars: env
-            .variables()
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect(),
-    };
-    if let Err(store::Error::NotARepository { .. } | store::Error::NoHead { .. }) = store::open(&place) {
+    if let Err(store::Error::NotARepository { .. } | store::Error::NoHead { .. }) = store::open(&opening::place(&env)) {
         return Ok(None);
     }
     let opened = opening::at(&env, &IdentityArgs::default(), env.now)?;

@@ -23,10 +23,7 @@ use crate::{
         self,
         child::{self, ChildEnd, ChildJob, Stream},
     },
-    render::{
-        bisect::{BisectView, TurnRef, VerdictRow},
-        text::TextLine,
-    },
+    render::bisect::{BisectView, TurnRef, VerdictRow},
     store::{
         self,
         checkpoint::{self, oid},
@@ -141,9 +138,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     if bisect::sweep(&scene)? {
-        context
-            .ui
-            .status(TextLine::plain("Removed what an interrupted bisection left."));
+        context.ui.status("Removed what an interrupted bisection left.");
     }
     match args.command {
         BisectCommand::Start(args) => {
@@ -168,7 +163,7 @@ fn held(scene: &Scene<'_>) -> Result<HeldBisection, CommandError> {
     Ok(bisect::open(scene)?.ok_or(Error::from(BisectError::NotBisecting))?)
 }
 
-/// Brings the working tree to the next checkpoint and says which, or shows the result.
+/// Brings the working tree to the next checkpoint and reports which, or shows the result.
 fn proceed(
     context: &mut Context,
     opened: &OpenedRepository,
@@ -318,7 +313,7 @@ fn to_the_end(
         }
         let code = test(context, &progress.directory, &below, &args.argv)?;
         if std::mem::take(&mut is_first) && matches!(code, 126 | 127) {
-            // As git: a command that cannot even be run where all is well says nothing.
+            // As git: a command that cannot even be run where all is well proves nothing.
             bisect::check_out_good(&scene, held, &progress)?;
             let again = test(context, &progress.directory, &below, &args.argv)?;
             if matches!(again, 126 | 127) {
@@ -354,7 +349,7 @@ fn interrupted() -> CommandError {
     CommandError::new(FailureKind::Interrupted, "bisect run was interrupted")
 }
 
-/// Compares what the command says at an end of the line with what was assumed there, because neither it nor the user had
+/// Compares the answer of the command at an end of the line with what was assumed there, because neither it nor the user had
 /// said it before.
 fn check_assumption(code: i32, assumed: BisectVerdict) -> Result<(), CommandError> {
     let (message, hint) = match (code, assumed) {
@@ -426,6 +421,6 @@ fn reset(context: &Context, scene: &Scene<'_>) -> Result<(), CommandError> {
     } else {
         "No bisection is in progress."
     };
-    context.ui.status(TextLine::plain(text));
+    context.ui.status(text);
     Ok(())
 }

@@ -20,7 +20,6 @@ use crate::{
         save::{OverClaim, SaveRequest},
         select,
     },
-    render::text::TextLine,
     store,
 };
 
@@ -174,7 +173,7 @@ fn change(
             Some(task) => format!("Task '{task}' is not claimed."),
             None => "The session is not claimed.".to_owned(),
         };
-        context.ui.status(TextLine::plain(what));
+        context.ui.status(what);
         // Nothing to say in a checkpoint.
         request.files = false;
         return if context.ui.options().json {

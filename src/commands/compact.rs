@@ -24,7 +24,6 @@ use crate::{
     render::{
         chat as render,
         messages::{ClearReceipt, CompactReceipt, CompactionDryRun, CompactionPlanRow, CompactionRow, messages},
-        text::TextLine,
     },
     store,
 };
@@ -244,12 +243,12 @@ pub(super) fn completed(context: &Context, events: &Events, prepared: &PreparedS
             events,
             &compact::complete(receipt.session.as_str(), &receipt.document),
         );
-        context.ui.status(TextLine::plain(format!(
+        context.ui.status(format!(
             "compacted {} of the chat: {} tokens of messages, now {} with the summary",
             messages(found.messages),
             found.tokens_before,
             found.tokens_after
-        )));
+        ));
     }
 }
 
@@ -277,12 +276,12 @@ pub(super) fn before_reading(context: &Context, opened: &OpenedRepository, event
         Ok(Some((outcome, prepared))) => {
             warn(context, &prepared);
             let found = &prepared.compaction;
-            context.ui.status(TextLine::plain(format!(
+            context.ui.status(format!(
                 "compacted {} of {}: {} tokens of messages before",
                 messages(found.messages),
                 outcome.receipt().session,
                 found.tokens_before
-            )));
+            ));
         }
         Ok(None) | Err(ops::Error::Store(store::Error::Busy { .. })) => {}
         Err(error) => context.ui.warning(&format!("the chat was not compacted: {error}")),

@@ -13,7 +13,7 @@ use crate::{
         range::{self, Range},
         select,
     },
-    render::{diff as render, patch, text::TextLine},
+    render::{diff as render, patch},
     store::patch::{PatchFormat, PatchOptions},
 };
 
@@ -210,9 +210,7 @@ fn matched(range: &Range, exit_code: bool, context: &mut Context) -> Result<(), 
         })?;
     } else if range.commits.is_empty() {
         let base = range.base.short();
-        context
-            .ui
-            .status(TextLine::plain(format!("Neither side has a commit since {base}.")));
+        context.ui.status(format!("Neither side has a commit since {base}."));
     } else {
         context.ui.page();
         if context.ui.for_people() {

@@ -127,7 +127,7 @@ impl Environment {
             error: std::io::stderr().is_terminal(),
             columns: terminal::columns(),
         };
-        // Whole seconds, as git keeps them: a document then says the same time as its commit.
+        // Whole seconds, as git keeps them: a document then has the same time as its commit.
         let local = local_time();
         let clock = Timestamp::with_millis(
             local.timestamp(),
@@ -160,7 +160,7 @@ impl Environment {
         )
     }
 
-    /// The same for a command inside of this process: with the time now, and nobody at a terminal.
+    /// The same for a command inside of this process: with the time now, and no terminal.
     #[must_use]
     pub fn unattended(&self) -> Self {
         let mut out = self.clone();
@@ -212,7 +212,7 @@ impl Environment {
         out
     }
 
-    /// Nothing known: for the message that says so.
+    /// Nothing known: for the message about it.
     pub fn unknown() -> Self {
         let terminals = Terminals {
             input: false,
@@ -268,7 +268,7 @@ impl Environment {
     }
 
     /// A yes or no in git's words: `true`, `yes`, `on` and numbers but 0; `false`, `no`, `off`, 0 and the empty text.
-    /// None when it is not set or says neither.
+    /// None when it is not set or is neither.
     pub fn flag(&self, name: &str) -> Option<bool> {
         boolean(&self.variable_or_empty(name)?.to_string_lossy())
     }

@@ -118,7 +118,7 @@ impl CommandError {
         Self::new(kind, error.to_string()).caused_by(error.source())
     }
 
-    /// A failure without words: the exit code says it all.
+    /// A failure without a message: the exit code is enough.
     pub fn silent(kind: FailureKind) -> Self {
         Self::new(kind, "")
     }

@@ -437,7 +437,7 @@ fn with_candidates(kind: FailureKind, message: &str, candidates: &[SelectorCandi
     CommandError::new(kind, out)
 }
 
-/// Says what went wrong after the work was done, and what is left.
+/// Reports what went wrong after the work was done, and what is left.
 pub(super) fn warn_aftermath(ui: &Ui, aftermath: &Aftermath) {
     warn_leftovers(ui, &aftermath.left);
     for trouble in &aftermath.trouble {
@@ -445,7 +445,7 @@ pub(super) fn warn_aftermath(ui: &Ui, aftermath: &Aftermath) {
     }
 }
 
-/// Says which files of ours are still there though they should be gone.
+/// Reports which files of ours are still there though they should be gone.
 pub(super) fn warn_leftovers(ui: &Ui, left: &[CleanupFailure]) {
     for file in left {
         ui.warning(&format!("{file}; this is harmless, and the next save tries again"));

@@ -12,10 +12,7 @@ use crate::{
         fork::{list as forks, remove},
         fork_notes,
     },
-    render::{
-        forks::{ForkListRow, ForkRemovalView, ForksView},
-        text::TextLine,
-    },
+    render::forks::{ForkListRow, ForkRemovalView, ForksView},
     store::checkpoint::oid,
 };
 
@@ -61,7 +58,7 @@ pub(super) fn list(context: &mut Context) -> Result<(), CommandError> {
         ));
     }
     if view.forks.is_empty() {
-        context.ui.status(TextLine::plain("No forks found."));
+        context.ui.status("No forks found.");
     } else {
         context.ui.data(view.text(context.ui.table_width()));
     }

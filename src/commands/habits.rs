@@ -101,7 +101,7 @@ pub(super) fn phrase(args: &[OsString]) -> Option<(String, String)> {
         .iter()
         .map(|arg| quoted(&arg.to_string_lossy()))
         .collect();
-    // What a note is added to is its text; without one the command says so itself.
+    // What a note is added to is its text; without one the command reports that.
     if rest.is_empty() && first == "note" {
         return None;
     }

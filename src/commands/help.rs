@@ -66,7 +66,7 @@ pub(super) struct Guide {
     pub(super) source: &'static str,
 }
 
-/// The page for coding agents, which is also what a skill of theirs says.
+/// The page for coding agents, which is also the text of their skill.
 pub(super) const SKILL: &str = "skill";
 
 /// All of them, in the order in which they are listed.

@@ -178,7 +178,7 @@ fn inject(
 }
 
 /// The environment of the directory that the agent works in. A hook may run in a daemon that was started elsewhere, or
-/// in a shell with variables of git's, so only the payload says which repository is meant.
+/// in a shell with variables of git's, so only the payload names the repository.
 fn surroundings(env: &Environment, event: &HookEvent) -> Environment {
     let cwd = event.cwd.as_ref().map(std::path::PathBuf::from);
     env.elsewhere(cwd.filter(|path| path.is_absolute()).unwrap_or_else(|| env.cwd.clone()))

@@ -39,7 +39,7 @@ use clap::Subcommand;
 
 /// The longest time that a commit waits for its checkpoint.
 const BUDGET: Duration = Duration::from_secs(2);
-/// The variable that says that a hook of ours is at work; the hooks do nothing while it is set.
+/// The variable that is set while a hook of ours is at work; the hooks do nothing while it is set.
 const GUARD: &str = "CHECKPOINT_HOOK";
 
 /// Save a checkpoint for each commit, with git hooks

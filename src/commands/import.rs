@@ -154,21 +154,19 @@ fn warn(outcome: &ImportOutcome, context: &Context) {
         let line = format!("{}: {}", problem.path, problem.what);
         match problem.weight {
             ProblemSeverity::Broken => context.ui.warning(&line),
-            ProblemSeverity::Note => context.ui.status(TextLine::plain(format!("note: {line}"))),
+            ProblemSeverity::Note => context.ui.status(format!("note: {line}")),
         }
     }
     if !outcome.unknown.is_empty() {
         let count = CountedNoun::new(outcome.unknown.len(), "file");
-        context
-            .ui
-            .status(TextLine::plain(format!("note: {count} not recognized:")));
+        context.ui.status(format!("note: {count} not recognized:"));
         for path in outcome.unknown.iter().take(NAMED) {
             context.ui.status(TextLine::plain("  ").with(Slot::Path, path));
         }
         if outcome.unknown.len() > NAMED {
             context
                 .ui
-                .status(TextLine::plain(format!("  and {} more", outcome.unknown.len() - NAMED)));
+                .status(format!("  and {} more", outcome.unknown.len() - NAMED));
         }
     }
     let replaced = outcome.redactions.iter().filter(|redaction| redaction.replaced).count();

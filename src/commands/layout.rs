@@ -99,7 +99,7 @@ fn joined(text: &StyledStr) -> StyledStr {
 /// The place of options that follow the command's own.
 const LAST: usize = 900;
 
-/// Whether this option says whose session is meant, which most commands have.
+/// Whether this option names a session or an agent, which most commands have.
 fn is_identity(arg: &Arg) -> bool {
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
     help == opening::SESSION_HELP || help == opening::AGENT_HELP

@@ -4,7 +4,7 @@ use super::{
     Context, all_repos,
     error::CommandError,
     opening::{self, IdentityArgs, OpenedRepository},
-    row_args::{AtomStyle, DateArg, FormatArg},
+    row_args::{DateArg, FormatArg},
     ui::Ui,
     views,
 };
@@ -20,9 +20,8 @@ use crate::{
         age::DateStyle,
         count::CountedNoun,
         file_log::{AutosaveRow, AutosaveTable},
-        format::Template,
+        format::{AtomStyle, Template},
         sessions::{ReplacedCheckpointRow, SessionRow, SessionTable, TrashRow, TrashTable},
-        text::TextLine,
     },
     store::{
         self, IdentitySource,
@@ -117,24 +116,18 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return autosaves(context, &opened, &dates);
     }
     let filter = args.filter();
-    let mut view = SessionTable {
-        sessions: listed(&scene, &filter, context.ui.options().json)?,
+    let view = SessionTable {
+        sessions: args.rows(&scene, &filter, context.ui.options().json)?,
     };
-    if args.size {
-        weigh(&scene, &mut view.sessions)?;
-    }
-    if args.trust {
-        check(&scene, &mut view.sessions)?;
-    }
     if context.ui.options().json {
         return json(&context.ui, &view);
     }
-    if let Some(template) = args.form.template(&ATOMS.map(|(name, _)| name), &NAMED)? {
+    if let Some(template) = args.form.template(&SessionRow::atoms(), &NAMED)? {
         write_rows(context, &args.form, &template, &view.sessions, (&dates, scene.now));
         return Ok(());
     }
     if view.sessions.is_empty() {
-        context.ui.status(TextLine::plain("No sessions found."));
+        context.ui.status("No sessions found.");
         if filter.has_state_of_no_task() {
             let states = TaskStatus::ALL.map(item::status_word).join(", ");
             context.ui.warning(&format!("states of tasks: {states}"));
@@ -147,7 +140,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             {
                 let name = &remote.remote.name;
                 let what = format!("{name} was not fetched yet: git checkpoint fetch {name}");
-                context.ui.status(TextLine::plain(what));
+                context.ui.status(what);
             }
         } else if let Some(remote) = store::remote::default(scene.repo, false) {
             let hint = format!("see what others pushed: git checkpoint fetch {}", remote.name);
@@ -161,7 +154,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     for (remote, name) in share::status::deleted(&scene) {
         let what =
             format!("Deleted on {remote}: {name}; to push it again: git checkpoint push {remote} {name} --force");
-        context.ui.status(TextLine::plain(what));
+        context.ui.status(what);
     }
     if view.sessions.iter().any(|s| s.status == "damaged") {
         context
@@ -191,6 +184,23 @@ impl Args {
             remote: self.remotes,
             all: self.all,
         }
+    }
+
+    /// The rows of these sessions, with the facts that are read where an option asks for them.
+    fn rows(
+        &self,
+        scene: &Scene<'_>,
+        filter: &SessionFilter,
+        identified: bool,
+    ) -> Result<Vec<SessionRow>, CommandError> {
+        let mut rows = listed(scene, filter, identified)?;
+        if self.size {
+            weigh(scene, &mut rows)?;
+        }
+        if self.trust {
+            check(scene, &mut rows)?;
+        }
+        Ok(rows)
     }
 }
 
@@ -258,18 +268,11 @@ fn check(scene: &Scene<'_>, rows: &mut [SessionRow]) -> Result<(), CommandError>
 fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let dates = args.date.style_with(&args.form)?;
     let filter = args.filter();
-    let template = args.form.template(&ATOMS.map(|(name, _)| name), &NAMED)?;
+    let template = args.form.template(&SessionRow::atoms(), &NAMED)?;
     let mut view = SessionTable { sessions: Vec::new() };
     all_repos::each(context, |context, directory, opened| {
         let scene = opened.scene();
-        let mut rows = listed(&scene, &filter, context.ui.options().json)?;
-        if args.size {
-            weigh(&scene, &mut rows)?;
-        }
-        if args.trust {
-            check(&scene, &mut rows)?;
-        }
-        for mut row in rows {
+        for mut row in args.rows(&scene, &filter, context.ui.options().json)? {
             row.repository = Some(directory.display().to_string());
             row.current = false;
             view.sessions.push(row);
@@ -286,9 +289,7 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
         return Ok(());
     }
     if view.sessions.is_empty() {
-        context
-            .ui
-            .status(TextLine::plain("No repository with such a session was found."));
+        context.ui.status("No repository with such a session was found.");
         return Ok(());
     }
     context.ui.page();
@@ -326,7 +327,7 @@ fn show(ui: &Ui, view: &SessionTable, dates: &DateStyle, now: Timestamp, host: &
     }
 }
 
-/// Says which sessions were fetched and are none of this repository yet. `is_empty` is whether none was listed.
+/// Names the sessions that were fetched and are none of this repository yet. `is_empty` is whether none was listed.
 fn fetched_only(
     context: &Context,
     scene: &Scene<'_>,
@@ -342,7 +343,7 @@ fn fetched_only(
         let may_fetch = is_empty && !store::remote::all(scene.repo).is_empty();
         if may_fetch && is_none_here()? {
             let what = "Sessions of a remote: git checkpoint fetch, or one of them: git checkpoint pull <session>";
-            context.ui.status(TextLine::plain(what));
+            context.ui.status(what);
         }
         return Ok(());
     };
@@ -350,7 +351,7 @@ fn fetched_only(
         0 => format!("Fetched, not resumed here: {first}"),
         more => format!("Fetched, not resumed here: {first} and {more} more; see: git checkpoint list -r"),
     };
-    context.ui.status(TextLine::plain(what));
+    context.ui.status(what);
     Ok(())
 }
 
@@ -373,7 +374,7 @@ fn autosaves(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle
         return context.ui.json(&view);
     }
     if view.autosaves.is_empty() {
-        context.ui.status(TextLine::plain("No autosaves found."));
+        context.ui.status("No autosaves found.");
         return Ok(());
     }
     context.ui.page();
@@ -398,10 +399,10 @@ fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) ->
         trash: &deleted.trash,
     });
     let replaced = amended.iter().map(|replaced| ReplacedCheckpointRow {
-        session: &replaced.session,
-        id: oid(replaced.checkpoint.id),
+        session: &replaced.name,
+        id: oid(replaced.tip.id),
         replaced_at: Timestamp::from_unix(replaced.at, 0),
-        summary: &replaced.checkpoint.subject,
+        summary: &replaced.tip.subject,
         trash: &replaced.trash,
     });
     let view = TrashTable {
@@ -420,7 +421,7 @@ fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) ->
                 CountedNoun::new(older, "older state")
             ),
         };
-        context.ui.status(TextLine::plain(text));
+        context.ui.status(text);
         if older > 0 {
             context.ui.hint(
                 "Trash",
@@ -436,7 +437,7 @@ fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) ->
             .hint("Trash", "bring one back: git checkpoint undelete <session>");
     }
     if let Some(latest) = amended.first() {
-        let id = oid(latest.checkpoint.id);
+        let id = oid(latest.tip.id);
         context.ui.hint(
             "Amended",
             &format!("see an amended checkpoint: git checkpoint show {}", id.short()),
@@ -456,24 +457,6 @@ const NAMED: [(&str, &str); 3] = [
     ),
 ];
 
-/// The value of an atom in a row.
-type AtomValue = fn(&SessionRow, &AtomStyle<'_>) -> String;
-
-/// The atoms of `--format`.
-const ATOMS: [(&str, AtomValue); 11] = [
-    ("session", |row, _| row.session.clone()),
-    ("status", |row, _| row.status.to_owned()),
-    ("id", |row, style| style.id(row.id.as_ref())),
-    ("date", |row, style| style.date(row.at)),
-    ("summary", |row, _| row.summary.clone()),
-    ("author", |row, _| row.author.clone()),
-    ("agent", |row, _| row.agent.clone().unwrap_or_default()),
-    ("task", |row, _| row.task.clone().unwrap_or_default()),
-    ("branch", |row, _| row.branch.clone().unwrap_or_default()),
-    ("host", |row, _| row.host.clone().unwrap_or_default()),
-    ("repository", |row, _| row.repository.clone().unwrap_or_default()),
-];
-
 /// Writes each row as the template has it.
 fn write_rows(
     context: &Context,
@@ -483,14 +466,9 @@ fn write_rows(
     (dates, now): (&DateStyle, Timestamp),
 ) {
     for row in rows {
-        let line = template.fill(|name, form| atom(row, name, &AtomStyle { form, dates, now }));
+        let line = template.fill(|name, form| row.atom(name, &AtomStyle { form, dates, now }));
         form.write(context, &line);
     }
-}
-
-fn atom(row: &SessionRow, name: &str, style: &AtomStyle<'_>) -> String {
-    let found = ATOMS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, value)| value(row, style)).unwrap_or_default()
 }
 
 pub(super) fn row(row: SessionSummaryRow, now: Timestamp) -> SessionRow {

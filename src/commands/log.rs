@@ -6,7 +6,7 @@ use super::{
     failure,
     opening::{self, IdentityArgs, OpenedRepository},
     pathspecs::Pathspecs,
-    row_args::{AtomStyle, DateArg, FormatArg},
+    row_args::{DateArg, FormatArg},
     views,
 };
 use crate::{
@@ -21,6 +21,7 @@ use crate::{
         age::DateStyle,
         count::CountedNoun,
         file_log::{self, FileLog, FileVersionRow, StateRef},
+        format::AtomStyle,
         graph, patch,
         record::{NoteRow, SessionNotes},
         sessions::{CheckpointLog, LogRow, LogTable},
@@ -390,9 +391,7 @@ fn notes(
         return context.ui.json(&view);
     }
     if found.lines.is_empty() {
-        context
-            .ui
-            .status(TextLine::plain(format!("Session {} has no notes.", found.session)));
+        context.ui.status(format!("Session {} has no notes.", found.session));
         return Ok(());
     }
     context.ui.page();

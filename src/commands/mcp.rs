@@ -39,8 +39,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let mut env = context.env.clone();
     if let Some(directory) = args.repo {
         env = env.elsewhere(env.cwd.join(directory));
-        // Whoever names a repository means one. Else the agent may start it anywhere, and would call a server broken that
-        // ends where there is no repository: there each call says so.
+        // With `--repo` one is meant. Else the agent may start it anywhere, and would call a server broken that
+        // ends where there is no repository: there each call reports it.
         drop(opening::at(&env, &IdentityArgs::default(), env.now)?);
     }
     let failed = |what: &str, error: &std::io::Error| {

@@ -23,7 +23,7 @@ use crate::{
         count::CountedNoun,
         merge::{ChangedFile, ConflictingFile, DecidedPoint, MergeView, MergedFiles, SkippedFile},
     },
-    store::checkpoint::oid,
+    store::{checkpoint::oid, merge_state::ConflictCommand},
 };
 
 /// Merge another session into the current one
@@ -123,7 +123,12 @@ impl MergeArgs {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
     if args.continued || args.abort {
-        return restore::go_on("merge", (args.abort, args.dry_run, args.how.force), opened, context);
+        return restore::go_on(
+            ConflictCommand::Merge,
+            (args.abort, args.dry_run, args.how.force),
+            opened,
+            context,
+        );
     }
     let selector = args.selector.clone().unwrap_or_default();
     let request = MergeRequest {

@@ -288,7 +288,7 @@ fn list(args: MessageListArgs, context: &mut Context) -> Result<(), CommandError
         return json_list(context, &chat, from, None, only);
     }
     if chat.is_empty() {
-        context.ui.status(TextLine::plain("No messages found."));
+        context.ui.status("No messages found.");
         return Ok(());
     }
     context.ui.page();

@@ -64,7 +64,7 @@ impl OpenedRepository {
         self.repo.as_ref().expect("it is taken where this is dropped")
     }
 
-    /// Reads the working tree's own index, whatever `GIT_INDEX_FILE` says.
+    /// Reads the working tree's own index, whatever `GIT_INDEX_FILE` names.
     pub(super) fn forget_index(&mut self) {
         self.index = None;
     }
@@ -144,7 +144,7 @@ pub(super) fn directory(context: &Context, opened: &OpenedRepository) -> Result<
 }
 
 /// The directory and the variables that a repository is found by.
-fn place(env: &Environment) -> store::OpenEnvironment {
+pub(super) fn place(env: &Environment) -> store::OpenEnvironment {
     store::OpenEnvironment {
         cwd: env.cwd.clone(),
         is_elsewhere: env.is_elsewhere,

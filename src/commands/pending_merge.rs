@@ -5,7 +5,7 @@ use crate::{
     model::document::CheckpointKind,
     ops::{apply, receipt::CheckpointReceipt},
     render::count::CountedNoun,
-    store::merge_state::MergeState,
+    store::merge_state::{ConflictCommand, MergeState},
 };
 
 /// Warns of conflicts in the checkpoint, and of a merge that is left unfinished with the session.
@@ -32,7 +32,7 @@ pub(super) fn warn(context: &Context, opened: &OpenedRepository, receipt: &Check
         context
             .ui
             .hint("Conflict", &format!("resolve them, 'git add' them, then: {then}"));
-    } else if let Some(state) = pending.filter(|state| is_left && state.operation == "merge") {
+    } else if let Some(state) = pending.filter(|state| is_left && state.operation == ConflictCommand::Merge) {
         context.ui.warning(&format!(
             "the {}; to save its resolution: {}",
             pending_words(&state),
@@ -42,21 +42,17 @@ pub(super) fn warn(context: &Context, opened: &OpenedRepository, receipt: &Check
 }
 
 fn pending_words(state: &MergeState) -> String {
-    format!("{} of '{}' is pending", verb(state), state.from)
+    format!("{} of '{}' is pending", state.operation, state.from)
 }
 
 fn continuation(state: &MergeState) -> String {
-    format!("git checkpoint {} --continue", verb(state))
-}
-
-fn verb(state: &MergeState) -> &'static str {
-    if state.operation == "merge" { "merge" } else { "apply" }
+    format!("git checkpoint {} --continue", state.operation)
 }
 
 /// The error with the merge that is pending in this working tree, which may be why the command fails.
 pub(super) fn named(opened: &OpenedRepository, error: CommandError) -> CommandError {
     match apply::in_conflict(&opened.scene()) {
-        Ok(Some(state)) if state.operation == "merge" => {
+        Ok(Some(state)) if state.operation == ConflictCommand::Merge => {
             let continued = continuation(&state);
             error.hint(format!("the {}: {continued}, or --abort", pending_words(&state)))
         }

@@ -18,7 +18,6 @@ use crate::{
             pull::{self, PullOutcome, PullRequest, PulledSession},
         },
     },
-    render::text::TextLine,
     store::remote,
 };
 
@@ -193,7 +192,7 @@ pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), Co
             "Your files stay as they are; to get the pulled changes: git checkpoint resume {} --apply",
             pulled.name
         );
-        context.ui.status(TextLine::plain(apply));
+        context.ui.status(apply);
     }
     hints(context, pulled);
     Ok(())
@@ -204,7 +203,7 @@ fn hints(context: &Context, pulled: &PulledSession) {
     if matches!(pulled.outcome, PullOutcome::New { .. }) && !pulled.current {
         // Without it, the next save would start another session.
         let next = format!("Not the current session yet; resume it: git checkpoint resume {name}");
-        return context.ui.status(TextLine::plain(next));
+        return context.ui.status(next);
     }
     let next = match &pulled.outcome {
         PullOutcome::UpToDate { ahead: 0 } | PullOutcome::Merged { .. } => return,

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::{ops::redact::RedactedSecret, render::count::CountedNoun};
 
-/// Says what secrets were found, and that they are gone.
+/// Reports the secrets that were found, and that they are gone.
 pub(super) fn warn(context: &Context, found: &[RedactedSecret]) {
     let (replaced, noticed): (Vec<_>, Vec<_>) = found.iter().partition(|r| r.replaced);
     let list = |found: &[&RedactedSecret]| {

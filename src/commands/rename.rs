@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     ops::{select, switch},
-    render::{session_change::RenameReceipt, text::TextLine},
+    render::session_change::RenameReceipt,
     store::checkpoint::oid,
 };
 
@@ -56,7 +56,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let (from, tip) = select::session(&opened.scene(), &selector)?;
     if from == to {
         let what = format!("Session {to} has that name already.");
-        context.ui.status(TextLine::plain(what));
+        context.ui.status(what);
         if !context.ui.options().json {
             return Ok(());
         }

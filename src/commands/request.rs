@@ -24,7 +24,6 @@ use crate::{
         count::CountedNoun,
         escape,
         fence::OutputFence,
-        text::TextLine,
         tokens::{RequestMessages, RequestTokens, RequestView, TokenParts},
     },
     tokens::models::TokenMethod,
@@ -117,9 +116,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         text.push_str(&format!("# User prompt\n\n{}\n", built.user.text.trim_end()));
     }
     context.ui.bytes(text.as_bytes());
-    context
-        .ui
-        .status(TextLine::plain(format!("{} tokens, {}", built.total, view.method())));
+    context.ui.status(format!("{} tokens, {}", built.total, view.method()));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Commands inside of a process that stays, for the tool server, `batch`, the page and the terminal interface.
 //!
-//! Each has its own clock, streams and settings, as if it had been started for itself; nobody is at a terminal. What a
+//! Each has its own clock, streams and settings, as if it had been started for itself, and no terminal. What a
 //! command of a process of its own leaves to the system at its end is freed here.
 
 use std::{

@@ -26,8 +26,8 @@ use crate::{
         restore_outcome::RestoreOutcome,
         undo::{self, Direction},
     },
-    render::{age, count::CountedNoun, text::TextLine},
-    store::{self, checkpoint::oid},
+    render::{age, count::CountedNoun},
+    store::{self, checkpoint::oid, merge_state::ConflictCommand},
 };
 
 /// Restore files from a checkpoint
@@ -209,7 +209,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         let chosen =
             restore::choose_parts(&opened.scene(), &request, &ask).map_err(|error| args.pathspecs.as_given(error))?;
         if chosen.is_empty() {
-            context.ui.status(TextLine::plain("no hunk was chosen"));
+            context.ui.status("no hunk was chosen");
             return Ok(());
         }
         parts = Some(chosen);
@@ -330,7 +330,12 @@ fn request(args: &Args, context: &Context, opened: &OpenedRepository) -> Result<
 pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &args.whom)?;
     if args.continued || args.abort {
-        return go_on("apply", (args.abort, args.dry_run, args.force), opened, context);
+        return go_on(
+            ConflictCommand::Apply,
+            (args.abort, args.dry_run, args.force),
+            opened,
+            context,
+        );
     }
     let selector = args.selector.clone().unwrap_or_else(|| "@".to_owned());
     let mut request = apply::ApplyRequest {
@@ -351,7 +356,7 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
         let chosen =
             apply::choose_parts(&opened.scene(), &request, &ask).map_err(|error| args.pathspecs.as_given(error))?;
         if chosen.is_empty() {
-            context.ui.status(TextLine::plain("no hunk was chosen"));
+            context.ui.status("no hunk was chosen");
             return Ok(());
         }
         request.parts = Some(chosen);
@@ -421,7 +426,7 @@ fn take(
     {
         request.older = context.ui.confirm(&question, "--older")?;
         if !request.older {
-            context.ui.status(TextLine::plain("nothing was undone"));
+            context.ui.status("nothing was undone");
             return Err(CommandError::silent(FailureKind::Negative));
         }
     }

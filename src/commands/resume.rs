@@ -233,7 +233,7 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
             if !args.brief {
                 context.ui.data(TextLine::default());
             }
-            context.ui.data(TextLine::plain("No file was changed."));
+            context.ui.data("No file was changed.");
         }
     } else if dry_run && !way.is_any() && args.format == "text" && !is_json {
         context.ui.dry_run();
@@ -245,14 +245,14 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Says that a session that had ended is active again.
+/// Reports that a session that had ended is active again.
 fn report_reopened(context: &Context, resumed: &ResumeOutcome) {
     if resumed.reopened {
-        context.ui.status(TextLine::plain(format!(
+        context.ui.status(format!(
             "Reopened session {}, which was {}; end it again: git checkpoint finish",
             resumed.session,
             resumed.standing.word()
-        )));
+        ));
     }
 }
 
@@ -391,7 +391,7 @@ fn print(
         );
         // The user was asked, so the reason is known.
         if args.recover || context.ui.can_ask() {
-            context.ui.status(TextLine::plain(words));
+            context.ui.status(words);
         } else {
             context
                 .ui
@@ -493,7 +493,7 @@ fn candidates(context: &mut Context, opened: &OpenedRepository, args: &Args) -> 
     let ui = &context.ui;
     if view.sessions.is_empty() {
         if !args.if_any {
-            ui.status(TextLine::plain("No sessions found."));
+            ui.status("No sessions found.");
         }
         return Ok(());
     }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Puts the agent's session of a checkpoint into place, prints the command that resumes it, and at a terminal offers
-/// to run it. `is_tip` says that the checkpoint is the session's latest: an earlier one gives a copy that ends there.
+/// to run it. `is_tip` is whether the checkpoint is the session's latest: an earlier one gives a copy that ends there.
 pub(super) fn resume(
     context: &mut Context,
     opened: &OpenedRepository,
@@ -85,7 +85,7 @@ fn print(context: &mut Context, session: &ShortName, view: AgentSessionView) -> 
     Ok(())
 }
 
-/// Runs the commands if a person at the terminal says so.
+/// Runs the commands if a person at the terminal agrees.
 fn offer(context: &Context, kept: &KeptSession, commands: &[Vec<String>]) -> Result<(), CommandError> {
     if !context.ui.can_ask() {
         return Ok(());

@@ -98,7 +98,7 @@ pub(super) fn put_aside_words(aside: &PutAside) -> String {
     format!("{what} put aside: {}", aside.command)
 }
 
-/// The prompt for an agent that works in a session, and a text that is the same as long as the prompt says the same: it
+/// The prompt for an agent that works in a session, and a text that is the same as long as the content is the same: it
 /// has no times and no random words. `None` while there is nothing to say. `reader` is the agent and its session, which
 /// know of their own turns.
 pub(super) fn prompt_of(

@@ -4,10 +4,7 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
 };
-use crate::{
-    model::{id::Oid, time::Timestamp},
-    render::{age::DateStyle, format::Template},
-};
+use crate::render::{age::DateStyle, format::Template};
 
 /// A line a row instead of a table.
 #[derive(Debug, clap::Args)]
@@ -44,33 +41,6 @@ impl FormatArg {
         context
             .ui
             .bytes(format!("{row}{}", if self.nul { '\0' } else { '\n' }).as_bytes());
-    }
-}
-
-/// How the value of an atom is shown.
-pub(super) struct AtomStyle<'a> {
-    /// The form asked for with the atom, as in `%(id:short)`.
-    pub(super) form: Option<&'a str>,
-    /// The style of dates without one.
-    pub(super) dates: &'a DateStyle,
-    /// The time of this output.
-    pub(super) now: Timestamp,
-}
-
-impl AtomStyle<'_> {
-    /// A date, in its own style or the one asked for.
-    pub(super) fn date(&self, at: Option<Timestamp>) -> String {
-        let style = self.form.and_then(|style| DateStyle::parse(style).ok());
-        at.map(|at| style.as_ref().unwrap_or(self.dates).show(at, self.now))
-            .unwrap_or_default()
-    }
-
-    /// An id, in full or `:short`.
-    pub(super) fn id(&self, id: Option<&Oid>) -> String {
-        let is_short = self.form == Some("short");
-        id.map(|id| if is_short { id.short() } else { id.as_str() })
-            .unwrap_or_default()
-            .to_owned()
     }
 }
 

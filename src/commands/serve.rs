@@ -77,7 +77,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if context.ui.options().json {
         context.ui.json(&address)?;
     } else {
-        context.ui.data(TextLine::plain(&address.url));
+        context.ui.data(address.url.as_str());
         let words = if args.actions { "shows and acts" } else { "is read-only" };
         context.ui.status(TextLine::new().with(
             Slot::Dim,

@@ -102,7 +102,7 @@ fn mark_dry_run_text(args: &mut Vec<OsString>, from: usize) {
     }
 }
 
-/// The first word after a noun that is neither an option of every command nor one that says whose session is meant.
+/// The first word after a noun that is neither an option of every command nor one that names a session or an agent.
 pub(super) fn first_word(args: &[OsString]) -> Option<&str> {
     let mut args = args.iter();
     loop {

@@ -8,10 +8,7 @@ use super::{
 };
 use crate::{
     ops::stats::{self, Figures, StatsGroup, StatsRequest},
-    render::{
-        stats::{ChangedLines, StatsRow, StatsView},
-        text::TextLine,
-    },
+    render::stats::{ChangedLines, StatsRow, StatsView},
 };
 
 /// Count turns, tokens, cost and changed lines
@@ -82,7 +79,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return context.ui.json(&view);
     }
     if view.groups.is_empty() {
-        context.ui.status(TextLine::plain("No sessions found."));
+        context.ui.status("No sessions found.");
         return Ok(());
     }
     context.ui.page();

@@ -178,7 +178,7 @@ fn view<'a>(status: &'a StatusReport, scene: &Scene<'a>, unknown: &'a [(String, 
             .map(|(session, damage)| DamagedSession { session, damage }),
         interrupted: status.interrupted.map(PlanOperation::word),
         in_conflict: status.in_conflict.as_ref().map(|(state, unmerged)| ConflictsView {
-            operation: &state.operation,
+            operation: state.operation.word(),
             from: &state.from,
             unmerged: *unmerged,
         }),
@@ -287,7 +287,7 @@ fn left_out(status: &StatusReport) -> Option<String> {
 /// The lines about a session that was named and is not there.
 fn absent(error: &Error) -> Vec<String> {
     let text = error.to_string();
-    // The label says it already.
+    // The label has it already.
     let mut lines = vec![text.strip_prefix("session ").unwrap_or(&text).to_owned()];
     if let Error::SessionFromEnvNotFound { candidates, .. } = error
         && !candidates.is_empty()

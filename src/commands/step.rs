@@ -336,7 +336,7 @@ fn list(args: StepListArgs, context: &mut Context) -> Result<(), CommandError> {
     if found.steps.is_empty() {
         context
             .ui
-            .status(TextLine::plain("No steps found; start one: git checkpoint step start"));
+            .status("No steps found; start one: git checkpoint step start");
         return Ok(());
     }
     context

@@ -18,10 +18,7 @@ use crate::{
         },
         restore as op,
     },
-    render::{
-        text::TextLine,
-        turns::{AgentSessionView, RewindView, TurnRow, TurnsView},
-    },
+    render::turns::{AgentSessionView, RewindView, TurnRow, TurnsView},
     store::{self, checkpoint::oid},
 };
 
@@ -124,7 +121,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return context.ui.json(&view);
     }
     if view.turns.is_empty() {
-        context.ui.status(TextLine::plain("No turns found."));
+        context.ui.status("No turns found.");
         context
             .ui
             .hint("Turns", "to save each turn of your agents: git checkpoint enable");

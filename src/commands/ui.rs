@@ -355,9 +355,7 @@ impl Ui {
             return Err(CommandError::new(FailureKind::Usage, message).hint("give it as 'input' of the request"));
         }
         if self.env.terminals.input {
-            self.status(TextLine::plain(format!(
-                "reading {what} from the terminal; end with Ctrl-D"
-            )));
+            self.status(format!("reading {what} from the terminal; end with Ctrl-D"));
         }
         let bytes = self.sink.read_all(limit).map_err(|error| {
             CommandError::new(

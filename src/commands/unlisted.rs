@@ -1,4 +1,4 @@
-//! Commands that ran and that no `undo` reverts: noted, so that `undo` says so instead of undoing an older one silently.
+//! Commands that ran and that no `undo` reverts: noted, so that `undo` reports them and does not undo an older one silently.
 
 use std::ffi::OsString;
 

@@ -159,7 +159,7 @@ fn is_slip(word: &str, name: &str) -> bool {
     sorted(word) == sorted(name) || holds(name, word) || holds(word, name)
 }
 
-/// The definition of a command, given as it is typed, with all that its usage says.
+/// The definition of a command, given as it is typed, with its whole usage.
 fn at(program: &clap::Command, words: &str) -> Option<clap::Command> {
     let mut program = program.clone();
     program.build();
@@ -321,7 +321,7 @@ fn without_secrets(text: &str) -> String {
 }
 
 /// The error in these words of the parser; `own` is the usage of the command, where that of the parser names what was
-/// given in part. `takes_text` says whether an argument of the command may begin with a dash. Also whether the usage is among
+/// given in part. `takes_text` is whether an argument of the command may begin with a dash. Also whether the usage is among
 /// the hints.
 fn from_text(text: &str, own: Option<&str>, takes_text: bool) -> (CommandError, bool) {
     let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();

@@ -27,7 +27,6 @@ use crate::{
     render::{
         age,
         count::CountedNoun,
-        text::TextLine,
         watch::{OnceResult, WatchTimes, WatchView},
     },
     store::{
@@ -287,7 +286,7 @@ impl WatchLoop<'_> {
         self.interval.max(cost)
     }
 
-    /// Saves what changed and notes how it went. An error says that there is nothing to save to any more.
+    /// Saves what changed and notes how it went. An error means that there is nothing to save to any more.
     fn look(&mut self, ended: Option<WatcherEnd>) -> Result<(), CommandError> {
         let now = self.context.env.later();
         let opened = match opening::at(&self.context.env, self.whom, now) {
@@ -388,7 +387,7 @@ impl WatchLoop<'_> {
     }
 
     fn say(&self, text: &str) {
-        self.context.ui.status(TextLine::plain(text));
+        self.context.ui.status(text);
     }
 
     fn report(self, end: WatchEnd) -> Result<(), CommandError> {

@@ -46,7 +46,7 @@ impl ObjectFields {
         Some(value)
     }
 
-    /// Takes a text that is not empty. An empty one says nothing, and is taken too.
+    /// Takes a text that is not empty. An empty one has no content, and is taken too.
     pub(super) fn text(&mut self, key: &str) -> Option<String> {
         let text = self.take_if(key, |value| value.as_str().map(str::to_owned))?;
         (!text.is_empty()).then_some(text)

@@ -171,7 +171,7 @@ pub struct ForeignCheckpoint {
     /// The occasion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
-    /// The digest of what its source says, once secrets were taken out of it.
+    /// The digest of its source, once secrets were taken out of it.
     #[serde(skip)]
     pub source: Option<Digest>,
     /// Members of the session at this checkpoint where they differ from [`ForeignSession::members`].
@@ -188,7 +188,7 @@ pub struct ForeignCheckpoint {
     /// Files to keep with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
-    /// Where its source says that the repository was.
+    /// Where the repository was, by its source.
     #[serde(skip_serializing_if = "ForeignRepoState::is_empty")]
     pub git: ForeignRepoState,
     /// The last compaction of the chat, in the stored form of [`Compaction`](crate::model::chat::Compaction).
@@ -211,7 +211,7 @@ impl ForeignCheckpoint {
         }
     }
 
-    /// The digest of what it says, which distinguishes an imported session from one that changed since.
+    /// The digest of its content, which distinguishes an imported session from one that changed since.
     pub fn hash(&self) -> Digest {
         self.source.clone().unwrap_or_else(|| Digest::of(&json::to_bytes(self)))
     }

@@ -90,7 +90,7 @@ pub(super) fn count(files: &[File], parsed: &ParseOutcome) -> Leaves {
                 Place::Member => out.members += 1,
                 Place::Extra => out.extra += 1,
                 Place::Attachment => out.attachment += 1,
-                // A problem names the table, and says that some of its rows stay where they are.
+                // A problem names the table, and reports that some of its rows stay where they are.
                 Place::Nowhere if named.iter().any(|table| leaf.place.split('/').next() == Some(table)) => {
                     out.source -= 1;
                 }
@@ -268,7 +268,7 @@ fn is_own_form(text: &str) -> bool {
     status.contains(&bare.as_str()) || is_measure || super::opencastle::is_own_sentence(text)
 }
 
-/// Members whose word becomes a status of ours: `pending` in a list of open todos says what the list says.
+/// Members whose word becomes a status of ours: `pending` in a list of open todos repeats the name of the list.
 const STATUS_MEMBERS: [&str; 8] = [
     "status",
     "complete",
@@ -382,7 +382,7 @@ fn text(whole: &str, out: &mut Vec<Leaf>) {
     for (at, (line, n)) in lines.iter().zip(1..).enumerate() {
         let trimmed = line.trim().trim_start_matches('#').trim();
         if line.trim_start().starts_with('#') {
-            // A heading names what follows, as a member does; what it says behind a colon is a value.
+            // A heading names what follows, as a member does; what is behind a colon is a value.
             if let Some((_, value)) = trimmed.split_once(": ") {
                 say(n, value);
             }

@@ -1,4 +1,4 @@
-//! A child that talks to another repository: what it says is passed on as it comes, and it ends when the user asks.
+//! A child that talks to another repository: its output is passed on as it comes, and it ends when the user asks.
 //!
 //! Its error output is not waited for to the end: a connection that ssh keeps open for the next command holds that pipe
 //! for minutes. The end of its standard output is the end of git. A guard ends it when we are killed, for the other side
@@ -53,10 +53,10 @@ impl Git {
         self.config("protocol.fd.allow=never")
     }
 
-    /// Runs the child to its end. Each line it says on standard error goes to `said`, with whether it is one that is
+    /// Runs the child to its end. Each line that it prints on standard error goes to `said`, with whether it is one that is
     /// redrawn (progress); when that gives `false`, or `stopped` gives `true`, the child is asked to end.
     ///
-    /// Any exit status is an answer; an error says that the child could not be run.
+    /// Any exit status is an answer; an error means that the child could not be run.
     pub fn exchange(
         self,
         said: &mut dyn FnMut(&str, bool) -> bool,

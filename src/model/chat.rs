@@ -333,7 +333,7 @@ impl ChatSummary {
         ]
     }
 
-    /// Whether it says nothing at all.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.first_request.is_none() && self.lists().iter().all(|(_, list)| list.is_empty())
     }

@@ -1,4 +1,4 @@
-//! The document of a checkpoint, `checkpoint.json`: what the checkpoint says about itself.
+//! The document of a checkpoint, `checkpoint.json`: what the checkpoint records about itself.
 //!
 //! Its exact bytes are what the digest covers, so the order of members here is part of the storage format
 //! (`store/FORMAT.md`). Members of later versions are kept, in their order, after the known ones.
@@ -28,7 +28,7 @@ pub const MAJOR: u32 = 1;
 /// The largest document that is read: 64 MiB. A bound against bombs; real ones have a few KiB.
 pub const SIZE_LIMIT: usize = 64 << 20;
 
-/// Everything a checkpoint says about itself.
+/// Everything a checkpoint records about itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "document", title = "The stored document, checkpoint.json")]
 pub struct Document {
@@ -298,7 +298,7 @@ pub struct SnapshotRef {
     pub tree: Oid,
     /// The tree of the index.
     pub index: Oid,
-    /// The umask under which `lists/modes` says something, in octal.
+    /// The umask to which `lists/modes` refers, in octal.
     pub umask: String,
     /// Members of a later version.
     #[serde(flatten)]

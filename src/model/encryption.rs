@@ -58,7 +58,7 @@ pub fn is_public(document: &Document) -> bool {
     public_part(document).to_bytes() == document.to_bytes()
 }
 
-/// The whole document. The error says why these are no parts of one document.
+/// The whole document. The error has the reason why these are no parts of one document.
 pub fn joined(public: &Document, private: &[u8]) -> Result<Document, String> {
     let mut private = json::parse(private, super::document::SIZE_LIMIT).map_err(|error| error.to_string())?;
     let belongs = private["session"] == json!(public.session.id) && private["created_at"] == json!(public.created_at);

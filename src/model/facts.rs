@@ -132,7 +132,7 @@ impl GitFacts {
         self.branch.as_deref().or_else(rebased)
     }
 
-    /// Whether a member says something; those of an import may not.
+    /// Whether a member has a value; those of an import may not.
     pub fn reports(&self, member: &str) -> bool {
         !self.unreported.iter().any(|one| one == member)
     }

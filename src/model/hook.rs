@@ -88,7 +88,7 @@ const CHAIN: &str = "if test -x \"$0.before-checkpoint\"; then exec \"$0.before-
 pub const KEPT: &str = ".before-checkpoint";
 
 /// The lines between the marks. They name no path of this machine, as a hook may lie among the files of a project: the
-/// program is found in `PATH`, else by what the repository's own directory says.
+/// program is found in `PATH`, else by a file in the repository's own directory.
 fn block(hook: Hook, joined: bool) -> Vec<u8> {
     let mut out = if joined {
         format!("\n{BEGIN_JOINED}\n").into_bytes()

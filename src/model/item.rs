@@ -15,7 +15,7 @@ pub struct ItemKind {
     pub word: &'static str,
     /// The record's list.
     pub list: &'static str,
-    /// The member that says what it is.
+    /// The member with its text.
     pub text: &'static str,
 }
 

@@ -1,7 +1,7 @@
 //! The commit message of a checkpoint: a subject and a short body for people, trailers for listing.
 //!
 //! `list` and `log` read messages alone, so that a thousand sessions cost one object each; nothing that matters is
-//! decided by a trailer. What a checkpoint is, its tree says, because any text can forge a trailer.
+//! decided by a trailer. What a checkpoint is follows from its tree, because any text can forge a trailer.
 
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ pub struct Trailers {
     pub branch: Option<String>,
     /// The machine.
     pub host: Option<String>,
-    /// The session's summary, where the subject says something else.
+    /// The session's summary, where the subject is another text.
     pub summary: Option<String>,
     /// Who works in the session alone, and until when.
     pub claim: Option<(String, Option<Timestamp>)>,

@@ -1,6 +1,6 @@
 //! Operations of a draft: small changes to a session, kept until a save folds them into a document.
 //!
-//! Each has an id and a sequence number in its draft. A document says up to which number of which draft it has folded
+//! Each has an id and a sequence number in its draft. A document records up to which number of which draft it has folded
 //! operations in, so one that survives a killed save is never applied twice.
 
 use schemars::JsonSchema;

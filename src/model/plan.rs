@@ -1,6 +1,6 @@
 //! Actions of a restore, path by path: the plan that is shown is the one that is executed.
 //!
-//! Plain values. Paths that stay as they are have no line; a line says what happens to a path and why, or why nothing
+//! Plain values. Paths that stay as they are have no line; a line has what happens to a path and why, or why nothing
 //! does although one might expect it. What stops the whole restore is a [`BlockedPath`].
 
 use std::fmt;

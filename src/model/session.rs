@@ -99,7 +99,7 @@ impl Session {
     }
 
     /// The session with a JSON merge patch applied. What identifies it (`id`, `name`, `created_at`, `forked_from`)
-    /// stays as it is whatever the patch says.
+    /// stays as it is whatever the patch has.
     pub fn patched(&self, patch: &Value) -> Result<Self, patch::Error> {
         let Value::Object(patch) = patch else {
             return Err(patch::Error::NotAnObject);

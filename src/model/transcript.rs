@@ -12,7 +12,7 @@ pub struct TranscriptInfo {
     pub agent: String,
     /// The agent's own id of its session.
     pub agent_session: String,
-    /// The version of the agent that wrote it, where the file says so.
+    /// The version of the agent that wrote it, where the file has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The file's name without its directory; empty where a plug-in handed the conversation over.

@@ -49,6 +49,7 @@ use crate::{
         ancestry::MergeEdges,
         checkpoint::{self, Checkpoint, object_id, oid},
         merge::Overlap,
+        merge_state::ConflictCommand,
         pathspec::PathFilter,
         refs, tree,
     },
@@ -390,7 +391,7 @@ fn run(
             .collect::<Vec<_>>();
         note_conflicts(
             scene,
-            PlanOperation::Apply,
+            ConflictCommand::Apply,
             (None, label.clone()),
             &brought,
             paths.into_iter(),

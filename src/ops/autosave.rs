@@ -56,7 +56,7 @@ pub struct AutosaveReceipt {
     pub session: SessionRef,
     /// Its latest checkpoint.
     pub tip: ObjectId,
-    /// The autosave; the latest checkpoint when that says it all.
+    /// The autosave; the latest checkpoint when that has everything.
     pub id: ObjectId,
     /// Paths that could not be captured.
     pub failed: usize,
@@ -209,18 +209,8 @@ fn write(
         digest: tip.digest.clone(),
         checkpoint: Some(last.unwrap_or(tip)),
     };
-    let snapshot = compose::attach_snapshot(
-        scene.repo,
-        writer,
-        &mut document,
-        &mut siblings,
-        present,
-        &before,
-        &people,
-    )?;
-    let parents = [Some(before.id), snapshot].into_iter().flatten().collect();
-    let partial = compose::is_partial(present);
-    let written = checkpoint::write(writer, &mut document, partial, &siblings, parents, &people)?;
+    let files = (present, &before);
+    let written = compose::write(scene.repo, writer, &mut document, &mut siblings, files, &people)?;
     Ok((document, written))
 }
 
@@ -329,7 +319,7 @@ pub fn recover(scene: &Scene<'_>, name: &ShortName, offer: &Offer) -> Result<Obj
         }
         for (draft, last) in found.document.included.iter().flatten() {
             let now = draft::read(scene.repo, &found.document.session.id)?;
-            // The document says what it folded in; clearing only spares the next one a look.
+            // The document records what it folded in; clearing only spares the next one a look.
             if now.id.as_ref() == Some(draft) {
                 draft::clear(scene.repo, &found.document.session.id, *last, scene.wait)?;
             }

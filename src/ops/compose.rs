@@ -287,6 +287,27 @@ pub(super) struct Predecessor<'a> {
     pub(super) checkpoint: Option<&'a Checkpoint>,
 }
 
+/// Writes a checkpoint with the current files, which comes after another one.
+pub(super) fn write(
+    repo: &Repository,
+    writer: &Writer,
+    document: &mut Document,
+    siblings: &mut Siblings,
+    (present, before): (&CurrentSnapshot, &Predecessor<'_>),
+    people: &People,
+) -> Result<WrittenCheckpoint, Error> {
+    let snapshot = attach_snapshot(repo, writer, document, siblings, present, before, people)?;
+    let parents = [Some(before.id), snapshot].into_iter().flatten().collect();
+    Ok(checkpoint::write(
+        writer,
+        document,
+        is_partial(present),
+        siblings,
+        parents,
+        people,
+    )?)
+}
+
 /// Writes the snapshot's commits, or finds that the checkpoint before has the same, and names the trees in the
 /// document.
 pub(super) fn attach_snapshot(

@@ -214,7 +214,7 @@ fn replacement(old: Option<&Value>, new: Option<&Value>) -> Value {
     Value::Object(out)
 }
 
-/// Says of members that a patch of an item takes out, and that such an item always has, that they are false or empty.
+/// Sets members that a patch of an item takes out, and that such an item always has, to false or empty.
 fn empty(list: &str, item: &Value, patch: &mut Value) {
     let Some(members) = patch.as_object_mut() else { return };
     let taken: Vec<String> = members

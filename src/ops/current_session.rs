@@ -25,7 +25,7 @@ pub(super) fn follow(
     Ok((before, after))
 }
 
-/// The same in the other working trees. One that cannot be written stays with the old name, and says so at its next save.
+/// The same in the other working trees. One that cannot be written stays with the old name, and reports it at its next save.
 pub(super) fn follow_elsewhere(scene: &Scene<'_>, old: &str, new: &str, name: &ShortName) {
     let here = store::worktree_id(scene.repo);
     for id in store::worktree_ids(scene.repo) {

@@ -36,7 +36,7 @@ pub struct SelectorCandidate {
     pub at: Option<Timestamp>,
 }
 
-/// Any failure of an operation. Nothing was changed unless the variant says otherwise.
+/// Any failure of an operation. Nothing was changed, but for variants whose doc has it otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

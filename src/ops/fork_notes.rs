@@ -29,7 +29,7 @@ pub struct ForkNote {
     pub setup: Option<i32>,
 }
 
-/// The work on one fork; other processes see that somebody is at it until this is dropped.
+/// The work on one fork; other processes see that it is in work until this is dropped.
 pub(in crate::ops) struct ForkWork {
     note: ForkNote,
     file: PathBuf,

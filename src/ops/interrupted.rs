@@ -178,7 +178,7 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> 
     })
 }
 
-/// Lets the undo list say that an operation that is taken back did not happen, if it says that it did. `last` is the
+/// Notes in the undo list that an operation that is taken back did not happen, if the list has it. `last` is the
 /// number of the last operation in the draft, if the record went back.
 fn forget(scene: &Scene<'_>, noted: &PlanJournal, last: Option<u64>) -> Result<(), Error> {
     match noted.operation {

@@ -47,7 +47,7 @@ impl CurrentRecord {
         }
     }
 
-    /// The item of a kind that a text means: its id or the beginning of it, its number, what it says or a part of that.
+    /// The item of a kind that a text means: its id or the beginning of it, its number, its text or a part of that.
     pub fn find(&self, kind: &ItemKind, text: &str) -> Result<Value, Error> {
         find(&self.items(kind), kind, text)
     }

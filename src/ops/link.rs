@@ -65,7 +65,7 @@ fn sync_names(scene: &Scene<'_>) -> Result<(), Error> {
 }
 
 /// Puts the trailer into a message that is about to be committed: the latest checkpoint of the current session, replacing
-/// one of ours. A message that git is going to refuse stays as it is: one that says nothing next to sign-offs and other
+/// one of ours. A message that git is going to refuse stays as it is: one that has no text next to sign-offs and other
 /// trailers, and the unedited template.
 pub fn trailer(scene: &Scene<'_>, message: &Path) -> Result<(), Error> {
     if !scene.settings.commit_trailer {

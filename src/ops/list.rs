@@ -51,9 +51,9 @@ pub struct SessionFilter {
 /// State of a session at the current time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionStanding {
-    /// As it says itself.
+    /// As its latest checkpoint records it.
     Stated(SessionStatus),
-    /// It says that it is active, but has been silent for longer than `checkpoint.interruptedAfter`.
+    /// It is recorded as active, but has been silent for longer than `checkpoint.interruptedAfter`.
     Interrupted,
 }
 
@@ -304,7 +304,7 @@ impl SessionFilter {
         self.state.as_ref().is_some_and(|wanted| !known(wanted))
     }
 
-    /// Whether it lets a row through, as far as its commit says. Damaged ones pass.
+    /// Whether it lets a row through, as far as its commit shows. Damaged ones pass.
     fn keeps(&self, since: Option<i64>, row: &SessionSummaryRow) -> bool {
         let Ok((entry, standing)) = &row.tip else { return true };
         let trailers = &entry.trailers;
@@ -323,7 +323,7 @@ impl SessionFilter {
             && since.is_none_or(|since| entry.time.unix() >= since)
     }
 
-    /// Whether it asks for what only the document says.
+    /// Whether it asks for what only the document has.
     fn needs_document(&self) -> bool {
         self.task.is_some() || !self.only_task()
     }

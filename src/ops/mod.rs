@@ -146,7 +146,7 @@ pub struct Scene<'a> {
 /// again under the lock. What a commit holds does not change, so only which commit it is has to be read again.
 ///
 /// One checkpoint of one repository, and for as long as the repository is open: whether it is still stored is looked at
-/// by whoever builds on it.
+/// by the code that builds on it.
 #[derive(Debug, Default)]
 pub struct CheckpointCache {
     last: RefCell<Option<(PathBuf, Checkpoint)>>,

@@ -172,7 +172,7 @@ fn binary_files(scene: &Scene<'_>, repo: &Repository, trees: [ObjectId; 2]) -> R
     Ok(binary.into_iter().collect())
 }
 
-/// A target of which only the paths that `keeps` says are different from the current files; it gets whether a path
+/// A target of which only the paths that `keeps` accepts are different from the current files; it gets whether a path
 /// goes away. What a checkpoint left out, and other repositories, stay as they are.
 pub(super) fn restricted(
     repo: &Repository,

@@ -295,7 +295,7 @@ impl<'a> PlanRunner<'a> {
             record: None,
             note: job.note.clone(),
         };
-        // Whoever finishes it or takes it back leaves it what it was, should that be interrupted as well.
+        // Finishing it or taking it back leaves it what it was, should that be interrupted as well.
         let what = job.journal.as_ref().map_or_else(
             || serde_json::to_value(noted()).unwrap_or_default(),
             |earlier| earlier.what.clone(),
@@ -384,7 +384,7 @@ impl<'a> PlanRunner<'a> {
         Ok(())
     }
 
-    /// Lets `git status` see that written files are as the index says.
+    /// Lets `git status` see that written files are as in the index.
     fn settle_lengths(&self, repo: &Repository, goal: &TargetState) -> Result<(), Error> {
         let is_file = |state: &PathState| matches!(state, PathState::File { .. });
         let files = self.changes.iter().filter(|(_, state)| is_file(state));

@@ -25,7 +25,7 @@ const COMPARED: usize = 20;
 
 /// The digests of the checkpoints whose work is put aside, oldest first, for a session with this latest checkpoint.
 ///
-/// What the checkpoint says of other working trees counts until it was brought back in this one.
+/// What the checkpoint records of other working trees counts until it was brought back in this one.
 pub(super) fn digests(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Digest>, Error> {
     let list = undo::read(scene.repo)?;
     let mut local: Vec<(&undo::CheckpointFiles, bool)> = Vec::new();

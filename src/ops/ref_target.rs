@@ -2,7 +2,10 @@
 //!
 //! What the trash or another ref of ours holds git keeps whole. Else it may have been collected, all of it or a part.
 
-use super::{Scene, verify};
+use super::{
+    Scene,
+    verify::{self, chain::ChainWalk},
+};
 use crate::store::{ObjectId, checkpoint, refs, session};
 
 /// What is missing of a commit to which the ref of this name is to move.
@@ -21,8 +24,10 @@ pub(super) fn missing(scene: &Scene<'_>, name: &str, id: ObjectId) -> Option<Str
     if held.iter().any(|(_, target)| *target == Ok(id)) {
         return None;
     }
-    for entry in session::chain(scene.repo, id) {
-        let entry = match entry {
+    let mut chain = ChainWalk::default();
+    chain.begin(id);
+    while let Some(id) = chain.advance() {
+        let entry = match checkpoint::entry(scene.repo, id) {
             Ok(entry) => entry,
             Err(fault) => return Some(fault.to_string()),
         };
@@ -30,6 +35,10 @@ pub(super) fn missing(scene: &Scene<'_>, name: &str, id: ObjectId) -> Option<Str
         if let Some(id) = needs.into_iter().flatten().find(|id| !refs::is_stored(scene.repo, *id)) {
             return Some(format!("object '{id}' of checkpoint '{}' is missing", entry.id));
         }
+        if let Some(merged) = entry.merged_commit() {
+            chain.push(merged, None);
+        }
+        chain.follow(session::before(&entry));
     }
     verify::missing(scene, id)
 }

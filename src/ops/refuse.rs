@@ -21,7 +21,9 @@ use crate::{
     store::{
         self, ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id},
-        graph, history, restored, tree, walk,
+        graph, history,
+        merge_state::ConflictCommand,
+        restored, tree, walk,
     },
     worktree::restore::RestorePlan,
 };
@@ -45,7 +47,7 @@ pub enum Refusal {
     /// The conflicts of an earlier merge or apply are not resolved, or their resolution is not saved.
     NotConcluded {
         /// The command.
-        operation: String,
+        operation: ConflictCommand,
         /// Where its changes came from.
         from: String,
     },

@@ -2,7 +2,7 @@
 //!
 //! Showing changes nothing. Running goes on from the failed step in the order of steps; a step that ended well is not
 //! run again when its command and the files it began with are the same and it changed none of them, because then its
-//! result is known. What was recorded elsewhere runs only when the user says so.
+//! result is known. What was recorded elsewhere runs only when the user asks for it.
 
 use std::{
     ffi::OsString,
@@ -300,7 +300,7 @@ fn again(
     run::run(scene, &request, pass)
 }
 
-/// The directory of a command, never outside of the working tree whatever the step says.
+/// The directory of a command, never outside of the working tree whatever the step has.
 fn directory(top: &Path, command: &ShellCommand) -> PathBuf {
     let mut out = top.to_owned();
     let text = String::from_utf8_lossy(command.directory.as_bytes()).into_owned();

@@ -419,7 +419,7 @@ impl RestoreRun<'_> {
         let made = match (made, change) {
             (None, Some(change)) => {
                 if !plan_runner::note_record(scene, &change)? {
-                    // No journal says that it was begun, so it is noted before it is done.
+                    // No journal records that it was begun, so it is noted before it is done.
                     let meant = UndoEntry {
                         n: undo::next(scene.repo)?,
                         at: scene.now,

@@ -1,7 +1,7 @@
 //! `resume`: take a session up again, and say what changed since.
 //!
 //! Changes no file. The session becomes current, and a session that was paused or finished becomes active in its draft,
-//! so that the next save says so.
+//! so that the next save records it.
 
 use serde_json::json;
 
@@ -359,7 +359,7 @@ pub(super) fn unpause(scene: &Scene<'_>, session_id: &str, digest: &Digest) -> R
     start::make_current(scene, &chosen.tip.document, &chosen.name)
 }
 
-/// Notes in the draft that the session is active again, unless it is, or the draft says so already. Gives whether it was
+/// Notes in the draft that the session is active again, unless it is, or the draft has that already. Gives whether it was
 /// noted.
 fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<bool, Error> {
     let session = &checkpoint.document.session;

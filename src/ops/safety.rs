@@ -75,18 +75,8 @@ pub(super) fn write(
     };
     document.previous = Some(before.digest.clone());
     document.record.summary = Some(summary.to_owned());
-    let snapshot = compose::attach_snapshot(
-        scene.repo,
-        writer,
-        &mut document,
-        &mut siblings,
-        present,
-        &before,
-        people,
-    )?;
-    let parents = [Some(before.id), snapshot].into_iter().flatten().collect();
-    let partial = compose::is_partial(present);
-    let mut written = checkpoint::write(writer, &mut document, partial, &siblings, parents, people)?;
+    let files = (present, &before);
+    let mut written = compose::write(scene.repo, writer, &mut document, &mut siblings, files, people)?;
     written.needs.append(&mut needs);
     Ok(written)
 }

@@ -102,7 +102,7 @@ pub(super) fn session_for_command(scene: &Scene<'_>) -> Result<Option<SessionCho
     }
 }
 
-/// The session that `requested` finds, where it was noted what its latest checkpoint says.
+/// The session that `requested` finds, where the content of its latest checkpoint was noted.
 pub(super) fn session_for_command_noted(scene: &Scene<'_>) -> Result<Option<(ShortName, SessionRecord)>, Error> {
     let current = match scene.session {
         Some(_) => None,

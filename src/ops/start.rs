@@ -92,7 +92,7 @@ pub(super) fn merge_packs(scene: &Scene<'_>) {
     let _ = objects::consolidate(scene.repo);
 }
 
-/// Starts a session, and leaves the current one as it is; `current` says whether the caller makes it the current one
+/// Starts a session, and leaves the current one as it is; `current` is whether the caller makes it the current one
 /// next, which then is so even if that does not come to pass.
 pub(super) fn create(scene: &Scene<'_>, mut request: StartRequest, current: bool) -> Result<StartOutcome, Error> {
     let mut redactor = Redactor::new(scene)?;

@@ -42,7 +42,7 @@ pub struct StatusReport {
     pub unsaved: UnsavedWork,
     /// The current session, when its latest checkpoint is damaged: its name, and what is wrong.
     pub damaged: Option<(String, String)>,
-    /// The session that was named and is not there, as an error says it: with what is like it.
+    /// The session that was named and is not there, as in an error: with what is like it.
     pub absent: Option<Error>,
     /// A restore, apply or undo of this working tree that was interrupted.
     pub interrupted: Option<PlanOperation>,
@@ -340,7 +340,7 @@ fn unsaved(
     })
 }
 
-/// Whether what a watcher says is still news: one that was cut off is not, once its session was saved after that.
+/// Whether the report of a watcher is still news: one that was cut off is not, once its session was saved after that.
 fn is_news(scene: &Scene<'_>, watcher: &Watcher) -> bool {
     let Watcher::Gone(state) = watcher else { return true };
     let Some(session) = &state.session else { return true };

@@ -23,7 +23,7 @@ pub struct FileState {
     pub snapshot: ObjectId,
     /// The tree of the files.
     pub tree: ObjectId,
-    /// HEAD at save time; on an unborn branch the empty commit that stands for it.
+    /// HEAD at save time; on an unborn branch the empty commit in its place.
     pub head: ObjectId,
     /// Whether it is an autosave, next to the chain.
     pub is_autosave: bool,
@@ -79,7 +79,7 @@ pub(super) fn states_since_start(
 fn beginning(scene: &Scene<'_>, entry: CheckpointCommit) -> Result<Option<FileState>, Error> {
     let document = checkpoint::load(scene.repo, entry.id).map_err(Error::damaged(entry.id.to_string()))?;
     let head = document.document.git.head.as_ref().map(checkpoint::object_id);
-    // A commit that is gone since says nothing.
+    // A commit that is gone since proves nothing.
     let tree = head.and_then(|head| checkpoint::tree_of(scene.repo, head).ok());
     Ok(head.zip(tree).map(|(head, tree)| FileState {
         entry,

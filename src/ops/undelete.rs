@@ -22,6 +22,9 @@ use crate::{
 /// Where deleted sessions are.
 const TRASH: &str = "refs/checkpoints-trash/";
 
+/// Begin of the message with which a session that is deleted gets into the trash.
+const DELETED: &str = "checkpoint: delete ";
+
 /// Messages of commands that put a session back into the trash.
 const DELETED_AGAIN: [&str; 2] = ["checkpoint: undo undelete", "checkpoint: redo delete"];
 
@@ -31,16 +34,16 @@ const AMENDED: &str = "checkpoint: amend ";
 /// Message of the command that puts it back there.
 const AMENDED_AGAIN: &str = "checkpoint: redo amend";
 
-/// A session in the trash.
+/// A deleted session, or a checkpoint that 'save --amend' replaced.
 #[derive(Debug)]
-pub struct TrashedSession {
-    /// The name it had.
+pub struct TrashEntry {
+    /// The session, by the name that it had.
     pub name: ShortName,
     /// The ref that keeps it.
     pub trash: String,
-    /// Its latest checkpoint.
+    /// The session's latest checkpoint, or the replaced one.
     pub tip: CheckpointCommit,
-    /// When it was deleted, in seconds since 1970.
+    /// When it was deleted or replaced, in seconds since 1970.
     pub at: i64,
 }
 
@@ -59,81 +62,54 @@ pub struct UndeleteOutcome {
 
 /// The sessions in the trash, the one deleted last first. What was rewritten by other commands is there as well, and is
 /// no session that was deleted.
-pub fn trash(scene: &Scene<'_>) -> Result<Vec<TrashedSession>, Error> {
-    let mut found = Vec::new();
-    for (full, target) in refs::list(scene.repo, TRASH)? {
-        let Ok(target) = target else { continue };
-        let log = refs::reflog(scene.repo, &full)?;
-        let Some(made) = log.last() else { continue };
-        let Ok(tip) = checkpoint::entry(scene.repo, target) else {
-            continue;
-        };
-        let name = match made.message.strip_prefix("checkpoint: delete ") {
-            Some(name) => ShortName::new(name).ok(),
-            None if DELETED_AGAIN.contains(&made.message.as_str()) => {
-                let session = tip.trailers.session.as_deref();
-                session.and_then(|name| ShortName::new(name).ok())
-            }
-            None => None,
-        };
-        let Some(name) = name else { continue };
-        if tip.trailers.kind == Some(CheckpointKind::Autosave) {
-            continue;
-        }
-        found.push(TrashedSession {
-            name,
-            trash: full,
-            tip,
-            at: made.who.time.seconds,
-        });
-    }
+pub fn trash(scene: &Scene<'_>) -> Result<Vec<TrashEntry>, Error> {
+    let mut found = entries(scene, |message, session| match message.strip_prefix(DELETED) {
+        None if DELETED_AGAIN.contains(&message) => session,
+        name => name,
+    })?;
+    found.retain(|deleted| deleted.tip.trailers.kind != Some(CheckpointKind::Autosave));
     found.sort_by_key(|deleted| std::cmp::Reverse(deleted.at));
     Ok(found)
 }
 
-/// A checkpoint in the trash that 'save --amend' replaced.
-#[derive(Debug)]
-pub struct ReplacedCheckpoint {
-    /// Its session, as it was called then.
-    pub session: ShortName,
-    /// The ref that keeps it.
-    pub trash: String,
-    /// The checkpoint.
-    pub checkpoint: CheckpointCommit,
-    /// When it was replaced, in seconds since 1970.
-    pub at: i64,
-}
-
 /// The checkpoints in the trash that were amended, the one replaced last first.
-pub fn replaced(scene: &Scene<'_>) -> Result<Vec<ReplacedCheckpoint>, Error> {
-    let mut found = Vec::new();
-    for (full, target) in refs::list(scene.repo, TRASH)? {
-        let Ok(target) = target else { continue };
-        let log = refs::reflog(scene.repo, &full)?;
-        let Some(made) = log.last() else { continue };
-        let Ok(checkpoint) = checkpoint::entry(scene.repo, target) else {
-            continue;
-        };
-        let name = match made.message.strip_prefix(AMENDED) {
-            Some(name) => Some(name),
-            None if made.message == AMENDED_AGAIN => checkpoint.trailers.session.as_deref(),
-            None => None,
-        };
-        let Some(Ok(session)) = name.map(ShortName::new) else {
-            continue;
-        };
-        found.push(ReplacedCheckpoint {
-            session,
-            trash: full,
-            checkpoint,
-            at: made.who.time.seconds,
-        });
-    }
+pub fn replaced(scene: &Scene<'_>) -> Result<Vec<TrashEntry>, Error> {
+    let mut found = entries(scene, |message, session| match message.strip_prefix(AMENDED) {
+        None if message == AMENDED_AGAIN => session,
+        name => name,
+    })?;
     // Within one second the later entry has the higher number.
     found.sort_by_key(|replaced| {
         let number = replaced.trash.rsplit('/').next().and_then(|n| n.parse::<u64>().ok());
         std::cmp::Reverse((replaced.at, number))
     });
+    Ok(found)
+}
+
+/// Entries of the trash. `name` gives the name of their session from the message with which they came
+/// there and the name that the checkpoint has; `None` for others.
+fn entries(
+    scene: &Scene<'_>,
+    name: impl for<'t> Fn(&'t str, Option<&'t str>) -> Option<&'t str>,
+) -> Result<Vec<TrashEntry>, Error> {
+    let mut found = Vec::new();
+    for (trash, target) in refs::list(scene.repo, TRASH)? {
+        let Ok(target) = target else { continue };
+        let log = refs::reflog(scene.repo, &trash)?;
+        let Some(made) = log.last() else { continue };
+        let Ok(tip) = checkpoint::entry(scene.repo, target) else {
+            continue;
+        };
+        let Some(Ok(name)) = name(&made.message, tip.trailers.session.as_deref()).map(ShortName::new) else {
+            continue;
+        };
+        found.push(TrashEntry {
+            name,
+            trash,
+            tip,
+            at: made.who.time.seconds,
+        });
+    }
     Ok(found)
 }
 
@@ -158,8 +134,8 @@ pub fn undelete(
         refs::recover(scene.repo, scene.wait)?;
     }
     let all = trash(scene)?;
-    let is_id = |deleted: &&TrashedSession| what.len() >= 4 && deleted.tip.id.to_string().starts_with(what);
-    let is_identity = |deleted: &&TrashedSession| deleted.trash.split('/').nth(2) == Some(what);
+    let is_id = |deleted: &&TrashEntry| what.len() >= 4 && deleted.tip.id.to_string().starts_with(what);
+    let is_identity = |deleted: &&TrashEntry| deleted.trash.split('/').nth(2) == Some(what);
     let found = all.iter().find(|deleted| deleted.name.as_str() == what);
     let found = found.or_else(|| all.iter().find(is_identity));
     let Some(found) = found.or_else(|| all.iter().find(is_id)) else {

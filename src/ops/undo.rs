@@ -205,7 +205,7 @@ pub(super) fn interrupted_target(scene: &Scene<'_>, noted: &PlanJournal) -> Resu
     TargetState::of(scene, &target, &subject)
 }
 
-/// Lets the list say that an undo or redo that is taken back did not happen, if it says that it did, or if the record has
+/// Notes in the list that an undo or redo that is taken back did not happen, if the list has it, or if the record has
 /// got a new last operation.
 pub(super) fn forget(scene: &Scene<'_>, noted: &PlanJournal, last: Option<u64>) -> Result<(), Error> {
     let note: UndoJournal = noted.parsed_note()?;

@@ -3,7 +3,11 @@
 //! The commits, trees and documents of the chain, the digests that link them, and every object of the snapshots are
 //! read and hashed again. What lies before a checkpoint's HEAD is the project's own history and is git's to check.
 
+pub(super) mod chain;
+
 use std::collections::{BTreeMap, HashSet};
+
+use chain::ChainWalk;
 
 use super::{Error, Scene, select, session_choice};
 use crate::{
@@ -131,10 +135,7 @@ struct VerifyRun<'a, 'p> {
     scene: &'a Scene<'a>,
     report: VerifyReport,
     walk: ObjectWalk<'a>,
-    /// Checkpoints that were merged in and are still to be looked at, with the digest that the merge names.
-    merged: Vec<(ObjectId, Digest)>,
-    /// Those that were.
-    merged_seen: HashSet<ObjectId>,
+    chain: ChainWalk,
     /// Directories of steps that were read.
     steps: HashSet<Oid>,
     gaps: Option<HashSet<Digest>>,
@@ -149,8 +150,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
             scene,
             report: VerifyReport::default(),
             walk: ObjectWalk::new(scene.repo)?,
-            merged: Vec::new(),
-            merged_seen: HashSet::new(),
+            chain: ChainWalk::default(),
             steps: HashSet::new(),
             gaps: None,
             signed: Vec::new(),
@@ -209,29 +209,18 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
         self.count(full);
         let from = self.report.issues.len();
         let mut good = None;
-        let mut next = Some(tip);
-        // The digest that the checkpoint after the present one names as its predecessor's.
-        let mut expected: Option<Digest> = None;
-        // The chains that were merged in come after the session's own.
-        let mut is_own = true;
-        loop {
-            is_own &= next.is_some();
-            let Some(id) = next.or_else(|| self.next_merged(&mut expected)) else {
-                break;
-            };
-            self.merged_seen.insert(id);
+        self.chain.begin(tip);
+        while let Some(id) = self.chain.advance() {
             self.signed.push((name.to_owned(), id));
             self.report.checkpoints += 1;
             (self.progress)(self.report.checkpoints);
             let before = self.report.issues.len();
-            next = self.checkpoint(name, id, &mut expected);
+            let previous = self.checkpoint(name, id);
             let is_whole = |issue: &Issue| issue.problem == REWRITTEN;
-            if !is_own && next.is_some_and(|id| self.merged_seen.contains(&id)) {
-                (next, expected) = (None, None);
-            }
-            if is_own && good.is_none() && self.report.issues[before..].iter().all(is_whole) {
+            if self.chain.is_own() && good.is_none() && self.report.issues[before..].iter().all(is_whole) {
                 good = Some(id);
             }
+            self.chain.follow(previous);
         }
         // A chain that breaks off is looked for in the reflog, as repairing does.
         if good.is_none() && self.report.issues.len() > from {
@@ -266,17 +255,6 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
             }
         }
         Ok(())
-    }
-
-    /// The next chain that was merged in and not looked at yet.
-    fn next_merged(&mut self, expected: &mut Option<Digest>) -> Option<ObjectId> {
-        while let Some((id, digest)) = self.merged.pop() {
-            if self.merged_seen.insert(id) {
-                *expected = Some(digest);
-                return Some(id);
-            }
-        }
-        None
     }
 
     fn issue(&mut self, session: &str, id: ObjectId, path: Option<RepoPath>, problem: &'static str, message: String) {
@@ -314,7 +292,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
 
     /// The digests of all checkpoints that a prune or purge took, as the chains of every ref note them: a gap that one
     /// chain notes is no damage of another one on the same checkpoint. Read when a chain has a gap of which
-    /// it says nothing itself.
+    /// it notes nothing itself.
     fn gaps(&mut self) -> &HashSet<Digest> {
         let repo = self.scene.repo;
         self.gaps.get_or_insert_with(|| {
@@ -345,7 +323,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
     }
 
     /// Checks one checkpoint and gives the one before it in the same session.
-    fn checkpoint(&mut self, name: &str, id: ObjectId, expected: &mut Option<Digest>) -> Option<ObjectId> {
+    fn checkpoint(&mut self, name: &str, id: ObjectId) -> Option<ObjectId> {
         let entry = match checkpoint::entry(self.scene.repo, id) {
             Ok(entry) => entry,
             Err(fault) => {
@@ -353,17 +331,16 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
                 return None;
             }
         };
-        let ends = matches!(entry.trailers.kind, Some(CheckpointKind::Start | CheckpointKind::Fork));
-        let previous = entry.parents.first().copied().filter(|_| !ends);
+        let previous = session::before(&entry);
         let checkpoint = match checkpoint::load_compared(self.scene.repo, id) {
             Ok(checkpoint) => checkpoint,
             Err(fault) => {
                 self.fault(name, id, &fault);
-                *expected = None;
+                self.chain.expected = None;
                 return previous;
             }
         };
-        if let Some(expected) = expected.take()
+        if let Some(expected) = self.chain.expected.take()
             && expected != checkpoint.digest
             && !self.gaps().contains(&expected)
         {
@@ -373,9 +350,9 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
             );
             self.issue(name, id, None, "chain", message);
         }
-        expected.clone_from(&checkpoint.document.previous);
+        let expected = checkpoint.document.previous.clone();
         match (&checkpoint.document.merged, checkpoint.merged()) {
-            (Some(merged), Some(commit)) => self.merged.push((commit, merged.digest.clone())),
+            (Some(merged), Some(commit)) => self.chain.push(commit, Some(merged.digest.clone())),
             (None, None) => {}
             _ => self.issue(
                 name,
@@ -385,12 +362,11 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
                 "its document and its commit do not agree on what was merged".to_owned(),
             ),
         }
-        if let Some(digest) = &*expected
+        if let Some(digest) = &expected
             && rewrite::lines(self.scene.repo, &checkpoint.entry)
                 .is_ok_and(|gone| gone.iter().any(|l| l.digest == *digest))
         {
-            // Its predecessor was pruned or purged, and it says so.
-            *expected = None;
+            // Its predecessor was pruned or purged, as it notes.
             return self.rest(name, id, previous, &checkpoint);
         }
         if previous.is_none()
@@ -414,6 +390,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
                 "it names no predecessor, but has one".to_owned(),
             );
         }
+        self.chain.expected = expected;
         self.rest(name, id, previous, &checkpoint)
     }
 
@@ -570,7 +547,7 @@ pub(super) fn is_intact(scene: &Scene<'_>, id: ObjectId) -> bool {
     let Ok(mut check) = VerifyRun::new(scene, &mut quiet) else {
         return false;
     };
-    check.checkpoint("", id, &mut None);
+    check.checkpoint("", id);
     check.report.issues.iter().all(|issue| issue.problem == REWRITTEN)
 }
 
@@ -578,7 +555,7 @@ pub(super) fn is_intact(scene: &Scene<'_>, id: ObjectId) -> bool {
 pub(super) fn missing(scene: &Scene<'_>, id: ObjectId) -> Option<String> {
     let mut quiet = |_| {};
     let mut check = VerifyRun::new(scene, &mut quiet).ok()?;
-    check.checkpoint("", id, &mut None);
+    check.checkpoint("", id);
     let mut missing = check.report.issues.into_iter();
     Some(missing.find(|issue| issue.problem == "missing")?.message)
 }

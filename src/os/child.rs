@@ -68,7 +68,7 @@ pub enum ChildEnd {
     NotExecutable,
 }
 
-/// Runs the command and waits for its end. `each` takes every piece of output in the order of arrival, and says whether
+/// Runs the command and waits for its end. `each` takes every piece of output in the order of arrival, and returns whether
 /// anybody still reads that stream; how long it took comes with how it ended.
 pub fn run(job: &ChildJob<'_>, each: &mut dyn FnMut(Stream, &[u8]) -> bool) -> io::Result<(ChildEnd, Duration)> {
     let signals = Signals::new()?;
@@ -78,7 +78,7 @@ pub fn run(job: &ChildJob<'_>, each: &mut dyn FnMut(Stream, &[u8]) -> bool) -> i
         Err(error) => {
             let end = match error.kind() {
                 io::ErrorKind::NotFound => ChildEnd::NotFound,
-                // Also what the system says of a file in no format it runs.
+                // Also the error of the system for a file in no format it runs.
                 io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory => {
                     ChildEnd::NotExecutable
                 }

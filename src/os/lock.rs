@@ -1,7 +1,7 @@
 //! Kernel locks on files: the kernel frees them when their holder ends, however it ends, so no lock is ever stale and
 //! none is judged by its age. The files themselves stay: removing one would let two holders lock two files of one name.
 //!
-//! Where a file system has no such locks, a second file that must not exist yet stands for the lock (see
+//! Where a file system has no such locks, a second file that must not exist yet is the lock (see
 //! [`super::substitute`]).
 
 use std::fs::{File, TryLockError};
@@ -29,7 +29,7 @@ pub struct Lock {
 enum Held {
     /// A file that is locked by the kernel.
     Kernel(File),
-    /// A file that stands for the lock.
+    /// A file that is the lock.
     Substitute(#[expect(dead_code, reason = "dropping it frees the lock")] Substitute),
 }
 

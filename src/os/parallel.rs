@@ -211,7 +211,7 @@ impl<R> QueueState<R> {
     }
 }
 
-/// Says that a thread has left, also by a panic.
+/// Notes that a thread has left, also by a panic.
 struct Leaving<'q, R>(&'q RunQueue<R>);
 
 impl<R> Drop for Leaving<'_, R> {

@@ -1,7 +1,7 @@
 //! A program of the user's that is given a text and answers with one, within a time and a length.
 //!
 //! It gets a process group of its own, so that it and what it started can be ended together: when its time is over,
-//! when it says too much, and when the user interrupts us.
+//! when it prints too much, and when the user interrupts us.
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};

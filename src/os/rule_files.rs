@@ -18,7 +18,7 @@ fn home() -> Option<PathBuf> {
     HOMES.iter().find_map(|name| variable(name)).map(PathBuf::from)
 }
 
-/// The attributes of the whole machine, unless the environment says to leave them out; the file need not exist.
+/// The attributes of the whole machine, unless the environment excludes them; the file need not exist.
 pub fn system_attributes() -> Option<PathBuf> {
     let left_out = variable("GIT_ATTR_NOSYSTEM").is_some_and(|value| value != "0" && value != "false");
     (!left_out).then(|| PathBuf::from("/etc/gitattributes"))

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{ProcessHandle, Sharing, host_name, own_process, read_regular, retry};
 
-/// A file that stands for a lock; removed on drop.
+/// A file that is a lock; removed on drop.
 #[derive(Debug)]
 pub(super) struct Substitute {
     path: PathBuf,
@@ -74,7 +74,7 @@ fn own_text() -> String {
     format!("{id} {} {}\n", started.as_deref().unwrap_or("-"), host_name())
 }
 
-/// Whether the owner ran on this machine and is gone. A file that is not whole yet says nothing.
+/// Whether the owner ran on this machine and is gone. A file that is not whole yet proves nothing.
 fn is_dead(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
     let Some(line) = text.strip_suffix('\n') else {

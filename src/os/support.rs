@@ -7,14 +7,14 @@ use std::path::Path;
 use super::notices::{self, Limit};
 use super::system;
 
-/// Whether an error says that the file system or the kernel does not know the call, rather than that the call failed.
+/// Whether an error means that the file system or the kernel does not know the call, rather than that the call failed.
 ///
 /// NFS without a lock daemon, Lustre, FUSE, SMB, shared directories of virtual machines and sandboxes answer so.
 pub(super) fn is_unsupported(error: &io::Error) -> bool {
     system::is_unsupported(error) || error.kind() == io::ErrorKind::Unsupported
 }
 
-/// Whether an error of a lock says that there are no locks.
+/// Whether an error of a lock means that there are no locks.
 pub(super) fn has_no_locks(error: &io::Error) -> bool {
     system::is_without_locks(error) || is_unsupported(error)
 }
@@ -58,7 +58,7 @@ pub fn out_of_files() -> Option<io::Error> {
     opened.err().filter(is_out_of_files)
 }
 
-/// Whether an error says that this process, or the system, can open no more files.
+/// Whether an error means that this process, or the system, can open no more files.
 pub fn is_out_of_files(error: &io::Error) -> bool {
     system::is_out_of_files(error)
 }

@@ -33,7 +33,7 @@ const WITHOUT_QUESTIONS: &[(&str, Option<&str>)] = &[
     ("SSH_ASKPASS_REQUIRE", Some("force")),
 ];
 
-/// Says whether a program that runs for this thread may ask the person at the terminal.
+/// Sets whether a program that runs for this thread may ask the person at the terminal.
 pub fn ask_at_terminal(can_ask: bool) {
     CAN_ASK.set(can_ask);
 }
@@ -112,8 +112,8 @@ fn converse(child: &mut Child, input: &[u8], limit: Option<Duration>) -> io::Res
     else {
         return Err(io::ErrorKind::BrokenPipe.into());
     };
-    // All at once, or one side could wait for the other with a full pipe. One that ends without reading everything says so
-    // by its exit status.
+    // All at once, or one side could wait for the other with a full pipe. One that ends without reading everything
+    // reports it by its exit status.
     let input = input.to_vec();
     std::thread::Builder::new().spawn(move || drop(stdin.write_all(&input)))?;
     let (output, said) = (taken(stdout)?, taken(stderr)?);

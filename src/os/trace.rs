@@ -46,7 +46,7 @@ thread_local! {
     static CHANGED_HERE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Says that something was changed for good: a ref, a draft, the current session, files of the user.
+/// Reports that something was changed permanently: a ref, a draft, the current session, files of the user.
 pub fn changed() {
     CHANGED.store(true, Ordering::Relaxed);
     CHANGED_HERE.set(true);
@@ -84,7 +84,7 @@ pub fn begin(level: u8) {
     });
 }
 
-/// Says something, if anybody wants to know.
+/// Writes a line, if a trace is wanted.
 pub fn say(level: u8, text: impl FnOnce() -> String) {
     let Some(trace) = TRACE.get().filter(|trace| trace.level >= level) else {
         return;

@@ -117,7 +117,7 @@ impl PageServer {
         format!("http://{}/#token={}", self.address, self.site.token)
     }
 
-    /// Serves until the process ends, or until `has_ended` says so.
+    /// Serves until the process ends, or until `has_ended` is true.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -313,7 +313,7 @@ impl Site {
         let is_same = origin
             .and_then(|origin| origin.strip_prefix("http://"))
             .is_some_and(is_ours);
-        // A browser says where each request that changes something comes from.
+        // A browser names the origin of each request that changes something.
         if (origin.is_some() || method != Method::GET) && !is_same {
             return Err(Refusal::Origin);
         }

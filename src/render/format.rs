@@ -3,6 +3,9 @@
 //! `%(atom)` is replaced by a value, `%%` by a per cent sign, `%0a` by the character of that number in hexadecimal.
 //! The values are written as they are: on a terminal the sink escapes what is hidden in them.
 
+use super::age::DateStyle;
+use crate::model::{id::Oid, time::Timestamp};
+
 /// A format that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template(Vec<FormatPiece>);
@@ -66,6 +69,34 @@ impl Template {
             },
         });
         pieces.collect()
+    }
+}
+
+/// How the value of an atom is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct AtomStyle<'a> {
+    /// The form asked for with the atom, as in `%(id:short)`.
+    pub form: Option<&'a str>,
+    /// The style of dates without one.
+    pub dates: &'a DateStyle,
+    /// The time of this output.
+    pub now: Timestamp,
+}
+
+impl AtomStyle<'_> {
+    /// A date, in its own style or the one asked for.
+    pub fn date(&self, at: Option<Timestamp>) -> String {
+        let style = self.form.and_then(|style| DateStyle::parse(style).ok());
+        at.map(|at| style.as_ref().unwrap_or(self.dates).show(at, self.now))
+            .unwrap_or_default()
+    }
+
+    /// An id, in full or `:short`.
+    pub fn id(&self, id: Option<&Oid>) -> String {
+        let is_short = self.form == Some("short");
+        id.map(|id| if is_short { id.short() } else { id.as_str() })
+            .unwrap_or_default()
+            .to_owned()
     }
 }
 

@@ -445,7 +445,7 @@ fn entry_of(entry: &Entry) -> Markup {
 }
 
 /// The fork points and their options as a drawing: a line a fork point, a branch an option, the chosen one filled. The list
-/// below it says the same in words.
+/// below it has the same in words.
 fn graph(forks: &[ForkPoint]) -> Markup {
     const ROW: usize = 26;
     let rows: usize = forks.iter().map(|fork| fork.options.len() + 1).sum();

@@ -1,4 +1,4 @@
-//! Items of the record as a table: number, id, where each is, what it says, and what else is known of it.
+//! Items of the record as a table: number, id, where each is, its text, and what else is known of it.
 
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ fn slot(standing: &str) -> Slot {
     }
 }
 
-/// An item as a row of a list: what it says, where it is, and what else it says.
+/// An item as a row of a list: its text, where it is, and what else it has.
 pub fn row(kind: &ItemKind, item: &Value) -> String {
     let parts = [
         kind.text_of(item).to_owned(),

@@ -196,7 +196,7 @@ fn readable(text: &str, marks: &[(usize, usize)]) -> (String, Vec<(usize, usize)
     let end = text.trim_end_matches(',').len();
     let start = text.len() - text.trim_start().len();
     let mut out = String::new();
-    // For each byte of the text the place of what stands for it.
+    // For each byte of the text the position of what is shown of it.
     let mut places = vec![0; text.len() + 1];
     let mut letters = text.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {

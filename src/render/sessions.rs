@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{
     age::DateStyle,
     count::ByteSize,
+    format::AtomStyle,
     signature::SignatureView,
     slot::Slot,
     table::{TableColumn, TextTable},
@@ -92,19 +93,11 @@ impl SessionTable {
     /// The table of some of its sessions.
     pub fn table(&self, rows: &[SessionRow], dates: &DateStyle, now: Timestamp, this_host: &str) -> TextTable {
         let numbered = self.sessions.iter().any(|row| row.number.is_some());
-        let mut table = TextTable::new([
-            TableColumn::left(if numbered { "#" } else { " " }),
-            TableColumn::left("SESSION").flexible_name(10),
-            TableColumn::left("STATUS"),
-            TableColumn::left("WHEN"),
-            TableColumn::left("BY"),
-            TableColumn::left("CLAIMED BY"),
-            TableColumn::left("BRANCH").flexible(6),
-            TableColumn::right("SIZE"),
-            TableColumn::left("TRUST").flexible(10),
-            TableColumn::left("REPOSITORY").flexible(10),
-            TableColumn::left("SUMMARY").flexible(10),
-        ]);
+        let mark = TableColumn::left(if numbered { "#" } else { " " });
+        let columns: Vec<_> = FIELDS.iter().filter_map(|field| field.column.as_ref()).collect();
+        let headed = columns.iter().map(|(column, _)| column());
+        let mut table = TextTable::new(std::iter::once(mark).chain(headed));
+        let style = TableStyle { dates, now, this_host };
         for row in rows {
             match (row.number, row.status, row.current) {
                 (Some(number), ..) => {
@@ -115,33 +108,163 @@ impl SessionTable {
                 (None, _, true) => table.cell_of(Slot::Good, "@"),
                 _ => table.cell_of(Slot::Plain, " "),
             }
-            let status = match row.status {
-                "damaged" => Slot::Bad,
-                "interrupted" => Slot::Caution,
-                "active" => Slot::Good,
-                _ => Slot::Plain,
-            };
-            table.cell_of(Slot::Session, &row.session);
-            table.cell_of(status, row.status);
-            table.cell_of(Slot::Date, &row.at.map(|at| dates.show(at, now)).unwrap_or_default());
-            let by = row.agent.as_deref().unwrap_or(&row.author);
-            match row.host.as_deref() {
-                Some(host) if host != this_host && !host.is_empty() => {
-                    table.cell_of(Slot::Person, &format!("{by}@{host}"));
-                }
-                _ => table.cell_of(Slot::Person, by),
+            for (_, add_cell) in &columns {
+                add_cell(&mut table, row, &style);
             }
-            table.cell_of(Slot::Caution, row.claimed_by.as_deref().unwrap_or_default());
-            table.cell_of(Slot::Branch, row.branch.as_deref().unwrap_or("-"));
-            let size = row.size.map(|size| ByteSize(size).to_string());
-            table.cell_of(Slot::Plain, &size.unwrap_or_default());
-            table.cell(&row.signature.as_ref().map(SignatureView::line).unwrap_or_default());
-            table.cell_of(Slot::Path, row.repository.as_deref().unwrap_or_default());
-            table.cell_of(Slot::Plain, row.damage.as_ref().unwrap_or(&row.summary));
         }
         table
     }
 }
+
+impl SessionRow {
+    /// The atoms of `--format`.
+    pub fn atoms() -> Vec<&'static str> {
+        FIELDS.iter().filter_map(|field| Some(field.atom.as_ref()?.0)).collect()
+    }
+
+    /// The value of an atom; empty if there is no such atom.
+    pub fn atom(&self, name: &str, style: &AtomStyle<'_>) -> String {
+        let mut atoms = FIELDS.iter().filter_map(|field| field.atom.as_ref());
+        let found = atoms.find(|(known, _)| *known == name);
+        found.map(|(_, value)| value(self, style)).unwrap_or_default()
+    }
+}
+
+/// How the cells of a table of sessions are shown.
+struct TableStyle<'a> {
+    dates: &'a DateStyle,
+    now: Timestamp,
+    this_host: &'a str,
+}
+
+/// A fact about a session.
+struct SessionField {
+    /// Its name in `--format`, and its value there.
+    atom: Option<(&'static str, fn(&SessionRow, &AtomStyle<'_>) -> String)>,
+    /// Its column, and what adds its one cell to a row. A column without a text in any row is not drawn.
+    column: Option<(fn() -> TableColumn, fn(&mut TextTable, &SessionRow, &TableStyle<'_>))>,
+}
+
+/// The facts about sessions, in the order of their columns.
+const FIELDS: [SessionField; 15] = [
+    SessionField {
+        atom: Some(("session", |row, _| row.session.clone())),
+        column: Some((
+            || TableColumn::left("SESSION").flexible_name(10),
+            |table, row, _| table.cell_of(Slot::Session, &row.session),
+        )),
+    },
+    SessionField {
+        atom: Some(("status", |row, _| row.status.to_owned())),
+        column: Some((
+            || TableColumn::left("STATUS"),
+            |table, row, _| {
+                let slot = match row.status {
+                    "damaged" => Slot::Bad,
+                    "interrupted" => Slot::Caution,
+                    "active" => Slot::Good,
+                    _ => Slot::Plain,
+                };
+                table.cell_of(slot, row.status);
+            },
+        )),
+    },
+    SessionField {
+        atom: Some(("id", |row, style| style.id(row.id.as_ref()))),
+        column: None,
+    },
+    SessionField {
+        atom: Some(("date", |row, style| style.date(row.at))),
+        column: Some((
+            || TableColumn::left("WHEN"),
+            |table, row, style| {
+                let at = row.at.map(|at| style.dates.show(at, style.now));
+                table.cell_of(Slot::Date, &at.unwrap_or_default());
+            },
+        )),
+    },
+    SessionField {
+        atom: None,
+        column: Some((
+            || TableColumn::left("BY"),
+            |table, row, style| {
+                let by = row.agent.as_deref().unwrap_or(&row.author);
+                match row.host.as_deref() {
+                    Some(host) if host != style.this_host && !host.is_empty() => {
+                        table.cell_of(Slot::Person, &format!("{by}@{host}"));
+                    }
+                    _ => table.cell_of(Slot::Person, by),
+                }
+            },
+        )),
+    },
+    SessionField {
+        atom: Some(("author", |row, _| row.author.clone())),
+        column: None,
+    },
+    SessionField {
+        atom: Some(("agent", |row, _| row.agent.clone().unwrap_or_default())),
+        column: None,
+    },
+    SessionField {
+        atom: Some(("host", |row, _| row.host.clone().unwrap_or_default())),
+        column: None,
+    },
+    SessionField {
+        atom: Some(("task", |row, _| row.task.clone().unwrap_or_default())),
+        column: None,
+    },
+    SessionField {
+        atom: Some(("claimed_by", |row, _| row.claimed_by.clone().unwrap_or_default())),
+        column: Some((
+            || TableColumn::left("CLAIMED BY"),
+            |table, row, _| table.cell_of(Slot::Caution, row.claimed_by.as_deref().unwrap_or_default()),
+        )),
+    },
+    SessionField {
+        atom: Some(("branch", |row, _| row.branch.clone().unwrap_or_default())),
+        column: Some((
+            || TableColumn::left("BRANCH").flexible(6),
+            |table, row, _| table.cell_of(Slot::Branch, row.branch.as_deref().unwrap_or("-")),
+        )),
+    },
+    SessionField {
+        atom: Some(("size", |row, _| {
+            row.size.map(|size| size.to_string()).unwrap_or_default()
+        })),
+        column: Some((
+            || TableColumn::right("SIZE"),
+            |table, row, _| {
+                let size = row.size.map(|size| ByteSize(size).to_string());
+                table.cell_of(Slot::Plain, &size.unwrap_or_default());
+            },
+        )),
+    },
+    SessionField {
+        atom: Some(("signature", |row, _| {
+            let line = row.signature.as_ref().map(SignatureView::line);
+            line.map(|line| line.to_string()).unwrap_or_default()
+        })),
+        column: Some((
+            || TableColumn::left("TRUST").flexible(10),
+            |table, row, _| table.cell(&row.signature.as_ref().map(SignatureView::line).unwrap_or_default()),
+        )),
+    },
+    SessionField {
+        atom: Some(("repository", |row, _| row.repository.clone().unwrap_or_default())),
+        column: Some((
+            || TableColumn::left("REPOSITORY").flexible(10),
+            |table, row, _| table.cell_of(Slot::Path, row.repository.as_deref().unwrap_or_default()),
+        )),
+    },
+    SessionField {
+        atom: Some(("summary", |row, _| row.summary.clone())),
+        column: Some((
+            || TableColumn::left("SUMMARY").flexible(10),
+            |table, row, _| table.cell_of(Slot::Plain, row.damage.as_ref().unwrap_or(&row.summary)),
+        )),
+    },
+];
 
 /// The deleted sessions and the amended checkpoints in the trash.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -338,7 +461,7 @@ impl<'d> LogTable<'d> {
 impl CheckpointLog {
     /// The lines of its table, one a checkpoint, and what else there is to say.
     pub fn each_line(&self, table: &LogTable<'_>, columns: usize, mut each: impl FnMut(TextLine)) {
-        // A heading over nothing says nothing.
+        // A heading over nothing is of no use.
         if !table.table.is_empty() {
             table.table.each_line(columns, &mut each);
         }

@@ -14,7 +14,7 @@ pub struct SignatureView {
     /// `good`; `untrusted`, `expired`, `expired-key` and `revoked-key` fit the commit as well; `bad`; `unchecked`;
     /// `unsigned`, in lists.
     pub verdict: &'static str,
-    /// Who signed, as the key says.
+    /// Who signed, by the key.
     pub signer: String,
     /// The key, or its fingerprint.
     pub key: String,

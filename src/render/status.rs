@@ -82,7 +82,7 @@ pub struct StatusView<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ConflictsView<'a> {
     /// `merge` or `apply`.
-    pub operation: &'a str,
+    pub operation: &'static str,
     /// Where the changes came from.
     pub from: &'a str,
     /// The number of paths that are unmerged still.
@@ -334,17 +334,16 @@ impl StatusView<'_> {
             out.plain("", format!("git checkpoint {command} --continue, or --abort"));
         } else if let Some(conflicts) = &self.in_conflict {
             let ConflictsView { operation, from, .. } = conflicts;
-            let word = if *operation == "merge" { "merge" } else { "apply" };
             let line = match conflicts.unmerged {
                 0 if self.notes.is_discarded => {
-                    TextLine::plain(format!("{word} of {from}: nothing of it is in the files any more"))
+                    TextLine::plain(format!("{operation} of {from}: nothing of it is in the files any more"))
                 }
-                0 => TextLine::plain(format!("{word} of {from}: every conflict is resolved")),
-                n => TextLine::plain(format!("{word} of {from}: "))
+                0 => TextLine::plain(format!("{operation} of {from}: every conflict is resolved")),
+                n => TextLine::plain(format!("{operation} of {from}: "))
                     .with(Slot::Bad, CountedNoun::new(n, "unmerged path").to_string()),
             };
             out.row("pending", &line);
-            out.plain("", format!("git checkpoint {word} --continue, or --abort"));
+            out.plain("", format!("git checkpoint {operation} --continue, or --abort"));
         }
         if let Some(conflicts) = self.current.as_ref().map(|current| current.record_conflicts)
             && conflicts > 0

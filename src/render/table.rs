@@ -16,7 +16,7 @@ const GAP: usize = 2;
 const NARROW: usize = 60;
 /// From here on one line for each row is enough in any case.
 const USUAL: usize = 80;
-/// Columns in which a summary says something.
+/// Columns in which a summary can be read.
 const LEGIBLE: usize = 20;
 
 /// A column's title and how it behaves.
@@ -109,7 +109,7 @@ impl TextTable {
         }
     }
 
-    /// Adds the next cell of a row. For tables of very many rows, as is [`cell_of`](Self::cell_of): whoever uses them adds as
+    /// Adds the next cell of a row. For tables of very many rows, as is [`cell_of`](Self::cell_of): the caller adds as
     /// many as there are columns.
     pub(super) fn cell(&mut self, line: &TextLine) {
         let mut width = 0;

@@ -317,6 +317,18 @@ impl Text {
     }
 }
 
+impl From<&str> for Text {
+    fn from(line: &str) -> Self {
+        TextLine::plain(line).into()
+    }
+}
+
+impl From<String> for Text {
+    fn from(line: String) -> Self {
+        TextLine::plain(line).into()
+    }
+}
+
 impl From<TextLine> for Text {
     fn from(line: TextLine) -> Self {
         Self { lines: vec![line] }

@@ -1,6 +1,6 @@
 //! Commands in a text: a line is never broken inside one, for what is copied then would be half a command.
 
-/// Stands for a space at which a line is not broken, where another program breaks the lines.
+/// Placeholder of a space at which a line is not broken, where another program breaks the lines.
 pub const UNBROKEN: char = '\u{e000}';
 
 /// More words than any command of a hint has: a longer text is prose that mentions a command.

@@ -166,7 +166,7 @@ fn scrolled(frame: &mut Frame<'_>, area: Rect, name: &str, lines: &Text, scroll:
     most
 }
 
-/// A line that also says that there is more to see.
+/// A line that also shows that there is more to see.
 fn with_more(line: TextLine, scroll: usize, most: usize) -> TextLine {
     match (scroll.min(most), most) {
         (_, 0) => line,

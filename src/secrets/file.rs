@@ -1,6 +1,6 @@
 //! Files that are secrets as a whole: private keys, files of credentials, environment files with values.
 //!
-//! The content decides. A name only says which form to look for: a directory, a source file that has a key in a test, a
+//! The content decides. A name only decides which form to look for: a directory, a source file that has a key in a test, a
 //! template without values, a certificate are none, whatever they are called.
 
 use super::{RedactionSettings, Scanner, Severity};

@@ -22,7 +22,7 @@ pub struct Action {
     pub field: Option<ActionField>,
     /// Its target.
     pub target: ActionTarget,
-    /// Whether it takes something away that only a checkpoint or the trash still has, so that the confirmation says so.
+    /// Whether it takes something away that only a checkpoint or the trash still has, so that the confirmation names it.
     pub destroys: bool,
     line: fn(&ActionRequest) -> Result<CommandLine, String>,
 }
@@ -408,8 +408,8 @@ impl Action {
         Ok(Some(ActionPlan { run, token }))
     }
 
-    /// The token of what a dry run says: of a restore its own, which its command checks under its locks; else a digest of
-    /// everything that it reports.
+    /// The token of the outcome of a dry run: of a restore its own, which its command checks under its locks; else a
+    /// digest of everything that it reports.
     fn token(&self, line: &CommandLine, source: &dyn ViewSource, monitor: &CallMonitor) -> String {
         let run = source.run(line, monitor);
         if self.has_own_token() {

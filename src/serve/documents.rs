@@ -4,7 +4,7 @@ use super::{CallMonitor, CommandFailure, CommandLine, CommandRunner};
 
 /// Beginning of the addresses.
 const SCHEME: &str = "checkpoint://";
-/// The session that stands for the current one in an address.
+/// The name of the current session in an address.
 pub const CURRENT: &str = "current";
 
 /// A document that a session has.

@@ -15,7 +15,7 @@ pub struct CommandLine {
     pub paths: PathRule,
     /// Whether a tool or an action runs it, whose caller has arguments and no options.
     pub is_tool: bool,
-    /// Each option that the line may have, and the argument of the tool that it stands for.
+    /// Each option that the line may have, and the argument of the tool that it is made from.
     pub(super) arguments: Vec<(&'static str, &'static str)>,
 }
 
@@ -77,7 +77,7 @@ impl CommandLine {
         self
     }
 
-    /// The same where the last option stands for an argument of another name.
+    /// The same where the last option is made from an argument of another name.
     #[must_use]
     pub fn for_argument(mut self, argument: &'static str) -> Self {
         if let Some((_, known)) = self.arguments.last_mut() {
@@ -86,7 +86,7 @@ impl CommandLine {
         self
     }
 
-    /// The argument of the tool that an option stands for.
+    /// The argument of the tool that an option is made from.
     pub fn argument(&self, option: &str) -> Option<String> {
         let (_, argument) = self.arguments.iter().find(|(known, _)| *known == option)?;
         Some(argument.replace('-', "_"))

@@ -131,7 +131,7 @@ fn header(key: &[u8], value: &[u8]) -> Option<(ObjectId, u32, u32)> {
     Some((commit, there.checked_sub(1)?, here.checked_sub(1)?))
 }
 
-/// The offset in seconds that `+0130` says.
+/// The offset of `+0130` in seconds.
 fn offset(text: &[u8]) -> i32 {
     let number = text
         .to_str()

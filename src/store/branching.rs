@@ -140,7 +140,7 @@ fn is_made_from(repo: &Repository, session: &SessionRef, home: Option<&str>, her
 /// Whether a branch was made at HEAD or at the branch itself, by the text of its first reflog entry.
 fn is_from(message: &str, home: Option<&str>, new: ObjectId) -> bool {
     let Some(from) = message.strip_prefix("branch: Created from ") else {
-        // What says how a branch began in other words was not made from HEAD: a first commit, a clone, a fetch.
+        // A branch whose reflog begins with other words was not made from HEAD: a first commit, a clone, a fetch.
         return message.is_empty();
     };
     let name = from.strip_prefix("refs/heads/").unwrap_or(from);

@@ -1,7 +1,7 @@
 //! Checkpoints as git objects: a commit whose tree holds a document.
 //!
 //! Writing takes finished values and gives a commit id; which ref it goes on is for `refs` and the operation. Reading
-//! has two depths: an [`CheckpointCommit`] is what the commit object says (unverified, for lists), a [`Checkpoint`] has its document
+//! has two depths: an [`CheckpointCommit`] is what the commit object has (unverified, for lists), a [`Checkpoint`] has its document
 //! read and checked against the digest and its siblings. Damage is a [`Fault`], never an absence.
 
 mod anew;

@@ -1,6 +1,6 @@
 //! Which commands were run here: `<common>/checkpoint/commands`, one digest a line.
 //!
-//! Steps come with a session that was fetched from elsewhere, commands included. What somebody else wrote must not run
+//! Steps come with a session that was fetched from elsewhere, commands included. What another person wrote must not run
 //! because it lies in a ref of ours, and nothing in a session can prove where it was made; so what may run again
 //! without being asked is what ran on this machine in this repository before, or was allowed once.
 

@@ -240,7 +240,7 @@ impl CurrentPointer {
     }
 }
 
-/// Reads the file for the branch that is checked out. An absent one says that no session is current, and so does one of
+/// Reads the file for the branch that is checked out. An absent one means that no session is current, and so does one of
 /// another user, which is noted.
 pub fn read(repo: &Repository) -> Result<CurrentPointer, Error> {
     let current = written(repo)?;
@@ -352,7 +352,7 @@ pub fn read_if_understood(repo: &Repository) -> Result<CurrentPointer, Error> {
     }
 }
 
-/// Says that a session that is about to be made will be current: whoever is killed after making it leaves it so, and
+/// Notes that a session that is about to be made will be current: a kill after it is made leaves it so, and one
 /// before, `now` as it was.
 pub fn begin(repo: &Repository, now: &CurrentPointer, session: &SessionRef) -> Result<(), Error> {
     let mut begun = now.clone();
@@ -360,7 +360,7 @@ pub fn begin(repo: &Repository, now: &CurrentPointer, session: &SessionRef) -> R
     write(repo, &begun)
 }
 
-/// Writes the file in one step; does nothing when it says this already.
+/// Writes the file in one step; does nothing when it has this already.
 pub fn write(repo: &Repository, current: &CurrentPointer) -> Result<(), Error> {
     let mut current = current.clone();
     (current.elsewhere, current.followed) = (None, None);

@@ -1,7 +1,7 @@
 //! Drafts: operations on a session that are not saved yet, one file a session under the common git directory.
 //!
-//! A line each, appended and synced before the command that made it says so. The first line names the draft; each
-//! operation has a number, and a document says up to which number it has folded the draft in. So an operation that
+//! A line each, appended and synced before the command that made it reports it. The first line names the draft; each
+//! operation has a number, and a document records up to which number it has folded the draft in. So an operation that
 //! survives a save that was killed before it could clear the draft is not applied twice. All calls take the draft's
 //! lock themselves.
 

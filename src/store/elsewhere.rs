@@ -163,7 +163,7 @@ pub(super) fn settings(project: &Repository) -> Result<String, Error> {
         Ok::<_, Error>(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")))
     };
     let mut text = "# Written by git checkpoint each time that it opens this store.\n".to_owned();
-    // Before what is included: hooks and contents are the project's where it says nothing else.
+    // Before what is included: hooks and contents are the project's unless it names others.
     text.push_str(&format!("[core]\n\thooksPath = {}\n", quoted(&common.join("hooks"))?));
     text.push_str(&format!("[lfs]\n\tstorage = {}\n", quoted(&common.join("lfs"))?));
     text.push_str(&format!("[include]\n\tpath = {}\n", quoted(&common.join("config"))?));

@@ -5,7 +5,7 @@
 
 use gix::bstr::BString;
 
-/// The settings as `key=value` or bare `key`, in order. `Err` says what cannot be understood.
+/// The settings as `key=value` or bare `key`, in order. `Err` has what cannot be understood.
 ///
 /// A key whose subsection contains an equals sign is left out: gix takes overrides as text that ends the key at the
 /// first one, and no setting that we read looks like that.

@@ -290,7 +290,7 @@ impl Error {
         }
     }
 
-    /// Whether it says that HEAD cannot be read.
+    /// Whether it means that HEAD cannot be read.
     pub fn is_about_head(&self) -> bool {
         match self {
             Self::Head(_) => true,

@@ -14,7 +14,7 @@ const FILE: &str = "exports";
 
 fn read(repo: &Repository) -> BTreeMap<String, Digest> {
     let bytes = os::read_regular(&paths::worktree_private_path(repo).join(FILE)).unwrap_or_default();
-    // What cannot be read says nothing: then no file is the program's own.
+    // What cannot be read counts as empty: then no file is the program's own.
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 

@@ -81,8 +81,8 @@ fn settle(repo: &Repository, note: &Path) {
     }
 }
 
-/// Whether a `.keep` is of a fetch that began after a moment and whose process is gone. Any other is somebody's wish, or that
-/// of a fetch that runs.
+/// Whether a `.keep` is of a fetch that began after a moment and whose process is gone. Any other is a user's, or that of
+/// a fetch that runs.
 fn is_abandoned(keep: &Path, since: SystemTime, host: &str) -> bool {
     let is_later = fs::metadata(keep)
         .and_then(|meta| meta.modified())

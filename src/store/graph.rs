@@ -1,7 +1,7 @@
 //! Relation of two commits: what each has that the other lacks, their common ancestor, who contains whom.
 //!
 //! One walk from all ends at once, latest commit first, that stops where the histories have met, as git's own does. It
-//! is bounded: a count that stopped early says so. Wrong clocks are allowed for as git allows for them. gix counts by
+//! is bounded: a count that stopped early is marked. Wrong clocks are allowed for as git allows for them. gix counts by
 //! two walks of the first of which there is no stopping.
 
 use std::collections::{BinaryHeap, HashMap};
@@ -26,7 +26,7 @@ pub struct CommitRelation {
     pub base: Option<ObjectId>,
     /// Whether the walk came to its end; if not, `ahead` and `behind` are what was found within the limit.
     pub complete: bool,
-    /// Whether it came to a commit whose parents a shallow clone lacks: then a missing `base` says nothing.
+    /// Whether it came to a commit whose parents a shallow clone lacks: then a missing `base` proves nothing.
     pub shallow: bool,
 }
 

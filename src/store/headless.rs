@@ -1,15 +1,15 @@
 //! A repository that has lost its HEAD file, opened to read what was saved in it.
 //!
 //! Neither git nor gix takes a directory without HEAD for a repository. Next to the lost file everything is there, so a
-//! directory of ours stands in: it has a HEAD that names nothing and refers to the repository for the rest, as that of a
-//! linked working tree does. It is made in the system's directory for temporary files; the repository is not changed.
+//! directory of ours replaces it: it has a HEAD that names nothing and refers to the repository for the rest, as that
+//! of a linked working tree does. It is made in the system's directory for temporary files; the repository is not changed.
 
 use std::path::{Path, PathBuf};
 
 use super::{Error, OpenEnvironment, Repository, open, paths};
 use crate::os;
 
-/// A repository without HEAD; the directory that stands in goes when this is dropped.
+/// A repository without HEAD; the directory in its place goes when this is dropped.
 #[derive(Debug)]
 pub struct HeadlessRepository {
     /// The git directory without HEAD.
@@ -30,7 +30,7 @@ pub fn open_headless(environment: &OpenEnvironment) -> Result<Option<(Repository
     let Err(Error::NoHead { path }) = open(environment) else {
         return Ok(None);
     };
-    // Whose repository it is would be asked of the directory that stands in, which is ours.
+    // Whose repository it is would be asked of the directory in its place, which is ours.
     let is_ours = gix::sec::Trust::from_path_ownership(&path).is_ok_and(|trust| trust == gix::sec::Trust::Full);
     if !is_ours {
         return Ok(None);

@@ -193,7 +193,7 @@ pub fn state(repo: &Repository, hook: Hook) -> HookState {
     HookState::Absent
 }
 
-/// Whether the program is where the hook, or the note next to our other files, says. A hook that came with the project has
+/// Whether the program is where the hook, or the note next to our other files, has it. A hook that came with the project has
 /// no note here; this program runs, so it is found where this one was.
 fn finds_program(repo: &Repository, text: &[u8]) -> bool {
     let named = hook::program(text).or_else(|| os::read_regular(&private_path(repo).join(PROGRAM)).ok());
@@ -201,7 +201,7 @@ fn finds_program(repo: &Repository, text: &[u8]) -> bool {
     named.as_ref().is_none_or(path)
 }
 
-/// The file that says where this program is, for hooks that run without it in `PATH`.
+/// The file with the path of this program, for hooks that run without it in `PATH`.
 const PROGRAM: &str = "program";
 
 /// Notes where this program is.

@@ -2,7 +2,7 @@
 //! much it holds.
 //!
 //! A note and nothing more: it counts only for the very commit it was written for, and while the pack is there that the
-//! commit was in then; whoever finds none reads the document and writes one. So it need not be durable, and may be
+//! commit was in then; without one the document is read and one is written. So it need not be durable, and may be
 //! deleted.
 
 use super::{
@@ -35,7 +35,7 @@ pub fn noted(repo: &Repository, session: &ShortName) -> Option<SessionRecord> {
     };
     let status = status.parse().ok()?;
     let tip = refs::read_unproved(repo, &session::ref_name(session)).ok()??;
-    // The name of a pack says what is in it.
+    // The name of a pack follows from what is in it.
     let packs = paths::objects_dir(repo).join("pack");
     let is_there = |end: &str| packs.join(pack).with_extension(end).is_file();
     let holds = tip.to_hex() == commit && id.len() == SESSION_ID_LEN && is_pack(pack);
@@ -43,7 +43,7 @@ pub fn noted(repo: &Repository, session: &ShortName) -> Option<SessionRecord> {
     (holds && is_there("idx") && is_there("pack")).then_some(SessionRecord { tip, id, status })
 }
 
-/// Notes what the document of the latest checkpoint says, where that is in a pack of this repository.
+/// Notes the identity in the document of the latest checkpoint, where that is in a pack of this repository.
 pub fn note(repo: &Repository, session: &ShortName, tip: &Checkpoint) -> Result<(), Error> {
     // To add to an encrypted session, its recipients must have been read.
     if tip.document.encrypted.is_some() {

@@ -45,7 +45,7 @@ pub struct Checker<'r> {
 pub type TreeRefusal = String;
 
 impl<'r> Checker<'r> {
-    /// `storable` says whether a name may be in a tree; its second argument is whether it is a file's.
+    /// `storable` is whether a name may be in a tree; its second argument is whether it is a file's.
     pub fn new(repo: &'r Repository, limits: TreeLimits, storable: fn(&[u8], bool) -> bool) -> Self {
         Self {
             repo,

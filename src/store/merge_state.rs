@@ -1,8 +1,8 @@
 //! The merge or apply of a working tree whose conflicts are to be resolved: `<git-dir>/checkpoint/merge.json`.
 //!
-//! It stands for a merge that is on the undo list and in force. One that was taken back is over, whatever the file says.
+//! It is about a merge that is on the undo list and in force. One that was undone is over, whatever the file has.
 
-use std::{fs, io};
+use std::{fmt, fs, io};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,11 +18,37 @@ const FILE: &str = "merge.json";
 /// The trigger of the checkpoint that has the resolution of a merge.
 pub const CONCLUSION: &str = "merge-continue";
 
+/// The command that left conflicts in files, and whose `--continue` and `--abort` end them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConflictCommand {
+    /// `apply`, which changes no session.
+    Apply,
+    /// `merge`.
+    Merge,
+}
+
+impl ConflictCommand {
+    /// Its name, by which the undo list names it too.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Apply => "apply",
+            Self::Merge => "merge",
+        }
+    }
+}
+
+impl fmt::Display for ConflictCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
 /// A merge or apply with conflicts in files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeState {
-    /// The command, as the undo list names it.
-    pub operation: String,
+    /// The command.
+    pub operation: ConflictCommand,
     /// The number of its entry in the undo list.
     pub n: u64,
     /// The session that it changed; an apply changes none.

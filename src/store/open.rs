@@ -1,7 +1,7 @@
 //! Opening the repository that the environment and the current directory name, as git would.
 //!
 //! gix decides less strictly than git whom to trust, which repositories it understands and where the objects lie; the
-//! differences are made up for here, so that whoever holds a `Repository` need not think of them.
+//! differences are made up for here, so that code with a `Repository` need not consider them.
 
 mod location;
 
@@ -45,9 +45,9 @@ const EXTENSIONS: &[&str] = &[
 ///
 /// Honours `GIT_WORK_TREE`, `GIT_INDEX_FILE` (read only), `GIT_OBJECT_DIRECTORY`, `GIT_ALTERNATE_OBJECT_DIRECTORIES`,
 /// `GIT_CEILING_DIRECTORIES`, `GIT_DISCOVERY_ACROSS_FILESYSTEM`, `safe.directory`, `safe.bareRepository` and the
-/// settings of `git -c`. Replace refs are off: an object is what its id says.
+/// settings of `git -c`. Replace refs are off: an object is that of its id.
 ///
-/// Errors distinguish: a push that is not accepted yet, no repository, one that belongs to somebody else, one of a
+/// Errors distinguish: a push that is not accepted yet, no repository, one that belongs to another user, one of a
 /// newer format or with an unknown extension, one whose files cannot be read.
 pub fn open(environment: &OpenEnvironment) -> Result<Repository, Error> {
     if environment.get("GIT_QUARANTINE_PATH").is_some() {
@@ -124,7 +124,7 @@ const NO_LIMIT: &str = "gitoxide.objects.allocLimitIfReducedTrust=0";
 /// The mark of a store elsewhere, with the directory that cannot be written; only our own counts.
 const ELSEWHERE: &str = "gitcheckpoint.elsewhere";
 
-/// Opens the store that stands for a repository whose own directory cannot be written.
+/// Opens the store of a repository whose own directory cannot be written.
 ///
 /// The working tree in it is the project's, which is trusted by now. What counts is whose the store is: it is ours, or
 /// declared safe.
@@ -356,7 +356,7 @@ fn check_common_dir(repo: &Repository, environment: &OpenEnvironment) -> Result<
     })
 }
 
-/// A working tree that `core.worktree` names must be there. (Else gix takes it for somebody else's.)
+/// A working tree that `core.worktree` names must be there. (Else gix takes it for another user's.)
 fn check_work_tree(repo: &Repository, environment: &OpenEnvironment) -> Result<(), Error> {
     if environment.get("GIT_WORK_TREE").is_some() || repo.config_snapshot().string("core.worktree").is_none() {
         return Ok(());

@@ -115,10 +115,10 @@ pub fn worktree_id(repo: &Repository) -> String {
     format!("linked-{name}")
 }
 
-/// The file in a directory that stands in for one without HEAD: the name of the working tree that it stands for.
+/// The file in the git directory of a repository that has lost its HEAD: the name of the working tree.
 pub(super) const STANDS_FOR: &str = "git-checkpoint-worktree";
 
-/// The name of the working tree that a git directory stands in for; `None` where it is a real one.
+/// The name of the working tree of a git directory that replaces a real one; `None` for a real one.
 fn stands_for(git_dir: &Path) -> Option<String> {
     let name = os::read_regular(&git_dir.join(STANDS_FOR)).ok()?;
     String::from_utf8(name).ok()

@@ -1,7 +1,7 @@
 //! Pins: checkpoints that a prune keeps, by digest, in `<common>/checkpoint/pins`.
 //!
-//! By digest because a prune gives checkpoints other commit ids. Of this clone alone: what somebody else keeps is
-//! theirs to say.
+//! By digest because a prune gives checkpoints other commit ids. Of this clone alone: what other users keep is
+//! their choice.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub fn read(repo: &Repository) -> Result<BTreeSet<Digest>, Error> {
         .collect()
 }
 
-/// Changes the pins under their lock; nothing is written if `change` says that it changed nothing.
+/// Changes the pins under their lock; nothing is written if `change` returns that it changed nothing.
 pub fn update(
     repo: &Repository,
     wait: Duration,

@@ -16,7 +16,7 @@ use crate::{
 
 /// The directory of the queue.
 const QUEUE: &str = "push-queue";
-/// The file that says how the last attempt ended.
+/// The file with the end of the last attempt.
 const STATE: &str = "push-queue.json";
 /// The end of the name of a file whose session is being looked at once more.
 const ASIDE: &str = "+";
@@ -94,7 +94,7 @@ pub fn list(repo: &Repository) -> Vec<QueuedSession> {
     all
 }
 
-/// Takes a session out, unless `is_done` says that there is more to push by now.
+/// Takes a session out, unless `is_done` finds that there is more to push by now.
 pub fn settle(repo: &Repository, name: &ShortName, is_done: impl FnOnce() -> Option<ObjectId>) -> Result<(), Error> {
     let path = path_of(repo, name.as_str());
     let aside = path_of(repo, &format!("{name}{ASIDE}"));

@@ -73,7 +73,7 @@ impl Remote {
         format!("{REMOTE_PREFIX}{}/", encoded(&self.name))
     }
 
-    /// The ref that says what the remote's session of this name was when it was last seen.
+    /// The ref with the remote's session of this name as it was last seen.
     pub fn tracking_ref(&self, session: &ShortName) -> String {
         format!("{}{session}", self.tracking())
     }
@@ -103,7 +103,7 @@ pub(super) fn sweep(repo: &Repository) -> Result<(), Error> {
             continue;
         }
         let encoded = directory.file_name().to_string_lossy().into_owned();
-        // Whoever fetches holds the first, and whoever changes refs of ours the second.
+        // A fetch holds the first, and a change of refs of ours the second.
         let held = lock::remote(repo, &encoded, Duration::ZERO).and_then(|fetching| {
             Ok((
                 fetching,

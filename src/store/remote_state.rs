@@ -1,4 +1,4 @@
-//! What was last learned of a remote that no tracking ref says: when all of its sessions were listed, and which of them it
+//! What was last learned of a remote and is in no tracking ref: when all of its sessions were listed, and which of them it
 //! has no more although the tracking ref keeps what it had. `<common>/checkpoint/remotes/<name>.json`.
 //!
 //! Not synced: the next fetch finds it out again.

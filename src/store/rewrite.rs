@@ -1,7 +1,7 @@
 //! A chain written again: commits with other parents, the documents the same bytes.
 //!
 //! What `prune` and `purge` share. A checkpoint that is kept gets a new commit, as a commit names its parents; author,
-//! dates, message and document stay, and so does the digest. `pruned.jsonl` next to the document says what went and under
+//! dates, message and document stay, and so does the digest. `pruned.jsonl` next to the document records what went and under
 //! which ids a checkpoint was known, so that old ids still select and a gap in the chain of digests is no damage. No
 //! ref is touched here.
 

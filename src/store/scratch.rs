@@ -1,7 +1,7 @@
 //! A handle on a repository whose new objects go to a directory that is removed again: what is fetched only to be looked at.
 //!
 //! The directory lies next to the objects, with the real ones as its alternates, and has a name that `git prune` and
-//! `git gc` clear away, for when we are killed. Whoever holds the handle moves no ref through it.
+//! `git gc` clear away, for when we are killed. No ref is moved through the handle.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -152,7 +152,7 @@ fn settings_of(repo: &Repository, remote: &str) -> Result<Vec<OsString>, Error> 
         "ssh.",
         "protocol.",
     ];
-    /// Of the remote itself: what says which refs are fetched, and in what form, is not meant here.
+    /// Of the remote itself: the setting of which refs are fetched, and in what form, is not meant here.
     const LEFT: [&str; 4] = ["fetch", "promisor", "partialclonefilter", "tagopt"];
     let own = format!("remote.{remote}.");
     let listed = paths::git(repo)

@@ -161,7 +161,7 @@ fn each_under<T: Send>(
     Ok(ordered.filter_map(|(_, session)| session).collect())
 }
 
-/// A commit whose message names no digest is somebody's own, or damaged: no checkpoint to list as one.
+/// A commit whose message names no digest is a user's own, or damaged: no checkpoint to list as one.
 fn with_digest(entry: CheckpointCommit) -> Result<CheckpointCommit, Fault> {
     if entry.trailers.digest.is_some() {
         Ok(entry)
@@ -238,7 +238,7 @@ fn chain_entry(repo: &Repository, commits: &mut PackReader, id: ObjectId) -> Res
 }
 
 /// The checkpoint before one in its own session.
-fn before(entry: &CheckpointCommit) -> Option<ObjectId> {
+pub fn before(entry: &CheckpointCommit) -> Option<ObjectId> {
     let is_first = matches!(entry.trailers.kind, Some(CheckpointKind::Fork | CheckpointKind::Start));
     entry.parents.first().copied().filter(|_| !is_first)
 }

@@ -97,7 +97,7 @@ impl SignatureVerdict {
 pub struct CommitSignature {
     /// How good it is.
     pub verdict: SignatureVerdict,
-    /// Who signed, as the key says.
+    /// Who signed, by the key.
     pub signer: String,
     /// The key, or its fingerprint.
     pub key: String,
@@ -352,7 +352,7 @@ pub fn check(repo: &Repository, ids: &[ObjectId]) -> Result<HashMap<ObjectId, Co
             "Y" => SignatureVerdict::ExpiredKey,
             "R" => SignatureVerdict::RevokedKey,
             "B" => SignatureVerdict::Bad,
-            // Of one that it has no settings for, git says that there is none.
+            // Of one that it has no settings for, git reports that there is none.
             _ => SignatureVerdict::Unchecked,
         };
         let key = if fingerprint.is_empty() { key } else { fingerprint };

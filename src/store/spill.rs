@@ -40,7 +40,7 @@ impl SpillDirectory {
         let objects = repo.clone().objects.take_object_memory();
         let sharing = paths::sharing(repo);
         let directory = match own(repo, sharing) {
-            // Whoever may only read the repository may look even so.
+            // Users who may only read the repository may look even so.
             Err(Error::Io { source, .. }) if is_read_only(&source) => os::temporary_dir().map_err(Error::io(
                 "create a directory for temporary files next to",
                 paths::private_path(repo),

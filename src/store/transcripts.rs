@@ -161,7 +161,7 @@ pub fn read(repo: &Repository, document: &Document, n: usize) -> Result<Vec<u8>,
     Ok(out)
 }
 
-/// Checks that the transcripts are as long as the document says; gives what is wrong.
+/// Checks that the transcripts are as long as the document has it; gives what is wrong.
 pub fn check(repo: &Repository, document: &Document) -> Result<Option<String>, Fault> {
     for (n, info) in document.transcripts.iter().enumerate() {
         let bytes = read(repo, document, n)?;

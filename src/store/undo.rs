@@ -2,9 +2,9 @@
 //!
 //! `<git-dir>/checkpoint/undo.jsonl`, appended to and synced, never rewritten; a last line that was cut off was never
 //! acknowledged. What moves refs is noted before it is done, as *meant*, so that nothing is ever done that the list
-//! does not know; a line says afterwards that it was, and where a kill or a failing disk kept that line from being
+//! does not know; a line records afterwards that it was, and where a kill or a failing disk kept that line from being
 //! written, the refs decide. The contents that an entry needs are held by refs, `refs/checkpoints-undo/<worktree>/<n>`.
-//! Whoever adds to the list holds the lock of the working tree.
+//! The lock of the working tree is held while the list is added to.
 
 mod changes;
 mod later;
@@ -270,7 +270,7 @@ fn opened(repo: &Repository, entry: &mut UndoEntry) -> Result<(), Error> {
     Ok(())
 }
 
-/// The length of the list in a private directory of a working tree, in bytes: another one says that something was added.
+/// The length of the list in a private directory of a working tree, in bytes: another one means that something was added.
 fn length(directory: &Path) -> u64 {
     fs::metadata(directory.join(LIST)).map_or(0, |file| file.len())
 }
@@ -313,7 +313,7 @@ fn append(repo: &Repository, line: &UndoLine) -> Result<(), Error> {
         let put = file.write_all(&lines).and_then(|()| os::sync_data(&file));
         let put = put.and_then(|()| path.parent().map_or(Ok(()), os::sync_dir));
         if put.is_err() {
-            // An error says that nothing was noted.
+            // An error means that nothing was noted.
             let _ = file.set_len(keep);
         }
         put

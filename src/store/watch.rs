@@ -1,6 +1,6 @@
 //! The watcher of a working tree: its lock, and what it last said about itself.
 //!
-//! A kernel lock says whether it lives, never the file next to it: that stays when the watcher is killed, and shows its
+//! A kernel lock shows whether it lives, never the file next to it: that stays when the watcher is killed, and shows its
 //! last state. `<git-dir>/checkpoint/watch.lock` and `watch.json`.
 
 use std::fs;
@@ -75,7 +75,7 @@ fn read(directory: &Path) -> Result<Option<Watcher>, Error> {
     let alive = alive.unwrap_or(false);
     let path = directory.join(STATE);
     let bytes = os::notices::if_readable(os::read_regular(&path), &path).map_err(Error::io("read", path))?;
-    // A file that says nothing is as good as none: the lock decides.
+    // A file without a state is as good as none: the lock decides.
     let state: Option<WatcherState> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     Ok(match (alive, state) {
         (true, state) => Some(Watcher::Alive(state)),
@@ -84,7 +84,7 @@ fn read(directory: &Path) -> Result<Option<Watcher>, Error> {
     })
 }
 
-/// Notes what the watcher says. Not synced: it says nothing that anything rests on.
+/// Notes the report of the watcher. Not synced: nothing rests on it.
 pub fn write(repo: &Repository, state: &WatcherState) -> Result<(), Error> {
     let path: PathBuf = worktree_private_dir(repo)?.join(STATE);
     let bytes = json::to_bytes(state);

@@ -38,7 +38,7 @@ pub struct Journal {
     /// Every path that is created, changed or deleted; `None` in a journal of an older version.
     #[serde(default)]
     pub paths: Option<Vec<RepoPath>>,
-    /// Everything else, by whoever restores.
+    /// Everything else, by the operation that restores.
     pub what: Value,
 }
 

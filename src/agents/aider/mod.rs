@@ -110,7 +110,7 @@ impl Chat {
         }
     }
 
-    /// A line of somebody; an empty one belongs to whoever spoke last.
+    /// A line of one speaker; an empty one belongs to the last speaker.
     fn line(&mut self, role: Option<Role>, line: &str, fold: &mut Fold) {
         if let Some(role) = role
             && self.role != Some(role)

@@ -13,6 +13,7 @@ use super::{
     fold::details,
     session_file::{SessionCopy, SessionFile},
     transcript::{Ending, HelperRun, TaskItem, TokenUsage, task_status},
+    word,
 };
 use crate::model::{chat::Role, record::TaskStatus, time::Timestamp};
 
@@ -127,16 +128,12 @@ impl Agent for ClaudeCode {
     }
 }
 
-fn word<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
 fn is_set(value: &Value, name: &str) -> bool {
     value.get(name) == Some(&Value::Bool(true))
 }
 
 /// Notes whose line it is: that of a helper within the file of a session, or of the file's own conversation. In a
-/// helper's own file every line is a side chain, and the first line says whose.
+/// helper's own file every line is a side chain, and the first line has its name.
 fn place(record: &Value, fold: &mut Fold) {
     if !matches!(word(record, "type"), "user" | "assistant") {
         return;
@@ -159,7 +156,7 @@ fn place(record: &Value, fold: &mut Fold) {
     }
 }
 
-/// A line without an identity gets one from what it says; copies of it have the same.
+/// A line without an identity gets one from its content; copies of it have the same.
 fn id(record: &Value) -> String {
     let uuid = word(record, "uuid");
     if uuid.is_empty() {

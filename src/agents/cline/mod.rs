@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{
     Agent, Fold, Layout, Sample, blocks,
     transcript::{Ending, TokenUsage},
+    word,
 };
 use crate::model::chat::Role;
 
@@ -60,10 +61,6 @@ impl Agent for Cline {
             message(n, given, fold);
         }
     }
-}
-
-fn word<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn message(n: usize, given: &Value, fold: &mut Fold) {

@@ -216,7 +216,7 @@ fn remember(total: Option<&Value>, fold: &mut Fold) {
     }
 }
 
-/// The tokens of a turn have no message of their own; the end of the turn says them.
+/// The tokens of a turn have no message of their own; the end of the turn has them.
 fn close(at: Timestamp, fold: &mut Fold) {
     fold.clear_mark("typed");
     let Some(turn) = fold.latest_turn().cloned() else {

@@ -17,6 +17,7 @@ use super::{
     fold::details,
     session_file::{SessionCopy, SessionFile},
     transcript::{Ending, HelperRun, TaskItem, task_status},
+    word,
 };
 use crate::model::{chat::Role, time::Timestamp};
 
@@ -90,10 +91,6 @@ impl Agent for Codex {
     fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
         vec!["codex", "resume", id]
     }
-}
-
-fn word<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The turn that a record names.

@@ -12,6 +12,7 @@ use super::{
     fold::details,
     session_file::{SessionCopy, SessionFile},
     transcript::{Ending, HelperRun, TokenUsage, task_status},
+    word,
 };
 use crate::model::{chat::Role, time::Timestamp};
 
@@ -153,10 +154,6 @@ impl Agent for Copilot {
     fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
         vec!["copilot", "--resume", id]
     }
-}
-
-fn word<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn start(data: &Value, fold: &mut Fold) {

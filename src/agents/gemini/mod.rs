@@ -1,7 +1,7 @@
 //! Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`, before that one JSON document.
 //!
 //! A record is a message, a later full copy of one (tools have answered meanwhile), or a patch: `$set`, which on every
-//! resume brings all messages again with new times and less in them, and `$rewindTo`. The same id may stand for a
+//! resume brings all messages again with new times and less in them, and `$rewindTo`. The same id may be that of a
 //! message of the model and for the answers of its tools, so an answer goes by the id of its call.
 
 mod write;
@@ -12,6 +12,7 @@ use super::{
     Agent, Fold, Layout, Sample, blocks,
     session_file::{SessionCopy, SessionFile},
     transcript::{Ending, HelperRun, TaskItem, TokenUsage, task_status},
+    word,
 };
 use crate::model::{chat::Role, time::Timestamp};
 
@@ -76,10 +77,6 @@ impl Agent for Gemini {
     fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
         vec!["gemini", "--resume", id]
     }
-}
-
-fn word<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn head(record: &Value, fold: &mut Fold) {

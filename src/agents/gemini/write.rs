@@ -1,5 +1,5 @@
 //! Session files for Gemini CLI: `tmp/<slot>/chats/session-<minute>-<beginning of the id>.jsonl`. Which slot a directory
-//! has is in `projects.json`; a slot says its directory in `.project_root`.
+//! has is in `projects.json`; a slot has its directory in `.project_root`.
 
 use std::path::{Path, PathBuf};
 

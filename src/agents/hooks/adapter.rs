@@ -94,7 +94,7 @@ pub enum Place {
     Scripts,
     /// A file of our own in a directory that the agent reads.
     OwnJson,
-    /// A plug-in of our own: its text, in which `@PROGRAM@` stands for the program's path as a JSON string.
+    /// A plug-in of our own: its text, in which `@PROGRAM@` is replaced by the program's path as a JSON string.
     Plugin(&'static str),
 }
 

@@ -110,7 +110,7 @@ pub fn read(occasion: Occasion, payload: &Value) -> Option<HookEvent> {
     })
 }
 
-/// The occasion of an end of a turn, of which Cursor's payload says how it came.
+/// The occasion of an end of a turn, whose cause is in Cursor's payload.
 fn ended_as(occasion: Occasion, payload: &Value) -> Occasion {
     let status = payload.get("status").and_then(Value::as_str);
     match status.filter(|_| occasion == Occasion::TurnEnd && payload.get("conversation_id").is_some()) {

@@ -11,7 +11,7 @@ pub const SERVER: &str = "git-checkpoint";
 pub struct ServerCommands {
     /// The agent's name on the command line.
     pub agent: &'static str,
-    /// The words behind its program that add a server; `@PROGRAM@` stands for the path of this program.
+    /// The words behind its program that add a server; `@PROGRAM@` is replaced by the path of this program.
     add: &'static [&'static str],
     /// The words that remove it; `None` where the agent has no such command.
     remove: Option<&'static [&'static str]>,

@@ -8,6 +8,7 @@ use super::{
     Agent, Fold, Layout, Sample, blocks,
     session_file::{SessionCopy, SessionFile},
     transcript::{Ending, HelperRun, TaskItem, TokenUsage, task_status},
+    word,
 };
 use crate::model::{chat::Role, time::Timestamp};
 
@@ -70,10 +71,6 @@ impl Agent for OpenCode {
     fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
         vec!["opencode", "--session", id]
     }
-}
-
-fn word<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn message(given: &Value, fold: &mut Fold) {

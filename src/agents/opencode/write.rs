@@ -38,7 +38,7 @@ pub(super) fn session_file(copy: &SessionCopy<'_>) -> Result<SessionFile, String
     })
 }
 
-/// Characters of an id that are random; what is before them says the time, by which the program sorts.
+/// Characters of an id that are random; what is before them is the time, by which the program sorts.
 const RANDOM: usize = 14;
 
 /// Gives messages and parts ids of their own, since the database has each id once.

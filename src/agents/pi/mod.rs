@@ -10,6 +10,7 @@ use super::{
     Agent, Fold, Sample, blocks,
     session_file::{SessionCopy, SessionFile},
     transcript::{Ending, TokenUsage},
+    word,
 };
 use crate::model::{chat::Role, time::Timestamp};
 
@@ -80,10 +81,6 @@ impl Agent for Pi {
     fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
         vec!["pi", "--session", id]
     }
-}
-
-fn word<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn branch(record: &Value, id: &str, at: Timestamp, fold: &mut Fold) {

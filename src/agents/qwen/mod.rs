@@ -8,6 +8,7 @@ use super::{
     Agent, Fold, Sample, blocks, gemini,
     session_file::{SessionCopy, SessionFile},
     transcript::{Ending, HelperRun, TaskItem, TokenUsage, task_status},
+    word,
 };
 use crate::model::{chat::Role, time::Timestamp};
 
@@ -102,10 +103,6 @@ impl Agent for Qwen {
     fn resume_command<'i>(&self, id: &'i str) -> Vec<&'i str> {
         vec!["qwen", "--resume", id]
     }
-}
-
-fn word<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn is_injected(text: &str) -> bool {

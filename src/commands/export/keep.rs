@@ -109,7 +109,7 @@ fn looks_alike(before: &[u8], new: &[u8]) -> bool {
         starts.take(2).collect::<Vec<_>>()
     };
     let (before, new) = (start(before), start(new));
-    // A heading says what it is; a bracket alone does not.
+    // A heading has a name; a bracket alone does not.
     match new.first() {
         Some(first) if first.trim().len() > 2 => before.first() == Some(first),
         _ => before == new,

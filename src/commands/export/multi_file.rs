@@ -40,7 +40,7 @@ pub(super) fn room(args: &Args, context: &Context) -> Result<(), CommandError> {
     }
 }
 
-/// Writes the files of a format, and says what was written.
+/// Writes the files of a format, and reports what was written.
 pub(super) fn write(
     args: &Args,
     exported: &ExportedCheckpoint,
@@ -69,7 +69,7 @@ pub(super) fn write(
             if args.dry_run { Ok(()) } else { os::fill(&full, files) }
         }
         _ if args.dry_run => Ok(()),
-        // Somebody may have put something there since; then the rename fails and nothing is changed.
+        // Another process may have put something there since; then the rename fails and nothing is changed.
         _ => os::publish_directory(&full, files),
     };
     put.map_err(|error| failed(&error))?;

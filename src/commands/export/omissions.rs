@@ -1,7 +1,7 @@
 //! Report of what an export omits: a line for each kind.
 
 use super::super::Context;
-use crate::{formats::OmittedContent, ops::export::ExportedCheckpoint, render::text::TextLine};
+use crate::{formats::OmittedContent, ops::export::ExportedCheckpoint};
 
 /// Content that our own JSON omits.
 pub(super) fn of_ours(exported: &ExportedCheckpoint) -> Vec<OmittedContent> {
@@ -15,20 +15,18 @@ pub(super) fn of_ours(exported: &ExportedCheckpoint) -> Vec<OmittedContent> {
     told
 }
 
-/// Says it on standard error.
+/// Prints it on standard error.
 pub(super) fn report_omissions(left_out: &[OmittedContent], format: &str, context: &Context) {
     if context.ui.options().json {
         return;
     }
     for one in left_out {
-        context
-            .ui
-            .status(TextLine::plain(format!("note: not included: {}", one.what)));
+        context.ui.status(format!("note: not included: {}", one.what));
     }
     let advice = match (left_out.is_empty(), format) {
         (true, _) => return,
         (false, "json") => "note: 'git checkpoint bundle <file>' hands the session over with its files",
         (false, _) => "note: '--format json' holds the whole record",
     };
-    context.ui.status(TextLine::plain(advice));
+    context.ui.status(advice);
 }

@@ -65,7 +65,7 @@ pub(in crate::commands) struct IterationArgs {
     whose: SessionArg,
 }
 
-/// The id of an item that is the only one of its name: the same whoever notes it, so that a later one takes its place
+/// The id of an item that is the only one of its name: the same for every author, so that a later one takes its place
 /// without the earlier being looked up. Eight hexadecimal digits of the name's SHA-256.
 pub(super) fn id_of_name(name: &str) -> String {
     Digest::of(name.as_bytes()).hex()[..8].to_owned()
@@ -79,8 +79,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         None => {}
     }
     let (Some(name), Some(status)) = (args.name, args.status) else {
-        let whose = args.whose;
-        return super::list(context, &ItemListArgs { open: false, whose }, kind);
+        return super::list(context, &ItemListArgs::all(args.whose), kind);
     };
     let opened = args.whose.open(context)?;
     // A result without details takes those of the one before away.

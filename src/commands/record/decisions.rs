@@ -151,14 +151,7 @@ pub(in crate::commands) fn decision(args: DecisionArgs, context: &mut Context) -
         Some(DecisionAction::Remove(chosen)) => return super::remove(context, &chosen, kind, ("removed", "Removed")),
         Some(DecisionAction::Add(add)) => add,
         None if args.add.text.is_none() && args.add.given.json_input.is_none() => {
-            return super::list(
-                context,
-                &ItemListArgs {
-                    open: false,
-                    whose: args.add.whose,
-                },
-                kind,
-            );
+            return super::list(context, &ItemListArgs::all(args.add.whose), kind);
         }
         None => {
             refuse_typing_error(kind, args.add.text.as_deref(), &["add", "list", "remove", "help"])?;
@@ -203,14 +196,7 @@ pub(in crate::commands) fn question(args: QuestionArgs, context: &mut Context) -
         }
         Some(QuestionAction::Add(add)) => add,
         None if args.add.text.is_none() && args.add.given.json_input.is_none() => {
-            return super::list(
-                context,
-                &ItemListArgs {
-                    open: false,
-                    whose: args.add.whose,
-                },
-                kind,
-            );
+            return super::list(context, &ItemListArgs::all(args.add.whose), kind);
         }
         None => {
             refuse_typing_error(

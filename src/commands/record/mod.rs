@@ -124,6 +124,13 @@ struct ItemListArgs {
     whose: SessionArg,
 }
 
+impl ItemListArgs {
+    /// All items of a session.
+    fn all(whose: SessionArg) -> Self {
+        Self { open: false, whose }
+    }
+}
+
 /// Items by id or number.
 #[derive(Debug, clap::Args)]
 struct ItemArgs {
@@ -176,7 +183,7 @@ impl ItemFields {
     }
 }
 
-/// A text that says something.
+/// A text that is not empty.
 fn some_text(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         Err("the text is empty".to_owned())
@@ -241,7 +248,7 @@ fn change(
     change_each(context, chosen, kind, told, triggers, |_| Ok(fields.clone()))
 }
 
-/// Finds items and changes each as `fields` says for it.
+/// Finds items and changes each as `fields` has it.
 fn change_each(
     context: &mut Context,
     chosen: &ItemArgs,
@@ -344,7 +351,7 @@ fn show(
             0 => format!("Session {} has no {}s.", now.session, kind.word),
             _ => format!("Session {} has no open {}s.", now.session, kind.word),
         };
-        context.ui.status(TextLine::plain(none));
+        context.ui.status(none);
     } else {
         context.ui.data(render::table(kind, &shown, context.ui.table_width()));
     }

@@ -35,8 +35,7 @@ pub(in crate::commands) struct Args {
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let kind = super::kind("open-file");
     if args.places.is_empty() {
-        let whose = args.whose;
-        return super::list(context, &ItemListArgs { open: false, whose }, kind);
+        return super::list(context, &ItemListArgs::all(args.whose), kind);
     }
     // Other lists have these as commands.
     if let Some(word) = args.places.first()

@@ -166,9 +166,7 @@ fn list(context: &mut Context, args: &PartitionListArgs) -> Result<(), CommandEr
         return context.ui.json(&view);
     }
     if now.record.partitions.is_empty() {
-        context
-            .ui
-            .status(TextLine::plain(format!("Session {} has no partitions.", now.session)));
+        context.ui.status(format!("Session {} has no partitions.", now.session));
         return Ok(());
     }
     context.ui.data(view.text(context.ui.table_width()));

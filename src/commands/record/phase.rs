@@ -41,7 +41,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             phase: now.record.phase.as_ref(),
         });
     };
-    // Only whoever saves on it pays for looking at the phase before.
+    // Only a save that follows looks at the phase before, which takes time.
     let asked = opened
         .scene()
         .settings

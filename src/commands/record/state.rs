@@ -127,7 +127,7 @@ fn get(context: &mut Context, args: StateGetArgs) -> Result<(), CommandError> {
         None if context.ui.options().json => Err(CommandError::silent(Failure::Negative)),
         None if at.is_empty() => {
             let none = format!("Session {} has no state.", now.session);
-            context.ui.status(TextLine::plain(none));
+            context.ui.status(none);
             Err(CommandError::silent(Failure::Negative))
         }
         None => {

@@ -15,13 +15,12 @@ use crate::{
         interrupted, plan_runner,
         undo::Direction,
     },
-    render::text::TextLine,
-    store::merge_state::MergeState,
+    store::merge_state::{ConflictCommand, MergeState},
 };
 
 /// Continues or aborts a merge or apply that was interrupted or had conflicts.
 pub(in crate::commands) fn go_on(
-    command: &str,
+    command: ConflictCommand,
     (abort, dry_run, force): (bool, bool, bool),
     opened: OpenedRepository,
     context: &mut Context,
@@ -46,12 +45,13 @@ pub(in crate::commands) fn go_on(
     let is_it = state.as_ref().is_some_and(|state| state.operation == command);
     let unmerged = apply::unmerged_paths(&opened.scene())?;
     // Versions before this one left no note.
-    let is_known = is_it || state.is_none() && !unmerged.is_empty() && apply::is_last(&opened.scene(), command).is_ok();
+    let is_last = || apply::is_last(&opened.scene(), command).unwrap_or(false);
+    let is_known = is_it || state.is_none() && !unmerged.is_empty() && is_last();
     if !is_known {
         let error = CommandError::new(FailureKind::Negative, format!("no {command} in progress"));
         return Err(match &state {
             Some(state) => error.hint(format!("continue: git checkpoint {} --continue", state.operation)),
-            None if abort && apply::is_last(&opened.scene(), command).is_ok() => error.hint(format!(
+            None if abort && is_last() => error.hint(format!(
                 "to undo the last {command}, which is complete: git checkpoint undo"
             )),
             None => error,
@@ -79,7 +79,7 @@ pub(in crate::commands) fn go_on(
     }
     let Some(state) = state else { return Ok(()) };
     if !force {
-        refuse_unresolved(&state, command, &opened)?;
+        refuse_unresolved(&state, &opened)?;
     }
     let marked = apply::marked(&opened.scene(), &state)?;
     if !marked.is_empty() {
@@ -96,7 +96,7 @@ pub(in crate::commands) fn not_concluded(
     opened: &OpenedRepository,
     state: &MergeState,
 ) -> Result<CommandError, CommandError> {
-    let (command, mut unmerged) = (&state.operation, apply::unmerged_paths(&opened.scene())?);
+    let (command, mut unmerged) = (state.operation, apply::unmerged_paths(&opened.scene())?);
     unmerged.retain(|path| state.paths.contains(path));
     let message = if unmerged.is_empty() {
         format!("the {command} of {} is not concluded", state.from)
@@ -115,7 +115,8 @@ pub(in crate::commands) fn not_concluded(
 }
 
 /// Refuses to save a merge that was thrown away, or conflict markers that were not edited, as a resolution.
-fn refuse_unresolved(state: &MergeState, command: &str, opened: &OpenedRepository) -> Result<(), CommandError> {
+fn refuse_unresolved(state: &MergeState, opened: &OpenedRepository) -> Result<(), CommandError> {
+    let command = state.operation;
     let abort = format!("git checkpoint {command} --abort");
     let force = format!("git checkpoint {command} --continue --force");
     match apply::resolution(&opened.scene(), state)? {
@@ -173,7 +174,7 @@ fn conclude(
             apply::concluded(&opened.scene(), state, None)?;
         }
         if context.ui.options().quiet == 0 {
-            context.ui.data(TextLine::plain("Every conflict is resolved."));
+            context.ui.data("Every conflict is resolved.");
         }
         return Ok(());
     };

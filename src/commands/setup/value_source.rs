@@ -37,7 +37,7 @@ const DIGITS: usize = 8;
 pub(super) fn live(env: &Environment) -> ValueSource {
     let env = env.clone();
     std::sync::Arc::new(move |kind, current| {
-        // Problems with settings would be reported through this, which nobody reads.
+        // Problems with settings would be reported through this, which is not read.
         let ui = Ui::new(&env, OutputOptions::default(), Streams::captured(b"").0);
         let mut context = Context {
             env: env.clone(),

@@ -15,10 +15,9 @@ use super::{Context, error::CommandError, error::FailureKind, ui::ProgressLine};
 use crate::{
     ops::share::{Error, Wire},
     os,
-    render::text::TextLine,
 };
 
-/// Runs an operation that talks to a remote: shows how far it is and what the other side says, and lets Ctrl-C end it in
+/// Runs an operation that talks to a remote: shows how far it is and what the other side prints, and lets Ctrl-C end it in
 /// order. `command` is the command as it is typed, for hints that repeat it.
 pub(super) fn wired<T>(
     context: &Context,
@@ -47,7 +46,7 @@ pub(super) fn wired<T>(
     };
     let said = |words: &str| {
         *shown.borrow_mut() = None;
-        ui.status(TextLine::plain(format!("remote: {words}")));
+        ui.status(format!("remote: {words}"));
     };
     let wire = Wire {
         said: &said,

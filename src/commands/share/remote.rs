@@ -130,7 +130,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         return context.ui.json(&view);
     }
     if remotes.is_empty() {
-        context.ui.status(TextLine::plain("No remotes found."));
+        context.ui.status("No remotes found.");
         context.ui.hint("Remote", "add one: git remote add origin <url>");
         return Ok(());
     }
@@ -177,9 +177,7 @@ fn prune(args: &PruneArgs, context: &mut Context) -> Result<(), CommandError> {
         push::prune(&opened.scene(), &remote, &candidates, args.dry_run, wire)
     })?;
     if removed.is_empty() && !context.ui.options().json {
-        context
-            .ui
-            .status(TextLine::plain(format!("Nothing to delete on {remote}.")));
+        context.ui.status(format!("Nothing to delete on {remote}."));
         return Ok(());
     }
     let why = |name: &ShortName| {

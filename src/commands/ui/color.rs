@@ -33,7 +33,7 @@ impl ColorChoice {
 
 /// Decides: the option, then `NO_COLOR`, then `color.checkpoint`, then `color.ui`, then auto.
 ///
-/// `on_terminal` says whether what is written ends on a terminal (directly or through a pager that shows color). A
+/// `on_terminal` is whether what is written ends on a terminal (directly or through a pager that shows color). A
 /// value of a setting that means nothing is passed over; the caller reports it.
 pub(super) fn decide(
     option: Option<ColorChoice>,

@@ -123,7 +123,7 @@ impl Ui {
             return self.json(view);
         }
         match view.nothing() {
-            Some(message) => self.status(TextLine::plain(message)),
+            Some(message) => self.status(message),
             None if is_receipt && self.for_people() => {
                 let text = view.text();
                 let lines = text.lines().iter();
@@ -149,7 +149,7 @@ impl Ui {
 
     /// The last line of a dry run.
     pub fn dry_run(&self) {
-        self.data(TextLine::plain("Dry run: nothing was changed."));
+        self.data("Dry run: nothing was changed.");
     }
 
     /// Writes the receipt of a changing command: JSON with `--json`, else text. No text with `--quiet`.
@@ -207,7 +207,7 @@ impl Ui {
 
     /// Writes how a command was understood. Not with `--quiet`; JSON names the session that was used.
     pub fn note(&self, text: &str) {
-        self.status(TextLine::plain(format!("note: {text}")));
+        self.status(format!("note: {text}"));
     }
 
     /// Something that happened, as one JSON line on standard error, for programs that asked for it.

@@ -1,7 +1,7 @@
 //! How far long work has come, on standard error. A line that is redrawn on a terminal, plain lines now and then where
 //! redrawing must not be (a dumb terminal, a screen reader, a log file), and nothing at all before a second has passed.
 //!
-//! It can be updated from any thread, and work that says nothing shows nothing. For work that knows of no terminal a
+//! It can be updated from any thread, and work that reports nothing shows nothing. For work that knows of no terminal a
 //! thread looks at what it counts ([`TraceProgress`]), and only where that is shown.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

@@ -57,7 +57,7 @@ impl Ui {
     }
 
     /// Shows `choices` with numbers from 1 and asks for one; Enter takes the first. Gives its place, counted from 0, or
-    /// None when the user chose none (`q`, the end of input, useless answers). `instead` says what to give on the
+    /// None when the user chose none (`q`, the end of input, useless answers). `instead` names what to give on the
     /// command line. For what changes no file.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl Ui {
         answer
     }
 
-    /// Says something next to a question.
+    /// Prints a line next to a question.
     pub fn say(&self, text: &str) {
         self.message(&TextLine::plain(text).into());
     }

@@ -40,7 +40,7 @@ fn each_kind_of_output_has_its_stream() {
     let (mut ui, seen) = ui(XTERM, PIPES, OutputOptions::default(), "");
     ui.data(TextLine::new().with(Slot::Id, "7f3a").with(Slot::Plain, " x\x1b[2J"));
     ui.receipt(TextLine::plain("saved 7f3a"));
-    ui.status(TextLine::plain("reading"));
+    ui.status("reading");
     ui.detail(1, TextLine::plain("not shown"));
     ui.warning("two\nlines");
     ui.hint("Save", "not at a terminal");
@@ -66,9 +66,9 @@ fn quiet_leaves_out_what_is_not_asked_for() {
             },
             "",
         );
-        ui.data(TextLine::plain("data"));
+        ui.data("data");
         ui.receipt(TextLine::plain("receipt"));
-        ui.status(TextLine::plain("status"));
+        ui.status("status");
         ui.hint("Save", "hint");
         ui.warning("warning");
         ui.error(&CommandError::new(FailureKind::Refused, "refused").hint("how"));
@@ -93,7 +93,7 @@ fn json_keeps_both_streams_machine_readable() {
         "",
     );
     ui.receipt(TextLine::plain("receipt"));
-    ui.status(TextLine::plain("status"));
+    ui.status("status");
     ui.hint("Save", "hint");
     ui.warning("odd \u{202e}");
     ui.json_line(&serde_json::json!({"name": "\u{9b}31m\x1b"})).unwrap();
@@ -349,9 +349,9 @@ fn a_failing_output_is_told_once_at_the_end() {
         let streams = streams.with_output(Failing(3, kind));
         let mut ui = Ui::new(&Environment::of(XTERM, PIPES), OutputOptions::default(), streams);
         assert!(!ui.is_closed());
-        ui.data(TextLine::plain("more than three"));
+        ui.data("more than three");
         assert!(ui.is_closed());
-        ui.data(TextLine::plain("nothing more is written"));
+        ui.data("nothing more is written");
         ui.warning("but messages are");
         assert_eq!(seen.error(), "warning: but messages are\n");
         let error = ui.finish().unwrap_err();

@@ -150,7 +150,7 @@ fn pairs(
     }
 }
 
-/// The issues at the beginning of a text, and whether it says nothing else: `#77, Broken rope` is the issue `#77`, and
+/// The issues at the beginning of a text, and whether it has nothing else: `#77, Broken rope` is the issue `#77`, and
 /// `none filed` is none.
 fn issues(text: &str) -> (Vec<Value>, bool) {
     let mut out = Vec::new();

@@ -169,7 +169,7 @@ fn tasks(data: &mut ObjectFields, notes: &mut RecordNotes) {
             let is_task = |map: &serde_json::Map<String, Value>| names.iter().any(|name| map.contains_key(*name));
             match value {
                 Value::Object(mut map) if is_task(&map) => {
-                    // Known by its key; the member that repeats it says no more.
+                    // Known by its key; the member that repeats it has no more.
                     for key in ["taskId", "id"] {
                         if map.get(key).and_then(Value::as_str) == Some(id.as_str()) {
                             map.shift_remove(key);

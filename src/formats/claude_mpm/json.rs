@@ -144,7 +144,7 @@ fn todo(item: Value, done: bool, notes: &mut RecordNotes) {
             let text = ["content", "text", "title"].iter().find_map(|key| fields.text(key));
             match text {
                 Some(text) => {
-                    // Words that say what the list says.
+                    // Words that repeat the name of the list.
                     let is_usual = |word: &str| word == super::todo_status(done);
                     if fields.peek_text("status").is_some_and(is_usual) {
                         fields.take("status");

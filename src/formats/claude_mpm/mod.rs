@@ -187,7 +187,7 @@ fn parse(files: &[File]) -> ParseOutcome {
     out
 }
 
-/// The form of a file, by its content where the name says nothing: 0 for JSON, 1 for YAML, 2 for Markdown.
+/// The form of a file, by its content where the name leaves it open: 0 for JSON, 1 for YAML, 2 for Markdown.
 fn rank(file: &File) -> u8 {
     let start = file.bytes.trim_ascii_start();
     match file.name().rsplit('.').next() {
@@ -230,7 +230,7 @@ fn group(files: &[&File], out: &mut ParseOutcome) {
     out.sessions.push(session);
 }
 
-/// The pointer file names a session; what it says is kept with that session.
+/// The pointer file names a session; its content is kept with that session.
 fn pointer(file: &File, out: &mut ParseOutcome) {
     let text = file.text();
     let named = text

@@ -36,7 +36,7 @@ pub(in super::super) fn write(out: &ExportInput<'_>) -> ExportFiles {
         context_usage.unwrap_or_else(|| json!({"tokens_used": 0, "tokens_total": 200_000, "percentage": 0})),
     );
     tree.insert("conversation".into(), conversation(out, &mut root));
-    // An import says where the source was; the session was continued somewhere else.
+    // An import records where the source was; the session was continued somewhere else.
     let then = root
         .remove("git_context")
         .filter(|_| document.kind == CheckpointKind::Import);
@@ -159,7 +159,7 @@ fn git(out: &ExportInput<'_>) -> Value {
             .into_iter()
             .filter(|path| !facts.staged.first.iter().any(|s| s.quoted() == *path)),
     );
-    // Who made the commit, and when, no checkpoint says: what is not known is left out.
+    // Who made the commit, and when, is in no checkpoint: what is not known is left out.
     let commits: Vec<Value> = facts
         .head
         .iter()

@@ -119,7 +119,7 @@ fn task(file: &File, mut fields: ObjectFields, out: &mut ParseOutcome) {
     out.sessions.push(session);
 }
 
-/// A message between a task and its harness as one of a chat: what the task says is the assistant's. Everything else
+/// A message between a task and its harness as one of a chat: the texts of the task are the assistant's. Everything else
 /// about it, tool input and results included, goes into its metadata.
 fn exchanged(message: &Value) -> Option<Value> {
     let mut fields = ObjectFields::of(message.clone())?;

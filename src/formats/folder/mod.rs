@@ -352,7 +352,7 @@ fn integrity(fields: &ObjectFields) -> Option<&str> {
     given.as_str().or_else(inner)
 }
 
-/// Why a checkpoint is damaged, if its integrity field says so. The pattern's own code takes the digest of the document
+/// Why a checkpoint is damaged, by its integrity field. The pattern's own code takes the digest of the document
 /// with the field empty, as JavaScript writes it; other tools that of the state, or of the whole without the field, each
 /// as JSON without or with spaces. One that fits is enough.
 fn damaged(fields: &ObjectFields) -> Option<String> {
@@ -455,7 +455,7 @@ fn log(file: &File, session: &mut ForeignSession, problems: &mut Vec<Problem>) {
         });
         let level = of(&["level", "severity"])
             .unwrap_or_else(|| if file.name().contains("error") { "error" } else { "info" }.to_owned());
-        // A line that says more than a line of the log can is kept as it is.
+        // A line that has more than a line of the log can is kept as it is.
         let known = [
             &["message", "msg", "error", "event"][..],
             &["timestamp", "time", "at", "ts"],

@@ -158,7 +158,7 @@ fn chat(file: &File, items: Vec<Value>, mut rest: ObjectFields, out: &mut ParseO
         .or_else(|| rest.text("sessionId"))
         .or_else(|| rest.text("session_id"));
     let id = id.or_else(|| {
-        // Codex says it once, in the line about the session.
+        // Codex writes it once, in the line about the session.
         let said = |item: &Value| match item.get("type").and_then(Value::as_str) {
             Some("session_meta") => item.get("payload")?.get("id").cloned(),
             _ => item.get("sessionId").or_else(|| item.get("session_id")).cloned(),

@@ -118,7 +118,7 @@ pub(super) fn tasks(section: &MarkdownSection, status: &str, notes: &mut RecordN
                 continue;
             };
             let word = row.take(&["status", "result"]);
-            // The section shows where a task is, unless its own word says that it is blocked.
+            // The section shows where a task is, unless its own word is that of a blocked one.
             let own = word.as_deref().map_or(status, |word| match task_status(word) {
                 found @ ("blocked" | "dropped") => found,
                 _ => status,
@@ -202,7 +202,7 @@ pub(super) fn delegations(section: &MarkdownSection, notes: &mut RecordNotes, re
                 cells.insert(at, String::new());
             }
             let mut row = LogRowFields::of(table, &cells);
-            // The number of a row says nothing that its place does not.
+            // The number of a row repeats its place.
             row.take(&["#"]);
             let Some(agent) = row.take(&["agent"]) else {
                 rows.extend(row.left());

@@ -326,7 +326,7 @@ fn damage(bytes: &mut Vec<u8>, page_size: usize, dice: &mut Dice) {
                     bytes.copy_within(from..from + page_size, to);
                 }
             }
-            // The head of a page, which says what it is and how many cells it has.
+            // The head of a page: its type and the number of its cells.
             4 => {
                 let at = dice.below(bytes.len() / page_size) * page_size + dice.below(16);
                 if let Some(byte) = bytes.get_mut(at) {

@@ -31,7 +31,7 @@ pub(super) fn apply(database: &mut Vec<u8>, log: &[u8]) {
     }
 }
 
-/// Bytes of a page, as the header says; 0 without a header.
+/// Bytes of a page, as in the header; 0 without a header.
 pub(super) fn page_size(database: &[u8]) -> usize {
     match database.get(16..18) {
         Some([0, 1]) => 65_536,

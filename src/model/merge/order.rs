@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Brings the orders of two lists together that come from the first one. Only what `keeps` says is taken; among what may come
+/// Brings the orders of two lists together that come from the first one. Only what `keeps` accepts is taken; of what may come
 /// next, the least `position` does. If one of them has another order than the list that both come from, its order counts;
 /// where the lists contradict each other otherwise, the positions decide. Which list comes first does not matter.
 pub(super) fn merge_order(

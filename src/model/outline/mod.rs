@@ -2,8 +2,8 @@
 //! which a reader who resumes the work needs it.
 //!
 //! Every output for readers (`resume`, `show`, the hand-off note, a request) is made from an outline. It walks the
-//! stored values themselves, with a table that says how each member reads; a member that the table does not know is
-//! shown under its own name. So an output cannot drop what was saved, unless the outline says so in
+//! stored values themselves, with a table of how each member reads; a member that the table does not know is
+//! shown under its own name. So an output cannot drop what was saved, unless the outline leaves it out in
 //! [`Outline::left_out`].
 
 mod entry;
@@ -158,7 +158,7 @@ pub struct Outline {
 const EXCERPT: usize = 400;
 
 impl Outline {
-    /// The outline of a checkpoint that commands know as `selector`. The commands in it name it, for whoever reads an
+    /// The outline of a checkpoint that commands know as `selector`. The commands in it name it, for the reader of an
     /// output may have another session.
     pub fn of(contents: &Contents, selector: &str) -> Self {
         let document = &contents.document;

@@ -21,7 +21,7 @@ pub enum MissingItemRule {
     IsPassedOver,
 }
 
-/// A record while it is changed by any number of patches: each costs what it says, however much the record holds.
+/// A record while it is changed by any number of patches: each costs as much as it has, however much the record holds.
 pub struct RecordEditor {
     map: Map<String, Value>,
     /// For lists that were looked into, where each item is.
@@ -177,7 +177,7 @@ fn id_of(item: &Value) -> &str {
     item.get("id").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether an element is an item of its own and not a change of one: every item says when it was noted.
+/// Whether an element is an item of its own and not a change of one: every item has the time when it was noted.
 pub(super) fn is_whole(item: &Value) -> bool {
     item.get("at").is_some()
 }

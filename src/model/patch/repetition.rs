@@ -12,7 +12,7 @@ const BY_PATH: (&str, &str) = ("open_files", "path");
 /// The list that a given one replaces.
 const REPLACED: &str = "next_steps";
 
-/// The patch with the ids of those items of a record that it gives again without an id: what it says of such an item is
+/// The patch with the ids of those items of a record that it gives again without an id: what it has for such an item is
 /// so already. An open file is the same one wherever the place in it is. Next steps, which a new list replaces, are left
 /// out where they are those of the record.
 #[must_use]

@@ -1,7 +1,7 @@
 //! The change report: what is different now from when a checkpoint was made, as plain values.
 //!
 //! One member for each line of the report. Each has a verdict and the evidence for it; a member is absent when it could
-//! not be found out, and then [`ChangeReport::failed`] says why. The names of keys and words are stable: `--json` prints
+//! not be found out, and then [`ChangeReport::failed`] has the reason. The names of keys and words are stable: `--json` prints
 //! these structures as they are. Text is made of them elsewhere.
 
 mod files;

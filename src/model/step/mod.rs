@@ -294,7 +294,7 @@ impl Step {
         json::to_bytes(self)
     }
 
-    /// Reads a stored step. The error says what is wrong, in words.
+    /// Reads a stored step. The error describes what is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let value = json::parse(bytes, SIZE_LIMIT).map_err(|e| e.to_string())?;
         serde_json::from_value(value).map_err(|e| json::words(&e))

@@ -415,7 +415,7 @@ struct TurnEnd<'a> {
     outcome: Ending,
     /// Whether its prompt was reported.
     is_announced: bool,
-    /// The event, and what the session file says about the turn.
+    /// The event, and what the session file has about the turn.
     report: Option<(&'a HookEvent, transcript::TurnFacts)>,
 }
 

@@ -1,4 +1,4 @@
-//! The turn that an agent is at: what is saved meanwhile is its work, before a checkpoint of the turn says so.
+//! The turn that an agent is at: what is saved meanwhile is its work, before a checkpoint of the turn records it.
 
 use crate::{
     model::time::Timestamp,

@@ -258,7 +258,7 @@ impl MergeRun<'_> {
         self.merge_into(repo, ours)
     }
 
-    /// Brings what no tree says: permission bits where the present has the usual ones, and empty directories where nothing
+    /// Brings what is in no tree: permission bits where the present has the usual ones, and empty directories where nothing
     /// is.
     fn beside_trees(&self, repo: &Repository, lists: &mut Lists, merged: ObjectId) -> Result<(), Error> {
         let mut paths = self.paths.clone();
@@ -564,7 +564,7 @@ fn lists(ours: &Lists, theirs: &Lists, merged: &[PathMerge]) -> Lists {
             None => bits_of(theirs, &path.saved),
             Some(was) => bits_of(ours, before).map(|bits| match (was.mode, entry.mode) {
                 (from, to) if from == to => bits,
-                // Whoever may read it may run it now; or nobody any more.
+                // Those who may read it may run it now; or no one any more.
                 (_, 0o100_755) => bits | (bits & 0o444) >> 2,
                 _ => bits & !0o111,
             }),

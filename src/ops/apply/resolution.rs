@@ -6,7 +6,7 @@ use super::super::{
     Error, Scene, chat,
     compose::{self, CurrentSnapshot},
     ids::short,
-    plan_runner::{AppliedPlan, PlanOperation},
+    plan_runner::AppliedPlan,
     refuse::Refusal,
     rerere,
     save::{OverClaim, SaveRequest},
@@ -20,7 +20,7 @@ use crate::{
         self, ObjectId, Repository,
         checkpoint::{self, object_id, oid},
         draft, facts, lock,
-        merge_state::{self, MergeState},
+        merge_state::{self, ConflictCommand, MergeState},
         objects::Writer,
         session, steps, tree,
         undo::{self, Effect, UndoEntry},
@@ -31,13 +31,10 @@ use crate::{
     },
 };
 
-/// Fails unless this operation is what undo comes to.
-pub fn is_last(scene: &Scene<'_>, operation: &str) -> Result<(), Error> {
+/// Whether this command is what undo comes to.
+pub fn is_last(scene: &Scene<'_>, command: ConflictCommand) -> Result<bool, Error> {
     let list = undo::read(scene.repo)?;
-    match list.undoable() {
-        Some(entry) if entry.operation == operation => Ok(()),
-        _ => Err(Error::NothingTo { what: "abort" }),
-    }
+    Ok(list.undoable().is_some_and(|entry| entry.operation == command.word()))
 }
 
 /// The unmerged paths of the index.
@@ -127,7 +124,7 @@ fn files_before(scene: &Scene<'_>, state: &MergeState) -> Result<Option<ObjectId
 /// Notes that a merge or apply has conflicts. It is on the undo list by now.
 pub(in crate::ops) fn note_conflicts(
     scene: &Scene<'_>,
-    operation: PlanOperation,
+    operation: ConflictCommand,
     (session, from): (Option<&ShortName>, String),
     brought: &AppliedPlan,
     paths: impl Iterator<Item = RepoPath>,
@@ -137,7 +134,7 @@ pub(in crate::ops) fn note_conflicts(
         return Ok(());
     };
     let state = MergeState {
-        operation: operation.word().to_owned(),
+        operation,
         n: safety.n,
         session: session.cloned(),
         from,

@@ -2,7 +2,7 @@
 //!
 //! From two states, then and now, with nothing written. Each part is found out by itself: one that fails is named in
 //! the report and the others still come. Everything compared is trees and commits; the files are looked at once, by
-//! whoever took the snapshot of the present.
+//! the caller, who takes the snapshot of the present.
 
 mod files;
 mod history;
@@ -298,7 +298,7 @@ pub(super) fn without_files(
 fn is_base_unknown(document: &Document) -> bool {
     let imported = match document.kind {
         CheckpointKind::Import => true,
-        // The first checkpoint of a fork says what its source said.
+        // The first checkpoint of a fork has the text of its source.
         CheckpointKind::Fork => document.session.metadata.contains_key("imported"),
         _ => false,
     };
@@ -331,7 +331,7 @@ fn unseen(lists: &Lists) -> Vec<RepoPath> {
     skipped.chain(lists.held.iter().map(|held| held.path.clone())).collect()
 }
 
-/// The value, or a line that says why there is none.
+/// The value, or a line with the reason why there is none.
 fn kept<T, E: std::fmt::Display>(part: ReportPart, found: Result<T, E>, failed: &mut Vec<PartFailure>) -> Option<T> {
     match found {
         Ok(value) => Some(value),

@@ -49,7 +49,7 @@ pub const AGENT: &str = "agent.md";
 /// The directories next to a document that a session carries forward, besides the steps.
 pub(in crate::ops) const SIBLINGS: [&str; 5] = ["chat", DIRECTORY, CONTEXT, AGENT, "log"];
 
-/// Takes over what a document says of the chat of the one before.
+/// Takes over what a document has of the chat of the one before.
 pub(in crate::ops) fn take_over(document: &mut Document, before: &Document) {
     document.chat.clone_from(&before.chat);
     document.transcripts.clone_from(&before.transcripts);
@@ -291,7 +291,7 @@ pub(super) fn messages_in_words(messages: u64) -> String {
     format!("{messages} message{}", if messages == 1 { "" } else { "s" })
 }
 
-/// The session that is meant, or the error that says what to do without one.
+/// The session that is meant, or the error with what to do without one.
 pub(super) fn chat_session(scene: &Scene<'_>) -> Result<SessionChoice, Error> {
     if let Some(chosen) = session_choice::session_for_command(scene)? {
         return Ok(chosen);

@@ -24,7 +24,7 @@ impl From<(Vec<String>, String)> for Remedies {
     }
 }
 
-/// What a list says that has only the first of several.
+/// The end of a list that has only the first of several.
 pub(super) fn first_of(listed: usize, of: usize) -> String {
     if listed < of {
         format!(", the first {listed}:")

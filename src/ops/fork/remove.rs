@@ -303,7 +303,7 @@ impl Removal<'_> {
         Ok(found)
     }
 
-    /// Refuses if the repositories of submodules are not as they were: somebody commits in them.
+    /// Refuses if the repositories of submodules are not as they were: another process commits in them.
     fn refuse_written(&self, repositories: &NamedFiles) -> Result<(), Error> {
         let now = self.repositories()?;
         let is_same = |path: &&RepoPath| match (now.get(*path), repositories.get(*path)) {

@@ -1,7 +1,7 @@
 //! One submodule of a new working tree: cloned and checked out in a directory of our own, then put in place by two
 //! renames.
 //!
-//! What is in its directory or where git keeps its repository is never deleted and never written over: it may be somebody's
+//! What is in its directory or where git keeps its repository is never deleted and never written over: it may be a user's
 //! work, whatever it looks like. What a kill leaves is below our own directory, or has a name that is noted there.
 
 use std::{
@@ -50,7 +50,7 @@ impl SubmoduleClone {
         }
     }
 
-    /// Clones from the repository `there` and checks out a commit; `url` is that of its remote. Else says why not.
+    /// Clones from the repository `there` and checks out a commit; `url` is that of its remote. Else gives the reason.
     pub(super) fn populate(&self, there: &str, url: &str, commit: &str) -> Result<(), String> {
         let io = |error: io::Error| os::reason(&error);
         if self.settle().map_err(io)? {

@@ -110,7 +110,7 @@ fn is_tracked(root: &Path, path: &RepoPath) -> Result<bool, git::Error> {
     Ok(!output.run()?.stdout.is_empty())
 }
 
-/// Populates one submodule that is not; else says why that is not possible.
+/// Populates one submodule that is not; else gives the reason why that is not possible.
 fn one(from: &Path, to: &Path, link: &Gitlink) -> Result<(), String> {
     let (source, target) = (&link.below(from), &link.below(to));
     let (name, clone) = begun(to, link)?.ok_or("it is not in .gitmodules")?;

@@ -91,7 +91,7 @@ impl ImportedChat {
             None | Some(Value::Null) => "".into(),
             Some(other) => other.to_string().into(),
         };
-        // `at` is how our own export says it.
+        // `at` is the member of our own export.
         let said = ["timestamp", "at"]
             .iter()
             .find_map(|key| formats::time_of(given.get(*key)?));
@@ -140,8 +140,8 @@ impl ImportedChat {
         }
     }
 
-    /// Puts the messages so far next to a document, and says in it how many and how long they are. A summary represents
-    /// no more of them than there are: where a source says so, it had removed them.
+    /// Puts the messages so far next to a document, and records in it how many and how long they are. A summary represents
+    /// no more of them than there are: where a source counts more, it had removed them.
     pub(super) fn place(
         &mut self,
         writer: &Writer,

@@ -71,7 +71,7 @@ pub(super) fn read(request: &ImportRequest, progress: &dyn Fn(usize)) -> Result<
 fn roots(path: &Path, shown: &str, usual: bool) -> Result<Vec<(PathBuf, String)>, Error> {
     let meta = fs::metadata(path).map_err(unreadable(shown))?;
     let own = vec![(path.to_owned(), shown.to_owned())];
-    // A whole project stands for what the systems left in it, not for each of its files.
+    // Of a whole project, what the systems left in it is imported, not each of its files.
     let project = meta.is_dir() && path.join(".git").exists();
     if !meta.is_dir() || !(usual || project) {
         return Ok(own);

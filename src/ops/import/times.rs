@@ -1,5 +1,5 @@
 //! The time of a file that reports none itself: that of the last commit that changed it. After a clone every file is as
-//! new as the clone, so the time of its last change on disk says less.
+//! new as the clone, so the time of its last change on disk is worth less.
 
 use std::path::{Path, PathBuf};
 

@@ -348,7 +348,7 @@ fn log(
     Ok(siblings.files(writer, "log", vec![("000000.jsonl".to_owned(), blob)])?)
 }
 
-/// Where a source says that the repository was, as far as this repository knows of it.
+/// Where the repository was by a source, as far as this repository knows of it.
 fn facts(scene: &Scene<'_>, claimed: &ForeignRepoState) -> GitFacts {
     let mut facts = GitFacts {
         branch: claimed.branch.clone(),
@@ -377,7 +377,7 @@ fn facts(scene: &Scene<'_>, claimed: &ForeignRepoState) -> GitFacts {
     facts.modified = paths(&claimed.modified);
     facts.untracked = paths(&claimed.untracked);
     facts.settle();
-    // A source that says nothing of a thing does not say that it is empty.
+    // A source without a thing does not mean that it is empty.
     let has_paths = !facts.staged.is_empty() || !facts.modified.is_empty() || !facts.untracked.is_empty();
     let said = [
         ("branch", facts.branch.is_some()),

@@ -46,7 +46,7 @@ pub(super) struct ComposedMerge {
     pub(super) base: Option<ObjectId>,
 }
 
-/// The common checkpoint, with a record that stands for all where merges in both directions left several.
+/// The common checkpoint, with one record for all where merges in both directions left several.
 struct CommonBase {
     checkpoint: Checkpoint,
     record: Record,
@@ -276,7 +276,7 @@ fn decide(record: &mut Record, ours: &Checkpoint, theirs: &Checkpoint, how: &Mer
     }
 }
 
-/// A conflict as the record keeps it. Its id follows from what it says: two people who merge the same have one conflict.
+/// A conflict as the record keeps it. Its id follows from its content: two people who merge the same have one conflict.
 fn stored_conflict(scene: &Scene<'_>, sides: &MergeTips, by: &str, conflict: MemberConflict) -> RecordConflict {
     let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut values = [text(&conflict.ours), text(&conflict.theirs)];
@@ -301,7 +301,7 @@ fn stored_conflict(scene: &Scene<'_>, sides: &MergeTips, by: &str, conflict: Mem
     }
 }
 
-/// A summary that was given is the session's; the subject of the checkpoint says what was merged.
+/// A summary that was given is the session's; the subject of the checkpoint names what was merged.
 fn summarize(document: &mut Document, sides: &MergeTips, how: &MergeMethod) {
     if let Some(summary) = &how.summary {
         document.record.summary = Some(summary.clone());

@@ -27,6 +27,7 @@ use crate::{
         ancestry::MergeEdges,
         checkpoint::{Checkpoint, object_id},
         current,
+        merge_state::ConflictCommand,
         objects::Writer,
         refs::{self, ExpectedValue, RefUpdate},
         session, tree,
@@ -300,7 +301,7 @@ pub(super) fn run(
         if let Some(brought) = brought.as_ref().filter(|_| !how.dry_run) {
             let paths = out.file_conflicts.iter().map(|(path, _)| path.clone());
             let sessions = (Some(&sides.session), sides.label_of_theirs());
-            note_conflicts(scene, PlanOperation::Merge, sessions, brought, paths)?;
+            note_conflicts(scene, ConflictCommand::Merge, sessions, brought, paths)?;
             journal::remove(scene.repo)?;
         }
     }

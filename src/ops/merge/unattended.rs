@@ -45,7 +45,7 @@ pub(in crate::ops) enum UnattendedRefusal {
     Draft,
     /// A merge of this session, or a command that changes files, is not concluded in a working tree.
     UnderWay,
-    /// Somebody else claimed it.
+    /// It is claimed by another person or agent.
     Claimed(String),
     /// It was saved again and again meanwhile.
     Busy,

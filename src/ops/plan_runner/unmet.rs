@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The paths among `only`, or of all, at which the disk is not as a goal has it, reported by the bytes. The present has
-/// all of them that are on the disk. `is_earlier` says that the goal is an earlier state of this working tree.
+/// all of them that are on the disk. `is_earlier` is whether the goal is an earlier state of this working tree.
 pub(in crate::ops) fn unmet(
     scene: &Scene<'_>,
     repo: &Repository,

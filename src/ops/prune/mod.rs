@@ -123,7 +123,7 @@ impl PruneOutcome {
     }
 }
 
-/// Prunes, or with `dry_run` says what a prune would do.
+/// Prunes, or with `dry_run` reports what a prune would do.
 pub fn prune(scene: &Scene<'_>, rules: &RetentionRules, dry_run: bool) -> Result<PruneOutcome, Error> {
     let mut _worktrees = Vec::new();
     if !dry_run {

@@ -171,7 +171,7 @@ pub fn finish(scene: &Scene<'_>) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Removes content for good, or says what that would be. [`finish`] comes before.
+/// Removes content for good, or reports what that would be. [`finish`] comes before.
 pub fn purge(scene: &Scene<'_>, request: &PurgeRequest) -> Result<PurgeOutcome, Error> {
     let _locks = if request.dry_run {
         Vec::new()
@@ -385,7 +385,7 @@ fn put(scene: &Scene<'_>, moved: &[ChangedRef], writer: Writer, rest: &PurgeFoll
         .iter()
         .map(|moved| edit(&moved.name, ids(moved).0, ids(moved).1))
         .collect();
-    // If this fails, the note says nothing that is due, and is replaced or forgotten by the next command.
+    // If this fails, the note names nothing that is due, and is replaced or forgotten by the next command.
     refs::update(scene.repo, &edits, &who, scene.wait)?;
     let needed: Vec<_> = sealed.written().iter().chain(sealed.relied_on()).copied().collect();
     if let Err(error) = refs::verify_present(scene.repo, &needed) {

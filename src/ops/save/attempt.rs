@@ -476,7 +476,7 @@ impl SaveAttempt<'_> {
             .is_none_or(|moment| branches::active(self.scene.repo).is_ok_and(|branch| branch == moment.branch))
     }
 
-    /// Says that a session that is about to be made will be current.
+    /// Notes that a session that is about to be made will be current.
     fn begin_current(&self, whom: &SessionRef) -> Result<(), Error> {
         let now = current::read_to_replace(self.scene.repo)?;
         if self.next_current(&now, whom).session.as_ref() == Some(whom) {

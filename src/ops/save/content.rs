@@ -234,7 +234,7 @@ impl SaveAttempt<'_> {
             document.subject = own;
             record.summary = written;
         } else if self.request.trigger.as_deref() == Some("claim") {
-            // Who works in a session says nothing of its work.
+            // Who works in a session is no part of its work.
             let last = before.checkpoint.and_then(|last| last.document.record.summary.clone());
             record.summary = last.or_else(|| Some(summary::of(&document.git)));
             document.subject = own;

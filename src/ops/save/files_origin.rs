@@ -88,7 +88,7 @@ impl FilesOrigin {
         }
     }
 
-    /// Says of another working tree than this one that its files were saved.
+    /// Records that the files of another working tree than this one were saved.
     pub(super) fn announce(&self) {
         match self {
             Self::Here => {}

@@ -77,7 +77,7 @@ pub struct SaveRequest {
     pub attachments: Vec<(String, Vec<u8>)>,
     /// Whether to save the files of the working tree.
     pub files: bool,
-    /// Whether to make a checkpoint that says nothing new.
+    /// Whether to make a checkpoint that has nothing new.
     pub allow_empty: bool,
     /// Whether to stop before anything is written.
     pub dry_run: bool,

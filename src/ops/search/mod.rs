@@ -127,7 +127,7 @@ enum ObjectMatches {
     Many,
 }
 
-/// Searches. Each match goes to `each`, which says whether more is wanted.
+/// Searches. Each match goes to `each`, which returns whether more is wanted.
 pub fn search(
     scene: &Scene<'_>,
     request: &SearchRequest,

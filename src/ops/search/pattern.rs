@@ -164,7 +164,7 @@ impl<'p> Translation<'p> {
         self.assertion(if self.is_json { "(?:$|\\\\[nr]|\")" } else { "$" });
     }
 
-    /// The start of a word; in JSON a letter may be before it that stands for a line end or a tab.
+    /// The start of a word; in JSON the letter of an escaped line end or tab may be before it.
     fn word_start(&mut self, text: &str) {
         if self.is_json {
             self.assertion(&format!("(?:{text}|\\\\[nrt])"));
@@ -175,7 +175,7 @@ impl<'p> Translation<'p> {
 
     fn repetition(&mut self, sign: &str) {
         let Some(start) = self.atom else {
-            // As GNU: an asterisk with nothing before it stands for itself.
+            // As GNU: an asterisk with nothing before it matches itself.
             sign.chars().for_each(|c| self.literal(c));
             return;
         };

@@ -345,7 +345,7 @@ fn give_up(error: &Error, names: &[(ShortName, ShortName)], outcome: &mut QueueO
     all
 }
 
-/// Whether an error is about the sessions that were pushed, and says nothing about others.
+/// Whether an error is about the sessions that were pushed, and not about others.
 fn is_of_one(error: &Error) -> bool {
     match error {
         Error::Secrets { .. } | Error::Lfs { .. } => true,

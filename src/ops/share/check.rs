@@ -146,7 +146,7 @@ impl<'a> FetchCheck<'a> {
             return Err("does not begin a session, or begins one with something before it".to_owned());
         }
         let is_merge = document.kind == CheckpointKind::Merge;
-        // Forks of a merge once took the member over; it says nothing there.
+        // Forks of a merge once took the member over; it means nothing there.
         let may_name_one = is_merge || document.kind == CheckpointKind::Fork;
         if is_merge && document.merged.is_none() || document.merged.is_some() && !may_name_one {
             return Err("is a merge of nothing, or has merged something and is none".to_owned());
@@ -233,7 +233,7 @@ struct ExpectedParent {
     session: Option<String>,
 }
 
-/// Checkpoint that a merge merged in, and what the document says of it. It may be of any session.
+/// Checkpoint that a merge merged in, and what the document has of it. It may be of any session.
 fn merged_parent(checkpoint: &Checkpoint) -> Option<(ObjectId, ExpectedParent)> {
     let merged = checkpoint.document.merged.as_ref()?;
     let expected = ExpectedParent {

@@ -62,7 +62,7 @@ fn find(scene: &Scene<'_>, name: Option<&str>, push: bool) -> Result<Remote, Err
     }
 }
 
-/// Runs a git child that talks to a remote, and passes on what it says. `limit` bounds what it may receive, in bytes.
+/// Runs a git child that talks to a remote, and passes on its output. `limit` bounds what it may receive, in bytes.
 fn exchange(git: Git, wire: Wire<'_>, limit: Option<u64>) -> Result<Exchange, Error> {
     let mut too_much = None;
     let mut said = |line: &str, redrawn: bool| {
@@ -116,7 +116,7 @@ fn step(line: &str) -> Option<(&str, u64, u64)> {
     Some((title, done.parse().ok()?, total.parse().ok()?))
 }
 
-/// The bytes that a line of progress says were received.
+/// The bytes that were received, by a line of progress.
 fn received(line: &str) -> Option<u64> {
     // A small pack is unpacked as it comes.
     let titles = ["Receiving objects: ", "Unpacking objects: "];
@@ -147,7 +147,7 @@ fn unreachable(remote: &Remote, words: &str) -> Error {
         })
         .filter(|line| !line.is_empty())
         .collect();
-    // Where there is a reason, git's general advice behind it says nothing.
+    // Where there is a reason, git's general advice behind it is of no use.
     let general = [
         "Could not read from remote repository",
         "Please make sure you have the correct access",

@@ -349,7 +349,7 @@ impl UploadScan<'_> {
         Ok(())
     }
 
-    /// Looks at what a commit says and who made it.
+    /// Looks at the message of a commit and at who made it.
     fn commit(&mut self, id: ObjectId, of: &str) -> Result<(), Error> {
         if !self.seen.insert(id) {
             return Ok(());

@@ -67,7 +67,7 @@ pub struct RunOutcome {
     pub status: i32,
 }
 
-/// Runs a command as a step. `pass` shows a piece of output and says whether anybody still reads.
+/// Runs a command as a step. `pass` shows a piece of output and returns whether it is still read.
 pub fn run(
     scene: &Scene<'_>,
     request: &StepRunRequest<'_>,

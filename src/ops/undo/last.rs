@@ -33,7 +33,7 @@ pub(super) fn check(scene: &Scene<'_>, entry: &UndoEntry) -> Result<(), Error> {
     };
     let command = match &tip {
         Some(tip) if is_new(tip) => tip.document.kind.word(),
-        // The branch says which session is current; git changed it.
+        // The branch decides which session is current; git changed it.
         _ if standing.branch.is_some() && now.branch != standing.branch => return Ok(()),
         _ => "switch",
     };

@@ -157,7 +157,7 @@ pub fn file_meta(file: &File) -> io::Result<Meta> {
     Ok(meta(&file.metadata()?))
 }
 
-/// Whether an error of [`Dir::file`] says that the name is a link.
+/// Whether an error of [`Dir::file`] means that the name is a link.
 pub fn is_link(error: &io::Error) -> bool {
     error
         .get_ref()

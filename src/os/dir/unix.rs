@@ -140,7 +140,7 @@ pub fn file_meta(file: &File) -> io::Result<Meta> {
     Ok(meta(&rustix::fs::fstat(file)?))
 }
 
-/// Whether an error of [`Dir::file`] says that the name is a link.
+/// Whether an error of [`Dir::file`] means that the name is a link.
 pub fn is_link(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }

@@ -14,8 +14,8 @@ const PATH_MAX: usize = 4096;
 /// ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, bcachefs, by their numbers in statfs(2).
 const LOCAL: [u32; 6] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994, 0xca45_1a4e];
 
-/// Whether this is a file system on the disks or in the memory of this machine, so that what it says of a directory is all
-/// that happened to it. A network, FUSE or overlay file system may change behind the back of the system that looks at it,
+/// Whether this is a file system on the disks or in the memory of this machine, so that what it reports of a directory
+/// is all that happened to it. A network, FUSE or overlay file system may change behind the back of the system that looks at it,
 /// or keep times that are not those of the changes.
 pub(in crate::os) fn is_local(system: &StatFs) -> bool {
     // The width of this field differs between architectures; the numbers have 32 bits.
@@ -68,7 +68,7 @@ pub(in crate::os) fn sync_names(directory: impl AsFd) -> io::Result<()> {
 
 fn supported(result: Result<(), Errno>) -> Option<io::Result<()>> {
     match result {
-        // A sandbox that does not know the call says that it is not permitted; the simpler call shows whether it is.
+        // A sandbox that does not know the call answers that it is not permitted; the simpler call shows whether it is.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOTTY | Errno::PERM) => None,
         result => Some(result.map_err(io::Error::from)),
     }

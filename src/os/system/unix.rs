@@ -35,7 +35,7 @@ pub(in crate::os) fn any_file() -> io::Result<File> {
     File::open("/dev/null")
 }
 
-/// Whether an error says that this process, or the system, can open no more files.
+/// Whether an error means that this process, or the system, can open no more files.
 pub(in crate::os) fn is_out_of_files(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error().map(Errno::from_raw_os_error),
@@ -202,7 +202,7 @@ pub fn os_string(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())
 }
 
-/// Whether an error says that the file system or the kernel does not know the call.
+/// Whether an error means that the file system or the kernel does not know the call.
 pub(in crate::os) fn is_unsupported(error: &io::Error) -> bool {
     let unsupported = [
         Errno::NOSYS,
@@ -214,12 +214,12 @@ pub(in crate::os) fn is_unsupported(error: &io::Error) -> bool {
     unsupported.iter().any(|known| is(error, *known))
 }
 
-/// Whether an error of a lock says that no lock is to be had.
+/// Whether an error of a lock means that no lock is to be had.
 pub(in crate::os) fn is_without_locks(error: &io::Error) -> bool {
     is(error, Errno::NOLCK)
 }
 
-/// Whether an error says that a directory cannot be synced by its descriptor.
+/// Whether an error means that a directory cannot be synced by its descriptor.
 pub(in crate::os) fn is_without_directory_sync(error: &io::Error) -> bool {
     is(error, Errno::BADF)
 }

@@ -64,7 +64,7 @@ fn file(part: &str) -> FilePatch {
     }
 }
 
-/// The lines of a patch, each with a background by its kind. Its header says nothing that the heading does not.
+/// The lines of a patch, each with a background by its kind. Its header has nothing that the heading has not.
 pub(super) fn patch_lines(text: &Text) -> Markup {
     let is_body = |line: &&TextLine| line.text().starts_with("@@");
     let start = text.lines().iter().position(|line| is_body(&line)).unwrap_or(0);

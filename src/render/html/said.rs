@@ -66,7 +66,7 @@ fn end_prose<'a>(prose: &mut Vec<&'a str>, out: &mut Vec<TextPart<'a>>) {
     }
 }
 
-/// The fence that a line begins, and what it says of the language.
+/// The fence that a line begins, and the language that it names.
 fn opening(line: &str) -> Option<(&str, &str)> {
     let (fence, rest) = fence_of(line)?;
     (fence.starts_with('~') || !rest.contains('`')).then_some((fence, rest.trim()))

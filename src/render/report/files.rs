@@ -96,7 +96,7 @@ struct NamedPath {
     word: &'static str,
     slot: Slot,
     path: String,
-    /// Where the change is; empty where the word says it.
+    /// Where the change is; empty where the word has it.
     place: &'static str,
 }
 

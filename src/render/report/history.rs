@@ -43,7 +43,7 @@ fn arrow(line: TextLine, line_of: &Branch) -> TextLine {
     id(line, line_of.head.now.as_ref())
 }
 
-/// The row on the branch; `is_here` says whether the commits at save time are.
+/// The row on the branch; `is_here` is whether the commits at save time are.
 pub(super) fn branch(line: &Branch, is_here: bool) -> ReportRow {
     let mut row = branch_row(line);
     row.details.extend(way_to_branch(line, is_here));

@@ -34,7 +34,7 @@ pub(super) fn generate<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Adds the member `schema`, where the name of a type says that serde writes it before the type's own members.
+/// Adds the member `schema`, where serde writes the name of a type before the type's own members.
 fn tagged(members: &mut Map<String, Value>, name: &str) {
     if super::of(name).is_none() {
         return;
@@ -85,7 +85,7 @@ fn without_null(schema: &mut Map<String, Value>) {
         let only = only.clone();
         schema.shift_remove("anyOf");
         for (name, value) in only {
-            // The description of the member says more than that of its type.
+            // The description of the member has more than that of its type.
             schema.entry(name).or_insert(value);
         }
     }

@@ -114,7 +114,7 @@ impl ScreenState {
         }
     }
 
-    /// Searches for the words as they stand.
+    /// Searches for the words as they are.
     fn find(&mut self) {
         let Some(search) = &mut self.search else { return };
         search.hits.clear();

@@ -1,6 +1,6 @@
 //! The table of secret formats: data, no logic.
 //!
-//! A row says which words must be in the text before its pattern is even compiled, the pattern, what may be at its
+//! A row has the words that must be in the text before its pattern is even compiled, the pattern, what may be at its
 //! edges, and where the format is described. The patterns were written for this project from the providers' public
 //! descriptions. Lengths are minima a little below the real ones where the prefix is distinctive, because a token cut
 //! short by a terminal or a log is mostly still usable (the last six characters of a GitHub token are only its

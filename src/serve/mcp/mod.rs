@@ -1,7 +1,7 @@
 //! The tool server: the Model Context Protocol over standard input and output, by the official SDK.
 //!
 //! Clients up to 2025-11-25 begin with `initialize`; since 2026-07-28 each request names its version and `server/discover`
-//! is optional. The SDK knows both. A connection is not bound to one of them: what a request says counts, so that no
+//! is optional. The SDK knows both. A connection is not bound to one of them: what a request names counts, so that no
 //! message before or between ends the server. Operations run on threads of their own; the thread of the protocol never
 //! waits for one, so that cancellations and pings are answered meanwhile.
 

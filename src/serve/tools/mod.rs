@@ -87,7 +87,7 @@ pub struct ToolCall<'a> {
     pub runner: &'a dyn CommandRunner,
     /// The connection to the caller.
     pub monitor: &'a CallMonitor,
-    /// The agent that calls, where the caller says so.
+    /// The agent that calls, where the caller names it.
     pub agent: Option<&'a str>,
 }
 

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::{Arguments, Tool, ToolCall, ToolResult, arguments, input, published, wrong};
 use crate::serve::{CommandFailure, CommandLine, FailureKind};
 
-/// How many sessions a list has unless the caller says otherwise.
+/// How many sessions a list has by default.
 const SESSIONS: usize = 50;
-/// How many matches a search has unless the caller says otherwise.
+/// How many matches a search has by default.
 const MATCHES: u64 = 50;
-/// How many characters a patch has unless the caller says otherwise.
+/// How many characters a patch has by default.
 const PATCH: usize = 20_000;
 
 /// The shortest prompt that a caller may ask for.

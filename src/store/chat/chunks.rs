@@ -36,7 +36,7 @@ pub struct SavedMessages<'r> {
     chunks: Vec<(String, ObjectId)>,
     /// Pictures.
     files: BTreeMap<String, ObjectId>,
-    /// How many messages there are, as the document says.
+    /// How many messages there are, by the document.
     pub messages: u64,
 }
 
@@ -48,7 +48,7 @@ impl<'r> SavedMessages<'r> {
         Self::at(repo, id, messages)
     }
 
-    /// The chat in a directory, of which the document says that it has so many messages.
+    /// The chat in a directory, which has so many messages by the document.
     pub fn at(repo: &'r Repository, directory: Option<ObjectId>, messages: u64) -> Result<Self, Fault> {
         let mut out = Self {
             repo,

@@ -56,7 +56,7 @@ fn load_as_stored(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> 
     let (siblings, blob) = siblings(repo, &entry)?;
     let bytes = read(repo, blob, Kind::Blob, "document")?;
     let digest = Digest::of(&bytes);
-    // The form is read first: a newer format may have moved its digest, and says so here.
+    // The form is read first: a newer format may have moved its digest, and reports it here.
     let document = Document::from_bytes(&bytes);
     if let Err(error @ document::Error::Newer(_)) = document {
         return Err(error.into());
@@ -120,7 +120,7 @@ fn opened(repo: &Repository, mut public: Document, siblings: &Siblings) -> Resul
 /// Takes the files and HEAD from the snapshot commit where it has others than the document names.
 ///
 /// A tool that rewrites history (git filter-repo, git filter-branch, the BFG) gives commits and trees other ids and leaves
-/// the document as it is; what it made is found through the parents. A snapshot commit that cannot be read says nothing.
+/// the document as it is; what it made is found through the parents. A snapshot commit that cannot be read proves nothing.
 fn follow_parents(repo: &Repository, checkpoint: &mut Checkpoint) {
     let (Some(commit), Some(named)) = (checkpoint.snapshot(), &mut checkpoint.document.snapshot) else {
         return;
@@ -129,7 +129,7 @@ fn follow_parents(repo: &Repository, checkpoint: &mut Checkpoint) {
         return;
     };
     // A tool that drops commits which change nothing drops the index commit, unless something was staged, and the one
-    // that stands for an unborn branch.
+    // in place of an unborn branch's.
     let head = parents.first().copied();
     let index = parents.get(1).copied().filter(|index| Some(*index) != head);
     let index_tree = match index.or(head) {
@@ -141,7 +141,7 @@ fn follow_parents(repo: &Repository, checkpoint: &mut Checkpoint) {
     };
     let now = head.map(oid);
     let head_named = &mut checkpoint.document.git.head;
-    // A branch without a commit has one that stands for it, which no document names.
+    // A branch without a commit has one in its place, which no document names.
     let is_same_head = head.is_some() && (head_named.is_none() || *head_named == now);
     let is_same = object_id(&named.tree) == tree && object_id(&named.index) == index_tree;
     if is_same && is_same_head && index.is_some() {

@@ -1,6 +1,6 @@
 //! The settings `checkpoint.*` of git's configuration, typed, from all its files and from `git -c`.
 //!
-//! One table says what there is; a wrong value is an error that names the key and where it is, because a setting that
+//! One table has all of them; a wrong value is an error that names the key and where it is, because a setting that
 //! is silently ignored is worse than none. In lists each value adds to the defaults, an empty one clears what came
 //! before it.
 
@@ -74,7 +74,7 @@ pub struct Settings {
     /// Form of subjects that the program makes, with `%s` for the subject.
     pub subject_template: String,
     pub transcripts: TranscriptExtent,
-    /// Not one of ours: whether `status.showUntrackedFiles` says that untracked files are none of git's business here.
+    /// Not one of ours: whether `status.showUntrackedFiles` means that untracked files are none of git's business here.
     pub tracked_only: bool,
 }
 
@@ -211,7 +211,7 @@ fn template(value: &str, _: SettingKind) -> Result<String, String> {
     Ok(value.to_owned())
 }
 
-/// A word of three; `auto` says neither.
+/// A word of three; `auto` is neither.
 fn kept(word: &str) -> Option<bool> {
     match word {
         "on" => Some(true),

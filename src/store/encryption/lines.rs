@@ -1,5 +1,5 @@
-//! Lines of files next to the repository, such as drafts: one that holds text of somebody's is encrypted as a whole, in
-//! base64, but for its number.
+//! Lines of files next to the repository, such as drafts: one that holds text of a person or agent is encrypted as a
+//! whole, in base64, but for its number.
 
 use std::borrow::Cow;
 

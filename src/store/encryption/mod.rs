@@ -64,7 +64,7 @@ pub fn decrypted(repo: &Repository, bytes: Vec<u8>) -> Result<Vec<u8>, Decryptio
     }
 }
 
-/// Says once that something is encrypted and cannot be read here.
+/// Reports once that something is encrypted and cannot be read here.
 pub(super) fn say_locked(session: &str, why: &DecryptionFailure) {
     let advice = if *why == DecryptionFailure::NoKey {
         "keys are looked for in checkpoint.identity, ~/.ssh and ~/.config/age"

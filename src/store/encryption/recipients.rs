@@ -135,7 +135,7 @@ impl Encryptor {
     }
 }
 
-/// A stanza that says that the file is ours and gives its key to no one.
+/// A stanza that marks the file as ours and gives its key to no one.
 #[cfg(feature = "encryption")]
 struct Mark;
 

@@ -1,7 +1,7 @@
 //! Commits for people, and what happened to them since: moved on, rewritten, merged, deleted.
 //!
 //! Facts only; what they mean for a checkpoint is decided by its report. All work is bounded by the number of commits
-//! looked at, and a count that was cut short says so.
+//! looked at, and a count that was cut short is marked.
 
 mod branch;
 mod rewrite;

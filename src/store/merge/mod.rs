@@ -41,8 +41,8 @@ pub struct Trees {
 pub struct MergeOptions<'a> {
     /// Labels of conflict markers.
     pub labels: Labels<'a>,
-    /// Whether the user's own merge drivers may run. They write files next to the working tree's, so a report says no, and
-    /// a path with such a driver is merged as text.
+    /// Whether the user's own merge drivers may run. They write files next to the working tree's, so a report forbids
+    /// them, and a path with such a driver is merged as text.
     pub drivers: bool,
     /// Files that may be read while looking for the new name of a changed file; 0 follows exact renames alone.
     pub rename_candidates: usize,
@@ -197,7 +197,7 @@ pub fn edited(
     tree(repo, Some(root), &edits)
 }
 
-/// The text that stands for another repository's commit where a conflict is kept. Written to the repository or its memory.
+/// The text in place of another repository's commit where a conflict is kept. Written to the repository or its memory.
 pub fn gitlink_blob(repo: &Repository, commit: ObjectId) -> Result<ObjectId, Error> {
     let text = repo.write_blob(format!("{commit}\n"));
     Ok(text.map_err(Error::gix("write a blob"))?.detach())
@@ -347,7 +347,7 @@ impl Merge<'_> {
     }
 
     /// Gives theirs a path of its own where it cannot be put to its place, so that a conflict leaves both sides: the path in
-    /// theirs if it is free, else one that says whose it is, as git makes it.
+    /// theirs if it is free, else one with the name of its side, as git makes it.
     fn put_aside(&self, ours: Option<ObjectId>, merged: &mut [PathMerge]) -> Result<(), Error> {
         if self.options.overlap == Overlap::Ours {
             return Ok(());
@@ -469,7 +469,7 @@ impl Merge<'_> {
             Some(base) if base.mode.kind() == ours.mode.kind() => theirs.mode,
             _ => ours.mode,
         };
-        // Nothing says which of two modes is the change.
+        // Nothing shows which of two modes is the change.
         let is_contested = base.is_none() && ours.mode.kind() != theirs.mode.kind();
         let (verdict, id) = if ours.id == theirs.id && is_contested && self.options.overlap == Overlap::Conflict {
             (MergeVerdict::AddAdd, ours.id)

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use crate::os;
 
-/// Bytes of a piece: a trade of calls against bytes that nobody wanted.
+/// Bytes of a piece: a trade of calls against bytes that are not needed.
 const BLOCK: usize = 8 * 1024;
 /// How many bytes of pieces are kept, at least; twice as many at most.
 const KEPT: usize = 1024 * 1024;

@@ -54,7 +54,7 @@ struct SmallPack {
 /// Does nothing while another process of ours does it, while `git gc` or `git maintenance` runs (they would miss a pack
 /// they have listed already), and with packs under a `.keep`. Call it when no lock is held: merging takes time that
 /// other processes should not wait for. The merged packs go with a later call, a moment
-/// after: somebody reading the directory meanwhile sees the new one or the old ones, not neither.
+/// after: a process that reads the directory meanwhile sees the new one or the old ones, not neither.
 pub fn consolidate(repo: &Repository) -> Result<ConsolidationOutcome, Error> {
     let directory = paths::objects_dir(repo).join("pack");
     let note = note(repo);
@@ -298,7 +298,7 @@ struct PackSource {
 }
 
 impl PackSource {
-    /// The bytes of an entry, which lies behind the last one, if they are what the index says and no delta.
+    /// The bytes of an entry, which lies behind the last one, if they are what the index has and no delta.
     fn entry(&mut self, entry: &IndexEntry, end: u64) -> Option<Vec<u8>> {
         let length = usize::try_from(end.min(self.length).checked_sub(entry.offset)?).ok()?;
         let skipped = i64::try_from(entry.offset.checked_sub(self.at)?).ok()?;

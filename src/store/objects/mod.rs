@@ -268,7 +268,7 @@ impl Writer {
         self.subjects.as_deref()
     }
 
-    /// Says that these objects are reachable from an existing ref, so that no collection of garbage takes them, and
+    /// Notes that these objects are reachable from an existing ref, so that no collection of garbage takes them, and
     /// need not be written again where they are stored soundly.
     pub fn trust(&self, ids: impl IntoIterator<Item = ObjectId>) {
         if let WriteTarget::Pack(pack) = &self.target

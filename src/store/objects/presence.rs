@@ -100,7 +100,7 @@ impl ObjectPresence {
         self.is_packed(id) || self.directories.iter().any(is_loose)
     }
 
-    /// Whether the object is stored, looked for anew on the disk, for when gix says it is not.
+    /// Whether the object is stored, looked for anew on the disk, for when gix has not found it.
     ///
     /// gix lists the packs once for each miss, and while packs are merged the listing may show neither the old ones nor
     /// the new one; besides, a handle knows a limited number of packs in its life.
@@ -135,7 +135,7 @@ pub(in crate::store) fn directories(repo: &Repository) -> Result<Vec<PathBuf>, E
     Ok(directories)
 }
 
-/// Whether the file is there to be freshened. Somebody else's, or a read-only disk, cannot be, and no gc of ours
+/// Whether the file is there to be freshened. That of another user, or on a read-only disk, cannot be, and no gc of ours
 /// touches those either.
 fn freshened(result: io::Result<()>) -> bool {
     !matches!(result, Err(error) if error.kind() == io::ErrorKind::NotFound)

@@ -265,7 +265,7 @@ fn abandoned(path: &Path) -> Option<File> {
     os::try_lock(&file).ok()?.then_some(file)
 }
 
-/// Removes a `.keep` on a pack of ours whose owner is gone. One with another text is somebody's wish.
+/// Removes a `.keep` on a pack of ours whose owner is gone. One with another text is a user's.
 fn sweep_keep(path: &Path) -> Option<CleanupFailure> {
     let mut file = abandoned(path)?;
     let mut text = Vec::new();

@@ -238,7 +238,7 @@ impl StrictPack {
         Some(pack)
     }
 
-    /// Whether the entry is what the index says.
+    /// Whether the entry is what the index has.
     fn check(&mut self, at: u32) -> Result<(), String> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());

@@ -22,7 +22,7 @@ pub(super) fn here(environment: &OpenEnvironment) -> Option<RepositoryLocation> 
 /// The repository that the environment names, else the one that the current directory is in.
 pub(super) fn locate(environment: &OpenEnvironment) -> Result<RepositoryLocation, Error> {
     if let Some(path) = environment.path("GIT_DIR") {
-        // `..` is for the file system: after a symlink it leads elsewhere than the text says.
+        // `..` is for the file system: after a symlink it leads elsewhere than by the text.
         let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
         let real = climbs.then(|| path.canonicalize().ok()).flatten();
         return Ok(RepositoryLocation {

@@ -1,6 +1,6 @@
 //! The note about a change of several refs, and completing what a kill interrupted.
 //!
-//! The journal is written when everything is prepared and removed when all is done; what it says can be done again.
+//! The journal is written when everything is prepared and removed when all is done; what it has can be done again.
 //! Without a complete journal nothing of a change of several refs has happened.
 
 use std::fs;
@@ -86,7 +86,7 @@ pub(super) fn clear(repo: &Repository) -> Result<(), Error> {
     }
 }
 
-/// Frees the locks that killed processes of ours left and completes what the journal says. The caller holds our lock
+/// Frees the locks that killed processes of ours left and completes what the journal has. The caller holds our lock
 /// on refs, so none of their owners is alive.
 pub(super) fn recover(repo: &Repository) -> Result<(), Error> {
     for stale in lockfile::stale(repo)? {
@@ -100,7 +100,7 @@ pub(super) fn recover(repo: &Repository) -> Result<(), Error> {
                 Some(Ok(now)) if !stale.contents.is_empty() && stale.contents.trim() != now.to_string().as_bytes() => {
                     reflog::cut(repo, &name, Some(&stale.contents))?;
                 }
-                // A damaged ref's last line may be the only thing that says what it was, and a repair sets it to just that.
+                // A damaged ref's last line may be the only record of what it was, and a repair sets it to just that.
                 Some(_) => reflog::cut(repo, &name, None)?,
             }
         }
@@ -121,7 +121,7 @@ pub(super) fn recover(repo: &Repository) -> Result<(), Error> {
     clear(repo)
 }
 
-/// Makes the changes that are still to be made. A ref that somebody has changed since stays as it is.
+/// Makes the changes that are still to be made. A ref that another process has changed since stays as it is.
 fn complete(repo: &Repository, edits: &[RefUpdate], who: &Signature) -> Result<(), Error> {
     for edit in edits {
         match swap::apply(repo, std::slice::from_ref(edit), who, WAIT) {

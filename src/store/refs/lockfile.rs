@@ -1,10 +1,10 @@
-//! git's lock file on a ref, taken so that a kill leaves nothing that blocks anybody for good.
+//! git's lock file on a ref, taken so that a kill leaves nothing that blocks other processes permanently.
 //!
-//! git takes a lock by creating `<ref>.lock`, and whoever is killed then leaves it for ever. So ours is first a note in
-//! a directory of ours, named after the ref and holding the ref's new contents, and then gets its second name
-//! `<ref>.lock` as a hard link, in one step and only if nobody has the lock. A lock file that is the same file as a
-//! note is ours beyond doubt; and as all our changes of refs are made under one kernel lock, whoever holds that one and
-//! finds a note knows its writer dead. Where hard links do not exist the note shows what the lock file would hold.
+//! git takes a lock by creating `<ref>.lock`, and a process that is killed then leaves it permanently. So ours is first
+//! a note in a directory of ours, named after the ref and holding the ref's new contents, and then gets its second name
+//! `<ref>.lock` as a hard link, in one step and only if the lock is free. A lock file that is the same file as a note
+//! is ours beyond doubt; and as all our changes of refs are made under one kernel lock, for the holder of that one the
+//! writer of a note that it finds is dead. Where hard links do not exist the note shows what the lock file would hold.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -85,7 +85,7 @@ impl LockFile {
         }
     }
 
-    /// One try; `None` when somebody has the lock, else whether the lock file is a file of its own.
+    /// One try; `None` when the lock is taken, else whether the lock file is a file of its own.
     fn link(&self, contents: &[u8], sharing: os::Sharing) -> io::Result<Option<bool>> {
         match fs::hard_link(&self.note, &self.lock) {
             Ok(()) => Ok(Some(false)),

@@ -193,10 +193,10 @@ pub fn is_stored(repo: &Repository, id: ObjectId) -> bool {
 
 /// Makes all the changes or, if one cannot be made, none; creations and moves first, deletions last.
 ///
-/// `who` and its time go into the reflogs. `wait` bounds the wait for our own lock and for git's lock files. Whoever
-/// loses the race gets [`Error::Moved`], reads again and retries. When this returns, the changes are on the disk. A
-/// kill leaves none of them, or something that the next call of this or of [`recover`] completes. Gives the files of ours
-/// that could not be removed after the changes were made.
+/// `who` and its time go into the reflogs. `wait` bounds the wait for our own lock and for git's lock files. A caller
+/// that loses the race gets [`Error::Moved`], reads again and retries. When this returns, the changes are on the disk.
+/// A kill leaves none of them, or something that the next call of this or of [`recover`] completes. Gives the files of
+/// ours that could not be removed after the changes were made.
 pub fn update(
     repo: &Repository,
     edits: &[RefUpdate],
@@ -319,8 +319,8 @@ pub fn drop_from_logs(
     Ok(())
 }
 
-/// Removes the lock files that a git that was killed left below `prefix` (with its slash): a namespace that nobody but
-/// us writes, while a lock of ours is held that whoever writes it holds. No ref of ours is called `*.lock`.
+/// Removes the lock files that a git that was killed left below `prefix` (with its slash): a namespace that only this
+/// program writes, while the lock of ours is held under which it does. No ref of ours is called `*.lock`.
 pub fn remove_locks(repo: &Repository, prefix: &str) -> Result<(), Error> {
     let directory = repo.common_dir().join(prefix);
     let entries = match std::fs::read_dir(&directory) {

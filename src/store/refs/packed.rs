@@ -1,6 +1,6 @@
 //! The file `packed-refs`: one line a ref, `id SP name`, with what a tag points to on a line of its own (`^id`).
 //!
-//! All sessions may be in it alone, so a line that is wrong is not passed over: then nobody knows which refs there are,
+//! All sessions may be in it alone, so a line that is wrong is not passed over: then it is unknown which refs there are,
 //! and nothing is read from it. git is as strict about lines, and reads names less strictly than it writes them.
 
 use std::io;
@@ -14,7 +14,7 @@ use crate::store::{Error, Repository};
 /// The contents of the file, empty when there is none.
 pub(super) struct PackedRefs {
     bytes: Vec<u8>,
-    /// Whether the head line says that names are in order, as git writes them.
+    /// Whether the head line declares that names are in order, as git writes them.
     sorted: bool,
 }
 
@@ -145,7 +145,7 @@ impl PackedRefs {
     }
 }
 
-/// Says what is wrong with a file of this content, and in which line; of a good one whether its names are in order.
+/// Returns what is wrong with a file of this content, and in which line; of a good one whether its names are in order.
 ///
 /// Takes some 10 ms for 100,000 refs. git writes its head line whatever it holds, so an empty file is what a power cut
 /// left.

@@ -120,7 +120,7 @@ pub(super) fn drop_lines(repo: &Repository, name: &str, drops: &dyn Fn(&ObjectId
         let old = words.next().unwrap_or_default();
         let new = words.next().and_then(|hex| ObjectId::from_hex(hex).ok());
         let (Some(new), Some(rest)) = (new, words.next()) else {
-            // Nobody can say what it keeps; git passes over it.
+            // What it keeps is unknown; git passes over it.
             kept.extend_from_slice(line);
             kept.push(b'\n');
             continue;
@@ -148,7 +148,7 @@ pub(super) fn drop_lines(repo: &Repository, name: &str, drops: &dyn Fn(&ObjectId
     os::replace(&path, &kept, paths::sharing(repo), true).map_err(Error::io("write", path))
 }
 
-/// Opens the log, and says whether it is new.
+/// Opens the log, and returns whether it is new.
 fn open_for_append(repo: &Repository, path: &Path) -> io::Result<(File, bool)> {
     let sharing = paths::sharing(repo);
     let mut options = OpenOptions::new();

@@ -1,7 +1,7 @@
 //! Making changes of refs that lie in files.
 //!
 //! All that can fail for want of space comes first and can be taken back: locks with the new contents, reflog lines,
-//! the new `packed-refs`. For several refs a journal then says what is about to happen; from there on there are only
+//! the new `packed-refs`. For several refs a journal then records what is about to happen; from there on there are only
 //! renames, which are taken back if one fails, and then removals: from the first one on the change is made, what cannot
 //! be removed or synced is reported and no failure, and a later command completes it, as it does if we are killed.
 
@@ -159,7 +159,7 @@ fn prepare(
     for LockedRef { edit, old, absent, .. } in locked {
         if let Some(new) = edit.new {
             if *absent {
-                // The log of a ref that was deleted by somebody who left it; its lines are about another life.
+                // The log of a ref that was deleted by a program that left it; its lines are about an earlier ref.
                 reflog::remove(repo, &edit.name)?;
             }
             lines.push(reflog::append(repo, &edit.name, *old, new, who, &edit.message)?);

@@ -148,7 +148,7 @@ fn add(path: &Path, noted: &UnlistedCommand, sharing: Sharing) -> io::Result<()>
     if file.metadata()?.len() < LIMIT {
         return Ok(());
     }
-    // Of those between two entries of the list, the latest that changed something says as much as all.
+    // Of those between two entries of the list, the latest that changed something is worth as much as all.
     let all = parsed(&mut file);
     let mut kept: Vec<&UnlistedCommand> = Vec::new();
     for noted in &all {
@@ -168,7 +168,7 @@ fn lines(path: &Path) -> Vec<UnlistedCommand> {
     os::open_regular(path).map_or_else(|_| Vec::new(), |mut file| parsed(&mut file))
 }
 
-/// The lines of a file from its beginning; one that cannot be understood says nothing.
+/// The lines of a file from its beginning; one that cannot be understood is passed over.
 fn parsed(file: &mut File) -> Vec<UnlistedCommand> {
     let mut bytes = Vec::new();
     if file.rewind().and_then(|()| file.read_to_end(&mut bytes)).is_err() {
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Each adds lines between other entries of the list, so that none says as much as another one.
+    /// Each adds lines between other entries of the list, so that none replaces another one.
     #[test]
     fn commands_that_end_while_the_file_is_written_again_keep_their_notes() {
         const COUNT: u64 = 150;

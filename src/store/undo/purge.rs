@@ -1,5 +1,5 @@
 //! The undo list after a purge: ids of checkpoints that were written again are replaced, and what rests on one that is
-//! gone is forgotten, with everything that the list says about it.
+//! gone is forgotten, with everything that the list has about it.
 //!
 //! The one place that rewrites a list, whole and in one step: what a purge is to remove may be in it in clear.
 

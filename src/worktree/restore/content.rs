@@ -200,7 +200,7 @@ impl<'a> Converter<'a> {
         Ok(pointer.is_some_and(|pointer| !self.source.lfs.has(&pointer)))
     }
 
-    /// Checks that what is stored is what its id says.
+    /// Checks that what is stored has its id.
     pub(super) fn check(
         &mut self,
         path: &[u8],

@@ -10,7 +10,7 @@ use crate::os::reason;
 use crate::store::{self, ObjectId};
 use crate::worktree::snapshot;
 
-/// A failure of planning or executing a restore. Unless the variant says otherwise no file was touched.
+/// A failure of planning or executing a restore. Unless the doc of a variant has it otherwise, no file was touched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -44,7 +44,7 @@ pub enum Error {
         /// Reason, in words.
         why: String,
     },
-    /// The content of a file cannot be read from the repository, or is not what its id says.
+    /// The content of a file cannot be read from the repository, or has another id.
     #[error("cannot read '{path}' from the checkpoint, blob '{id}': {why}")]
     Blob {
         /// The file.

@@ -196,7 +196,7 @@ pub fn write(
             flag.run().map_err(store::Error::from)?;
         }
     }
-    // What is refreshed here need not be hashed by the user's next git status. 1 says that files differ.
+    // What is refreshed here need not be hashed by the user's next git status. 1 means that files differ.
     git()
         .args(["update-index", "-q", "--refresh"])
         .accept([1])

@@ -1,4 +1,4 @@
-//! Which paths may be written at all, whatever a checkpoint says.
+//! Which paths may be written at all, whatever a checkpoint has.
 //!
 //! A checkpoint may come from anybody. The rules of POSIX, HFS+ and NTFS hold together on every system, because a tree
 //! that is harmless here would do its harm where it goes next, and are those by which a snapshot skips names, so that

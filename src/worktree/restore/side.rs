@@ -264,7 +264,7 @@ impl<'a> TreeSide<'a> {
     }
 }
 
-/// Whether a directory is left out with all that is in it, for a reason that says nothing of its files.
+/// Whether a directory is left out with all that is in it, for a reason that does not concern its files.
 fn is_left_out_whole(reason: SkipReason) -> bool {
     matches!(
         reason,

@@ -78,7 +78,7 @@ impl<'a> BlobSource<'a> {
         Ok(Arc::new(blob))
     }
 
-    /// Checks that a blob is what its id says, and so is its git-lfs content if `is_lfs`. Keeps it in `checked`, of
+    /// Checks that a blob has its id, and so is its git-lfs content if `is_lfs`. Keeps it in `checked`, of
     /// which there are to be no more than some.
     pub(super) fn check(
         &self,

@@ -2,7 +2,7 @@
 //!
 //! As with ignore rules the walk reads each `.gitattributes` through its directory's descriptor. Deeper files weigh more,
 //! and `info/attributes` more than all of them. A `.gitattributes` that is not on disk counts only if its index entry
-//! says that it is not checked out (sparse): one that was deleted does not, as for `git add -A`, which deletes it first.
+//! marks it as not checked out (sparse): one that was deleted does not, as for `git add -A`, which deletes it first.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

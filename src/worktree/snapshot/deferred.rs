@@ -145,7 +145,7 @@ pub(super) fn settle(found: &mut WalkResult, ground: &WalkContext<'_>, results: 
                 if raw {
                     found.lists.raw.push(RepoPath::from(&**path));
                 }
-                // No tree says that it may be run.
+                // No tree has it as executable.
                 let bits = candidate.meta.mode;
                 let is_listed = found.lists.modes.iter().any(|(listed, _)| listed.as_bytes() == &**path);
                 if candidate.meta.is_executable() && !is_listed {

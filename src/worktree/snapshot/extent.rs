@@ -1,6 +1,6 @@
 //! Extent of a snapshot: its directories, and its inputs besides the files.
 //!
-//! For who wants to know whether another snapshot could find anything else. Says what there is to watch, watches nothing.
+//! For who wants to know whether another snapshot could find anything else. Names what there is to watch, watches nothing.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

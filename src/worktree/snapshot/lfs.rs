@@ -15,7 +15,7 @@ use super::content::in_tree;
 use crate::os;
 use crate::store::{self, Kind, ObjectId, Repository, objects::Writer, tree};
 
-/// A pointer is at most this long, says the specification.
+/// A pointer is at most this long, by the specification.
 pub(in crate::worktree) const MAX_POINTER: u64 = 1024;
 
 /// Where the content of this repository lies.
@@ -109,7 +109,7 @@ impl Lfs {
         kept.parent().map_or(Ok(()), os::sync_dir)
     }
 
-    /// Stores the content of an open file: durable, and under both names. An error of the kind `InvalidData` says that
+    /// Stores the content of an open file: durable, and under both names. An error of the kind `InvalidData` means that
     /// the file is not what the pointer says any more.
     pub(in crate::worktree) fn keep(&self, pointer: &Pointer, file: &mut File) -> io::Result<()> {
         let kept = below(&self.kept, &pointer.sha256);

@@ -154,6 +154,13 @@ pub struct SnapshotRules<'a> {
     pub index_path: Option<&'a Path>,
 }
 
+impl SnapshotRules<'_> {
+    /// Whether an untracked file of this size in bytes is skipped.
+    fn is_too_large(&self, size: u64) -> bool {
+        size > self.max_file_size
+    }
+}
+
 /// How a snapshot is taken.
 #[derive(Debug, Clone)]
 pub struct SnapshotOptions<'a> {

@@ -321,7 +321,7 @@ pub(super) fn walk(
     Ok(found)
 }
 
-/// Walks on this thread until all is seen or `stop` says so, which is asked after each directory.
+/// Walks on this thread until all is seen or `stop` returns true, which is asked after each directory.
 pub(super) fn until(
     repo: &Repository,
     ground: &WalkContext<'_>,

@@ -111,6 +111,14 @@ fn a_claimed_session_is_marked_in_lists() {
         world.checkpoint(["list", "--json"]).stdout_json()["sessions"][0]["claimed_by"],
         "zoe"
     );
+    // Each column is a field of a format too; one that was not asked for is empty.
+    let format = "%(claimed_by)|%(size)|%(signature)";
+    let listed = world.checkpoint(["list", "--format", format]);
+    assert_eq!(listed.stdout(), "zoe||\n");
+    let listed = world.checkpoint(["list", "--size", "--trust", "--format", format]);
+    let fields: Vec<&str> = listed.stdout().trim_end().split('|').collect();
+    assert!(fields[1].parse::<u64>().is_ok_and(|size| size > 0), "{listed}");
+    assert_eq!(fields[2], "unsigned");
     world
         .checkpoint(["status"])
         .success()

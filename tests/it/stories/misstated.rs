@@ -105,6 +105,40 @@ fn undo_points_no_ref_at_what_is_missing() {
 }
 
 #[test]
+fn undo_points_no_ref_at_a_merge_that_lacks_what_was_merged_in() {
+    let world = World::with_commit();
+    world.file("f", "1\n");
+    world.checkpoint(["save", "-m", "one"]).success();
+    world.checkpoint(["start", "other"]).success();
+    world.file("g", "g\n");
+    world.checkpoint(["save", "-m", "other"]).success();
+    let lost = world.git_line(["rev-parse", "refs/checkpoints/other^"]);
+    world.checkpoint(["switch", "main"]).success();
+    world.checkpoint(["merge", "other"]).success();
+    world.checkpoint(["start", "third"]).success();
+    world.checkpoint(["delete", "main"]).success();
+    let trash = world.git_line(["for-each-ref", "--format=%(refname)", "refs/checkpoints-trash"]);
+    for name in trash.lines() {
+        world.git(["update-ref", "-d", name]).success();
+    }
+    let unpack = "mkdir ../p && mv .git/objects/pack/*.pack ../p && rm .git/objects/pack/* && for p in ../p/*; do git unpack-objects -q < $p; done";
+    world.command("sh", ["-c", unpack]).run().success();
+    let object = world.path(format!(".git/objects/{}/{}", &lost[..2], &lost[2..]));
+    let away = world.path("../away");
+    fs::rename(&object, &away).unwrap();
+    let refs = world.git_line(["for-each-ref"]);
+    world
+        .checkpoint(["undo"])
+        .code(4)
+        .stderr_has(&lost)
+        .stderr_has("git checkpoint prune --trash");
+    assert_eq!(world.git_line(["for-each-ref"]), refs);
+    fs::rename(&away, &object).unwrap();
+    world.checkpoint(["undo"]).success();
+    is_healthy(&world);
+}
+
+#[test]
 fn a_session_whose_checkpoint_is_missing_has_a_way_out() {
     let world = World::with_commit();
     for n in 1..=2 {

@@ -1,5 +1,5 @@
 //! The built-in summary: sentences taken from the messages by simple rules. It understands nothing, needs no network,
-//! and gives the same for the same messages; what it made says that it is extractive.
+//! and gives the same for the same messages; what it made is marked as extractive.
 
 use std::collections::HashSet;
 
@@ -27,7 +27,7 @@ pub(super) struct Extract {
 }
 
 impl Extract {
-    /// Begins with what an earlier summary says.
+    /// Begins with an earlier summary.
     pub(super) fn new(earlier: Option<&ChatSummary>) -> Self {
         let summary = earlier.cloned().unwrap_or_default();
         let known = summary

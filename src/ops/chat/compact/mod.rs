@@ -145,7 +145,7 @@ pub fn plan(
         kept += 1;
         kept_tokens += count;
     }
-    // What stays begins with somebody speaking, not with a tool answering what is summarised.
+    // What stays begins with a message of the person or agent, not with a tool answering what is summarised.
     while kept > 0 && counts[counts.len() - kept].1 == Role::Tool {
         kept_tokens -= counts[counts.len() - kept].0;
         kept -= 1;
@@ -322,7 +322,7 @@ fn summarize(
     })
 }
 
-/// Whether a summary is one: it says something, and it is shorter than what it replaces.
+/// Whether a summary is one: it is not empty, and it is shorter than what it replaces.
 fn check(summary: &ChatSummary, tokens: u64, replaced: u64, limit: u64) -> Result<(), Error> {
     let fail = |why: String| Err(Error::Summarizer { why });
     if summary.is_empty() {

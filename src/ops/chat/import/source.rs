@@ -106,12 +106,12 @@ pub fn import_file(scene: &Scene<'_>, path: &Path, agent: &'static dyn Agent) ->
             return super::import(scene, &file);
         }
     }
-    // A save follows. What a power cut takes before it is read again, since the chat has not what the mark says.
+    // A save follows. What a power cut takes before it is read again, since the chat lacks what the mark names.
     readings.read_on(scene, source, agent, found, false)
 }
 
-/// Imports the session file that somebody names, by the same marks. A file of another number in the file system is read as a
-/// whole, also where it begins and ends like one that was read before: an editor may have changed what is between.
+/// Imports the session file that the user names, by the same marks. A file of another number in the file system is read
+/// as a whole, also where it begins and ends like one that was read before: an editor may have changed what is between.
 ///
 /// `None` where the file does not consist of lines of an agent or its beginning has no message; nothing is changed then.
 pub fn import_named(

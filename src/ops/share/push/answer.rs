@@ -60,7 +60,7 @@ pub(super) fn is_shallow(why: &str) -> bool {
     why.to_ascii_lowercase().contains("shallow")
 }
 
-/// Whether a remote refuses every ref outside of branches and tags. What it says of objects, sizes or deletions is about
+/// Whether a remote refuses every ref outside of branches and tags. Its answer about objects, sizes or deletions is about
 /// something else.
 pub(super) fn is_namespace(why: &str) -> bool {
     let why = why.to_ascii_lowercase();

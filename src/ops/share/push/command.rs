@@ -24,7 +24,7 @@ pub(super) struct PushSpec {
 }
 
 impl PushSpec {
-    /// Whether a pattern of the namespace can stand for it: it is moved forward, as git does by itself.
+    /// Whether a pattern of the namespace can replace it: it is moved forward, as git does by itself.
     fn is_plain(&self, namespace: &str) -> bool {
         self.id.is_some() && self.lease.is_none() && !self.force && self.target.starts_with(namespace)
     }

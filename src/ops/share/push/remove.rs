@@ -92,7 +92,7 @@ fn last_seen(scene: &Scene<'_>, remote: &Remote, name: &ShortName, wire: Wire<'_
     Ok(known)
 }
 
-/// Asks the remote, which deletes all of them or says why not: in every namespace that has them.
+/// Asks the remote, which deletes all of them or reports why not: in every namespace that has them.
 fn transfer(
     scene: &Scene<'_>,
     remote: &Remote,

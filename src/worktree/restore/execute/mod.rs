@@ -140,7 +140,7 @@ pub fn execute(
     Ok(executor.done)
 }
 
-/// Every blob that is going to be written is there and is what its id says.
+/// Every blob that is going to be written is there and has its id.
 fn check_sources(repo: &Repository, plan: &RestorePlan) -> Result<VerifiedBlobs, Error> {
     let mut seen = HashSet::new();
     let mut sources = Vec::<(&[u8], &TargetContent)>::new();

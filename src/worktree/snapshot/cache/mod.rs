@@ -156,7 +156,7 @@ impl Cache {
         })
     }
 
-    /// Whether it says nothing about the last snapshot.
+    /// Whether it has nothing about the last snapshot.
     pub(super) fn is_new(&self) -> bool {
         self.rest.is_none()
     }
@@ -297,7 +297,7 @@ impl Records {
 }
 
 impl CacheContent<'_> {
-    /// Gives all records as they are written to `see`, in their order, until it says no. `false` if it did.
+    /// Gives all records as they are written to `see`, in their order, until it returns `false`, which is then the result.
     fn each(&self, old: &Cache, see: &mut dyn FnMut(&[u8]) -> bool) -> bool {
         let mut encoded = Vec::new();
         self.files.iter().all(|files| match files {

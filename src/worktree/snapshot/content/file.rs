@@ -85,7 +85,7 @@ impl Thread<'_> {
             FileKind::Special => return Err(ReadFailure::skip(SkipReason::Special)),
             _ => return Err(ReadFailure::Again),
         }
-        if candidate.why == ReadReason::Untracked && meta.size > self.reader.ground.rules.max_file_size {
+        if candidate.why == ReadReason::Untracked && self.reader.ground.rules.is_too_large(meta.size) {
             return Err(ReadFailure::skip(SkipReason::TooLarge));
         }
         if candidate.why == ReadReason::Untracked

@@ -212,7 +212,7 @@ impl Thread<'_> {
                 Err(_) => file.rewind().map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?,
             }
         }
-        if meta.size > ground.rules.max_file_size {
+        if ground.rules.is_too_large(meta.size) {
             return Err(ReadFailure::skip(SkipReason::TooLarge));
         }
         let id = if meta.size > MAX_POINTER {

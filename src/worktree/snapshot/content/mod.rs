@@ -1,4 +1,4 @@
-//! Reading what the walk could not decide: files become blobs, or stay what the index says, or are skipped.
+//! Reading what the walk could not decide: files become blobs, or stay what the index has, or are skipped.
 //!
 //! A file is read through its directory's descriptor, and looked at again afterwards: one that changed meanwhile is read
 //! anew, up to three times, and then skipped as unstable. Large files are streamed.

@@ -56,7 +56,7 @@ pub(super) struct Visit<'a, 'b> {
     taken: Option<UntrackedTree>,
     /// Stat data of the names, as far as it was requested.
     metas: Vec<Option<Meta>>,
-    /// Whether something in it may change without a trace in what the system says of its names.
+    /// Whether something in it may change without a trace in the stat data of its names.
     unsure: bool,
     seen: Option<memory::CachedDirectory>,
     /// A digest of the rules that hold in it, but for its own.

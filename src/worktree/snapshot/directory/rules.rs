@@ -44,7 +44,7 @@ impl Visit<'_, '_> {
             return true;
         }
         !(ground.rules.tracked_only
-            || size > ground.rules.max_file_size
+            || ground.rules.is_too_large(size)
             || self.is_ignored(&path, false)
             || self.is_excluded(&path, false))
     }

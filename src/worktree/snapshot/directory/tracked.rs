@@ -1,4 +1,4 @@
-//! Names of the index in a directory: as it says, changed, replaced by something else, or not there.
+//! Names of the index in a directory: as the index has them, changed, replaced by something else, or not there.
 
 use std::io;
 use std::ops::Range;

@@ -36,7 +36,7 @@ impl Visit<'_, '_> {
         Some(plain)
     }
 
-    /// Says so of a directory that was looked through and is plain.
+    /// Notes of a directory that was looked through that it is plain.
     pub(super) fn note_plain(&mut self, fingerprint: Option<u64>) {
         let index_has_them = self
             .below

@@ -85,7 +85,7 @@ impl Visit<'_, '_> {
         if self.is_excluded(&path, false) {
             return self.found.skip_sized(&path, SkipReason::Excluded, meta.size);
         }
-        if meta.size > self.ground.rules.max_file_size {
+        if self.ground.rules.is_too_large(meta.size) {
             return self.found.skip_sized(&path, SkipReason::TooLarge, meta.size);
         }
         self.candidate(path, None, *meta, ReadReason::Untracked);

@@ -50,7 +50,7 @@ impl FilterProcess {
         self.program.kill();
     }
 
-    /// Passes one file through it. `false` when it says that it cannot convert this file, or no further ones; an error
+    /// Passes one file through it. `false` when it reports that it cannot convert this file, or no further ones; an error
     /// when it is of no use any more.
     pub(super) fn convert(
         &mut self,

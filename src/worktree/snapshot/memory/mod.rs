@@ -118,7 +118,7 @@ impl CachedDirectory {
         })
     }
 
-    /// Says that the directory is plain.
+    /// Notes that the directory is plain.
     pub(super) fn set_plain(&mut self, plain: UnchangedDirectory) {
         self.plain = Some(plain);
     }

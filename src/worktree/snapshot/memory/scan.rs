@@ -1,5 +1,5 @@
 //! A look at everything that the last snapshot saw, on a few threads: which directories still have the names they had, and
-//! what the system says of their files now.
+//! the stat data of their files now.
 
 use std::ops::Range;
 use std::path::Path;
