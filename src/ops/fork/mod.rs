@@ -294,6 +294,7 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
                 path: RepoPath::new(path.as_os_str().as_encoded_bytes()),
                 branch: branch_of(wanted, &forked.name),
                 setup: None,
+                removal: None,
             };
             works.push(fork_notes::ForkWork::begin(scene, note)?);
         }

@@ -3,7 +3,7 @@
 //! A program may still write there. So no directory is deleted as a whole: each saved file is moved away, compared with
 //! what was saved and only then deleted, as by a restore; what is left must be ignored files that this working tree has
 //! as well, or a file that `--force` names, as it was when it was named. Anything else ends the removal: what it deleted comes
-//! back. A note from before the first deletion lets `fork --continue` do the same after a kill.
+//! back. A note from before the first deletion lets `fork --continue` do the same after a kill, and the next removal go on.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,14 +14,14 @@ use std::{
 use super::{
     super::{
         Error, RemovalError, Scene, WorktreeError, clean, compose, fork_notes,
-        plan_runner::{self, OperationLocks, OperationWait},
+        plan_runner::{self, OperationLocks, OperationWait, ProgressCallback},
         receipt::CheckpointOutcome,
         save::{self, OverClaim, SaveRequest},
         session_choice, suggestions,
         target_state::{self, TargetState},
         verify,
     },
-    list, submodules,
+    list, submodules, unfinished,
 };
 use crate::{
     model::{
@@ -36,7 +36,7 @@ use crate::{
     },
     store::{
         self, ObjectId, Repository,
-        checkpoint::{Checkpoint, oid},
+        checkpoint::{Checkpoint, object_id, oid},
         objects::Writer,
         restored,
     },
@@ -65,7 +65,17 @@ pub struct WorktreeRemoval {
 
 /// Saves what is in the working tree of a fork and removes it; session and branch stay. Refuses if there are files that no
 /// checkpoint holds, unless `force` is set.
-pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Result<WorktreeRemoval, Error> {
+pub fn remove_worktree(
+    scene: &Scene<'_>,
+    name: &ShortName,
+    force: bool,
+    progress: ProgressCallback<'_>,
+) -> Result<WorktreeRemoval, Error> {
+    if let Some(note) = fork_notes::removal(scene, name)?
+        && let Some(removed) = take_up(scene, note, progress)?
+    {
+        return Ok(removed);
+    }
     let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
     let id = &chosen.tip.document.session.id;
     let none = || Error::PathTaken {
@@ -130,6 +140,52 @@ pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Resu
     Err(removal.written(None))
 }
 
+/// Takes up a removal that was cut off. What it deleted is written again, for all of it to be saved and looked at anew:
+/// others may have written there since. Returns the outcome where only git's own note of the working tree was left.
+fn take_up(
+    scene: &Scene<'_>,
+    note: fork_notes::ForkNote,
+    progress: ProgressCallback<'_>,
+) -> Result<Option<WorktreeRemoval>, Error> {
+    let path = PathBuf::from(os::os_string(note.path.as_bytes()));
+    let is_empty = match fs::read_dir(&path) {
+        Ok(mut names) => names.next().is_none(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    let Some(saved) = note.removal.clone().filter(|_| is_empty) else {
+        unfinished::complete_files(scene, &note, progress)?;
+        return Ok(None);
+    };
+    let work = fork_notes::ForkWork::enter(scene, note.clone())?;
+    match fs::remove_dir(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(store::Error::io("remove", path)(error).into());
+        }
+        _ => {}
+    }
+    forget(scene, &path)?;
+    work.end()?;
+    Ok(Some(WorktreeRemoval {
+        path,
+        session: note.session,
+        saved: object_id(&saved),
+        branch: Some(note.branch).filter(|branch| !branch.is_empty()),
+    }))
+}
+
+/// Has git forget a working tree whose directory is gone.
+fn forget(scene: &Scene<'_>, path: &Path) -> Result<(), Error> {
+    let ids = store::worktree_ids(scene.repo).into_iter();
+    let mut paths = ids.filter_map(|id| store::worktree_path(scene.repo, &id));
+    if !paths.any(|known| known == path) {
+        return Ok(());
+    }
+    let git = store::git(scene.repo).args(["worktree", "remove", "--force", "--"]);
+    git.arg(path).run().map_err(store::Error::from)?;
+    os::trace::changed();
+    Ok(())
+}
+
 /// One removal.
 struct Removal<'a> {
     scene: &'a Scene<'a>,
@@ -190,6 +246,7 @@ impl Removal<'_> {
             path: RepoPath::new(self.path.as_os_str().as_encoded_bytes()),
             branch: store::branches::active(repo)?.unwrap_or_default(),
             setup: None,
+            removal: Some(oid(saved)),
         };
         let writer = Writer::memory(repo);
         let mut present = compose::present(self.there, &writer, true, &[])?;
@@ -271,10 +328,7 @@ impl Removal<'_> {
             return Err(error);
         }
         drop(locks);
-        // The directory is gone: git forgets the working tree.
-        let git = store::git(self.scene.repo).args(["worktree", "remove", "--force", "--"]);
-        git.arg(self.path).run().map_err(store::Error::from)?;
-        os::trace::changed();
+        forget(self.scene, self.path)?;
         work.end()
     }
 
