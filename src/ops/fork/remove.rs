@@ -21,7 +21,7 @@ use super::{
         target_state::{self, TargetState},
         verify,
     },
-    list, submodules, unfinished,
+    cut_off, list, submodules,
 };
 use crate::{
     model::{
@@ -36,7 +36,7 @@ use crate::{
     },
     store::{
         self, ObjectId, Repository,
-        checkpoint::{Checkpoint, object_id, oid},
+        checkpoint::{Checkpoint, oid},
         objects::Writer,
         restored,
     },
@@ -47,21 +47,10 @@ use crate::{
     },
 };
 
+pub use super::cut_off::WorktreeRemoval;
+
 /// How often it is saved again because files changed meanwhile.
 const TRIES: u32 = 2;
-
-/// Removal of a fork's working tree.
-#[derive(Debug)]
-pub struct WorktreeRemoval {
-    /// Its directory.
-    pub path: PathBuf,
-    /// The session.
-    pub session: ShortName,
-    /// The checkpoint that holds what was in it.
-    pub saved: ObjectId,
-    /// The branch that was checked out in it, which stays.
-    pub branch: Option<String>,
-}
 
 /// Saves what is in the working tree of a fork and removes it; session and branch stay. Refuses if there are files that no
 /// checkpoint holds, unless `force` is set.
@@ -72,7 +61,7 @@ pub fn remove_worktree(
     progress: ProgressCallback<'_>,
 ) -> Result<WorktreeRemoval, Error> {
     if let Some(note) = fork_notes::removal(scene, name)?
-        && let Some(removed) = take_up(scene, note, progress)?
+        && let Some(removed) = cut_off::take_up(scene, note, progress)?
     {
         return Ok(removed);
     }
@@ -138,52 +127,6 @@ pub fn remove_worktree(
         }
     }
     Err(removal.written(None))
-}
-
-/// Takes up a removal that was cut off. What it deleted is written again, for all of it to be saved and looked at anew:
-/// others may have written there since. Returns the outcome where only git's own note of the working tree was left.
-fn take_up(
-    scene: &Scene<'_>,
-    note: fork_notes::ForkNote,
-    progress: ProgressCallback<'_>,
-) -> Result<Option<WorktreeRemoval>, Error> {
-    let path = PathBuf::from(os::os_string(note.path.as_bytes()));
-    let is_empty = match fs::read_dir(&path) {
-        Ok(mut names) => names.next().is_none(),
-        Err(error) => error.kind() == io::ErrorKind::NotFound,
-    };
-    let Some(saved) = note.removal.clone().filter(|_| is_empty) else {
-        unfinished::complete_files(scene, &note, progress)?;
-        return Ok(None);
-    };
-    let work = fork_notes::ForkWork::enter(scene, note.clone())?;
-    match fs::remove_dir(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(store::Error::io("remove", path)(error).into());
-        }
-        _ => {}
-    }
-    forget(scene, &path)?;
-    work.end()?;
-    Ok(Some(WorktreeRemoval {
-        path,
-        session: note.session,
-        saved: object_id(&saved),
-        branch: Some(note.branch).filter(|branch| !branch.is_empty()),
-    }))
-}
-
-/// Has git forget a working tree whose directory is gone.
-fn forget(scene: &Scene<'_>, path: &Path) -> Result<(), Error> {
-    let ids = store::worktree_ids(scene.repo).into_iter();
-    let mut paths = ids.filter_map(|id| store::worktree_path(scene.repo, &id));
-    if !paths.any(|known| known == path) {
-        return Ok(());
-    }
-    let git = store::git(scene.repo).args(["worktree", "remove", "--force", "--"]);
-    git.arg(path).run().map_err(store::Error::from)?;
-    os::trace::changed();
-    Ok(())
 }
 
 /// One removal.
@@ -328,7 +271,7 @@ impl Removal<'_> {
             return Err(error);
         }
         drop(locks);
-        forget(self.scene, self.path)?;
+        cut_off::forget(self.scene, self.path)?;
         work.end()
     }
 

@@ -97,7 +97,9 @@ fn complete(
     forked.worktree = Some(if note.setup.is_some() {
         ForkWorktree::complete(path, wanted.branch.clone())
     } else {
-        places::complete(scene, &forked, &wanted, &path, progress)?
+        // What was written where a removal had begun is in no checkpoint.
+        let keeps = note.removal.is_some();
+        places::complete(scene, &forked, &wanted, (&path, keeps), progress)?
     });
     Ok((forked, work))
 }

@@ -181,7 +181,10 @@ fn a_removal_that_was_killed_is_completed_or_taken_back() {
             .stderr_has("git checkpoint fork --remove try")
             .stderr_has("git checkpoint fork --continue try");
         if is_taken_back {
+            fs::write(root.join("brandnew"), "new\n").unwrap();
             world.checkpoint(["fork", "--continue", "try"]).success();
+            assert_eq!(fs::read(root.join("brandnew")).unwrap(), b"new\n");
+            fs::remove_file(root.join("brandnew")).unwrap();
             assert_eq!(content(&root), before);
         } else {
             // Written since, and in no checkpoint.
@@ -192,6 +195,7 @@ fn a_removal_that_was_killed_is_completed_or_taken_back() {
                 .code(4)
                 .stderr_has("not saved: lost.o");
             assert_eq!(fs::read(root.join("lost.o")).unwrap(), b"ignored\n");
+            assert_eq!(fs::read(root.join("brandnew")).unwrap(), b"new\n");
             fs::remove_file(root.join("lost.o")).unwrap();
         }
         world.checkpoint(["fork", "--remove", "try"]).success();
