@@ -66,8 +66,8 @@ impl AlikeSides {
             return Ok(None);
         }
         let mut alike = [None; 3];
-        for at in 0..ids.len() {
-            if ids[at].is_some() {
+        for (at, id) in ids.iter().enumerate() {
+            if id.is_some() {
                 alike[at] = Some(written(repo, &with_lf(&bytes[at]))?);
             }
         }
@@ -96,7 +96,7 @@ fn written(repo: &Repository, bytes: &[u8]) -> Result<ObjectId, Error> {
 
 /// How many lines of a text end in LF alone, and how many in CRLF.
 fn counted(text: &[u8]) -> (usize, usize) {
-    let all = text.iter().filter(|byte| **byte == b'\n').count();
+    let all = text.split(|byte| *byte == b'\n').count() - 1;
     let crlf = text.windows(2).filter(|pair| pair == b"\r\n").count();
     (all - crlf, crlf)
 }
