@@ -34,7 +34,7 @@ pub(super) fn gives(
         // through it: the filter can be younger than the file.
         FilterAttribute::Driver(_) if conversion.keeps_size(ground.settings) => {
             let header = repo.try_find_header(entry.id).ok().flatten();
-            let may_be_unfiltered = meta.size > 0 && header.is_some_and(|header| header.size() == meta.size);
+            let may_be_unfiltered = header.is_some_and(|header| header.size() == meta.size);
             return if may_be_unfiltered {
                 BlobMatch::Unknown
             } else {

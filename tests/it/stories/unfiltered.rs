@@ -37,11 +37,6 @@ const RULES: &[Rule] = &[
         attributes: "*.x filter=f\n",
     },
     Rule {
-        name: "a filter that fails",
-        config: &[("filter.f.clean", "false"), ("filter.f.smudge", "false")],
-        attributes: "*.x filter=f\n",
-    },
-    Rule {
         name: "a filter and other line ends",
         config: &[
             ("filter.f.clean", "tr a-m n-z"),
@@ -183,6 +178,30 @@ fn files_that_git_calls_unchanged_stay_when_the_rest_is_put_aside() {
         for (path, bytes) in &files {
             assert!(world.read(path) == *bytes, "{}: {path}", rule.name);
         }
+    }
+}
+
+/// What the program would make of such a file is not asked.
+#[test]
+fn a_filter_that_fails_keeps_no_unchanged_file_from_being_saved() {
+    let files = files();
+    let world = committed(&files);
+    let program = |program: &str| {
+        for side in ["clean", "smudge"] {
+            world.git(["config", &format!("filter.f.{side}"), program]).success();
+        }
+    };
+    program("false");
+    world.file(".gitattributes", "*.x filter=f\n");
+    world.checkpoint(["save", "-q", "-m", "saved"]).success();
+    program("cat");
+    for (path, _) in &files {
+        world.file(path, "edited\n");
+    }
+    program("tr a-z A-Z");
+    world.checkpoint(["restore", "@", "--force"]).success();
+    for (path, bytes) in &files {
+        assert!(world.read(path) == *bytes, "{path}");
     }
 }
 
