@@ -155,8 +155,10 @@ pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandEr
     let words = [args.old.as_deref(), args.new.as_deref()];
     for word in words.into_iter().flatten() {
         if select::is_also_branch(&opened.scene(), word) {
-            let branch = format!("'{word}' is the session here; the branch: git checkpoint diff refs/heads/{word}");
-            context.ui.hint("DiffBranch", &branch);
+            // Sessions are named after branches, so either may be meant. git warns of names that mean two things as well.
+            context.ui.warning(&format!(
+                "'{word}' is the session here; the branch: git checkpoint diff refs/heads/{word}"
+            ));
         }
     }
     let differs = !diff.record.is_empty() || !diff.files.is_empty();

@@ -302,8 +302,8 @@ impl CommandError {
             Error::NoMatch { .. } => of(FailureKind::NotFound),
             Error::Removal(ref error) => removal(error),
             Error::NoIdentity => of(FailureKind::Refused)
-                .hint("git config --global user.name <name>")
-                .hint("git config --global user.email <address>"),
+                .hint("set your name: git config --global user.name <name>")
+                .hint("and your address: git config --global user.email <address>"),
             Error::MixedParts { .. } => of(FailureKind::Refused).hint("answer a or d for that file"),
             Error::RepositoryList { ref source, .. } => {
                 of(kind_of_io(source)).hint("to keep no such list: git config --global checkpoint.repositoryList off")

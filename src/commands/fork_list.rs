@@ -4,6 +4,7 @@ use super::{
     Context,
     error::CommandError,
     opening::{self, IdentityArgs, OpenedRepository},
+    restore_report::with_progress,
     session_word::SessionWord,
 };
 use crate::{
@@ -20,10 +21,17 @@ use crate::{
 pub(super) fn warn_unfinished(context: &Context, opened: &OpenedRepository) {
     let notes = fork_notes::all(&opened.scene()).unwrap_or_default();
     for note in notes.iter().filter(|note| note.setup.is_none()) {
-        context.ui.warning(&format!(
-            "the working tree of fork '{0}' is not complete; finish it: git checkpoint fork --continue {0}",
-            note.session
-        ));
+        let session = &note.session;
+        context.ui.warning(&if note.removal.is_some() {
+            format!(
+                "the removal of fork '{session}' was cut off; finish it: git checkpoint fork --remove {session}, or bring \
+                 its files back: git checkpoint fork --continue {session}"
+            )
+        } else {
+            format!(
+                "the working tree of fork '{session}' is not complete; finish it: git checkpoint fork --continue {session}"
+            )
+        });
     }
 }
 
@@ -69,7 +77,9 @@ pub(super) fn list(context: &mut Context) -> Result<(), CommandError> {
 pub(super) fn remove(session: &SessionWord, force: bool, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let name = session.resolved(&opened.scene())?;
-    let removed = remove::remove_worktree(&opened.scene(), &name, force)?;
+    let removed = with_progress(context, |progress| {
+        Ok(remove::remove_worktree(&opened.scene(), &name, force, progress)?)
+    })?;
     let view = ForkRemovalView {
         session: removed.session.to_string(),
         path: removed.path.display().to_string(),

@@ -40,32 +40,20 @@ use crate::{
 Examples:
   List the paused sessions of a branch:
     git checkpoint list --branch main --status paused
-  The sessions of all your repositories:
-    git checkpoint list --all-repos
+  The latest three sessions of all your repositories:
+    git checkpoint list --all-repos -n 3
   List autosaves, also those that a later checkpoint covers:
     git checkpoint list --autosaves
   For a script:
     git checkpoint list --json"
 )]
 pub(super) struct Args {
-    /// Only sessions of this agent
-    #[arg(long, value_name = "NAME")]
-    agent: Option<String>,
+    /// Show at most this many, the latest
+    #[arg(short = 'n', long = "max-count", value_name = "N", conflicts_with_all = ["trash", "autosaves"])]
+    limit: Option<usize>,
     /// Only sessions with this status
     #[arg(long, value_parser = ["active", "paused", "completed", "failed", "interrupted"])]
     status: Option<String>,
-    /// Only sessions with this task, in words or by id; a task of the record counts by its id, issue or title
-    #[arg(long, value_name = "TASK")]
-    task: Option<String>,
-    /// Only sessions whose task, or one of whose tasks, is in this state, such as 'blocked' or 'in_progress'
-    #[arg(long, value_name = "STATE")]
-    state: Option<String>,
-    /// Only sessions for this feature, by name or id
-    #[arg(long, value_name = "FEATURE")]
-    feature: Option<String>,
-    /// Only sessions, or sessions with a task, for this issue
-    #[arg(long, value_name = "ISSUE")]
-    issue: Option<String>,
     /// Only sessions last saved on this branch
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
@@ -84,18 +72,33 @@ pub(super) struct Args {
     /// List deleted sessions, which 'undelete' brings back, and amended checkpoints, which 'show' shows
     #[arg(long, conflicts_with_all = ["remotes", "all", "format", "trust"])]
     trash: bool,
+    /// List autosaves, those that a later checkpoint covers marked; 'resume' and 'restore' take their ids
+    #[arg(long, conflicts_with_all = ["remotes", "all", "format", "trash", "size", "trust", "all_repos"])]
+    autosaves: bool,
+    /// List the sessions of all repositories in which you saved some
+    #[arg(long, conflicts_with_all = ["trash"])]
+    all_repos: bool,
+    /// Only sessions of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only sessions with this task, in words or by id; a task of the record counts by its id, issue or title
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+    /// Only sessions whose task, or one of whose tasks, is in this state, such as 'blocked' or 'in_progress'
+    #[arg(long, value_name = "STATE")]
+    state: Option<String>,
+    /// Only sessions, or sessions with a task, for this issue
+    #[arg(long, value_name = "ISSUE")]
+    issue: Option<String>,
+    /// Only sessions for this feature, by name or id
+    #[arg(long, value_name = "FEATURE")]
+    feature: Option<String>,
     /// Show the size of each session in the object store; slow
     #[arg(long)]
     size: bool,
     /// Check the signature of each session's latest checkpoint, and show who signed it
     #[arg(long)]
     trust: bool,
-    /// List the sessions of all repositories in which you saved some
-    #[arg(long, conflicts_with_all = ["trash"])]
-    all_repos: bool,
-    /// List autosaves, those that a later checkpoint covers marked; 'resume' and 'restore' take their ids
-    #[arg(long, conflicts_with_all = ["remotes", "all", "format", "trash", "size", "trust", "all_repos"])]
-    autosaves: bool,
     #[command(flatten)]
     form: FormatArg,
     #[command(flatten)]
@@ -194,6 +197,7 @@ impl Args {
         identified: bool,
     ) -> Result<Vec<SessionRow>, CommandError> {
         let mut rows = listed(scene, filter, identified)?;
+        rows.truncate(self.limit.unwrap_or(usize::MAX));
         if self.size {
             weigh(scene, &mut rows)?;
         }
@@ -280,6 +284,7 @@ fn everywhere(args: Args, context: &mut Context) -> Result<(), CommandError> {
         Ok(true)
     })?;
     view.sessions.sort_by_key(|row| std::cmp::Reverse(row.at));
+    view.sessions.truncate(args.limit.unwrap_or(usize::MAX));
     if context.ui.options().json {
         return json(&context.ui, &view);
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Context,
-    error::CommandError,
+    error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs},
 };
@@ -13,7 +13,10 @@ use crate::{
         Scene,
         prune::{self, PruneOutcome, PrunedRef, RetentionRules},
     },
-    render::prune::{PruneReceipt, PrunedRefRow, PrunedRow, RetainedRow},
+    render::{
+        count::CountedNoun,
+        prune::{PruneReceipt, PrunedRefRow, PrunedRow, RetainedRow},
+    },
     store::{self, checkpoint::oid},
 };
 
@@ -80,6 +83,9 @@ pub(super) struct Args {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
+    /// Do not ask before the trash is emptied
+    #[arg(short, long)]
+    yes: bool,
 }
 
 /// The rules of the settings.
@@ -133,6 +139,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         trash: args.trash,
         force: args.force,
     };
+    // A script that empties the trash has said so already.
+    if args.trash && !args.dry_run && !args.yes && context.ui.can_ask() {
+        let planned = prune::prune(&scene, &rules, true)?;
+        let refs = CountedNoun::irregular(planned.trash.len(), "entry", "entries");
+        let question = format!("delete {refs} of the trash permanently? Continue?");
+        if !planned.trash.is_empty() && !context.ui.confirm(&question, "--yes")? {
+            return Err(CommandError::new(FailureKind::Negative, "nothing was deleted"));
+        }
+    }
     let pruned = {
         let _counting = context.ui.counting("Pruning");
         prune::prune(&scene, &rules, args.dry_run)?

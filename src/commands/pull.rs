@@ -18,6 +18,7 @@ use crate::{
             pull::{self, PullOutcome, PullRequest, PulledSession},
         },
     },
+    render::count::CountedNoun,
     store::remote,
 };
 
@@ -151,6 +152,13 @@ fn offered(
         .filter_map(|row| row.name.strip_prefix(remote.as_str())?.strip_prefix('/'));
     let names: Vec<&str> = names.collect();
     match names.as_slice() {
+        [] if !fetched.refused.is_empty() => {
+            let sessions = CountedNoun::new(fetched.refused.len(), "session");
+            let message = format!("{sessions} of remote '{}' refused", remote.escape_debug());
+            let error = CommandError::new(FailureKind::Negative, message);
+            let shown = fetched.refused.iter().take(5);
+            Err(shown.fold(error, |error, (name, why)| error.hint(format!("{name}: {why}"))))
+        }
         [] => Err(CommandError::new(
             FailureKind::NotFound,
             format!("remote '{}' has no sessions", remote.escape_debug()),

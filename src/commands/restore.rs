@@ -123,33 +123,33 @@ pub(super) struct ApplyArgs {
     /// The checkpoint; without one the latest of the current session
     #[arg(value_name = "CHECKPOINT")]
     selector: Option<String>,
-    #[command(flatten)]
-    pathspecs: Pathspecs,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Stage again what was staged, but for paths in conflict
-    #[arg(long)]
-    index: bool,
-    /// Override the safety checks; files in the way are saved first. With --continue: take the files as they are, also
-    /// with conflict markers or with nothing of the checkpoint
-    #[arg(long)]
-    force: bool,
     /// Choose hunks one by one, as 'git restore -p' does
     #[arg(short, long, conflicts_with_all = ["index", "continued", "abort"])]
     patch: bool,
-    /// Revert the changes from the previous checkpoint to this one, and keep later edits
-    #[arg(short = 'R', long)]
-    reverse: bool,
-    /// Without a common checkpoint, apply the commits of its branch as well, since the merge base with HEAD
-    #[arg(long, conflicts_with = "reverse")]
-    merge_base: bool,
+    /// Stage again what was staged, but for paths in conflict
+    #[arg(long)]
+    index: bool,
     /// Continue after resolving conflicts, or finish an interrupted apply
     #[arg(long = "continue", conflicts_with_all = ["selector", "abort", "reverse"])]
     continued: bool,
     /// Go back to the state before the apply
     #[arg(long, conflicts_with_all = ["selector", "reverse"])]
     abort: bool,
+    /// Revert the changes from the previous checkpoint to this one, and keep later edits
+    #[arg(short = 'R', long)]
+    reverse: bool,
+    /// Override the safety checks; files in the way are saved first. With --continue: take the files as they are, also
+    /// with conflict markers or with nothing of the checkpoint
+    #[arg(long)]
+    force: bool,
+    /// Without a common checkpoint, apply the commits of its branch as well, since the merge base with HEAD
+    #[arg(long, conflicts_with = "reverse")]
+    merge_base: bool,
+    #[command(flatten)]
+    pathspecs: Pathspecs,
     #[command(flatten)]
     whom: IdentityArgs,
 }

@@ -235,6 +235,7 @@ fn save(
             return Err(record_session::not_amended());
         }
         record_fields::warn_unknown(context, &record);
+        patch::refuse_repeated_ids(&record).map_err(crate::ops::Error::from)?;
         request.given = record_fields::changes(record.clone());
         if let Ok(now) = items::now(&opened.scene()) {
             record = patch::with_known_ids(record, &now.record);
@@ -481,6 +482,14 @@ fn report_and(
     if matches!(outcome, CheckpointOutcome::Saved(_)) {
         super::prune::by_itself(context, &opened.scene());
         let scene = opened.scene();
+        if !crate::store::is_named(scene.repo) {
+            context.ui.hint(
+                "Identity",
+                "git has no name of yours, so checkpoints are saved without an author; set it:\n\
+                 git config --global user.name <name>\n\
+                 git config --global user.email <address>",
+            );
+        }
         // A file that is written now would have to be cleaned away at once.
         let trouble = if then.clean && !super::export::are_ignored(&scene) {
             super::share::automatic::shared(opened, &receipt.session)

@@ -40,6 +40,8 @@ pub struct Trailers {
     pub time: Option<Timestamp>,
     /// Whether something that should have been captured was not.
     pub partial: bool,
+    /// Whether the document is encrypted, and what people wrote is in it alone.
+    pub encrypted: bool,
     /// The digest of the document.
     pub digest: Option<Digest>,
 }
@@ -128,6 +130,8 @@ pub fn encode(document: &Document, partial: bool, digest: &Digest, template: Opt
         trailer("Time", &document.created_at.to_string());
     }
     trailer("Partial", if partial { "true" } else { "" });
+    let is_encrypted = document.encrypted.is_some();
+    trailer("Encrypted", if is_encrypted { "true" } else { "" });
     trailer("Digest", digest.as_str());
     out
 }
@@ -169,6 +173,7 @@ pub fn decode(message: &[u8]) -> (String, Trailers) {
             }
             "Time" => trailers.time = Timestamp::parse(value).ok(),
             "Partial" => trailers.partial = value == "true",
+            "Encrypted" => trailers.encrypted = value == "true",
             "Digest" => trailers.digest = Digest::parse(value).ok(),
             _ => {}
         }

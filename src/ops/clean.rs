@@ -150,7 +150,7 @@ fn run(
     let goal = |repo: &Repository, present: &CurrentSnapshot| {
         let target = of_head(repo, present, tree, empty.as_deref())?;
         if let Some(snapshot) = &present.snapshot {
-            *untouched.borrow_mut() = kept::lines(repo, snapshot, &target)?;
+            *untouched.borrow_mut() = kept::lines(repo, snapshot, &target, tree)?;
         }
         Ok(target)
     };

@@ -1,5 +1,5 @@
-//! Notes of forks whose working tree is being made, each from before the directory is made until the set-up command ended. A
-//! note that no process works on is of a fork that was cut off.
+//! Notes of forks whose working tree is being made, each from before the directory is made until the set-up command ended, or
+//! removed, from before the first deletion. A note that no process works on is of a fork that was cut off.
 
 use std::{fs, io, path::PathBuf, time::Duration};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Error, Scene};
 use crate::{
-    model::{name::ShortName, path::RepoPath},
+    model::{id::Oid, name::ShortName, path::RepoPath},
     os::{self, Sharing},
     store::{self, lock},
 };
@@ -27,6 +27,9 @@ pub struct ForkNote {
     /// The exit status of the set-up command that failed. The files are complete then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<i32>,
+    /// The checkpoint that holds what was in the working tree, where that is being removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removal: Option<Oid>,
 }
 
 /// The work on one fork; other processes see that it is in work until this is dropped.
@@ -162,15 +165,23 @@ fn incomplete(note: &ForkNote) -> Error {
     store::Error::IncompleteFork { session }.into()
 }
 
+/// The removal of a fork's working tree that was cut off.
+pub(in crate::ops) fn removal(scene: &Scene<'_>, name: &ShortName) -> Result<Option<ForkNote>, Error> {
+    let mut notes = cut_off(scene)?.into_iter();
+    Ok(notes.find(|note| note.session == *name && note.removal.is_some()))
+}
+
 /// The refusal for a fork whose name is taken by one that was cut off.
 pub(in crate::ops) fn refuse(scene: &Scene<'_>, name: &ShortName) -> Result<(), Error> {
-    if cut_off(scene)?.iter().any(|note| note.session == *name) {
-        return Err(Error::PathTaken {
-            what: format!(
-                "fork '{name}' was cut off before its working tree was complete; finish it: git checkpoint fork --continue \
-                 {name}"
-            ),
-        });
-    }
-    Ok(())
+    let Some(note) = cut_off(scene)?.into_iter().find(|note| note.session == *name) else {
+        return Ok(());
+    };
+    let what = if note.removal.is_some() {
+        format!("the removal of fork '{name}' was cut off; finish it: git checkpoint fork --remove {name}")
+    } else {
+        format!(
+            "fork '{name}' was cut off before its working tree was complete; finish it: git checkpoint fork --continue {name}"
+        )
+    };
+    Err(Error::PathTaken { what })
 }

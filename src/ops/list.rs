@@ -144,6 +144,15 @@ pub fn each_session<T: Send>(
     make: impl Fn(SessionSummaryRow) -> T + Sync,
 ) -> Result<Vec<T>, Error> {
     let standings = Standings::read(scene)?;
+    let shared = scene.repo.clone().into_sync();
+    let shown = |mut session: session::SessionTip| {
+        if let Ok(entry) = &mut session.tip
+            && entry.trailers.encrypted
+        {
+            checkpoint::reveal(&shared.to_thread_local(), entry);
+        }
+        standings.row(session)
+    };
     let since = filter
         .since
         .as_deref()
@@ -151,12 +160,12 @@ pub fn each_session<T: Send>(
         .transpose()?;
     if filter.branch.is_some() || filter.needs_document() {
         let kept = |row: &SessionSummaryRow| filter.keeps(since, row);
-        let mut rows = each_row(scene, filter, |session| Some(standings.row(session)).filter(kept))?;
+        let mut rows = each_row(scene, filter, |session| Some(shown(session)).filter(kept))?;
         rows.retain(|row| keeps_on_second_sight(scene, filter, row));
         return Ok(rows.into_iter().map(make).collect());
     }
     each_row(scene, filter, |session| {
-        let row = standings.row(session);
+        let row = shown(session);
         filter.keeps(since, &row).then(|| make(row))
     })
 }
@@ -398,9 +407,10 @@ pub fn log(
     let (mut source, mut damage) = (None, None);
     for entry in chain.by_ref().take(limit.unwrap_or(usize::MAX)) {
         match entry {
-            Ok(entry) => {
+            Ok(mut entry) => {
                 let is_fork = entry.trailers.kind == Some(CheckpointKind::Fork);
                 source = entry.parents.first().copied().filter(|_| is_fork);
+                checkpoint::reveal(scene.repo, &mut entry);
                 each(entry);
             }
             Err(fault) => (source, damage) = (None, Some(fault)),

@@ -393,7 +393,7 @@ impl<'a> PlanRunner<'a> {
         Ok(index::settle_lengths(
             repo,
             self.scene.index,
-            (goal.tree, &written),
+            (goal.tree, &written, &goal.lists.raw),
             token,
             wait,
         )?)

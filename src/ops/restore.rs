@@ -163,6 +163,7 @@ pub(super) fn into_new(
     scene: &Scene<'_>,
     checkpoint: Checkpoint,
     session: &ShortName,
+    overlay: bool,
     progress: ProgressCallback<'_>,
 ) -> Result<AppliedPlan, Error> {
     if checkpoint.document.snapshot.is_none() {
@@ -175,7 +176,7 @@ pub(super) fn into_new(
         directory: RepoPath::default(),
         index: true,
         record: false,
-        overlay: false,
+        overlay,
         force: true,
         earlier: None,
         parts: None,

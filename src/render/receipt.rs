@@ -16,6 +16,7 @@ use crate::model::{
     facts::GitFacts,
     id::{Digest, Oid},
     list::SkippedEntry,
+    name::ShortName,
 };
 
 /// The receipt of start, save, pause and finish.
@@ -357,15 +358,24 @@ impl View for SaveReceipt<'_> {
             line.push(Slot::Plain, " to ");
             line.push(Slot::Branch, branch(change.to));
             text.push(line);
-            if change.is_new {
-                text.push(TextLine::plain(if change.session == self.session {
-                    "  to start a new session here: git checkpoint start".to_owned()
-                } else {
-                    format!(
-                        "  to continue the previous session here: git checkpoint switch {}",
-                        change.session
-                    )
-                }));
+            if change.is_new && change.session == self.session {
+                text.push(TextLine::plain(format!("  session {} continues here", self.session)));
+                let start = "  to start a new session here: git checkpoint start";
+                text.push(TextLine::plain(start));
+                let named_after = |branch: Option<&str>| branch.map(ShortName::like);
+                // Its name says that it is about the other branch.
+                if let (Some(from), Some(to)) = (named_after(change.from), named_after(change.to))
+                    && from.as_str() == self.session
+                    && from != to
+                {
+                    let rename = format!("  to name it after this branch: git checkpoint rename {from} {to}");
+                    text.push(TextLine::plain(rename));
+                }
+            } else if change.is_new {
+                text.push(TextLine::plain(format!(
+                    "  to continue the previous session here: git checkpoint switch {}",
+                    change.session
+                )));
             }
         }
         text

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use bundle::{BundleReceipt, BundledRow, RefusedBundle, UnbundleReceipt};
-pub use remote_status::{RemoteRow, RemoteStatusView, SessionRelation, ShareRelation};
+pub use remote_status::{RefusedSession, RemoteRow, RemoteStatusView, SessionRelation, ShareRelation};
 
 use super::{
     View,

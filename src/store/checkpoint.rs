@@ -29,7 +29,7 @@ use crate::model::{
     time::Timestamp,
 };
 
-pub use load::{load, load_compared, load_each};
+pub use load::{load, load_compared, load_each, reveal};
 pub use snapshot_commits::{write_snapshot, write_unborn};
 pub use write::{StoredDocument, WrittenCheckpoint, stored_form, write, write_stored};
 pub(super) use write::{write_commit, write_root};

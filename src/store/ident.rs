@@ -23,6 +23,11 @@ pub fn author(repo: &Repository, now: Time) -> Signature {
     signature(repo, "author", now)
 }
 
+/// Whether the user has given a name that is in what is saved.
+pub fn is_named(repo: &Repository) -> bool {
+    author(repo, Time::default()).name != FALLBACK_NAME
+}
+
 fn signature(repo: &Repository, role: &str, now: Time) -> Signature {
     let config = repo.config_snapshot();
     // gix reads the variables into the settings of the same name, above those of the files.

@@ -87,7 +87,7 @@ pub use gix::actor::Signature;
 pub use gix::date::Time;
 pub use gix::objs::Kind;
 pub use headless::{HeadlessRepository, open_headless};
-pub use ident::{author, who};
+pub use ident::{author, is_named, who};
 pub use open::{open, open_beside, open_worktree, read_only_directory, require_own_directory, with_memory};
 pub(crate) use paths::objects_dir;
 pub use paths::{

@@ -1,5 +1,5 @@
 //! What was last learned of a remote and is in no tracking ref: when all of its sessions were listed, and which of them it
-//! has no more although the tracking ref keeps what it had. `<common>/checkpoint/remotes/<name>.json`.
+//! has no more although the tracking ref keeps what it had, or were refused. `<common>/checkpoint/remotes/<name>.json`.
 //!
 //! Not synced: the next fetch finds it out again.
 
@@ -22,8 +22,11 @@ const DIRECTORY: &str = "remotes";
 pub struct RemoteState {
     /// When its sessions were last listed, in seconds since 1970.
     pub listed: Option<i64>,
-    /// Sessions that it had and has no more, each with the tracking ref's value.
+    /// Sessions that it had and has no more, each with the value that the tracking ref has, or had before a deletion from
+    /// here removed it.
     deleted: BTreeMap<String, String>,
+    /// Sessions that it has and that were not safe to use when they were last fetched, each with the reason.
+    pub refused: BTreeMap<String, String>,
 }
 
 impl RemoteState {
@@ -34,11 +37,15 @@ impl RemoteState {
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
+    /// The value that the tracking ref of a session had when the remote was found not to have it any more, or when it was
+    /// deleted there from here.
+    pub fn deleted_tip(&self, session: &str) -> Option<ObjectId> {
+        ObjectId::from_hex(self.deleted.get(session)?.as_bytes()).ok()
+    }
+
     /// Whether the remote deleted a session; `tracking` is the value of its tracking ref.
     pub fn is_deleted(&self, session: &str, tracking: ObjectId) -> bool {
-        self.deleted
-            .get(session)
-            .is_some_and(|tip| ObjectId::from_hex(tip.as_bytes()).is_ok_and(|tip| tip == tracking))
+        self.deleted_tip(session) == Some(tracking)
     }
 
     /// The names of sessions that it had and has no more; of some the tracking ref may say something else by now.

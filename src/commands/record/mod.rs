@@ -55,7 +55,7 @@ use super::{
 use crate::{
     model::{
         item::{ItemKind, Totals, id_of},
-        json,
+        json, patch,
     },
     ops::{
         draft::DraftReceipt,
@@ -101,7 +101,9 @@ impl JsonItems {
             Value::Array(items) => items,
             item => vec![item],
         };
-        record_fields::warn_unknown(context, &json!({ kind.list: items }));
+        let record = json!({ kind.list: items });
+        record_fields::warn_unknown(context, &record);
+        patch::refuse_repeated_ids(&record).map_err(crate::ops::Error::from)?;
         let object = |item| match item {
             Value::String(text) => Ok(json!({ kind.text: text })),
             Value::Object(_) => Ok(item),

@@ -55,6 +55,8 @@ impl Shell {
 pub(super) enum ValueKind {
     /// A session's name: an argument called `session`.
     Session,
+    /// A deleted session's name: an argument called `session` of `undelete`.
+    DeletedSession,
     /// Anything that names a checkpoint: an argument called `selector`, `old`, `new`, `a` or `b`.
     Selector,
     /// An item of the record: an argument called `item` or `depends_on` of the command that deals with such items.
@@ -82,6 +84,7 @@ impl ValueKind {
     fn of(argument: &str, command: &str) -> Option<Self> {
         match argument {
             "item" | "depends_on" => ItemKind::of(command).map(Self::Item),
+            "session" if command == "undelete" => Some(Self::DeletedSession),
             "session" | "sessions" => Some(Self::Session),
             "selectors" if command == "delete" => Some(Self::Session),
             "remote" => Some(Self::Remote),
@@ -335,6 +338,7 @@ mod tests {
             .subcommand(Command::new("help").arg(clap::Arg::new("words").num_args(0..)))
             .subcommand(Command::new("compare").args([clap::Arg::new("a"), clap::Arg::new("b")]))
             .subcommand(Command::new("delete").arg(clap::Arg::new("selectors").num_args(1..)))
+            .subcommand(Command::new("undelete").arg(clap::Arg::new("session")))
             .subcommand(
                 Command::new("task")
                     .subcommand(Command::new("add"))
@@ -346,6 +350,7 @@ mod tests {
         let live: ValueSource = Arc::new(|kind, _| {
             let names: &[&str] = match kind {
                 ValueKind::Session => &["auth-refactor", "ci-speedup"],
+                ValueKind::DeletedSession => &["abandoned"],
                 ValueKind::Remote => &["origin"],
                 ValueKind::Selector => &["auth-refactor", "@", "7f3ad2e1", "bad\x1bname"],
                 ValueKind::Step => &["k3j2abcd"],
@@ -375,12 +380,13 @@ mod tests {
     #[test]
     fn commands_options_and_live_values() {
         let all = [
-            "save", "resume", "log", "import", "tokens", "help", "compare", "delete", "task",
+            "save", "resume", "log", "import", "tokens", "help", "compare", "delete", "undelete", "task",
         ];
         assert_eq!(complete(&[""]), all);
         assert_eq!(complete(&["log", "--date", "iso"]), ["iso", "iso-strict"]);
         // Not a step, though an argument of this name is one elsewhere.
         assert_eq!(complete(&["import", "--from", ""]), ["dagent", "folder"]);
+        assert_eq!(complete(&["undelete", ""]), ["abandoned"]);
         assert_eq!(complete(&["tokens", "au"]), ["auth-refactor"]);
         assert_eq!(complete(&["tokens", "no"]), [""]);
         assert_eq!(complete(&["help", "sa"]), ["save", "safety"]);

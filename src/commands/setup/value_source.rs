@@ -14,11 +14,12 @@ use crate::{
         item::{ItemKind, id_of},
         selector::Selector,
         step::Step,
+        time::Timestamp,
     },
     ops::{
         items,
         list::{self, SessionFilter},
-        step,
+        step, undelete,
     },
     render::age,
     store::{
@@ -51,6 +52,7 @@ pub(super) fn live(env: &Environment) -> ValueSource {
         match kind {
             ValueKind::Item(kind) => items(&opened, kind),
             ValueKind::Session => sessions(&opened, false),
+            ValueKind::DeletedSession => deleted_sessions(&opened),
             ValueKind::Remote => remotes(&opened),
             ValueKind::Step => steps(&opened),
             ValueKind::ForkOption => fork_options(&opened),
@@ -142,6 +144,23 @@ fn sessions(opened: &OpenedRepository, all: bool) -> Vec<CompletionValue> {
         CompletionValue { value: row.name, help }
     };
     rows.into_iter().map(candidate).collect()
+}
+
+/// The names of the sessions in the trash, each once, those that were deleted last first.
+fn deleted_sessions(opened: &OpenedRepository) -> Vec<CompletionValue> {
+    let scene = opened.scene();
+    let mut out: Vec<CompletionValue> = Vec::new();
+    let mut deleted = undelete::trash(&scene).unwrap_or_default();
+    deleted.sort_by_key(|deleted| std::cmp::Reverse(deleted.at));
+    for deleted in deleted {
+        let value = deleted.name.to_string();
+        if out.iter().all(|known| known.value != value) {
+            let at = Timestamp::from_unix(deleted.at, 0);
+            let help = format!("deleted {}: {}", age::age(at, scene.now), deleted.tip.subject);
+            out.push(CompletionValue { value, help });
+        }
+    }
+    out
 }
 
 /// Values of the sessions, each once, those of the latest session first.

@@ -14,7 +14,7 @@ use crate::{
     render::{
         count::CountedNoun,
         session_change::{RemovalView, RemovedRow},
-        share::{RemoteRow, RemoteStatusView, SessionRelation, ShareRelation},
+        share::{RefusedSession, RemoteRow, RemoteStatusView, SessionRelation, ShareRelation},
         slot::Slot,
         text::TextLine,
     },
@@ -287,6 +287,11 @@ fn row(standing: &RemoteStatus) -> RemoteRow<'_> {
                 session: &row.name,
                 relation: relation(&row.state),
             })
+            .collect(),
+        refused: standing
+            .refused
+            .iter()
+            .map(|(session, why)| RefusedSession { session, why })
             .collect(),
     }
 }

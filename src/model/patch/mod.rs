@@ -12,7 +12,7 @@ mod repetition;
 use serde_json::{Map, Value, json};
 
 pub use editor::{MissingItemRule, RecordEditor, is_new};
-pub use repetition::with_known_ids;
+pub use repetition::{refuse_repeated_ids, with_known_ids};
 
 use super::{record::Record, time::Timestamp};
 

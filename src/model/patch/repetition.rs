@@ -1,16 +1,45 @@
-//! The same record given again: items that are there already are recognized.
+//! Items that are given more than once: in one record, which is refused, and again in a later one, where they are recognized.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::{LISTS, from_value};
+use super::{Error, LISTS, from_value};
 use crate::model::record::Record;
 
 /// The list whose items are distinguished by one member.
 const BY_PATH: (&str, &str) = ("open_files", "path");
 /// The list that a given one replaces.
 const REPLACED: &str = "next_steps";
+
+/// The list whose items have a list of parts that are known by a member.
+const OPTIONS: (&str, &str, &str) = ("fork_points", "options", "key");
+
+/// Refuses a record that has two items of one id in a list: only what the last one says would be left of them.
+pub fn refuse_repeated_ids(record: &Value) -> Result<(), Error> {
+    for (list, _) in LISTS {
+        refuse_repeated(&record[list], list, "id")?;
+    }
+    let (list, options, key) = OPTIONS;
+    for (at, item) in record[list].as_array().into_iter().flatten().enumerate() {
+        refuse_repeated(&item[options], &format!("{list}[{at}].{options}"), key)?;
+    }
+    Ok(())
+}
+
+fn refuse_repeated(items: &Value, list: &str, member: &str) -> Result<(), Error> {
+    let mut places = HashMap::new();
+    for (at, item) in items.as_array().into_iter().flatten().enumerate() {
+        let Some(id) = item[member].as_str() else { continue };
+        if let Some(first) = places.insert(id, at) {
+            return Err(Error::Member {
+                member: format!("{list}[{at}].{member}"),
+                reason: format!("'{list}[{first}]' has the same one, '{id}'"),
+            });
+        }
+    }
+    Ok(())
+}
 
 /// The patch with the ids of those items of a record that it gives again without an id: what it has for such an item is
 /// so already. An open file is the same one wherever the place in it is. Next steps, which a new list replaces, are left

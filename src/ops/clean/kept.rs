@@ -11,7 +11,7 @@ use crate::{
     },
     os,
     store::{
-        self, Repository,
+        self, ObjectId, Repository,
         checkpoint::{Checkpoint, object_id},
         merge, tree,
     },
@@ -86,10 +86,16 @@ pub(super) fn special_directories(
     Ok(found)
 }
 
-/// The plan's lines for what stays.
-pub(super) fn lines(repo: &Repository, present: &Snapshot, target: &TargetState) -> Result<Vec<PlanLine>, Error> {
+/// The plan's lines for what stays although the tree of HEAD, `head`, has something else or nothing there.
+pub(super) fn lines(
+    repo: &Repository,
+    present: &Snapshot,
+    target: &TargetState,
+    head: ObjectId,
+) -> Result<Vec<PlanLine>, Error> {
     let mut lines = Vec::new();
-    let changes = tree::diff(repo, Some(present.index_tree), Some(present.tree), tree::Renames::Off)?;
+    // Not the index: what was staged of a flagged file stays in the file.
+    let changes = tree::diff(repo, Some(head), Some(present.tree), tree::Renames::Off)?;
     for origin in flagged(&present.lists) {
         let is_held = present.lists.held.iter().any(|held| covers(origin, &held.path));
         if is_held || changes.iter().any(|change| covers(origin, &change.path)) {

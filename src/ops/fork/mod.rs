@@ -4,6 +4,7 @@
 //! the very snapshot commit. The source stays as it is.
 
 mod carried;
+mod cut_off;
 pub mod list;
 mod places;
 pub mod remove;
@@ -294,6 +295,7 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
                 path: RepoPath::new(path.as_os_str().as_encoded_bytes()),
                 branch: branch_of(wanted, &forked.name),
                 setup: None,
+                removal: None,
             };
             works.push(fork_notes::ForkWork::begin(scene, note)?);
         }

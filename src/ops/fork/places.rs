@@ -87,7 +87,7 @@ pub(super) fn work_tree(
         drop_branch(scene, &branch, head.map(object_id));
         return Err(error);
     }
-    fill(scene, forked, branch, path, progress)
+    fill(scene, forked, (branch, path), false, progress)
 }
 
 /// Runs `git worktree add` for a new branch at a commit, or an unborn one without.
@@ -113,12 +113,12 @@ fn add(
     Ok(())
 }
 
-/// Completes a working tree that was cut off at any point.
+/// Completes a working tree that was cut off at any point. With `keeps`, files that the fork does not have stay.
 pub(super) fn complete(
     scene: &Scene<'_>,
     forked: &ForkOutcome,
     wanted: &ForkTarget,
-    path: &std::path::Path,
+    (path, keeps): (&std::path::Path, bool),
     progress: ProgressCallback<'_>,
 ) -> Result<ForkWorktree, Error> {
     let branch = branch_of(wanted, &forked.name);
@@ -139,7 +139,7 @@ pub(super) fn complete(
         if std::fs::read(own.join("locked")).is_ok_and(|reason| reason.trim_ascii() == b"initializing") {
             let _ = std::fs::remove_file(own.join("locked"));
         }
-        return fill(scene, forked, branch, path, progress);
+        return fill(scene, forked, (branch, path), keeps, progress);
     }
     // git had not got far: it begins anew.
     unlock_begun(scene, path);
@@ -153,7 +153,7 @@ pub(super) fn complete(
         return work_tree(scene, forked, wanted, path, progress);
     }
     adopt(scene, &branch, head, path)?;
-    fill(scene, forked, branch, path, progress)
+    fill(scene, forked, (branch, path), keeps, progress)
 }
 
 /// Whether the `.git` of a directory, if there is one, is what git had written for a working tree of this repository.
@@ -215,8 +215,8 @@ fn adopt(scene: &Scene<'_>, branch: &str, head: Option<&Oid>, path: &std::path::
 fn fill(
     scene: &Scene<'_>,
     forked: &ForkOutcome,
-    branch: String,
-    path: &std::path::Path,
+    (branch, path): (String, &std::path::Path),
+    keeps: bool,
     progress: ProgressCallback<'_>,
 ) -> Result<ForkWorktree, Error> {
     let head = forked.document.git.head.as_ref();
@@ -241,7 +241,7 @@ fn fill(
         if is_brought {
             AppliedPlan::nothing()
         } else {
-            restore::into_new(&there, checkpoint, &forked.name, progress)?
+            restore::into_new(&there, checkpoint, &forked.name, keeps, progress)?
         }
     };
     let carried = carried::carry(scene, path)?;

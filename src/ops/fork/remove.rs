@@ -3,7 +3,7 @@
 //! A program may still write there. So no directory is deleted as a whole: each saved file is moved away, compared with
 //! what was saved and only then deleted, as by a restore; what is left must be ignored files that this working tree has
 //! as well, or a file that `--force` names, as it was when it was named. Anything else ends the removal: what it deleted comes
-//! back. A note from before the first deletion lets `fork --continue` do the same after a kill.
+//! back. A note from before the first deletion lets `fork --continue` do the same after a kill, and the next removal go on.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,14 +14,14 @@ use std::{
 use super::{
     super::{
         Error, RemovalError, Scene, WorktreeError, clean, compose, fork_notes,
-        plan_runner::{self, OperationLocks, OperationWait},
+        plan_runner::{self, OperationLocks, OperationWait, ProgressCallback},
         receipt::CheckpointOutcome,
         save::{self, OverClaim, SaveRequest},
         session_choice, suggestions,
         target_state::{self, TargetState},
         verify,
     },
-    list, submodules,
+    cut_off, list, submodules,
 };
 use crate::{
     model::{
@@ -47,25 +47,24 @@ use crate::{
     },
 };
 
+pub use super::cut_off::WorktreeRemoval;
+
 /// How often it is saved again because files changed meanwhile.
 const TRIES: u32 = 2;
 
-/// Removal of a fork's working tree.
-#[derive(Debug)]
-pub struct WorktreeRemoval {
-    /// Its directory.
-    pub path: PathBuf,
-    /// The session.
-    pub session: ShortName,
-    /// The checkpoint that holds what was in it.
-    pub saved: ObjectId,
-    /// The branch that was checked out in it, which stays.
-    pub branch: Option<String>,
-}
-
 /// Saves what is in the working tree of a fork and removes it; session and branch stay. Refuses if there are files that no
 /// checkpoint holds, unless `force` is set.
-pub fn remove_worktree(scene: &Scene<'_>, name: &ShortName, force: bool) -> Result<WorktreeRemoval, Error> {
+pub fn remove_worktree(
+    scene: &Scene<'_>,
+    name: &ShortName,
+    force: bool,
+    progress: ProgressCallback<'_>,
+) -> Result<WorktreeRemoval, Error> {
+    if let Some(note) = fork_notes::removal(scene, name)?
+        && let Some(removed) = cut_off::take_up(scene, note, progress)?
+    {
+        return Ok(removed);
+    }
     let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
     let id = &chosen.tip.document.session.id;
     let none = || Error::PathTaken {
@@ -190,6 +189,7 @@ impl Removal<'_> {
             path: RepoPath::new(self.path.as_os_str().as_encoded_bytes()),
             branch: store::branches::active(repo)?.unwrap_or_default(),
             setup: None,
+            removal: Some(oid(saved)),
         };
         let writer = Writer::memory(repo);
         let mut present = compose::present(self.there, &writer, true, &[])?;
@@ -271,10 +271,7 @@ impl Removal<'_> {
             return Err(error);
         }
         drop(locks);
-        // The directory is gone: git forgets the working tree.
-        let git = store::git(self.scene.repo).args(["worktree", "remove", "--force", "--"]);
-        git.arg(self.path).run().map_err(store::Error::from)?;
-        os::trace::changed();
+        cut_off::forget(self.scene, self.path)?;
         work.end()
     }
 

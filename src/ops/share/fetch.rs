@@ -366,11 +366,19 @@ impl<'a> Fetch<'a> {
             return Ok(());
         }
         let is_whole = self.request.session.is_none() && self.request.only.is_none();
+        let names = self.request.session.iter().chain(self.request.only.iter().flatten());
+        let asked: Vec<&str> = names.map(ShortName::as_str).collect();
         RemoteState::update(self.scene.repo, &self.remote.name, |state| {
             there.for_each(|name| state.set(name, None));
             for session in found.iter().filter(|session| session.change == RemoteChange::Deleted) {
                 state.set(&session.name, session.before.filter(|_| !session.taken));
             }
+            // Of what is too old to be fetched nothing new is known.
+            if is_whole && self.request.since.is_none() {
+                state.refused.clear();
+            }
+            state.refused.retain(|name, _| !asked.contains(&name.as_str()));
+            state.refused.extend(self.refused.iter().cloned());
             if is_whole {
                 state.listed = Some(self.scene.now.unix());
             }

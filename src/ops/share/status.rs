@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ChainRelation, Error, chain, find};
+use super::{ChainRelation, Error, chain, find, push::is_deleted_from_here};
 use crate::{
     model::{name::ShortName, selector::Selector},
     ops::Scene,
@@ -25,6 +25,8 @@ pub struct RemoteStatus {
     pub usual: (bool, bool),
     /// Sessions that are here or there, by name.
     pub sessions: Vec<SharedSession>,
+    /// Sessions that it has and that were refused when they were last fetched: their names, escaped, with the reasons.
+    pub refused: Vec<(String, String)>,
     /// When something was last fetched from it or pushed to it, in seconds since 1970.
     pub seen: Option<i64>,
 }
@@ -87,6 +89,7 @@ pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<RemoteStatus>
                 push.as_ref() == Some(&remote.name),
             ),
             sessions,
+            refused: known.refused.into_iter().collect(),
             seen,
             remote,
         });
@@ -158,6 +161,7 @@ fn state(
             Ok(relation) => ShareState::Both(relation),
             Err(error) => ShareState::Damaged(error.to_string()),
         },
+        (Some(Ok(id)), None) if is_deleted_from_here(scene, known, name, *id).unwrap_or(false) => ShareState::Deleted,
         (Some(Ok(id)), None) => ShareState::Here(chain::length(scene.repo, *id)),
         (None, Some(Ok(id))) => ShareState::There(chain::length(scene.repo, *id)),
         (None, None) => ShareState::Here(0),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{
     super::{
         age,
+        count::CountedNoun,
         slot::Slot,
         text::{Text, TextLine},
     },
@@ -41,6 +42,17 @@ pub struct RemoteRow<'a> {
     pub seen_at: Option<Timestamp>,
     /// The sessions.
     pub sessions: Vec<SessionRelation<'a>>,
+    /// Sessions that it has and that were refused when they were last fetched.
+    pub refused: Vec<RefusedSession<'a>>,
+}
+
+/// A session of a remote that is not safe to use.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RefusedSession<'a> {
+    /// Its name.
+    pub session: &'a str,
+    /// Why it was refused.
+    pub why: &'a str,
 }
 
 /// The relation of a session to the one of a remote.
@@ -96,7 +108,7 @@ impl RemoteRow<'_> {
             let caution = "mirror: every 'git push' to it publishes the sessions";
             text.push(TextLine::plain("  ").with(Slot::Caution, caution));
         }
-        if self.sessions.is_empty() {
+        if self.sessions.is_empty() && self.refused.is_empty() {
             let what = if self.seen_at.is_some() {
                 "  no sessions".to_owned()
             } else {
@@ -130,6 +142,27 @@ impl RemoteRow<'_> {
                 (_, ours, theirs) => format!(", {}", checkpoints(ours + theirs)),
             };
             text.push(line.with(Slot::Plain, detail));
+        }
+        self.refused_lines(text);
+    }
+
+    /// How many sessions were refused, and why.
+    fn refused_lines(&self, text: &mut Text) {
+        /// More would hide the rest.
+        const SHOWN: usize = 5;
+        if self.refused.is_empty() {
+            return;
+        }
+        let count = CountedNoun::new(self.refused.len(), "session");
+        let what = format!("  {count} refused by the last fetch:");
+        text.push(TextLine::new().with(Slot::Caution, what));
+        for refused in self.refused.iter().take(SHOWN) {
+            let line = TextLine::plain("    ").with(Slot::Session, refused.session);
+            text.push(line.with(Slot::Plain, format!("  {}", refused.why)));
+        }
+        if self.refused.len() > SHOWN {
+            let more = self.refused.len() - SHOWN;
+            text.push(TextLine::plain(format!("    and {more} more")));
         }
     }
 }

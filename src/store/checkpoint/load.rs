@@ -1,13 +1,14 @@
 //! Reading a whole checkpoint. Where another tool rewrote its commits, what the document names is found through the parents.
 
 use super::{
-    Checkpoint, DecryptionFailure, Fault, Siblings, commit_parts, encryption, entry, object_id, oid, read,
-    read_private, siblings, tree_of,
+    Checkpoint, CheckpointCommit, DecryptionFailure, Fault, Siblings, commit_parts, encryption, entry, object_id, oid,
+    read, read_private, siblings, tree_of,
 };
 use crate::model::{
     document::{self, Document},
     encryption::joined,
     id::{Digest, Oid},
+    message,
 };
 use crate::os;
 use crate::store::{Kind, ObjectId, Repository};
@@ -115,6 +116,27 @@ fn opened(repo: &Repository, mut public: Document, siblings: &Siblings) -> Resul
         }
         Err(fault) => Err(fault),
     }
+}
+
+/// Gives the commit of an encrypted checkpoint the subject and the trailers that its document has, where one of the user's
+/// keys opens that without a passphrase. For lists: nothing is verified, asked for or reported.
+pub fn reveal(repo: &Repository, entry: &mut CheckpointCommit) {
+    let Some(digest) = entry.trailers.digest.clone().filter(|_| entry.trailers.encrypted) else {
+        return;
+    };
+    if let Some(document) = revealed(repo, entry) {
+        let message = message::encode(&document, entry.trailers.partial, &digest, None);
+        (entry.subject, entry.trailers) = message::decode(message.as_bytes());
+    }
+}
+
+fn revealed(repo: &Repository, entry: &CheckpointCommit) -> Option<Document> {
+    let (siblings, blob) = siblings(repo, entry).ok()?;
+    let public = read(repo, blob, Kind::Blob, "document").ok()?;
+    let public = Document::from_bytes(&public).ok()?;
+    let sealed = siblings.get(encryption::RECORD)?;
+    let sealed = read(repo, sealed, Kind::Blob, "the encrypted record").ok()?;
+    joined(&public, &encryption::opened_unasked(repo, &sealed)?).ok()
 }
 
 /// Takes the files and HEAD from the snapshot commit where it has others than the document names.

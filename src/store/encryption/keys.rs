@@ -53,8 +53,22 @@ impl KeyFiles {
     }
 }
 
+#[cfg(not(feature = "encryption"))]
+impl KeyFiles {
+    /// Nothing is decrypted by a program without encryption.
+    #[expect(clippy::unused_self, reason = "as with encryption")]
+    pub(super) fn opened_unasked(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+}
+
 #[cfg(feature = "encryption")]
 impl KeyFiles {
+    /// The bytes as they were before they were encrypted, where a key without a passphrase opens them.
+    pub(super) fn opened_unasked(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        ring::opened_unasked(self, bytes)
+    }
+
     /// Whether one of the keys is a recipient's of these bytes; no passphrase is asked for.
     pub(super) fn can_open(&self, bytes: &[u8]) -> bool {
         ring::can_open(self, bytes)
@@ -133,6 +147,12 @@ mod ring {
     /// Decrypts bytes with the keys that are found.
     pub(in super::super) fn decrypt(files: &KeyFiles, bytes: &[u8]) -> Result<Vec<u8>, DecryptionFailure> {
         ring(files).decrypt(bytes)
+    }
+
+    /// The bytes as they were before they were encrypted, where a key without a passphrase opens them.
+    pub(super) fn opened_unasked(files: &KeyFiles, bytes: &[u8]) -> Option<Vec<u8>> {
+        let ring = ring(files);
+        ring.keys.iter().find_map(|key| open(bytes, &**key).ok())
     }
 
     /// Whether one of the keys opens bytes, with its passphrase if it has one.

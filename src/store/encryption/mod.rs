@@ -64,6 +64,11 @@ pub fn decrypted(repo: &Repository, bytes: Vec<u8>) -> Result<Vec<u8>, Decryptio
     }
 }
 
+/// The bytes as they were before they were encrypted, where a key without a passphrase opens them.
+pub(super) fn opened_unasked(repo: &Repository, bytes: &[u8]) -> Option<Vec<u8>> {
+    KeyFiles::of(repo).opened_unasked(bytes)
+}
+
 /// Reports once that something is encrypted and cannot be read here.
 pub(super) fn say_locked(session: &str, why: &DecryptionFailure) {
     let advice = if *why == DecryptionFailure::NoKey {

@@ -7,6 +7,7 @@
 //! history since, and a decision could not be explained for each path.
 
 mod content;
+mod line_ends;
 mod overlap;
 mod similarity;
 
@@ -500,7 +501,7 @@ impl Merge<'_> {
     }
 
     /// Merges contents; where both changed the same lines, ours may have them.
-    fn content_or_ours(
+    fn overlapping(
         &mut self,
         names: [&BString; 3],
         ids: [Option<ObjectId>; 3],

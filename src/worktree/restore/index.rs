@@ -5,7 +5,7 @@
 //! can remove it if we are killed.
 #![expect(clippy::type_complexity, reason = "the type stands once, in a closure")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -208,15 +208,17 @@ pub fn write(
 /// Lets git compare files that were written and are as their entries say, where the index has another length of them:
 /// git takes such a file for changed without reading it. A file has another length with other line ends, for example.
 ///
-/// `tree` is what was written. Only stat data changes; entries that are unmerged or have flags keep theirs, and so does
-/// everything where another process holds the index.
+/// `tree` is what was written, those of `raw` byte for byte: what git would store of them only it can say. Only stat data
+/// changes; entries that are unmerged or have flags keep theirs, and so does everything where another process holds the
+/// index.
 pub fn settle_lengths(
     repo: &Repository,
     index: Option<&Path>,
-    (tree, written): (ObjectId, &[RepoPath]),
+    (tree, written, raw): (ObjectId, &[RepoPath], &[RepoPath]),
     token: &str,
     wait: Duration,
 ) -> Result<(), Error> {
+    let raw: HashSet<&RepoPath> = raw.iter().collect();
     let is_meant = !written.is_empty() && store::read_only_directory(repo).is_none();
     let Some(root) = repo.workdir().filter(|_| is_meant) else {
         return Ok(());
@@ -248,7 +250,7 @@ pub fn settle_lengths(
             .is_ok_and(|meta| meta.is_file() && meta.len() as u32 != length);
         if is_other
             && let Some(stored) = tree::entry(repo, tree, path)?
-            && checkpoint::object_id(&stored.id) == entry.id
+            && (checkpoint::object_id(&stored.id) == entry.id || raw.contains(path))
         {
             lines.extend_from_slice(format!("{:o} {} 0\t", entry.mode.bits(), entry.id).as_bytes());
             lines.extend_from_slice(path.as_bytes());

@@ -30,8 +30,18 @@ pub(super) fn gives(
         return BlobMatch::Unknown;
     }
     match conversion.filter {
-        // The way back is the filter's own.
-        FilterAttribute::Driver(_) => return BlobMatch::Always,
+        // What a program made longer or shorter is its own to give back. A file of the blob's size may never have been
+        // through it: the filter can be younger than the file.
+        FilterAttribute::Driver(_) if conversion.keeps_size(ground.settings) => {
+            let header = repo.try_find_header(entry.id).ok().flatten();
+            let may_be_unfiltered = header.is_some_and(|header| header.size() == meta.size);
+            return if may_be_unfiltered {
+                BlobMatch::Unknown
+            } else {
+                BlobMatch::Always
+            };
+        }
+        FilterAttribute::Driver(_) => return BlobMatch::Unknown,
         FilterAttribute::Lfs => {
             let kept = |pointer: &Pointer| pointer.size == meta.size && ground.lfs.has(pointer);
             // What cannot be kept is read, and reported then.

@@ -180,6 +180,97 @@ fn a_remote_that_was_never_asked_is_not_spoken_for() {
         .stderr_has("did you mean 'origin'?");
 }
 
+/// Nobody has told this clone: the push itself finds out, of one session and of many.
+#[test]
+fn a_session_that_was_deleted_since_is_not_pushed_anew() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    let tip = |n: &str| at(&world, "repo", &format!("refs/checkpoints/{n}"));
+    for n in 0..70 {
+        world
+            .git(["update-ref", &format!("refs/checkpoints/many-{n}"), &tip("auth")])
+            .success();
+    }
+    world.checkpoint(["push", "--all"]).success();
+    let hub = world.root().join("hub");
+    let delete = |name: &str| {
+        let full = format!("refs/checkpoints/{name}");
+        world
+            .git(["-C", hub.to_str().unwrap(), "update-ref", "-d", &full])
+            .success();
+    };
+    // Also where nothing is new here.
+    for (args, has_more) in [
+        (&["push"][..], false),
+        (&["push", "origin", "auth"], true),
+        (&["push", "--all"], true),
+        (&["push", "--all", "-n"], false),
+        (&["push", "-n"], true),
+    ] {
+        delete("auth");
+        if has_more {
+            world.file("more", args.join(" "));
+            save(&world, "more");
+        }
+        world
+            .checkpoint(args)
+            .code(4)
+            .stderr_has("session 'auth' was deleted on remote 'origin'")
+            .stderr_has("git checkpoint push origin auth --force");
+        assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), "", "{args:?}");
+        world.checkpoint(["push", "--force"]).success().stdout_has("put back");
+        assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), tip("auth"), "{args:?}");
+    }
+    // Its own deletion is not taken back unasked either.
+    world.checkpoint(["remote", "delete", "auth"]).success();
+    world.checkpoint(["remote"]).success().stdout_has("deleted on origin");
+    for args in [&["push"][..], &["push", "--all"]] {
+        world
+            .checkpoint(args)
+            .code(4)
+            .stderr_has("was deleted on remote 'origin'");
+        assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), "", "{args:?}");
+    }
+    world
+        .checkpoint(["push", "origin", "auth"])
+        .success()
+        .stdout_has("Pushed auth");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), tip("auth"));
+    world.file("more", "last");
+    save(&world, "more");
+    world.checkpoint(["push"]).success();
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), tip("auth"));
+}
+
+/// A second address of the remote that lacks a session gets it, and so does a namespace that is set later.
+#[test]
+fn a_session_that_another_place_of_the_remote_lacks_is_pushed_there() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    let (hub, second) = (world.root().join("hub"), world.root().join("second"));
+    world.git(["init", "-q", "--bare", second.to_str().unwrap()]).success();
+    for url in [&hub, &second] {
+        world
+            .git(["remote", "set-url", "--add", "--push", "origin", url.to_str().unwrap()])
+            .success();
+    }
+    let tip = save(&world, "two");
+    world.checkpoint(["push"]).success();
+    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), tip);
+    assert_eq!(at(&world, "second", "refs/checkpoints/auth"), tip);
+    world
+        .git(["config", "remote.origin.checkpointNamespace", "refs/heads/sessions/"])
+        .success();
+    let tip = save(&world, "three");
+    world.checkpoint(["push"]).success();
+    assert_eq!(at(&world, "hub", "refs/heads/sessions/auth"), tip);
+    assert_eq!(at(&world, "second", "refs/heads/sessions/auth"), tip);
+}
+
 #[test]
 fn a_remote_that_went_back_is_told_and_not_followed() {
     let world = shared();

@@ -139,6 +139,41 @@ fn nothing_in_plain(world: &World, marks: &Marks) {
     }
 }
 
+/// What the commit does not say its document does, for whoever has a key.
+#[test]
+fn lists_show_what_a_key_opens() {
+    let world = encrypted();
+    world
+        .checkpoint(["start", "auth", "--task", "the hidden task"])
+        .success();
+    for summary in ["hidden first", "hidden second"] {
+        world.file("a.txt", summary);
+        world.checkpoint(["save", "-m", summary]).success();
+    }
+    let list = |args: &[&str]| world.checkpoint([&["list"], args].concat());
+    list(&[]).success().stdout_has("hidden second");
+    list(&["--grep", "hidden second"]).success().stdout_has("auth");
+    let json = list(&["--json"]).success().stdout_json();
+    assert_eq!(json["sessions"][0]["summary"], "hidden second");
+    assert_eq!(json["sessions"][0]["task"], "the hidden task");
+    let log = |args: &[&str]| world.checkpoint([&["log", "auth"], args].concat());
+    log(&[])
+        .success()
+        .stdout_has("hidden first")
+        .stdout_has("hidden second");
+    log(&["--oneline"]).success().stdout_has("hidden first");
+    // Not asked for with each line.
+    be(&world, "eve");
+    for shown in [list(&[]), list(&["--json"]), log(&[]), log(&["--oneline"])] {
+        shown
+            .success()
+            .stdout_has("auth")
+            .stdout_lacks("hidden")
+            .stderr_lacks("encrypted");
+    }
+    list(&["--grep", "hidden"]).success().stdout_lacks("auth");
+}
+
 #[test]
 fn nothing_that_was_written_is_anywhere_in_plain_text_and_the_key_reads_all_of_it() {
     let world = encrypted();
@@ -591,6 +626,12 @@ fn keys_of_ssh_and_files_of_age_that_were_attached() {
         assert_eq!(text.matches("Passphrase of").count(), 1, "{text}");
         text
     };
+    // A list asks for none.
+    for line in [&["--no-pager", "list"][..], &["--no-pager", "log", "auth"]] {
+        let screen = Terminal::new(80, "dumb").run(&world, PROGRAM, line);
+        let text = screen.text();
+        assert!(!text.contains("Passphrase of") && !text.contains("hidden"), "{text}");
+    }
     let text = at_terminal("secret\r");
     assert!(text.contains("hidden words") && !text.contains("secret\n"), "{text}");
     assert!(at_terminal("wrong\r").contains("is wrong"));

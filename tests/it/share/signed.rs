@@ -543,6 +543,12 @@ fn keys_of_ssh_sign_and_what_others_signed_is_taken_only_if_it_is_trusted() {
         .code(1)
         .stdout_has("not signed, and checkpoint.requireSigned asks for a trusted one")
         .stdout_has("bad signature");
+    let remote = || world.checkpoint(["remote"]);
+    remote()
+        .success()
+        .stdout_has("3 sessions refused by the last fetch:")
+        .stdout_has("not signed, and checkpoint.requireSigned asks for a trusted one")
+        .stdout_has("auth");
     for session in ["forged", "plain", "of-eve"] {
         assert_eq!(
             at(&world, "bob", &format!("refs/checkpoints-remote/origin/{session}")),
@@ -554,8 +560,13 @@ fn keys_of_ssh_sign_and_what_others_signed_is_taken_only_if_it_is_trusted() {
             .stderr_has("was refused")
             .stderr_lacks("maxFetchSize");
     }
+    remote().stdout_has("3 sessions refused");
     world.git(["config", "checkpoint.requireSigned", "off"]).success();
     world.checkpoint(["pull", "origin", "plain"]).success();
+    let json = world.checkpoint(["remote", "--json"]).success().stdout_json();
+    let refused = json["remotes"][0]["refused"].as_array().unwrap();
+    let names: Vec<_> = refused.iter().map(|row| row["session"].as_str().unwrap()).collect();
+    assert_eq!(names, ["forged", "of-eve"], "what was taken since is refused no more");
     let prompt = world.checkpoint(["resume", "plain", "--format", "prompt"]);
     prompt
         .success()
@@ -567,4 +578,29 @@ fn keys_of_ssh_sign_and_what_others_signed_is_taken_only_if_it_is_trusted() {
     prompt().success().stdout_lacks("written by others");
     world.git(["config", "checkpoint.requireSigned", "on"]).success();
     prompt().success().stdout_has("it has no trusted signature: not signed");
+
+    // Where nothing is taken, nothing is said not to be there.
+    clone(&world, "dan");
+    let nobody = world.root().join("nobody");
+    fs::write(&nobody, "").unwrap();
+    for (name, value) in [
+        ("gpg.ssh.allowedSignersFile", nobody.to_str().unwrap()),
+        ("checkpoint.requireSigned", "on"),
+    ] {
+        world.git(["config", name, value]).success();
+    }
+    let all = "4 sessions";
+    world
+        .checkpoint(["pull"])
+        .code(1)
+        .stderr_has(&format!("{all} of remote 'origin' refused"))
+        .stderr_has("plain: checkpoint")
+        .stderr_lacks("has no sessions");
+    remote()
+        .success()
+        .stdout_has(&format!("{all} refused by the last fetch:"))
+        .stdout_lacks("no sessions");
+    world.git(["config", "checkpoint.requireSigned", "off"]).success();
+    world.checkpoint(["fetch"]).success();
+    remote().success().stdout_lacks("refused");
 }

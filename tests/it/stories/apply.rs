@@ -396,3 +396,54 @@ fn bits_and_empty_directories_are_brought_as_well() {
     assert_eq!(bits("tracked"), 0o600);
     assert!(world.path("empty/deep").is_dir());
 }
+
+/// A file that was written with other line ends differs in every line, which says nothing of what was changed.
+#[test]
+fn other_line_ends_are_no_conflict() {
+    let crlf = |text: &str| text.replace('\n', "\r\n");
+    let (first, last) = (LINES.replace("1\n", "one\n"), LINES.replace("7\n", "seven\n"));
+    let both = LINES.replace("1\n", "one\n").replace("7\n", "seven\n");
+    for attributes in ["", "* text=auto\n"] {
+        for (base, then, now, result) in [
+            // The side that changed the line ends has them changed.
+            (LINES.to_owned(), first.clone(), crlf(&last), crlf(&both)),
+            (LINES.to_owned(), crlf(&first), last.clone(), crlf(&both)),
+            (LINES.to_owned(), crlf(&first), crlf(&last), crlf(&both)),
+            (crlf(LINES), first.clone(), crlf(&last), both.clone()),
+            (crlf(LINES), crlf(&first), last.clone(), both.clone()),
+            // The same change.
+            (LINES.to_owned(), first.clone(), crlf(&first), crlf(&first)),
+        ] {
+            // What git itself stores has no such line ends.
+            if !attributes.is_empty() && base.contains('\r') {
+                continue;
+            }
+            let world = parted(
+                &[(".gitattributes", attributes), ("f", &base)],
+                |world| world.file("f", &then),
+                |world| world.file("f", &now),
+            );
+            apply(&world, &[]);
+            assert_eq!(text(&world, "f"), result, "{attributes:?} {base:?} {then:?} {now:?}");
+        }
+    }
+    // A conflict has the lines that differ, not all of them.
+    let world = parted(
+        &[("f", LINES)],
+        |world| world.file("f", LINES.replace('4', "four")),
+        |world| world.file("f", crlf(&LINES.replace('4', "vier"))),
+    );
+    apply(&world, &[("f", "content")]);
+    let merged = text(&world, "f");
+    assert!(merged.starts_with("1\r\n2\r\n3\r\n<<<<<<<"), "{merged:?}");
+    assert!(merged.ends_with("\r\n5\r\n6\r\n7\r\n"), "{merged:?}");
+    assert!(!merged.replace("\r\n", "").contains('\n'), "{merged:?}");
+    // Which lines of a file with both ends keep theirs cannot be known.
+    let mixed = "1\r\n2\n3\n4\nfive\n6\n7\n";
+    let world = parted(
+        &[("f", LINES)],
+        |world| world.file("f", crlf(&first)),
+        |world| world.file("f", mixed),
+    );
+    apply(&world, &[("f", "content")]);
+}

@@ -159,9 +159,10 @@ fn what_is_written_after_the_first_deletion_is_kept_and_the_rest_comes_back() {
 }
 
 #[test]
-fn a_removal_that_was_killed_is_completed_backwards() {
+fn a_removal_that_was_killed_is_completed_or_taken_back() {
     let mut killed = 0;
-    for _ in 0..5 {
+    // Taken back first, and completed at once.
+    for is_taken_back in [true, false, true, false, true, false] {
         let world = forked(1500);
         let root = there(&world);
         let before = content(&root);
@@ -177,17 +178,63 @@ fn a_removal_that_was_killed_is_completed_backwards() {
         world
             .checkpoint(["fork", "--list"])
             .success()
+            .stderr_has("git checkpoint fork --remove try")
             .stderr_has("git checkpoint fork --continue try");
-        // Half of a working tree is not saved as if it were one.
-        world.checkpoint(["fork", "--remove", "try"]).code(4);
-        world.checkpoint(["fork", "--continue", "try"]).success();
-        assert_eq!(content(&root), before);
+        if is_taken_back {
+            fs::write(root.join("brandnew"), "new\n").unwrap();
+            world.checkpoint(["fork", "--continue", "try"]).success();
+            assert_eq!(fs::read(root.join("brandnew")).unwrap(), b"new\n");
+            fs::remove_file(root.join("brandnew")).unwrap();
+            assert_eq!(content(&root), before);
+        } else {
+            // Written since, and in no checkpoint.
+            fs::write(root.join("brandnew"), "new\n").unwrap();
+            fs::write(root.join("lost.o"), "ignored\n").unwrap();
+            world
+                .checkpoint(["fork", "--remove", "try"])
+                .code(4)
+                .stderr_has("not saved: lost.o");
+            assert_eq!(fs::read(root.join("lost.o")).unwrap(), b"ignored\n");
+            assert_eq!(fs::read(root.join("brandnew")).unwrap(), b"new\n");
+            fs::remove_file(root.join("lost.o")).unwrap();
+        }
         world.checkpoint(["fork", "--remove", "try"]).success();
         assert!(!root.exists());
+        world.git(["worktree", "list"]).success().stdout_lacks("/try");
+        // Half of a working tree is not saved as if it were one.
+        let saved = world.git_line(["ls-tree", "-r", "--name-only", "checkpoints/try^2"]);
+        assert_eq!(saved.lines().count(), 1503 + usize::from(!is_taken_back));
         world.checkpoint(["verify", "--all"]).success();
-        break;
     }
     assert!(killed > 0, "the removal was never killed in between");
+}
+
+/// The directory is gone at the end of a removal, and git's own note of it last.
+#[test]
+fn a_removal_that_was_killed_after_its_last_deletion_is_completed() {
+    for is_emptied in [false, true] {
+        let world = forked(3);
+        let root = there(&world);
+        let notes = world.path(".git/checkpoint/forks");
+        let mut note = serde_json::json!({ "session": "try", "path": root, "branch": "checkpoint/try" });
+        world.checkpoint(["save", "-m", "all"]).success();
+        let saved = world.git_line(["rev-parse", "checkpoints/try"]);
+        note["removal"] = serde_json::json!(saved);
+        fs::create_dir_all(&notes).unwrap();
+        fs::write(notes.join("try.json"), note.to_string()).unwrap();
+        fs::remove_dir_all(&root).unwrap();
+        if is_emptied {
+            fs::create_dir(&root).unwrap();
+        }
+        world
+            .checkpoint(["fork", "--remove", "try"])
+            .success()
+            .stdout_has(&saved[..8]);
+        assert!(!root.exists());
+        world.git(["worktree", "list"]).success().stdout_lacks("/try");
+        assert_eq!(fs::read_dir(&notes).unwrap().count(), 0);
+        world.git_line(["rev-parse", "refs/heads/checkpoint/try"]);
+    }
 }
 
 #[test]

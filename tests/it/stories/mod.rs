@@ -96,5 +96,6 @@ mod transcripts;
 mod turns;
 mod undo;
 #[cfg(target_os = "linux")]
+mod unfiltered;
 mod unreadable;
 mod way_back;

@@ -482,17 +482,16 @@ fn a_name_is_taken_for_what_it_names() {
     }
     // A session and a branch of one name.
     world.file("README.md", "later\n");
-    let note = "hint: 'main' is the session here; the branch: git checkpoint diff refs/heads/main\n";
+    let note = "warning: 'main' is the session here; the branch: git checkpoint diff refs/heads/main\n";
+    for _ in 0..2 {
+        world.checkpoint(["diff", "main"]).success().stderr_has(note);
+    }
     world
-        .checkpoint(["--advice", "diff", "main"])
-        .success()
-        .stderr_has(note);
-    world
-        .checkpoint(["--advice", "diff", "refs/heads/main"])
+        .checkpoint(["diff", "refs/heads/main"])
         .success()
         .stderr_lacks("is the session");
     world
-        .checkpoint(["--advice", "diff", "beta"])
+        .checkpoint(["diff", "beta"])
         .success()
         .stderr_lacks("is the session");
 }

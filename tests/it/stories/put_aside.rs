@@ -39,8 +39,10 @@ fn files_that_git_leaves_alone_stay() {
         world.git(["add", "local", "absent"]).success();
         world.git(["commit", "-qm", "third", "--", "local", "absent"]).success();
         world.file("only-staged", "new\n");
-        world.git(["add", "only-staged"]).success();
-        let flagged = ["local", "absent", "only-staged"];
+        world.file("same", "committed\n");
+        world.git(["add", "only-staged", "same"]).success();
+        world.git(["commit", "-qm", "fourth", "--", "same"]).success();
+        let flagged = ["local", "absent", "only-staged", "same"];
         world.git(["update-index", flag].iter().chain(&flagged)).success();
         world.file("local", "mine\n");
         fs::remove_file(world.path("absent")).unwrap();
@@ -50,15 +52,15 @@ fn files_that_git_leaves_alone_stay() {
             (crate::restore::disk(&world.repo()), index)
         };
         let before = state(&world);
-        world
-            .checkpoint(["pause", "--clean", "--dry-run"])
-            .success()
-            .stdout_has("keep     local");
-        world
-            .checkpoint(["pause", "--clean"])
-            .success()
-            .stdout_has("keep     local")
-            .stdout_has("git leaves it alone");
+        // Each that is not as HEAD has it, whether the index has it so or not.
+        for args in [&["pause", "--clean", "--dry-run"][..], &["pause", "--clean"]] {
+            let listed = world.checkpoint(args);
+            listed.success().stdout_has("git leaves it alone");
+            for path in ["local", "absent", "only-staged"] {
+                listed.stdout_has(&format!("keep     {path}"));
+            }
+            listed.stdout_lacks("keep     same");
+        }
         let stays = |when: &str| {
             assert_eq!(world.read("local"), b"mine\n", "{flag} {when}");
             assert!(!world.path("absent").exists(), "{flag} {when}");
@@ -894,6 +896,51 @@ fn files_that_are_written_with_other_line_ends_are_clean_for_git() {
         world.file("b", "other\n");
         world.checkpoint(["restore", "@", "--force", "--", "b"]).success();
         assert_eq!(clean(&world), "", "{rule}");
+    }
+}
+
+/// A file with other line ends than a checkout would give it is clean for git once it was added, and is so again.
+#[test]
+fn files_with_line_ends_of_their_own_are_clean_for_git_when_they_come_back() {
+    let (lf, crlf, mixed) = ("1\n2\n", "1\r\n2\r\n", "1\r\n2\n");
+    for (setting, attributes, forms) in [
+        ("false", "* text=auto\n", [crlf, mixed]),
+        ("false", "* text eol=lf\n", [crlf, mixed]),
+        ("input", "", [crlf, mixed]),
+        ("true", "", [lf, mixed]),
+        ("false", "* text eol=crlf\n", [lf, mixed]),
+    ] {
+        let world = World::with_commit();
+        world.git(["config", "core.autocrlf", setting]).success();
+        world.file(".gitattributes", attributes);
+        world.file("other", "committed\n");
+        for (name, form) in ["a", "b"].iter().zip(forms) {
+            world.file(name, form);
+        }
+        world.git(["add", "--all"]).success();
+        world.git(["commit", "-qm", "lines"]).success();
+        let status = || world.git_line(["status", "--porcelain"]);
+        assert_eq!(status(), "", "{setting} {attributes}");
+        let come_back = |was: &str| {
+            world.checkpoint(["pause", "--clean"]).success();
+            assert_eq!(status(), "", "{setting} {attributes}");
+            world.checkpoint(["resume", "--apply"]).success();
+            assert_eq!(status(), was, "{setting} {attributes}");
+            world.checkpoint(["undo"]).success();
+            assert_eq!(status(), "", "{setting} {attributes}");
+            world.checkpoint(["redo"]).success();
+            assert_eq!(status(), was, "{setting} {attributes}");
+            for (name, form) in ["a", "b"].iter().zip(forms) {
+                assert_eq!(world.read(name), form.as_bytes(), "{setting} {attributes}");
+            }
+        };
+        world.file("other", "changed\n");
+        come_back(" M other");
+        // The same where its line ends are all that is new in it, and it is staged.
+        world.file("other", "one\r\ntwo\n");
+        world.git(["add", "other"]).success();
+        come_back("M  other");
+        assert_eq!(world.read("other"), b"one\r\ntwo\n", "{setting} {attributes}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::support::{PROGRAM, World};
 
 fn begun() -> World {
     let world = World::with_commit();
@@ -123,7 +123,7 @@ fn partitions_and_open_files() {
         .stdout_lacks("main.txt");
     world.checkpoint(["partition", "clear", "nobody"]).code(3);
     world
-        .command(crate::support::PROGRAM, ["open-file", "main.txt:3:4", "../README.md"])
+        .command(PROGRAM, ["open-file", "main.txt:3:4", "../README.md"])
         .within("src")
         .run()
         .success();
@@ -271,4 +271,61 @@ fn every_command_has_help_and_examples() {
             "{command}: {short}"
         );
     }
+}
+
+/// Two items of one id in a list would become one that says what the last one says.
+#[test]
+fn an_id_that_a_record_has_twice_is_refused_with_its_place() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    let tip = || world.git_line(["rev-parse", "checkpoints/auth"]);
+    let before = tip();
+    for (record, place, other) in [
+        (
+            r#"{"tasks": [{"id": "T-1", "title": "a"}, "b", {"id": "T-1", "title": "c"}]}"#,
+            "tasks[2].id",
+            "'tasks[0]' has the same one, 'T-1'",
+        ),
+        (
+            r#"{"todos": ["a"], "decisions": [{"id": "d", "text": "x"}, {"id": "d", "reason": "y"}]}"#,
+            "decisions[1].id",
+            "'decisions[0]' has the same one, 'd'",
+        ),
+        (
+            r#"{"fork_points": ["x", {"title": "f", "options": [
+                {"key": "k", "title": "one"}, {"key": "k", "title": "two"}]}]}"#,
+            "fork_points[1].options[1].key",
+            "'fork_points[1].options[0]' has the same one, 'k'",
+        ),
+    ] {
+        for args in [
+            &["save", "--record", "-"][..],
+            &["save", "--record", "-", "--dry-run"],
+            &["pause", "--record", "-"],
+        ] {
+            let refused = world.command(PROGRAM, args).input(record).run();
+            assert!(!refused.is_success(), "{refused}");
+            refused.stderr_has(place).stderr_has(other);
+            assert_eq!(tip(), before, "{record}");
+        }
+    }
+    let items = r#"[{"id": "T-1", "title": "a"}, {"id": "T-1", "title": "c"}]"#;
+    let refused = world
+        .command(PROGRAM, ["task", "add", "--json-input", "-"])
+        .input(items)
+        .run();
+    assert!(!refused.is_success(), "{refused}");
+    refused.stderr_has("tasks[1].id");
+    // Of different lists, and again in another record, the same id is none of these.
+    let record = r#"{"tasks": [{"id": "1", "title": "a"}], "todos": [{"id": "1", "text": "b"}]}"#;
+    for _ in 0..2 {
+        world
+            .command(PROGRAM, ["save", "--record", "-", "--allow-empty"])
+            .input(record)
+            .run()
+            .success();
+    }
+    let saved = world.git(["show", "checkpoints/auth:checkpoint.json"]);
+    let saved = saved.success().stdout_json();
+    assert_eq!(saved["record"]["tasks"].as_array().unwrap().len(), 1, "{saved}");
 }

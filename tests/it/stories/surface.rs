@@ -16,7 +16,9 @@ fn each_change_of_the_branch_is_reported_and_the_way_out_once() {
     save()
         .success()
         .stdout_has("  branch changed from a to b\n")
-        .stdout_has("  to start a new session here: git checkpoint start\n");
+        .stdout_has("  session a continues here\n")
+        .stdout_has("  to start a new session here: git checkpoint start\n")
+        .stdout_has("  to name it after this branch: git checkpoint rename a b\n");
     save().success().stdout_lacks("branch changed");
     for (from, to) in [("b", "a"), ("a", "b"), ("b", "a")] {
         world.git(["switch", "-q", to]).success();

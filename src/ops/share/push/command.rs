@@ -62,7 +62,7 @@ impl PushAnswers {
 }
 
 /// As many refs are named; more go by a pattern, and of those that cannot, as many at a time.
-const NAMED: usize = 64;
+pub(super) const NAMED: usize = 64;
 
 /// Runs `git push` with exactly these refs, and the user's pre-push hook.
 pub(super) fn push_refs(

@@ -30,6 +30,7 @@ pub use prune::{
 pub use remove::{RemovedSession, remove, usual_remote};
 pub use rename::RenamedForPush;
 use send::Push;
+pub(super) use send::is_deleted_from_here;
 
 /// How many commits of the user's history are named.
 const LISTED: usize = 10;

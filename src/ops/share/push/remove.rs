@@ -14,6 +14,7 @@ use crate::{
         ObjectId, graph, lock,
         refs::{self, ExpectedValue, RefUpdate},
         remote::Remote,
+        remote_state::RemoteState,
         session,
     },
 };
@@ -184,5 +185,11 @@ fn forget(scene: &Scene<'_>, remote: &Remote, removed: &mut [RemovedSession]) ->
         });
     }
     refs::update(scene.repo, &edits, &compose::people(scene).committer, scene.wait)?;
+    // A push that does not name them leaves them deleted.
+    RemoteState::update(scene.repo, &remote.name, |state| {
+        for one in removed.iter() {
+            state.set(&one.name, Some(one.tip));
+        }
+    })?;
     Ok(())
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    super::{ChainRelation, Error, Wire, chain, change::RemoteChange, exchange, fetch, unreachable},
-    PushFate, PushRequest, PushedSession, RefusalCause, SessionToPush,
+    super::{ChainRelation, Error, Wire, chain, change::RemoteChange, exchange, fetch, listing, unreachable},
+    PushFate, PushRequest, PushSelection, PushedSession, RefusalCause, SessionToPush,
     answer::{RemoteAnswer, is_namespace, is_shallow, namespace_words},
-    command::{PushAnswers, PushSpec, push_refs},
+    command::{NAMED, PushAnswers, PushSpec, push_refs},
 };
 use crate::{
     model::name::ShortName,
@@ -41,6 +41,20 @@ enum PushPlan {
     Leave(PushFate),
 }
 
+/// Whether a session is what was deleted at a remote from here, or goes on from it.
+pub(in crate::ops::share) fn is_deleted_from_here(
+    scene: &Scene<'_>,
+    known: &RemoteState,
+    name: &str,
+    id: ObjectId,
+) -> Result<bool, Error> {
+    let Some(tip) = known.deleted_tip(name).filter(|tip| scene.repo.has_object(*tip)) else {
+        return Ok(false);
+    };
+    let relation = chain::relation(scene.repo, id, tip)?;
+    Ok(matches!(relation, ChainRelation::Same | ChainRelation::Ahead(_)))
+}
+
 impl Push<'_> {
     pub(super) fn run(
         &self,
@@ -51,21 +65,18 @@ impl Push<'_> {
         let mut fates = BTreeMap::new();
         let mut open = sessions;
         let mut sent_autosaves = 0;
-        let known = RemoteState::of(self.scene.repo, &self.remote.name);
-        let mut deleted = BTreeSet::new();
-        for (name, _, tracking) in &open {
-            if tracking.is_some_and(|tracking| known.is_deleted(name.as_str(), tracking)) {
-                deleted.insert(name.clone());
-            }
-        }
+        let mut deleted = self.deleted(&open)?;
+        let is_few = open.len() <= NAMED;
         for attempt in 0..TRIES {
+            // The remote does not take what it was seen to have and has no more. Afterwards it was looked at.
+            let is_exact = is_few && attempt == 0;
             let mut specs = Vec::new();
             let mut planned = BTreeMap::new();
             for (name, id, tracking) in &open {
                 let plan = match (deleted.contains(name), self.request.force) {
                     (true, false) => PushPlan::Leave(PushFate::Deleted),
                     (true, true) => PushPlan::Send(self.spec(name, *id, None), PushFate::PutBack),
-                    (false, _) => self.plan(name, *id, *tracking)?,
+                    (false, _) => self.plan(name, *id, *tracking, is_exact)?,
                 };
                 match plan {
                     PushPlan::Send(spec, fate) => {
@@ -211,22 +222,50 @@ impl Push<'_> {
             .count())
     }
 
-    /// Plans the push of a session.
-    fn plan(&self, name: &ShortName, id: ObjectId, there: Option<ObjectId>) -> Result<PushPlan, Error> {
+    /// The sessions that the remote had and has no more, as far as that is known or, of very many, asked for here. One that
+    /// was deleted there from here goes again only where it is named.
+    fn deleted(&self, open: &[SessionToPush]) -> Result<BTreeSet<ShortName>, Error> {
+        let repo = self.scene.repo;
+        let known = RemoteState::of(repo, &self.remote.name);
+        let is_named = matches!(self.request.which, PushSelection::Named(_));
+        let is_any_known = open.iter().any(|(_, _, tracking)| tracking.is_some());
+        let there = (open.len() > NAMED && is_any_known)
+            .then(|| listing::of(self.scene, self.remote, None, self.wire))
+            .transpose()?;
+        let mut deleted = BTreeSet::new();
+        for (name, id, tracking) in open {
+            let is_deleted = match tracking {
+                Some(tracking) => {
+                    let is_listed = |there: &listing::RemoteListing| there.sessions.contains_key(name);
+                    known.is_deleted(name.as_str(), *tracking) || there.as_ref().is_some_and(|there| !is_listed(there))
+                }
+                None if is_named => false,
+                None => is_deleted_from_here(self.scene, &known, name.as_str(), *id)?,
+            };
+            if is_deleted {
+                deleted.insert(name.clone());
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// Plans the push of a session. With `is_exact` the remote takes it only if it has what it was last seen to have.
+    fn plan(&self, name: &ShortName, id: ObjectId, there: Option<ObjectId>, is_exact: bool) -> Result<PushPlan, Error> {
         let repo = self.scene.repo;
         let spec = |lease| self.spec(name, id, lease);
         let Some(there) = there else {
             return Ok(PushPlan::Send(spec(None), PushFate::New(chain::length(repo, id))));
         };
+        let exact = is_exact.then_some(there);
         let goes_on = || Ok::<_, Error>(graph::is_ancestor(repo, there, id, WALKED)? == Some(true));
         Ok(match chain::relation(repo, id, there)? {
-            ChainRelation::Same if id == there => PushPlan::Send(spec(None), PushFate::UpToDate),
+            ChainRelation::Same if id == there => PushPlan::Send(spec(exact), PushFate::UpToDate),
             // The shorter of two chains that end alike is the pruned one.
             ChainRelation::Same if chain::length(repo, id) < chain::length(repo, there) => {
                 PushPlan::Send(spec(Some(there)), PushFate::Pruned)
             }
             ChainRelation::Same => PushPlan::Leave(PushFate::UpToDate),
-            ChainRelation::Ahead(count) if goes_on()? => PushPlan::Send(spec(None), PushFate::Forward(count)),
+            ChainRelation::Ahead(count) if goes_on()? => PushPlan::Send(spec(exact), PushFate::Forward(count)),
             ChainRelation::Ahead(count) => PushPlan::Send(spec(Some(there)), PushFate::Forward(count)),
             ChainRelation::Behind(count) => PushPlan::Leave(PushFate::Behind(count)),
             ChainRelation::Diverged { ours, theirs } => PushPlan::Leave(PushFate::Diverged { ours, theirs }),

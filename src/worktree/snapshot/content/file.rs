@@ -105,6 +105,13 @@ impl Thread<'_> {
         } else if let FilterAttribute::Lfs = conversion.filter {
             self.lfs(candidate, mode, &mut file, &meta)?
         } else if let FilterAttribute::Driver(driver) = conversion.filter
+            && candidate.why == ReadReason::Clean
+            // Of a file that git itself reads it is asked in any case whether a tree may have it.
+            && Self::meaning(candidate).is_none()
+            && let Some(entry) = candidate.entry.map(|at| self.reader.ground.index.entry(at).id)
+        {
+            self.unchanged_filtered(candidate, (conversion, driver), (mode, entry), &mut file, &meta)?
+        } else if let FilterAttribute::Driver(driver) = conversion.filter
             && meta.size > STREAMED
         {
             self.large_filtered(candidate, conversion, driver, mode, &mut file)?
@@ -186,11 +193,7 @@ impl Thread<'_> {
             }
             StreamConversion::Raw { without_cr: true } => {
                 let size = meta.size.checked_sub(counter.crlf()).ok_or(ReadFailure::Again)?;
-                let hashed =
-                    self.reader
-                        .writer
-                        .hash_stream(ObjectKind::Blob, size, &mut convert::WithoutCr::new(&mut *file));
-                let git_id = hashed.map_err(stopped)?;
+                let git_id = self.hash_stream(&mut convert::WithoutCr::new(&mut *file), size)?;
                 file.rewind().map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?;
                 let id = self.stream(file, meta.size)?;
                 Ok(Form {
@@ -204,7 +207,7 @@ impl Thread<'_> {
 
     /// A large file that goes through a filter: what the filter gives is put into a file first, since its length must be
     /// known before it is stored.
-    fn large_filtered(
+    pub(super) fn large_filtered(
         &mut self,
         candidate: &FileToRead,
         conversion: &Conversion<'_>,
@@ -235,6 +238,12 @@ impl Thread<'_> {
         }
         let content = read_whole(&mut scratch, &meta)?;
         self.filtered(candidate, &rest, mode, &content)
+    }
+
+    /// The id that a blob of these bytes has.
+    pub(super) fn hash_stream(&self, source: &mut dyn io::Read, size: u64) -> Result<ObjectId, ReadFailure> {
+        let hashed = self.reader.writer.hash_stream(ObjectKind::Blob, size, source);
+        hashed.map_err(stopped)
     }
 
     pub(super) fn stream(&self, source: &mut dyn io::Read, size: u64) -> Result<ObjectId, ReadFailure> {

@@ -5,10 +5,11 @@ use std::io;
 use std::io::Read as _;
 use std::io::Seek as _;
 
+use gix::filter::plumbing::Driver;
 use gix::prelude::FindExt;
 
 use super::file::read_whole;
-use super::{Form, ReadFailure, Thread};
+use super::{Form, ReadFailure, ReadOutcome, Thread};
 use crate::model::list::SkipReason;
 use crate::os::dir::{FileKind, Meta};
 use crate::store::{Kind as ObjectKind, ObjectId, Repository};
@@ -121,6 +122,85 @@ impl Thread<'_> {
             (None, _) => id,
         };
         Ok(self.unless_held(candidate, raw(id, git_id), &content))
+    }
+
+    /// Stores a file that git calls unchanged although a filter program now is between it and its blob. Without the
+    /// program the blob may be the file: then the filter was set up after the file was written, and would change it on the
+    /// way back, so the file is stored byte for byte. Its bytes are in the repository already, whatever the filter hides.
+    pub(super) fn unchanged_filtered(
+        &mut self,
+        candidate: &FileToRead,
+        (conversion, driver): (&Conversion<'_>, &Driver),
+        (mode, entry): (u16, ObjectId),
+        file: &mut File,
+        meta: &Meta,
+    ) -> Result<Form, ReadFailure> {
+        let as_indexed = |id: ObjectId, raw: bool| Form {
+            raw,
+            settled: false,
+            git_id: entry,
+            ..Form::plain(mode, id)
+        };
+        let plain = self.hash_stream(file, meta.size)?;
+        file.rewind().map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?;
+        if plain == entry {
+            return Ok(as_indexed(entry, true));
+        }
+        if !conversion.keeps_size(self.reader.ground.settings) {
+            // Only the program can say more, and to run it for each text file would be dear.
+            let id = if self.gives_without_program(candidate, conversion, entry, file, meta)? {
+                self.stream(file, meta.size)?
+            } else {
+                entry
+            };
+            return Ok(as_indexed(id, id != entry));
+        }
+        let stored = if meta.size > super::file::STREAMED {
+            self.large_filtered(candidate, conversion, driver, mode, file)
+        } else {
+            let content = read_whole(file, meta)?;
+            self.whole(candidate, conversion, mode, content)
+        };
+        match stored {
+            // It has no way there, and gave the file as it is.
+            Ok(form) if form.id == plain => Ok(as_indexed(entry, false)),
+            // Another one where the program of before was another.
+            Ok(form) => Ok(as_indexed(form.id, false)),
+            // git does not run it for this file either.
+            Err(ReadFailure::Done(ReadOutcome::Skipped(SkipReason::FilterFailed))) => Ok(as_indexed(entry, false)),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Whether `git add` without the filter program would store a file as this blob; the file is at its start again
+    /// afterwards.
+    fn gives_without_program(
+        &self,
+        candidate: &FileToRead,
+        conversion: &Conversion<'_>,
+        entry: ObjectId,
+        file: &mut File,
+        meta: &Meta,
+    ) -> Result<bool, ReadFailure> {
+        let rest = Conversion {
+            filter: FilterAttribute::None,
+            ..conversion.clone()
+        };
+        let unreadable = |_| ReadFailure::skip(SkipReason::Unreadable);
+        let id = if meta.size > super::file::STREAMED && rest.can_be_streamed() {
+            let size = io::copy(&mut convert::WithoutCr::new(&mut *file), &mut io::sink()).map_err(unreadable)?;
+            file.rewind().map_err(unreadable)?;
+            self.hash_stream(&mut convert::WithoutCr::new(&mut *file), size)?
+        } else {
+            let content = read_whole(file, meta)?;
+            let mut index_blob = |buffer: &mut Vec<u8>| self.index_blob(candidate, buffer);
+            let stored = convert::forward(&content, &rest, self.reader.ground.settings, &mut index_blob);
+            let Some(stored) = stored else { return Ok(false) };
+            let hashed = self.reader.writer.hash_only(ObjectKind::Blob, &stored);
+            hashed.map_err(Error::from)?
+        };
+        file.rewind().map_err(unreadable)?;
+        Ok(id == entry)
     }
 
     /// Stores what a filter gave: the way back is the filter's, so it is not tried.

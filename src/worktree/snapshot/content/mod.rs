@@ -18,7 +18,7 @@ use super::attributes::{Attributes, Conversion, FilterAttribute, Matcher};
 use super::cache::{self, Cache, CacheBuilder, FileRecord};
 use super::index::EntryExt;
 use super::reachable::TreeLookup;
-use super::walk::{FileToRead, WalkContext};
+use super::walk::{FileToRead, ReadReason, WalkContext};
 use super::{Error, filter};
 use crate::model::list::SkipReason;
 use crate::os;
@@ -269,7 +269,10 @@ impl<'a> Thread<'a> {
                 raw: record.raw,
                 pointer: record.pointer,
                 held: false,
-                settled: !record.raw && !record.pointer && conversion.keeps_size(self.reader.ground.settings),
+                settled: !record.raw
+                    && !record.pointer
+                    && matches!(conversion.filter, FilterAttribute::None)
+                    && conversion.keeps_size(self.reader.ground.settings),
                 git_id: record.git_id,
             };
             return Ok(Read {
@@ -390,7 +393,9 @@ impl<'a> Thread<'a> {
         if form.id == entry.id && same_mode && !form.raw && !entry.is_pending() {
             return ReadOutcome::Same { settled: form.settled };
         }
-        put(form.git_id != entry.id || !same_mode || entry.is_intent_to_add())
+        // What git takes for unchanged is no modification, whatever it would store of it now.
+        let is_other = form.git_id != entry.id && candidate.why != ReadReason::Clean;
+        put(is_other || !same_mode || entry.is_intent_to_add())
     }
 }
 
