@@ -79,7 +79,7 @@ pub use system::{
 };
 pub use thread_placement::spawn_worker;
 pub use tool::{ToolOutput, ask_at_terminal, can_ask_at_terminal, is_without_questions, run_tool, without_questions};
-pub use unsynced::{Watermark, sync_all};
+pub use unsynced::{Watermark, sync_all, sync_file_systems};
 pub use worker::{run_alone, run_for};
 
 use std::io;

@@ -20,8 +20,6 @@ const WINDOW: Duration = Duration::from_secs(120);
 const SLACK: Duration = Duration::from_millis(50);
 /// The same where a file system keeps whole seconds only, or even ones (FAT).
 const COARSE_SLACK: Duration = Duration::from_secs(2);
-/// More files than this are brought to the disk by one call for the whole file system, where there is one.
-const FEW: usize = 32;
 
 /// A point in time up to which everything is on the disk, kept in a file so that nothing is synced twice.
 pub struct Watermark {
@@ -91,9 +89,6 @@ fn changed(metadata: &Metadata) -> Option<SystemTime> {
 /// Brings files and then the directories that name them to the disk. What is gone, or belongs to another user who lets
 /// no one read it, is passed over: nothing can rely on it.
 pub fn sync_all(files: &[PathBuf], directories: &[PathBuf]) -> io::Result<()> {
-    if files.len() > FEW && sync_file_systems(directories) {
-        return Ok(());
-    }
     for path in files {
         passed_over(super::sync_path(path))?;
     }
@@ -112,7 +107,7 @@ fn passed_over(result: io::Result<()>) -> io::Result<()> {
 
 /// Brings everything of the file systems that hold these directories to the disk; `false` where that cannot be done or
 /// failed.
-fn sync_file_systems(directories: &[PathBuf]) -> bool {
+pub fn sync_file_systems(directories: &[PathBuf]) -> bool {
     let mut devices = Vec::new();
     directories.iter().all(|path| {
         let Ok(directory) = File::open(path) else {
@@ -186,15 +181,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_passed_over_however_many_there_are() {
+    fn what_is_gone_is_passed_over() {
         let directory = tempfile::tempdir().expect("a directory");
-        let files: Vec<_> = (0..FEW + 5).map(|n| directory.path().join(n.to_string())).collect();
+        let files: Vec<_> = (0..5).map(|n| directory.path().join(n.to_string())).collect();
         for path in &files[1..] {
             fs::write(path, "x").expect("written");
         }
         let directories = [directory.path().to_owned(), directory.path().to_owned()];
-        sync_all(&files, &directories).expect("many");
-        sync_all(&files[..FEW], &directories).expect("few");
+        sync_all(&files, &directories).expect("synced");
         sync_all(&[], &[directory.path().join("gone")]).expect("a directory that went");
+        assert!(
+            !sync_file_systems(&[directory.path().join("gone")]),
+            "it is not known which"
+        );
+        assert_eq!(sync_file_systems(&directories), cfg!(target_os = "linux"));
     }
 }

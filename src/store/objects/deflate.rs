@@ -9,21 +9,22 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 pub(super) const CHUNK: usize = 64 * 1024;
 
 thread_local! {
-    /// A compressor takes some 300 KiB to set up, more than most objects are worth, so each thread keeps its own.
-    static COMPRESSOR: RefCell<Option<(u32, Compress)>> = const { RefCell::new(None) };
+    /// A compressor takes some 300 KiB to set up, more than most objects are worth, so each thread keeps one a level.
+    static COMPRESSORS: RefCell<Vec<(u32, Compress)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Calls `run` with this thread's compressor, as new.
 fn with_compressor<T>(level: Compression, run: impl FnOnce(&mut Compress) -> T) -> T {
-    COMPRESSOR.with(|slot| {
-        let mut slot = slot.borrow_mut();
-        match slot.as_mut() {
-            Some((set, compressor)) if *set == level.level() => {
-                compressor.reset();
-                run(compressor)
-            }
-            _ => run(&mut slot.insert((level.level(), Compress::new(level, true))).1),
+    COMPRESSORS.with(|kept| {
+        let mut kept = kept.borrow_mut();
+        let at = kept.iter().position(|(of, _)| *of == level.level());
+        if let Some(at) = at {
+            kept[at].1.reset();
+        } else {
+            kept.push((level.level(), Compress::new(level, true)));
         }
+        let at = at.unwrap_or(kept.len() - 1);
+        run(&mut kept[at].1)
     })
 }
 

@@ -14,6 +14,8 @@ use crate::os::{self, Watermark};
 use crate::store::objects::{is_own_pack, object_directories};
 use crate::store::{Error, Repository, paths, uses_reftable};
 
+/// More files than this are brought to the disk by one call for the whole file system, where there is one.
+const FEW: usize = 32;
 /// The file with the time up to which everything is on the disk.
 const MARK: &str = "synced";
 
@@ -24,15 +26,15 @@ const MARK: &str = "synced";
 pub(super) fn sync_young(repo: &Repository) -> Result<(), Error> {
     let mark = paths::private_dir(repo)?.join(MARK);
     let watermark = Watermark::open(&mark, paths::sharing(repo));
-    let mut young = Young {
-        watermark: &watermark,
-        files: Vec::new(),
-        directories: Vec::new(),
-    };
-    for directory in object_directories(repo)? {
-        young.objects(&directory);
+    let mut young = Young::of(repo, &watermark, FEW)?;
+    if young.is_many() {
+        os::trace::say(1, || format!("more than {FEW} files of git synced"));
+        if os::sync_file_systems(&young.directories) {
+            watermark.advance();
+            return Ok(());
+        }
+        young = Young::of(repo, &watermark, usize::MAX)?;
     }
-    young.state(repo);
     if !young.files.is_empty() || !young.directories.is_empty() {
         os::trace::say(1, || format!("{} files of git synced", young.files.len()));
         os::sync_all(&young.files, &young.directories)
@@ -44,11 +46,32 @@ pub(super) fn sync_young(repo: &Repository) -> Result<(), Error> {
 
 struct Young<'a> {
     watermark: &'a Watermark,
+    /// Once there are more than this, no loose object is looked at any more, only the directories that have some.
+    most: usize,
     files: Vec<PathBuf>,
     directories: Vec<PathBuf>,
 }
 
-impl Young<'_> {
+impl<'a> Young<'a> {
+    /// Everything young of the repository.
+    fn of(repo: &Repository, watermark: &'a Watermark, most: usize) -> Result<Self, Error> {
+        let mut young = Self {
+            watermark,
+            most,
+            files: Vec::new(),
+            directories: Vec::new(),
+        };
+        for directory in object_directories(repo)? {
+            young.objects(&directory);
+        }
+        young.state(repo);
+        Ok(young)
+    }
+
+    fn is_many(&self) -> bool {
+        self.files.len() > self.most
+    }
+
     /// The young objects of an object directory. What cannot be listed cannot be relied on either.
     fn objects(&mut self, directory: &Path) {
         let Ok(entries) = fs::read_dir(directory) else {
@@ -70,13 +93,16 @@ impl Young<'_> {
     }
 
     fn loose(&mut self, directory: &Path) {
-        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-        let young: Vec<_> = entries
-            .map(|entry| entry.path())
-            .filter(|path| self.is_young(path))
-            .collect();
-        self.files.extend(young);
         self.directories.push(directory.to_owned());
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            if self.is_many() {
+                return;
+            }
+            let path = entry.path();
+            if self.is_young(&path) {
+                self.files.push(path);
+            }
+        }
     }
 
     /// The packs of git. Its own syncs cover the files; the names are durable only with the directory. The age of a pack
