@@ -9,6 +9,7 @@ use std::{
     fs,
     io::{self, ErrorKind},
     path::{Component, Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use sha2::{Digest as _, Sha256};
@@ -20,6 +21,8 @@ use crate::{
 
 /// Where clones are made, below the git directory of the new working tree.
 const BEGUN: &str = "checkpoint/submodules";
+/// How long a directory is removed again and again into which a process still writes.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Starts the name of the directory in which the files are checked out, next to the one where they go.
 const TREE: &str = ".checkpoint-submodule-";
 
@@ -29,8 +32,19 @@ pub(super) struct SubmoduleClone {
     target: PathBuf,
     /// Where git keeps its repository.
     git_dir: PathBuf,
-    /// Our directory while it is cloned: the repository `git`, and the path of the files in `tree`.
+    /// Where the directories of ours are in which it is cloned, each with the repository `git`, and the path of the files in
+    /// `tree`. Each try has one of its own: what a killed process started may still write to the one before.
     begun: PathBuf,
+    /// How the names of those directories begin.
+    prefix: String,
+}
+
+/// A try to clone it.
+struct Attempt {
+    /// Its directory.
+    directory: PathBuf,
+    /// Where the files are checked out.
+    tree: PathBuf,
 }
 
 impl SubmoduleClone {
@@ -46,7 +60,8 @@ impl SubmoduleClone {
         Self {
             target,
             git_dir: own.join("modules").join(name),
-            begun: own.join(BEGUN).join(digest),
+            begun: own.join(BEGUN),
+            prefix: digest,
         }
     }
 
@@ -77,30 +92,40 @@ impl SubmoduleClone {
     /// it was completed.
     pub(super) fn settle(&self) -> io::Result<bool> {
         let is_ours = fs::read(self.target.join(".git")).is_ok_and(|link| link == self.link().as_bytes());
-        let is_waiting = is_ours && self.begun.join("git").is_dir() && self.git_dir.symlink_metadata().is_err();
-        if is_waiting {
-            self.place_repository()?;
+        let mut is_completed = false;
+        for begun in self.attempts() {
+            if is_ours && begun.join("git").is_dir() && self.git_dir.symlink_metadata().is_err() {
+                self.place_repository(&begun)?;
+                is_completed = true;
+            }
+            let tree = fs::read(begun.join("tree")).unwrap_or_default();
+            let tree = PathBuf::from(os::os_string(&tree));
+            let name = tree.file_name().unwrap_or_default();
+            if name.as_encoded_bytes().starts_with(TREE.as_bytes()) {
+                remove(&tree)?;
+            }
+            remove(&begun)?;
         }
-        let tree = fs::read(self.begun.join("tree")).unwrap_or_default();
-        let tree = PathBuf::from(os::os_string(&tree));
-        let name = tree.file_name().unwrap_or_default();
-        if name.as_encoded_bytes().starts_with(TREE.as_bytes()) {
-            remove(&tree)?;
-        }
-        remove(&self.begun)?;
         // Also where a kill came before this.
-        for directory in self.begun.ancestors().skip(1).take(2) {
+        for directory in self.begun.ancestors().take(2) {
             // Those that are not empty stay.
             let _ = fs::remove_dir(directory);
         }
-        Ok(is_waiting)
+        Ok(is_completed)
+    }
+
+    /// The directories of all tries that left one.
+    fn attempts(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.begun).into_iter().flatten().flatten();
+        let is_own = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(self.prefix.as_bytes());
+        entries.filter(is_own).map(|entry| entry.path()).collect()
     }
 
     fn clone(&self, there: &str, url: &str, commit: &str) -> Result<(), String> {
         let io = |error: io::Error| os::reason(&error);
-        let tree = self.begin().map_err(io)?;
+        let Attempt { directory, tree } = self.begin().map_err(io)?;
         let parent = tree.parent().unwrap_or(&tree);
-        let repository = self.begun.join("git");
+        let repository = directory.join("git");
         let clone = Git::outside().cwd(parent).own_settings();
         let clone = clone.args([
             "clone",
@@ -142,14 +167,14 @@ impl SubmoduleClone {
         let checkout = git().args(["checkout", "--quiet", "--detach", commit]);
         checkout.run().map_err(why)?;
         self.place_files(&repository, &tree)?;
-        self.place_repository().map_err(io)
+        self.place_repository(&directory).map_err(io)
     }
 
     /// Checks out once more what a repository has that is there already: its submodule was populated before. Of the repository
     /// nothing changes but an index that is missing.
     fn check_out_again(&self) -> Result<(), String> {
         let io = |error: io::Error| os::reason(&error);
-        let tree = self.begin().map_err(io)?;
+        let Attempt { tree, .. } = self.begin().map_err(io)?;
         fs::create_dir(&tree).map_err(io)?;
         let git = || Git::at(&self.git_dir).work_tree(&tree).own_settings();
         if self.git_dir.join("index").symlink_metadata().is_err() {
@@ -159,14 +184,16 @@ impl SubmoduleClone {
         self.place_files(&self.git_dir, &tree)
     }
 
-    /// Makes our directory, and gives the one for the files, which is not made yet.
-    fn begin(&self) -> io::Result<PathBuf> {
+    /// Makes a directory of ours, and names the one for the files, which is not made yet.
+    fn begin(&self) -> io::Result<Attempt> {
         let parent = self.target.parent().unwrap_or(&self.target);
         fs::create_dir_all(parent)?;
-        fs::create_dir_all(&self.begun)?;
-        let tree = parent.join(format!("{TREE}{}", os::random_token()?));
-        fs::write(self.begun.join("tree"), tree.as_os_str().as_encoded_bytes())?;
-        Ok(tree)
+        let token = os::random_token()?;
+        let directory = self.begun.join(format!("{}.{token}", self.prefix));
+        fs::create_dir_all(&directory)?;
+        let tree = parent.join(format!("{TREE}{token}"));
+        fs::write(directory.join("tree"), tree.as_os_str().as_encoded_bytes())?;
+        Ok(Attempt { directory, tree })
     }
 
     /// Lets a repository and its files know each other, and puts the files in place.
@@ -184,12 +211,12 @@ impl SubmoduleClone {
         fs::rename(tree, &self.target).map_err(io)
     }
 
-    /// Puts the repository where git looks for it; nothing that is there is replaced.
-    fn place_repository(&self) -> io::Result<()> {
+    /// Puts the repository of a try where git looks for it; nothing that is there is replaced.
+    fn place_repository(&self, begun: &Path) -> io::Result<()> {
         if let Some(parent) = self.git_dir.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::rename(self.begun.join("git"), &self.git_dir)
+        fs::rename(begun.join("git"), &self.git_dir)
     }
 
     /// The content of the file `.git` in its directory.
@@ -211,11 +238,18 @@ pub(super) fn why(error: git::Error) -> String {
     }
 }
 
-/// Removes a directory of ours with all that is in it, if it is there.
+/// Removes a directory of ours with all that is in it, if it is there. A git that outlived the process which started it may
+/// still write into it, and is given two seconds to fail.
 fn remove(directory: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+    let begun = Instant::now();
+    loop {
+        match fs::remove_dir_all(directory) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && begun.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
     }
 }
 
