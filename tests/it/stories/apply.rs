@@ -433,7 +433,7 @@ fn other_line_ends_are_no_conflict() {
         |world| world.file("f", LINES.replace('4', "four")),
         |world| world.file("f", crlf(&LINES.replace('4', "vier"))),
     );
-    apply(&world, &[("f", "content")]);
+    apply(&world, &[("f", "same lines")]);
     let merged = text(&world, "f");
     assert!(merged.starts_with("1\r\n2\r\n3\r\n<<<<<<<"), "{merged:?}");
     assert!(merged.ends_with("\r\n5\r\n6\r\n7\r\n"), "{merged:?}");
@@ -445,5 +445,5 @@ fn other_line_ends_are_no_conflict() {
         |world| world.file("f", crlf(&first)),
         |world| world.file("f", mixed),
     );
-    apply(&world, &[("f", "content")]);
+    apply(&world, &[("f", "same lines")]);
 }

@@ -56,7 +56,7 @@ fn files_that_git_leaves_alone_stay() {
         for args in [&["pause", "--clean", "--dry-run"][..], &["pause", "--clean"]] {
             let listed = world.checkpoint(args);
             listed.success().stdout_has("git leaves it alone");
-            for path in ["local", "absent", "only-staged"] {
+            for path in ["local", "only-staged"] {
                 listed.stdout_has(&format!("keep     {path}"));
             }
             listed.stdout_lacks("keep     same");
