@@ -3,7 +3,7 @@
 use super::super::{
     Error, Scene, fork_notes, interrupted,
     plan_runner::{self, AppliedPlan, OperationLocks, OperationWait, ProgressCallback},
-    restore, session_choice, start,
+    restore, session_choice,
 };
 use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, setup, submodules};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     store::{
         self, ObjectId,
         checkpoint::{self, object_id},
-        refs, restored, session,
+        current, refs, restored, session,
     },
     worktree,
 };
@@ -235,7 +235,12 @@ fn fill(
         restored.brought.unwrap_or_else(AppliedPlan::nothing)
     } else {
         let _locks = OperationLocks::take(&there, OperationWait::Patient, false)?;
-        start::make_current(&there, &forked.document, &forked.name)?;
+        let fork = current::SessionRef {
+            id: forked.document.session.id.clone(),
+            name: forked.name.clone(),
+        };
+        let now = current::read_to_replace(&repo)?;
+        current::write(&repo, &now.made_for(fork))?;
         let checkpoint = session_choice::load(&there, forked.name.as_str(), forked.id)?;
         let is_brought = restored::read(there.repo)?.is_some_and(|digest| digest == checkpoint.digest);
         if is_brought {
