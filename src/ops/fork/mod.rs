@@ -4,6 +4,7 @@
 //! the very snapshot commit. The source stays as it is.
 
 mod carried;
+mod filtered;
 pub mod list;
 mod places;
 pub mod remove;

@@ -5,7 +5,7 @@ use super::super::{
     plan_runner::{self, AppliedPlan, OperationLocks, OperationWait, ProgressCallback},
     restore, session_choice,
 };
-use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, setup, submodules};
+use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, filtered, setup, submodules};
 use crate::{
     model::{id::Oid, list::SkippedEntry, name::ShortName},
     os,
@@ -226,7 +226,7 @@ fn fill(
         index: None,
         ..*scene
     };
-    let brought = if plan_runner::interrupted(&there)?.is_some() {
+    let mut brought = if plan_runner::interrupted(&there)?.is_some() {
         let how = interrupted::Resume {
             force: false,
             dry_run: false,
@@ -249,6 +249,10 @@ fn fill(
             restore::into_new(&there, checkpoint, &forked.name, progress)?
         }
     };
+    // The fork is made all the same where the current files cannot be read.
+    let lacking = filtered::lacking(scene, forked, path).unwrap_or_default();
+    brought.lossy = lacking.lossy;
+    brought.partial = lacking.partial;
     let carried = carried::carry(scene, path)?;
     let (left_out, outdated) = left_out(scene, forked, path)?;
     let submodules = match &forked.document.snapshot {

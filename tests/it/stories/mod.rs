@@ -33,6 +33,7 @@ mod feature;
 mod fields;
 #[cfg(target_os = "linux")]
 mod file_systems;
+mod filtered_files;
 mod find;
 mod fork;
 mod fork_ready;
