@@ -9,9 +9,13 @@ use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
 
-use super::{Error, Scene, compose::CurrentSnapshot};
+use super::{
+    Error, Scene,
+    compose::{self, CurrentSnapshot},
+};
 use crate::{
     model::{
+        document::Session,
         facts::OperationKind,
         id::Oid,
         name::ShortName,
@@ -32,6 +36,21 @@ const HISTORY: usize = 2_000_000;
 const SEARCHED: usize = 10_000;
 /// Fewer deletions than this are never too many: in a small project half of the files is not much.
 const MANY: usize = 10;
+
+/// Refuses to take a session from another one who has claimed it.
+pub(super) fn claimed(scene: &Scene<'_>, name: &ShortName, session: &Session) -> Result<(), Error> {
+    let by = compose::by(scene, &compose::people(scene));
+    let claim = session.claim.as_ref();
+    match claim.filter(|claim| claim.holds_against(&by, scene.now)) {
+        Some(claim) => Err(Error::Claimed {
+            session: name.clone(),
+            by: claim.by.clone(),
+            host: claim.host.clone(),
+            until: claim.until,
+        }),
+        None => Ok(()),
+    }
+}
 
 /// A reason not to change files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
