@@ -17,6 +17,7 @@ mod borders;
 mod branches;
 mod broken;
 mod claims;
+mod cleaning;
 mod common_base;
 mod concurrency;
 mod damage;
