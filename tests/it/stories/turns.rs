@@ -484,3 +484,47 @@ fn events_behind_a_slow_save_keep_their_order_and_their_files() {
     let left = tickets.filter(|entry| entry.path().extension().is_some_and(|end| end == "ticket"));
     assert_eq!(left.count(), 0);
 }
+
+/// Each rewind without a number takes one more turn back.
+#[test]
+fn a_rewind_goes_on_from_where_the_last_one_went() {
+    let world = enabled();
+    for n in 0..3 {
+        turn(&world, n);
+    }
+    let files = || (0..4).map(|n| world.path(format!("f{n}")).exists()).collect::<Vec<_>>();
+    let copies = || fs::read_dir(sessions(&world)).unwrap().count();
+    world.checkpoint(["rewind"]).success();
+    assert_eq!(files(), [true, true, false, false]);
+    world.checkpoint(["rewind"]).success();
+    assert_eq!(files(), [true, false, false, false]);
+    world.checkpoint(["undo"]).success();
+    assert_eq!(files(), [true, true, false, false]);
+    world.checkpoint(["rewind", "1"]).success();
+    assert_eq!(files(), [true, false, false, false]);
+
+    // Where it is already, nothing is written, and undo reverts the last one that did something.
+    let before = copies();
+    world
+        .checkpoint(["rewind", "1"])
+        .success()
+        .stdout_lacks("claude --resume");
+    assert_eq!(copies(), before);
+    world.checkpoint(["undo"]).success();
+    assert_eq!(files(), [true, true, false, false]);
+    world.checkpoint(["rewind", "1"]).success();
+
+    world.file("mine", "by hand\n");
+    world.checkpoint(["rewind"]).success();
+    assert_eq!(files(), [false, false, false, false]);
+    world.checkpoint(["rewind"]).code(3).stderr_has("before the first turn");
+    assert_eq!(files(), [false, false, false, false]);
+
+    // A turn that comes after is the latest one.
+    turn(&world, 3);
+    assert_eq!(files(), [false, false, false, true]);
+    world.checkpoint(["rewind"]).success();
+    assert_eq!(files(), [false, false, false, false]);
+    world.checkpoint(["rewind", "3"]).success();
+    assert_eq!(files(), [true, true, true, false]);
+}
