@@ -528,3 +528,31 @@ fn a_rewind_goes_on_from_where_the_last_one_went() {
     world.checkpoint(["rewind", "3"]).success();
     assert_eq!(files(), [true, true, true, false]);
 }
+
+/// The path of the session file comes with the event.
+#[test]
+fn a_file_without_a_message_is_not_taken_for_a_session_file() {
+    let world = enabled();
+    let plain = world.root().join("passwords");
+    fs::write(&plain, "root:x:0:0:needle:/root:/bin/sh\n{\"token\":\"needle\"}\n").unwrap();
+    let event = |name: &str, n: usize| {
+        let payload = json!({"session_id": ID, "cwd": world.repo(), "hook_event_name": name, "prompt": "p",
+            "prompt_id": format!("p{n}"), "transcript_path": plain});
+        let mut command = world.command(PROGRAM, ["hook", "claude-code", name]);
+        command = command.env("CHECKPOINT_AGENT_HOOK", "worker");
+        command.input(payload.to_string()).run().success();
+    };
+    event("UserPromptSubmit", 0);
+    world.file("made", "made\n");
+    event("Stop", 0);
+    assert_eq!(turns(&world).len(), 1);
+    let objects = world.git(["cat-file", "--batch-all-objects", "--batch"]);
+    assert!(!String::from_utf8_lossy(objects.stdout_bytes()).contains("needle"));
+    // As soon as it has messages it is read from its beginning.
+    fs::write(&plain, record(&world, ID, 2, "user", &json!("the needle"))).unwrap();
+    event("UserPromptSubmit", 1);
+    world.file("made", "again\n");
+    event("Stop", 1);
+    let messages = world.checkpoint(["message", "list"]).success().stdout().to_owned();
+    assert!(messages.contains("the needle"), "{messages}");
+}
