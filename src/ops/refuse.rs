@@ -21,6 +21,7 @@ use crate::{
         name::ShortName,
         path::RepoPath,
         plan::{BlockedPath, LatestCommit},
+        spelling::with_article,
     },
     store::{
         self, ObjectId, Repository,
@@ -176,7 +177,7 @@ impl fmt::Display for Refusal {
             }
         };
         match self {
-            Self::OperationInProgress { operation } => write!(f, "a {} is in progress", operation.word()),
+            Self::OperationInProgress { operation } => write!(f, "{} is in progress", with_article(operation.word())),
             Self::NotConcluded { operation, from } => write!(f, "the {operation} of {from} is not concluded"),
             Self::OtherHistory { saved, now: None } => {
                 write!(f, "it was saved at commit {}, and HEAD has no commit", short(saved))

@@ -24,6 +24,7 @@ use crate::{
         operation::{Operation, Subject},
         path::RepoPath,
         record::Record,
+        spelling::with_article,
     },
     os,
     store::{
@@ -372,7 +373,8 @@ impl SaveAttempt<'_> {
         }
         if let Some(operation) = super::super::plan_runner::interrupted(scene)? {
             receipt.trouble.push(format!(
-                "a {operation} was interrupted before, and the files are between two states; see: git checkpoint {} --continue or --abort",
+                "{} was interrupted before, and the files are between two states; see: git checkpoint {} --continue or --abort",
+                with_article(operation.word()),
                 operation.command()
             ));
         }
