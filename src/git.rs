@@ -54,6 +54,9 @@ const CLEARED: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
+/// The most characters of a command in a message.
+const LONGEST_SHOWN: usize = 400;
+
 /// The subcommands that take paths as they are, and refuse the variable for it.
 const OF_PLAIN_PATHS: &[&str] = &["check-ignore"];
 
@@ -436,9 +439,15 @@ impl Git {
     }
 
     /// The command as shown in messages: what the caller asked, without the settings we always add.
+    /// The command for a message, without what makes it too long to be read.
     fn shown(&self) -> String {
         let words: Vec<_> = self.args.iter().map(|arg| arg.to_string_lossy()).collect();
-        words.join(" ")
+        let mut shown = words.join(" ");
+        if let Some((end, _)) = shown.char_indices().nth(LONGEST_SHOWN) {
+            shown.truncate(end);
+            shown.push_str("...");
+        }
+        shown
     }
 }
 

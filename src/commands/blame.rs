@@ -10,10 +10,14 @@ use super::{
 use crate::{
     model::{path::RepoPath, selector::Selector},
     ops::{
+        Error as OpsError,
         blame::{self, BlameRequest, LineAuthor, LineOrigin},
         file_history,
     },
-    render::blame::{BlameHunk, BlameView, CommitRef, DecisionView, OriginView, WhyView},
+    render::{
+        blame::{BlameHunk, BlameView, CommitRef, DecisionView, OriginView, WhyView},
+        count::CountedNoun,
+    },
     store::checkpoint::oid,
 };
 
@@ -179,7 +183,14 @@ pub(super) fn why(args: WhyArgs, context: &mut Context) -> Result<(), CommandErr
     let selector: Option<Selector> = args.selector.as_deref().map(failure::selector).transpose()?;
     let path = path_of(context, &opened, file)?;
     let scene = opened.scene();
-    let found = blame::why(&scene, selector, path, line)?;
+    let found = blame::why(&scene, selector, path, line).map_err(|error| match error {
+        OpsError::LineRange { total, .. } => {
+            let lines = CountedNoun::new(total as usize, "line");
+            let message = format!("no line {line} in '{file}', which has {lines}");
+            CommandError::new(FailureKind::Usage, message).hint("use a form such as src/parser.rs:25")
+        }
+        error => error.into(),
+    })?;
     let origin = view(&found.origin);
     let command = match (&origin.checkpoint, &origin.commit, origin.origin) {
         (Some(id), _, "checkpoint") => Some(format!("git checkpoint show {} --patch", id.short())),

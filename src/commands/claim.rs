@@ -26,8 +26,9 @@ use crate::{
 /// Claim a session or task for exclusive use
 ///
 /// A claim is part of the session and is visible to others after a push. Automatic checkpoints of others leave a
-/// claimed session alone, and others who save to it are warned. Of two simultaneous claims, one is refused. Where two
-/// clones claimed the same, the claim that was pushed first holds after 'git checkpoint pull'.
+/// claimed session alone, and others who save to it are warned. To others 'finish', 'rename', 'delete', 'purge' and 'rekey'
+/// refuse it, and 'prune' leaves it alone. Of two simultaneous claims, one is refused. Where two clones claimed the same, the
+/// claim that was pushed first holds after 'git checkpoint pull'.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -58,11 +59,17 @@ pub(super) struct Args {
     whom: IdentityArgs,
 }
 
+/// The longest that a claim holds, as nobody may be there to release it.
+const LONGEST: std::time::Duration = std::time::Duration::from_secs(366 * 86_400);
+
 /// Reads how long a claim holds.
 fn duration(text: &str) -> Result<std::time::Duration, String> {
     let time = store::config::span(text)?;
     if time.is_zero() {
         return Err("it must be longer than that; to end a claim: git checkpoint release".to_owned());
+    }
+    if time > LONGEST {
+        return Err("it must be a year or less, 366d; a claim can be renewed".to_owned());
     }
     Ok(time)
 }

@@ -17,7 +17,10 @@ use crate::{
         document::{CheckpointKind, SessionStatus},
         record::SessionFailure,
     },
-    ops::{put_aside, save::SaveRequest},
+    ops::{
+        put_aside,
+        save::{OverClaim, SaveRequest},
+    },
 };
 
 /// Finish a session: save it and mark it as completed or failed
@@ -42,6 +45,9 @@ pub(super) struct Args {
     /// Save the record only
     #[arg(long)]
     no_files: bool,
+    /// Also finish a session that somebody else has claimed
+    #[arg(long)]
+    force: bool,
     /// The summary, typed without its option
     #[arg(hide = true, value_name = "TEXT")]
     words: Vec<String>,
@@ -76,6 +82,11 @@ pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandEr
         SessionStatus::Completed
     };
     request.leave = true;
+    request.claim = if args.force {
+        OverClaim::Forced
+    } else {
+        OverClaim::Refused
+    };
     request.start = false;
     request.summary = args.text.summary(context, &opened)?;
     request.files = !args.no_files;

@@ -20,6 +20,7 @@ use crate::{
         agent::resumption,
         compare::{self, Comparison, SideChanges},
         fork::{self, ForkOutcome, ForkPlan, ForkTarget, ForkWorktree, unfinished},
+        plan_runner::PlanOperation,
         status,
     },
     render::{
@@ -31,6 +32,7 @@ use crate::{
         },
         patch,
         receipt::{self, SkippedPath},
+        restore::FilteredFile,
         turns::AgentSessionView,
     },
     store::{
@@ -403,6 +405,12 @@ fn worktree(made: &ForkWorktree) -> ForkWorktreeRow<'_> {
                 .collect(),
             left_out_words: receipt::left_out(&made.left_out),
             outdated_words: receipt::left_out(&made.outdated),
+            filtered: made
+                .brought
+                .filtered(PlanOperation::Restore)
+                .into_iter()
+                .map(|(path, why)| FilteredFile { path, why })
+                .collect(),
             submodules: &made.submodules,
             not_populated: not_populated.map(|(path, why)| UncopiedFile { path, why }).collect(),
             hook: made.hook.as_ref().map(|hook| HookExit { exit_status: hook.code }),

@@ -23,10 +23,11 @@ use crate::{
 /// Delete old checkpoints by retention rules
 ///
 /// Without a rule everything is kept. The latest checkpoint of a session and its first always stay; named, pinned,
-/// forked-from and shared ones stay unless --force is given. Documents, dates and digests of the others do not change,
-/// and old ids still select them. Pruned checkpoints move to the trash, from which 'git checkpoint undo' brings them
-/// back until --trash empties it and ends that. Disk space is freed by git's own garbage collection, which this command never runs.
-/// Rules that are not given come from the settings checkpoint.keep*; 0 disables one of them.
+/// forked-from and shared ones, and those of a session that somebody else has claimed, stay unless --force is given.
+/// Documents, dates and digests of the others do not change, and old ids still select them. Pruned checkpoints move to the
+/// trash, from which 'git checkpoint undo' brings them back until --trash empties it and ends that. Disk space is freed by
+/// git's own garbage collection, which this command never runs. Rules that are not given come from the settings
+/// checkpoint.keep*; 0 disables one of them.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -77,7 +78,7 @@ pub(super) struct Args {
     /// Empty the trash permanently
     #[arg(long)]
     trash: bool,
-    /// Also remove named, pinned, forked-from and shared checkpoints
+    /// Also remove named, pinned, forked-from and shared checkpoints, and those of claimed sessions
     #[arg(long)]
     force: bool,
     /// Show what would be done

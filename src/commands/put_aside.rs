@@ -111,19 +111,31 @@ pub(super) fn clean(
         restored: Some(&restored),
         dry_run: saved.is_none(),
         within,
-        force: "git checkpoint pause --clean",
         ..RestoreView::default()
     };
     restore_report::report(context, opened, &report)
 }
 
-/// Refuses to clean the working tree before anything is saved.
-pub(super) fn check_clean(opened: &OpenedRepository) -> Result<(), CommandError> {
+/// Refuses to clean the working tree before anything is saved. A dry run shows with its plan what is in the way.
+pub(super) fn check_clean(opened: &OpenedRepository, dry_run: bool) -> Result<(), CommandError> {
     let refusals = clean::refusals(&opened.scene())?;
-    let Some(refusal) = refusals.first() else { return Ok(()) };
-    Err(CommandError::new(
-        FailureKind::Refused,
-        format!("cannot clean the working tree: {refusal}"),
-    )
-    .hint("finish or abort it first, or save without cleaning: git checkpoint pause"))
+    if let Some(refusal) = refusals.first() {
+        return Err(CommandError::new(
+            FailureKind::Refused,
+            format!("cannot clean the working tree: {refusal}"),
+        )
+        .hint("finish or abort it first, or save without cleaning: git checkpoint pause"));
+    }
+    if dry_run {
+        return Ok(());
+    }
+    let planned = clean::clean(&opened.scene(), None, &|_, _| ())?;
+    if planned.refusals().is_empty() {
+        return Ok(());
+    }
+    let report = RestoreView {
+        restored: Some(&planned),
+        ..RestoreView::default()
+    };
+    Err(restore_report::refused(opened, &report))
 }

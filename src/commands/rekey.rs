@@ -23,6 +23,9 @@ Examples:
 pub(super) struct Args {
     /// The session; the current one by default
     session: Option<SessionWord>,
+    /// Also encrypt a session that somebody else has claimed
+    #[arg(long)]
+    force: bool,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -31,7 +34,7 @@ pub(super) struct Args {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     let session = args.session.map(|word| word.resolved(&opened.scene())).transpose()?;
-    let made = rekey::rekey(&opened.scene(), session.as_ref(), args.dry_run)?;
+    let made = rekey::rekey(&opened.scene(), session.as_ref(), args.force, args.dry_run)?;
     let mut trouble = made.trouble;
     if !args.dry_run {
         trouble.extend(super::share::automatic::after_checkpoint(&opened, &made.session));

@@ -28,6 +28,9 @@ pub(super) struct Args {
     /// The session, if it is not the current one, and its new name
     #[arg(value_names = ["SESSION", "NEW"], num_args = 1..=2)]
     names: Vec<String>,
+    /// Also rename a session that somebody else has claimed
+    #[arg(long)]
+    force: bool,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -67,7 +70,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             dry_run: args.dry_run,
         });
     }
-    let renamed = switch::rename(&opened.scene(), &selector, &to, args.dry_run)?;
+    let renamed = switch::rename(&opened.scene(), &selector, &to, args.force, args.dry_run)?;
     failure::warn_aftermath(&context.ui, &renamed.aftermath);
     context.ui.report(&RenameReceipt {
         session: &to,

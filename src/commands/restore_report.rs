@@ -81,6 +81,11 @@ pub(super) struct RestoreView<'a> {
     pub(super) within: Option<serde_json::Value>,
 }
 
+/// The error for what was refused before anything of it was reported.
+pub(super) fn refused(opened: &OpenedRepository, report: &RestoreView<'_>) -> CommandError {
+    refusal(&receipt(opened, report), report, opened.scene().now)
+}
+
 pub(super) fn report(
     context: &mut Context,
     opened: &OpenedRepository,

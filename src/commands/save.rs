@@ -223,7 +223,7 @@ fn save(
     let mut opened = opening::open(context, &args.whom)?;
     opened.settings.tracked_only |= args.tracked_only;
     if clean {
-        put_aside::check_clean(&opened)?;
+        put_aside::check_clean(&opened, args.dry_run)?;
     }
     if !args.dry_run && mode != SaveMode::Amend {
         ask_for_session(context, &opened)?;

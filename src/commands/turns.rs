@@ -16,6 +16,7 @@ use crate::{
             self, resumption,
             turns::{self, RewindTarget, SavedTurn},
         },
+        plan_runner::AppliedPlan,
         restore as op,
     },
     render::turns::{AgentSessionView, RewindView, TurnRow, TurnsView},
@@ -57,7 +58,8 @@ pub(super) struct Args {
 ///
 /// Restores the files as the turn left them, and gives the agent a copy of its session that ends there, under a new id,
 /// with the command that resumes it. Without a number, the latest turn is reverted: the files become what they were
-/// before its prompt. Your current files are saved first, and 'git checkpoint undo' reverts the rewind.
+/// before its prompt; again, the one before it. Your current files are saved first, and 'git checkpoint undo' reverts the
+/// rewind.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -187,9 +189,11 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
         Ok(op::restore(&opened.scene(), &request, progress)?)
     })?;
     let is_refused = !restored.refusals().is_empty();
+    let is_idle = restored.brought.as_ref().is_none_or(AppliedPlan::is_nothing);
+    let is_there = is_idle && target.is_reached && !args.conversation_only;
     let kept = resumption::kept(&target.document, Some(&target.turn.turn.agent));
     let resumed = match &kept {
-        Some(kept) if !is_refused && kept.resumes() => {
+        Some(kept) if !is_refused && !is_there && kept.resumes() => {
             let session = agent_session::session_ref(&target.document, &target.session);
             let root = store::work_tree(opened.scene().repo)?.to_owned();
             Some(agent_session::in_place(

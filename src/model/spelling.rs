@@ -1,4 +1,14 @@
-//! Names that are written almost like another word.
+//! Names that are written almost like another word, and the article before a word.
+
+/// A word with its indefinite article: `an am`, `a merge`.
+pub fn with_article(word: &str) -> String {
+    let article = if word.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {word}")
+}
 
 /// The name that `word` most likely was meant to be: at most a third of its letters are wrong.
 pub fn similar<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {

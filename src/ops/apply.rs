@@ -32,7 +32,7 @@ use super::{
         self, MeanwhilePolicy, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation,
         ProgressCallback,
     },
-    put_aside::CheckpointPresence,
+    put_aside::{CheckpointPresence, WholeFiles},
     record::RecordFate,
     refuse::{self, Refusal},
     rerere,
@@ -147,7 +147,8 @@ pub fn choose_parts(
         session, checkpoint, ..
     } = select::checkpoint(scene, &request.selector)?;
     let note = journal_note(scene, request, &checkpoint, session)?;
-    let sides = Sides::of(scene, &note, &checkpoint)?;
+    let mut sides = Sides::of(scene, &note, &checkpoint)?;
+    sides.whole = WholeFiles::default();
     let merging = MergeRun {
         sides: &sides,
         before: None,
@@ -320,8 +321,10 @@ fn run(
     let unstaged = Cell::new(UnstagedChanges::default());
     let unresolved = Cell::new(0);
     let kept_edits = RefCell::new(Vec::new());
+    let partial = RefCell::new(Vec::new());
     let goal = |repo: &Repository, present: &CurrentSnapshot| {
-        let (mut goal, mut found) = merging.merge(repo, present)?;
+        let (mut goal, mut found, lacking) = merging.merge(repo, present)?;
+        *partial.borrow_mut() = lacking;
         if let Some(parts) = &note.parts {
             goal = parts::target(repo, parts::start(merging.before, present)?, &goal, parts)?;
             let unmerged = |path: &RepoPath| goal.lists.conflicts.iter().any(|conflict| conflict.path == *path);
@@ -349,6 +352,10 @@ fn run(
     let job = PlanJob { goal: &goal, ..job };
     let mut brought = plan_runner::apply_plan(scene, &job)?;
     let whole = brought.is_complete() && brought.refusals.is_empty();
+    if whole {
+        let root = store::work_tree(scene.repo)?;
+        brought.partial = sides.whole.lacking(scene, root, partial.take())?;
+    }
     if brought.is_nothing() {
         // A change of nothing cannot conflict.
         let is_of_git = |refusal: &Refusal| matches!(refusal, Refusal::OperationInProgress { .. });

@@ -265,6 +265,7 @@ fn of_head(
         held: std::mem::take(&mut target.lists.held),
         skipped: now.skipped.clone(),
         empty_dirs: empty.unwrap_or(&now.empty_dirs).to_vec(),
+        origin: kept::outside(repo, snapshot, target.index)?,
         ..Lists::default()
     };
     // A file that is as HEAD has it keeps its bytes and its permission bits.

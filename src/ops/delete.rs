@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Error, Scene, compose,
     ref_transaction::{Aftermath, UndoableRefTransaction},
-    select,
+    refuse, select,
 };
 use crate::{
     model::{document::Document, name::ShortName, selector::Selector},
@@ -65,7 +65,7 @@ fn delete_damaged(scene: &Scene<'_>, name: &str, dry_run: bool) -> Result<Option
 }
 
 /// Deletes sessions, all of them or none, or in a dry run only finds out what that would take. With `force` damaged ones
-/// as well, each on its own.
+/// as well, each on its own, and those that another agent or person has claimed.
 pub fn delete(scene: &Scene<'_>, selectors: &[Selector], force: bool, dry_run: bool) -> Result<Deletion, Error> {
     let mut _worktree = None;
     if !dry_run {
@@ -82,6 +82,9 @@ pub fn delete(scene: &Scene<'_>, selectors: &[Selector], force: bool, dry_run: b
         }
         let (name, tip) = select::session(scene, selector)?;
         let checkpoint = checkpoint::load(scene.repo, tip).map_err(Error::damaged(name.as_str()))?;
+        if !force {
+            refuse::claimed(scene, &name, &checkpoint.document.session)?;
+        }
         let branch = own_branch(scene, &checkpoint.document);
         let id = checkpoint.document.session.id;
         // A session may be meant twice, by its name and by another word.

@@ -17,6 +17,7 @@ use crate::{
         patch,
         path::RepoPath,
         selector::InvalidSelector,
+        spelling::with_article,
         step::{StepStatus, TEXT_LIMIT},
         time::Timestamp,
     },
@@ -316,7 +317,7 @@ pub enum Error {
         candidates: Vec<SelectorCandidate>,
     },
     /// The id given for a new item cannot be used.
-    #[error("{id} is not a valid id for a {what}")]
+    #[error("{id} is not a valid id for {}", with_article(what))]
     ItemId {
         /// Kind of item.
         what: &'static str,

@@ -14,7 +14,7 @@ use crate::{
     model::{id::Oid, selector::Selector},
     store::{
         self, ObjectId,
-        checkpoint::{object_id, oid},
+        checkpoint::{self, object_id, oid},
         refs,
     },
 };
@@ -66,6 +66,16 @@ pub fn commit(
         return taken(format!(
             "branch '{branch}' is at {}, not at the commit that the checkpoint was saved at; name another one",
             short(before)
+        ));
+    }
+    // As 'git commit' refuses them.
+    let lists = checkpoint::lists(scene.repo, &selected.checkpoint);
+    let lists = lists.map_err(Error::damaged(short(selected.checkpoint.entry.id)))?;
+    if let Some(conflict) = lists.conflicts.first() {
+        return taken(format!(
+            "checkpoint {} has conflicts, in '{}' for one; resolve them with 'git add', save again and export that",
+            short(selected.checkpoint.entry.id),
+            conflict.path.quoted()
         ));
     }
     let own = selected.checkpoint.entry.subject.clone();

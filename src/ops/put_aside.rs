@@ -3,20 +3,19 @@
 //! The undo list knows both, and what of it is in force: a file that is absent because it was cleaned away is no deletion.
 //! Later checkpoints say it as well, for other working trees and machines.
 
-use std::collections::HashSet;
+mod whole;
 
-use super::{
-    Error, Scene, changes, compose, ids::short, plan_runner::PlanOperation, session_choice, target_state::TargetState,
-};
+pub(super) use whole::{WholeFiles, with_bytes};
+
+use super::{Error, Scene, changes, compose, ids::short, plan_runner::PlanOperation, session_choice};
 use crate::{
-    model::{document::WorktreeInfo, id::Digest, outline::PutAside, path::RepoPath, report::SavedFiles},
+    model::{document::WorktreeInfo, id::Digest, outline::PutAside, report::SavedFiles},
     store::{
-        self, ObjectId, Repository,
+        self, ObjectId,
         ancestry::{self, MergeEdges},
         checkpoint::{self, Checkpoint, object_id, oid},
-        merge,
         objects::Writer,
-        restored, tree, undo,
+        restored, undo,
     },
 };
 
@@ -331,51 +330,6 @@ impl CheckpointPresence {
         let snapshot = before.and_then(|before| before.document.snapshot);
         Ok(Self::Brought(snapshot.map(|snapshot| object_id(&snapshot.tree))))
     }
-}
-
-/// A target state with the very bytes that `pause --clean` removed from this working tree after it had saved them as this
-/// checkpoint, where the checkpoint alone does not give them back: its files are what a filter program stores. Objects that it makes
-/// stay in the memory of `repo`.
-pub(super) fn with_bytes(
-    scene: &Scene<'_>,
-    repo: &Repository,
-    checkpoint: &Checkpoint,
-    mut target: TargetState,
-) -> Result<TargetState, Error> {
-    let list = undo::read(scene.repo)?;
-    let is_cleaning = |entry: &undo::UndoEntry| {
-        let files = entry.files.as_ref();
-        entry.operation == PlanOperation::Clean.word() && files.is_some_and(|files| files.digest == checkpoint.digest)
-    };
-    let cleaning = list
-        .entries()
-        .map(|(entry, _)| entry)
-        .filter(|entry| is_cleaning(entry));
-    let Some(before) = cleaning.last().and_then(undo::UndoEntry::files_before) else {
-        return Ok(target);
-    };
-    // What was dropped since is nothing that could be brought.
-    let Ok(before) = checkpoint::load(scene.repo, object_id(before)) else {
-        return Ok(target);
-    };
-    let lists = checkpoint::lists(scene.repo, &before).map_err(Error::damaged(short(before.entry.id)))?;
-    let Some(snapshot) = &before.document.snapshot else {
-        return Ok(target);
-    };
-    let known: HashSet<RepoPath> = target.lists.raw.iter().cloned().collect();
-    let mut edits = Vec::new();
-    for path in lists.raw.into_iter().filter(|path| !known.contains(path)) {
-        let bytes = tree::entry(repo, object_id(&snapshot.tree), &path)?;
-        if bytes.is_some() && tree::entry(repo, target.tree, &path)?.is_some() {
-            target.lists.raw.push(path.clone());
-            edits.push((path, bytes));
-        }
-    }
-    if !edits.is_empty() {
-        target.tree = merge::edited(repo, target.tree, &edits)?;
-        target.lists.sort();
-    }
-    Ok(target)
 }
 
 /// How many checkpoints are looked through for one that was in this working tree.

@@ -9,14 +9,19 @@ use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
 
-use super::{Error, Scene, compose::CurrentSnapshot};
+use super::{
+    Error, Scene,
+    compose::{self, CurrentSnapshot},
+};
 use crate::{
     model::{
+        document::Session,
         facts::OperationKind,
         id::Oid,
         name::ShortName,
         path::RepoPath,
         plan::{BlockedPath, LatestCommit},
+        spelling::with_article,
     },
     store::{
         self, ObjectId, Repository,
@@ -34,6 +39,21 @@ const HISTORY: usize = 2_000_000;
 const SEARCHED: usize = 10_000;
 /// Fewer deletions than this are never too many: in a small project half of the files is not much.
 const MANY: usize = 10;
+
+/// Refuses to take a session from another one who has claimed it.
+pub(super) fn claimed(scene: &Scene<'_>, name: &ShortName, session: &Session) -> Result<(), Error> {
+    let by = compose::by(scene, &compose::people(scene));
+    let claim = session.claim.as_ref();
+    match claim.filter(|claim| claim.holds_against(&by, scene.now)) {
+        Some(claim) => Err(Error::Claimed {
+            session: name.clone(),
+            by: claim.by.clone(),
+            host: claim.host.clone(),
+            until: claim.until,
+        }),
+        None => Ok(()),
+    }
+}
 
 /// A reason not to change files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -159,7 +179,7 @@ impl fmt::Display for Refusal {
             }
         };
         match self {
-            Self::OperationInProgress { operation } => write!(f, "a {} is in progress", operation.word()),
+            Self::OperationInProgress { operation } => write!(f, "{} is in progress", with_article(operation.word())),
             Self::NotConcluded { operation, from } => write!(f, "the {operation} of {from} is not concluded"),
             Self::OtherHistory { saved, now: None } => {
                 write!(f, "it was saved at commit {}, and HEAD has no commit", short(saved))

@@ -5,7 +5,7 @@
 //! that nothing that was shared is rewritten.
 
 use super::{
-    Error, Scene, chat, compose, ids, placement,
+    Error, Scene, chat, compose, ids, placement, refuse,
     session_choice::{self, SessionChoice},
     suggestions,
 };
@@ -46,8 +46,14 @@ pub struct RekeyOutcome {
     pub trouble: Vec<String>,
 }
 
-/// Encrypts the session that was named, or the current one, anew.
-pub fn rekey(scene: &Scene<'_>, session: Option<&ShortName>, dry_run: bool) -> Result<RekeyOutcome, Error> {
+/// Encrypts the session that was named, or the current one, anew. One that another agent or person has claimed is refused
+/// without `force`.
+pub fn rekey(
+    scene: &Scene<'_>,
+    session: Option<&ShortName>,
+    force: bool,
+    dry_run: bool,
+) -> Result<RekeyOutcome, Error> {
     let scene = &Scene {
         session: session.or(scene.session),
         ..*scene
@@ -58,6 +64,9 @@ pub fn rekey(scene: &Scene<'_>, session: Option<&ShortName>, dry_run: bool) -> R
         let why = "checkpoint.encryptTo names no recipient".to_owned();
         return Err(store::Error::Encryption { why }.into());
     };
+    if !force {
+        refuse::claimed(scene, &chosen.name, &chosen.tip.document.session)?;
+    }
     let mut outcome = RekeyOutcome {
         session: chosen.name.clone(),
         id: chosen.tip.entry.id,

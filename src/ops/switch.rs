@@ -3,7 +3,7 @@
 use super::{
     Error, Scene,
     ref_transaction::{Aftermath, UndoableRefTransaction},
-    select, session_choice, start,
+    refuse, select, session_choice, start,
 };
 use crate::{
     model::{document::Document, name::ShortName, selector::Selector},
@@ -42,7 +42,15 @@ pub struct RenamedSession {
 
 /// Gives a session another name, or in a dry run only checks whether it could be done. Its checkpoints stay as they are:
 /// the ref alone gives the name.
-pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &ShortName, dry_run: bool) -> Result<RenamedSession, Error> {
+///
+/// One that another agent or person has claimed is refused without `force`.
+pub fn rename(
+    scene: &Scene<'_>,
+    selector: &Selector,
+    to: &ShortName,
+    force: bool,
+    dry_run: bool,
+) -> Result<RenamedSession, Error> {
     let mut _worktree = None;
     if !dry_run {
         _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
@@ -57,6 +65,9 @@ pub fn rename(scene: &Scene<'_>, selector: &Selector, to: &ShortName, dry_run: b
         });
     }
     let document = session_choice::load(scene, from.as_str(), tip)?.document;
+    if !force {
+        refuse::claimed(scene, &from, &document.session)?;
+    }
     let _session = lock::session(scene.repo, &document.session.id, scene.wait)?;
     for _ in 0..TRIES {
         if session::tip(scene.repo, to)?.is_some() {

@@ -8,6 +8,7 @@ use super::{
     count::CountedNoun,
     diff,
     receipt::{self, ItemCounts, SkippedPath},
+    restore::FilteredFile,
     slot::Slot,
     text::{Text, TextLine},
     turns::AgentSessionView,
@@ -91,6 +92,8 @@ pub struct ForkFiles<'a> {
     /// Those that it has, in words.
     #[serde(skip)]
     pub outdated_words: Option<String>,
+    /// Files under a filter program that have less than they were saved from.
+    pub filtered: Vec<FilteredFile<'a>>,
     /// Submodules that are as in the current working tree.
     pub submodules: &'a [RepoPath],
     /// Submodules that could not be populated.
@@ -212,6 +215,10 @@ impl ForkRow<'_> {
                 n => format!("as saved, {n} differ from the commit"),
             };
             detail("files", TextLine::plain(written));
+        }
+        for file in &files.filtered {
+            let line = TextLine::new().with(Slot::Path, file.path.quoted());
+            detail("filter", line.with(Slot::Plain, format!(": {}", file.why)));
         }
         if let Some(words) = &files.left_out_words {
             detail("left out", TextLine::plain(format!("{words}: not saved, so not there")));

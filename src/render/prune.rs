@@ -72,7 +72,7 @@ pub struct RetainedRow<'a> {
     /// The digest of its document.
     pub digest: Option<&'a Digest>,
     /// Why it stays.
-    #[schemars(extend("enum" = ["named", "pinned", "forked from", "merge", "shared", "in use"]))]
+    #[schemars(extend("enum" = ["named", "pinned", "put aside", "forked from", "merge", "shared", "in use", "claimed"]))]
     pub why: &'static str,
     /// Its subject, for people.
     #[serde(skip)]

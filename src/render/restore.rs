@@ -203,7 +203,7 @@ pub struct FilteredFile<'a> {
     /// The file.
     pub path: &'a RepoPath,
     /// Its result.
-    pub why: &'static str,
+    pub why: String,
 }
 
 impl View for RestoreReceipt<'_> {
@@ -407,7 +407,7 @@ impl RestoreReceipt<'_> {
             }
         }
         for file in &self.filtered {
-            text.push(row(Slot::Caution, "filter", &file.path.quoted(), file.why));
+            text.push(row(Slot::Caution, "filter", &file.path.quoted(), &file.why));
         }
         for failed in &self.failed {
             text.push(row(Slot::Bad, "failed", &failed.path.quoted(), &failed.why));

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::model::{
     claim::Claim, comparison::RecordDifference, facts::GitFacts, id::Oid, name::ShortName, outline::PutAside,
-    time::Timestamp, watch::WatcherState,
+    spelling::with_article, time::Timestamp, watch::WatcherState,
 };
 
 /// How many changes of the record are shown.
@@ -328,7 +328,7 @@ impl StatusView<'_> {
         if let Some(operation) = self.notes.running {
             out.plain("pending", format!("another process is changing the files: {operation}"));
         } else if let Some(operation) = self.interrupted {
-            let line = TextLine::new().with(Slot::Bad, format!("a {operation} was interrupted:"));
+            let line = TextLine::new().with(Slot::Bad, format!("{} was interrupted:", with_article(operation)));
             out.row("pending", &line);
             let command = self.notes.finished_by.unwrap_or("restore");
             out.plain("", format!("git checkpoint {command} --continue, or --abort"));

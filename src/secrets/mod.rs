@@ -14,6 +14,7 @@ mod clean_texts;
 mod engine;
 pub mod file;
 mod json;
+mod key_file;
 mod opaque;
 mod packed;
 mod random;

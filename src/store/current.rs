@@ -36,6 +36,9 @@ pub struct CurrentPointer {
     /// The sessions that are current on branches.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     branches: BTreeMap<String, SessionRef>,
+    /// The fork that the working tree was made for, whichever session is current.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<SessionRef>,
     /// One that is about to be made: it is the current one as soon as its ref is there. Never seen outside of here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     begun: Option<Box<SessionRef>>,
@@ -91,6 +94,15 @@ impl CurrentPointer {
         after
     }
 
+    /// The file's content in a working tree that was made for this fork, which is current there.
+    #[must_use]
+    pub fn made_for(&self, fork: SessionRef) -> Self {
+        Self {
+            fork: Some(fork.clone()),
+            ..self.switched_to(fork)
+        }
+    }
+
     /// The file's content after this session has ended being current, on every branch.
     #[must_use]
     pub fn left(&self, id: &str) -> Self {
@@ -107,7 +119,8 @@ impl CurrentPointer {
     #[must_use]
     pub fn replaced(&self, id: &str, by: &SessionRef) -> Self {
         let mut after = self.clone();
-        let entries = [&mut after.session, &mut after.previous].into_iter().flatten();
+        let entries = [&mut after.session, &mut after.previous, &mut after.fork];
+        let entries = entries.into_iter().flatten();
         for entry in entries.chain(after.branches.values_mut()) {
             if entry.id == id {
                 *entry = by.clone();

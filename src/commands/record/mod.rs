@@ -56,6 +56,7 @@ use crate::{
     model::{
         item::{ItemKind, Totals, id_of},
         json, patch,
+        spelling::with_article,
     },
     ops::{
         draft::DraftReceipt,
@@ -109,7 +110,7 @@ impl JsonItems {
             Value::Object(_) => Ok(item),
             other => Err(CommandError::new(
                 Failure::Invalid,
-                format!("a {} must be a JSON object or text, not {other}", kind.word),
+                format!("{} must be a JSON object or text, not {other}", with_article(kind.word)),
             )),
         };
         items.into_iter().map(object).collect()

@@ -33,6 +33,7 @@ pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>, no
         .as_ref()
         .map(|from| from.id.short().to_owned())
         .unwrap_or_default();
+    let is_cleaning = is_cleaning(receipt);
     let is_in_progress = refusals
         .iter()
         .any(|refusal| matches!(refusal, Refusal::OperationInProgress { .. }));
@@ -84,7 +85,7 @@ pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>, no
                     "conclude it first: git checkpoint {operation} --continue, or --abort"
                 ));
             }
-            Refusal::Blocked { .. } if !refusal.yields_to_force() => {
+            Refusal::Blocked { .. } if is_cleaning || !refusal.yields_to_force() => {
                 error = error.hint(format!(
                     "move these files away first{}",
                     without_blocked(receipt, report)
@@ -93,7 +94,8 @@ pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>, no
             _ => {}
         }
     }
-    if refusals.iter().all(Refusal::yields_to_force) {
+    // A cleaning is never forced.
+    if !is_cleaning && refusals.iter().all(Refusal::yields_to_force) {
         error = error.again(
             "to proceed anyway (your files are saved first)",
             report.force,
@@ -103,12 +105,16 @@ pub(super) fn refusal(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>, no
     error
 }
 
+fn is_cleaning(receipt: &RestoreReceipt<'_>) -> bool {
+    receipt.operation == PlanOperation::Clean.word()
+}
+
 /// The other way around files that cannot be saved: the command that leaves them out, where it can.
 fn without_blocked(receipt: &RestoreReceipt<'_>, report: &RestoreView<'_>) -> String {
     let is_for_paths = [PlanOperation::Apply, PlanOperation::Restore]
         .map(PlanOperation::word)
         .contains(&receipt.operation);
-    if receipt.operation == PlanOperation::Clean.word() {
+    if is_cleaning(receipt) {
         ", or save without cleaning: git checkpoint pause".to_owned()
     } else if is_for_paths {
         let command = report

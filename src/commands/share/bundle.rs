@@ -60,6 +60,10 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         let message = format!("file '{}' exists", args.file.display());
         return Err(CommandError::new(FailureKind::Refused, message).hint("replace it: --force"));
     }
+    if let Some(directory) = file.parent().filter(|directory| !directory.is_dir()) {
+        let message = format!("no directory '{}'", args.file.parent().unwrap_or(directory).display());
+        return Err(CommandError::new(FailureKind::NotFound, message).hint("make it first, or choose another place"));
+    }
     let words = args.sessions.iter();
     let sessions = words
         .map(|word| word.resolved(&opened.scene()))

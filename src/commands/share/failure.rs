@@ -2,6 +2,7 @@
 
 use crate::{
     commands::error::{CommandError, FailureKind},
+    model::step::quoted,
     ops::share::{Error, fetch::RemoteChange},
 };
 
@@ -59,6 +60,13 @@ impl CommandError {
             Error::Unreachable { .. } => {
                 of(FailureKind::Network).hint("nothing was changed; repeat the command to continue")
             }
+            Error::BundleNotWritten { .. } => {
+                of(FailureKind::Fatal).hint("nothing was changed; choose another place for it")
+            }
+            Error::BundleNotRead { ref file, .. } => of(FailureKind::Fatal).hint(format!(
+                "nothing was changed; see what is wrong with it: git bundle verify {}",
+                quoted(&file.display().to_string())
+            )),
             Error::TooLarge { .. } => {
                 of(FailureKind::Fatal).hint("allow more: git -c checkpoint.maxFetchSize=20g checkpoint fetch ...")
             }

@@ -1,19 +1,21 @@
 //! The turns of a session: its checkpoints of kind `turn`, in their order.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
-use super::super::{Error, Scene, select, session_choice, suggestions};
+use super::super::{Error, Scene, plan_runner::PlanOperation, select, session_choice, suggestions};
 use crate::{
     model::{
         agent_turn::AgentTurn,
         document::{CheckpointKind, Document},
+        id::Digest,
         name::ShortName,
         selector::{Base, Selector},
+        time::Timestamp,
     },
     store::{
         ObjectId, agent_queue,
         checkpoint::{self, oid},
-        session,
+        session, undo,
     },
 };
 
@@ -39,6 +41,10 @@ pub struct SessionTurns {
     pub session: ShortName,
     /// Its turns, the oldest first.
     pub turns: Vec<SavedTurn>,
+    /// The digest of each of its checkpoints, and how many turns there were when it had been saved.
+    counts: BTreeMap<Digest, usize>,
+    /// The time of the latest checkpoint.
+    saved_at: Option<Timestamp>,
 }
 
 /// Lists the turns of the session that a selector means, up to its checkpoint; without one those of the current session.
@@ -56,9 +62,13 @@ pub fn turns(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<SessionTu
     let mut later: Option<SavedTurn> = None;
     let mut edits = None;
     let mut chain = HashSet::new();
+    let (mut counts, mut saved_at) = (BTreeMap::new(), None);
     for entry in session::history(scene.repo, from) {
         let entry = entry.map_err(Error::damaged(name.as_str()))?;
         chain.insert(entry.id);
+        saved_at.get_or_insert(entry.time);
+        let later_turns = turns.len() + usize::from(later.is_some());
+        counts.extend(entry.trailers.digest.clone().map(|digest| (digest, later_turns)));
         if let Some(turn) = &mut later {
             // The first checkpoint with files of a session shows no person's edits where all is committed.
             let is_first = entry.trailers.kind == Some(CheckpointKind::Start);
@@ -94,7 +104,30 @@ pub fn turns(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<SessionTu
         let began = turn.turn.began.as_ref().map(checkpoint::object_id);
         turn.before = began.filter(|began| chain.contains(began)).or(turn.before);
     }
-    Ok(SessionTurns { session: name, turns })
+    counts.values_mut().for_each(|later| *later = turns.len() - *later);
+    Ok(SessionTurns {
+        session: name,
+        turns,
+        counts,
+        saved_at,
+    })
+}
+
+impl SessionTurns {
+    /// The checkpoint of the session whose files were restored in this working tree after everything was saved: what comes
+    /// after it is not in the files any more.
+    fn restored(&self, scene: &Scene<'_>) -> Result<Option<Digest>, Error> {
+        let list = undo::read(scene.repo)?;
+        let in_force = list.entries().filter(|(_, in_force)| *in_force);
+        let changes = in_force.filter(|(entry, _)| entry.files_before().is_some());
+        let last = changes.map(|(entry, _)| entry).last();
+        let restored = last.filter(|entry| {
+            let is_later = self.saved_at.is_none_or(|saved| entry.at >= saved);
+            entry.operation == PlanOperation::Restore.word() && is_later
+        });
+        let digest = restored.and_then(|entry| Some(entry.files.as_ref()?.digest.clone()));
+        Ok(digest.filter(|digest| self.counts.contains_key(digest)))
+    }
 }
 
 /// Why there is no state of a turn to go back to.
@@ -116,6 +149,12 @@ pub enum TurnError {
         /// That of the latest turn.
         latest: usize,
     },
+    /// The files are as before the first one.
+    #[error("the files are as they were before the first turn of session '{session}'")]
+    AtBeginning {
+        /// The session.
+        session: ShortName,
+    },
     /// The state before it is not saved.
     #[error("no checkpoint holds the state before turn {number}")]
     NothingBefore {
@@ -135,6 +174,8 @@ pub struct RewindTarget {
     pub to: ObjectId,
     /// The checkpoint that has the agent's conversation as it was then.
     pub document: Box<Document>,
+    /// Whether the last rewind went there.
+    pub is_reached: bool,
 }
 
 /// Waits for events of agents that are still written in the background, as long as a command waits for a lock.
@@ -142,7 +183,8 @@ pub fn settle(scene: &Scene<'_>) {
     agent_queue::wait_until_idle(scene.repo, scene.wait);
 }
 
-/// Finds the state after a turn, or before it. Without a number it is the one before the latest turn.
+/// Finds the state after a turn, or before it. Without a number it is the one before the latest turn that is in the files: a
+/// rewind goes on from an earlier one.
 pub fn rewind_target(
     scene: &Scene<'_>,
     number: Option<usize>,
@@ -153,9 +195,13 @@ pub fn rewind_target(
     let Some(latest) = found.turns.last() else {
         return Err(TurnError::Empty { session: found.session }.into());
     };
-    let turn = match number {
-        Some(n) => found.turns.iter().find(|turn| turn.n == n),
-        None => Some(latest),
+    let restored = found.restored(scene)?;
+    let count = restored.as_ref().and_then(|digest| found.counts.get(digest)).copied();
+    let turn = match (number, count) {
+        (Some(n), _) => found.turns.iter().find(|turn| turn.n == n),
+        (None, Some(0)) => return Err(TurnError::AtBeginning { session: found.session }.into()),
+        (None, Some(count)) => found.turns.get(count - 1),
+        (None, None) => Some(latest),
     };
     let turn = turn.cloned().ok_or_else(|| TurnError::Number {
         session: found.session.clone(),
@@ -167,8 +213,11 @@ pub fn rewind_target(
     } else {
         turn.id
     };
-    let document = session_choice::load(scene, found.session.as_str(), to)?.document;
+    let checkpoint = session_choice::load(scene, found.session.as_str(), to)?;
+    let is_reached = restored.as_ref() == Some(&checkpoint.digest);
+    let document = checkpoint.document;
     Ok(RewindTarget {
+        is_reached,
         session: found.session,
         turn,
         to,

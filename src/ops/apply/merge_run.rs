@@ -8,7 +8,7 @@ use super::{
         compose::CurrentSnapshot,
         ids::short,
         pathspecs,
-        put_aside::{self, CleanedFiles},
+        put_aside::{self, CleanedFiles, WholeFiles},
         session_choice, suggestions,
         target_state::TargetState,
     },
@@ -46,6 +46,8 @@ pub(in crate::ops) struct Sides {
     pub(in crate::ops) theirs: TargetState,
     /// The trees that they are compared with.
     pub(in crate::ops) base: Base,
+    /// The bytes of files that they have only a part of.
+    pub(in crate::ops) whole: WholeFiles,
 }
 
 pub(in crate::ops) enum Base {
@@ -108,7 +110,11 @@ impl Sides {
                 head: tree::tree_of(scene.repo, refs::head(scene.repo)?.id)?,
             };
             let theirs = before(scene, checkpoint, &files)?;
-            return Ok(Self { theirs, base });
+            return Ok(Self {
+                theirs,
+                base,
+                whole: WholeFiles::default(),
+            });
         }
         let base = match &note.common {
             None => match (&note.base, put_aside::present_ancestor(scene, checkpoint)?) {
@@ -124,7 +130,16 @@ impl Sides {
                 Base::common(scene, &common, &ours)?
             }
         };
-        Ok(Self { theirs: files, base })
+        let whole = match &note.parts {
+            // Parts of a file are those of what is stored.
+            Some(_) => WholeFiles::default(),
+            None => WholeFiles::of(scene, scene.repo, checkpoint, &files)?,
+        };
+        Ok(Self {
+            theirs: files,
+            base,
+            whole,
+        })
     }
 
     /// The tree that changes of the index are reported by.
@@ -236,12 +251,13 @@ impl MergeRun<'_> {
         }
     }
 
-    /// The present with the checkpoint's changes merged in, and the paths in conflict.
+    /// The present with the checkpoint's changes merged in, the paths in conflict, and those without what their filter left
+    /// out.
     pub(in crate::ops) fn merge(
         &self,
         repo: &Repository,
         present: &CurrentSnapshot,
-    ) -> Result<(TargetState, Conflicts), Error> {
+    ) -> Result<(TargetState, Conflicts, Vec<RepoPath>), Error> {
         let now = TargetState::present(present)?;
         if let Some(paths) = self.paths.as_ref().filter(|_| self.before.is_none()) {
             // What the checkpoint deleted is in the commit that it was saved at.
@@ -301,7 +317,7 @@ impl MergeRun<'_> {
         &self,
         repo: &Repository,
         ours: TargetState,
-    ) -> Result<(TargetState, Conflicts), Error> {
+    ) -> Result<(TargetState, Conflicts, Vec<RepoPath>), Error> {
         let base = self.sides.base(repo, &ours)?;
         let trees = Trees {
             base,
@@ -340,6 +356,8 @@ impl MergeRun<'_> {
         let tree = merge::tree(repo, Some(ours.tree), &merged)?;
         let mut lists = lists(&ours.lists, &self.sides.theirs.lists, &merged);
         self.beside_trees(repo, &mut lists, tree)?;
+        let (edits, partial) = self.sides.whole.bring(&merged, &mut lists);
+        let tree = merge::edited(repo, tree, &edits)?;
         let mut blobs = ours.conflicts.clone();
         lists.intent_to_add.clone_from(&ours.lists.intent_to_add);
         lists.conflicts = unmerged(repo, &ours.lists.conflicts, &mut blobs, &merged)?;
@@ -373,7 +391,7 @@ impl MergeRun<'_> {
         if self.index {
             self.stage(repo, &mut goal)?;
         }
-        Ok((goal, conflicts))
+        Ok((goal, conflicts, partial))
     }
 
     /// Leaves out repositories below that neither index tracks: no merge touches them, and a working tree that lacks one did

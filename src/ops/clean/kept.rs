@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Error, TargetState};
 use crate::{
     model::{
-        list::{Lists, Origin, SkipReason, Source},
+        list::{IndexFlags, Lists, Origin, SkipReason, Source},
         path::RepoPath,
         plan::{Act, PlanLine, PlanReason},
     },
@@ -15,7 +15,7 @@ use crate::{
         checkpoint::{Checkpoint, object_id},
         merge, tree,
     },
-    worktree::snapshot::Snapshot,
+    worktree::{restore, snapshot::Snapshot},
 };
 
 /// Puts the flagged files of the present into a target state: git takes such a file for unchanged, so a clean working
@@ -43,6 +43,49 @@ pub(super) fn keep_flagged(repo: &Repository, present: &Snapshot, target: &mut T
     target.lists.held = held.filter(|held| is_flagged(&held.path)).cloned().collect();
     target.held.clone_from(&present.held_blobs);
     Ok(())
+}
+
+/// The paths that become entries of the index and that the patterns of a sparse checkout leave out of the working tree: as
+/// after `git reset --hard`, such an entry has its flag and no file.
+pub(super) fn outside(repo: &Repository, present: &Snapshot, head: ObjectId) -> Result<Vec<Origin>, Error> {
+    if !restore::is_sparse(repo) {
+        return Ok(Vec::new());
+    }
+    let changes = tree::diff(repo, Some(present.index_tree), Some(head), tree::Renames::Off)?;
+    let new = changes.into_iter().filter(|change| change.old.is_none());
+    let paths: Vec<RepoPath> = new.map(|change| change.path).collect();
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let input: Vec<u8> = paths
+        .iter()
+        .flat_map(|path| [path.as_bytes(), b"\0"].concat())
+        .collect();
+    let git = store::git(repo).args(["sparse-checkout", "check-rules", "-z"]);
+    // git before 2.41 does not know it.
+    let output = git
+        .input(input)
+        .accept([1, 128, 129])
+        .run()
+        .map_err(store::Error::from)?;
+    if output.code != 0 {
+        return Ok(Vec::new());
+    }
+    let inside: BTreeSet<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
+    let outside = paths.into_iter().filter(|path| !inside.contains(path.as_bytes()));
+    let flags = IndexFlags {
+        skip_worktree: true,
+        assume_unchanged: false,
+    };
+    let mut origins: Vec<_> = outside
+        .map(|path| Origin {
+            path,
+            source: Source::Index,
+            flags,
+        })
+        .collect();
+    origins.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(origins)
 }
 
 /// Whether the flagged files of the present are those that a checkpoint holds.

@@ -4,6 +4,7 @@
 //! `.worktreeinclude` at the root. Only ignored files are copied: what is not ignored, the checkpoint has.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::Path;
 
 use super::super::{Error, Scene};
@@ -108,14 +109,21 @@ fn special(root: &Path, path: &[u8], failed: &mut Vec<(RepoPath, String)>) {
 
 /// The untracked files that patterns choose; without any those that the repository's own rules ignore.
 fn untracked(scene: &Scene<'_>, patterns: &[Vec<u8>]) -> Result<Vec<RepoPath>, Error> {
-    let mut git = store::git(scene.repo).args(["ls-files", "-z", "--others", "--ignored"]);
-    if patterns.is_empty() {
-        git = git.arg("--exclude-standard");
-    }
-    for pattern in patterns {
-        git = git.arg(os::os_string(&[b"--exclude=", &pattern[..]].concat()));
-    }
-    let output = git.run().map_err(store::Error::from)?;
+    let git = store::git(scene.repo).args(["ls-files", "-z", "--others", "--ignored"]);
+    let output = if patterns.is_empty() {
+        git.arg("--exclude-standard").run()
+    } else {
+        // In a file: the arguments of a program have a limit.
+        let token = os::random_token().map_err(Error::Random)?;
+        let list = store::worktree_private_dir(scene.repo)?.join(format!("scratch.{token}"));
+        std::fs::write(&list, patterns.join(&b'\n')).map_err(store::Error::io("write", &list))?;
+        let mut option = OsString::from("--exclude-from=");
+        option.push(&list);
+        let output = git.arg(option).run();
+        let _ = std::fs::remove_file(&list);
+        output
+    };
+    let output = output.map_err(store::Error::from)?;
     let paths = output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
     Ok(paths.map(RepoPath::from).collect())
 }

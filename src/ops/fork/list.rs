@@ -111,9 +111,9 @@ fn unsaved_files(scene: &Scene<'_>, path: &Path, saved: ObjectId) -> Option<usiz
 }
 
 /// The working tree of each session that is current in one, by identity, or was until git checked out a branch there that has
-/// no session.
+/// no session; else the one that was made for it, also after the session was left there.
 pub(super) fn places(scene: &Scene<'_>) -> HashMap<String, PathBuf> {
-    let (mut out, mut before) = (HashMap::new(), Vec::new());
+    let (mut out, mut before, mut made) = (HashMap::new(), Vec::new(), Vec::new());
     for id in store::worktree_ids(scene.repo) {
         let Some(path) = store::worktree_path(scene.repo, &id) else {
             continue;
@@ -122,6 +122,9 @@ pub(super) fn places(scene: &Scene<'_>) -> HashMap<String, PathBuf> {
             .ok()
             .and_then(|repo| current::read(&repo).ok());
         let Some(current) = current else { continue };
+        // A file of before it said which fork the working tree was made for.
+        let last = current.previous.filter(|_| current.session.is_none() && is_linked(&id));
+        made.extend(current.fork.or(last).map(|session| (session.id, path.clone())));
         match (current.session, current.elsewhere) {
             (Some(session), _) => {
                 out.insert(session.id, path);
@@ -130,10 +133,14 @@ pub(super) fn places(scene: &Scene<'_>) -> HashMap<String, PathBuf> {
             (None, None) => {}
         }
     }
-    for (id, path) in before {
+    for (id, path) in before.into_iter().chain(made) {
         out.entry(id).or_insert(path);
     }
     out
+}
+
+fn is_linked(worktree: &str) -> bool {
+    worktree.starts_with("linked-")
 }
 
 /// The working tree in which a session is current, by identity.

@@ -5,6 +5,7 @@
 
 mod carried;
 mod cut_off;
+mod filtered;
 pub mod list;
 mod places;
 pub mod remove;

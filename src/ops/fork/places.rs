@@ -3,16 +3,16 @@
 use super::super::{
     Error, Scene, fork_notes, interrupted,
     plan_runner::{self, AppliedPlan, OperationLocks, OperationWait, ProgressCallback},
-    restore, session_choice, start,
+    restore, session_choice,
 };
-use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, setup, submodules};
+use super::{ForkOutcome, ForkTarget, ForkWorktree, ScriptRun, carried, filtered, setup, submodules};
 use crate::{
     model::{id::Oid, list::SkippedEntry, name::ShortName},
     os,
     store::{
         self, ObjectId,
         checkpoint::{self, object_id},
-        refs, restored, session,
+        current, refs, restored, session,
     },
     worktree,
 };
@@ -226,7 +226,7 @@ fn fill(
         index: None,
         ..*scene
     };
-    let brought = if plan_runner::interrupted(&there)?.is_some() {
+    let mut brought = if plan_runner::interrupted(&there)?.is_some() {
         let how = interrupted::Resume {
             force: false,
             dry_run: false,
@@ -235,7 +235,12 @@ fn fill(
         restored.brought.unwrap_or_else(AppliedPlan::nothing)
     } else {
         let _locks = OperationLocks::take(&there, OperationWait::Patient, false)?;
-        start::make_current(&there, &forked.document, &forked.name)?;
+        let fork = current::SessionRef {
+            id: forked.document.session.id.clone(),
+            name: forked.name.clone(),
+        };
+        let now = current::read_to_replace(&repo)?;
+        current::write(&repo, &now.made_for(fork))?;
         let checkpoint = session_choice::load(&there, forked.name.as_str(), forked.id)?;
         let is_brought = restored::read(there.repo)?.is_some_and(|digest| digest == checkpoint.digest);
         if is_brought {
@@ -244,6 +249,10 @@ fn fill(
             restore::into_new(&there, checkpoint, &forked.name, keeps, progress)?
         }
     };
+    // The fork is made all the same where the current files cannot be read.
+    let lacking = filtered::lacking(scene, forked, path).unwrap_or_default();
+    brought.lossy = lacking.lossy;
+    brought.partial = lacking.partial;
     let carried = carried::carry(scene, path)?;
     let (left_out, outdated) = left_out(scene, forked, path)?;
     let submodules = match &forked.document.snapshot {

@@ -167,10 +167,15 @@ impl Removal<'_> {
         Ok(saved)
     }
 
-    /// Paths that no checkpoint holds, and that this working tree has not.
-    fn unsaved(&self, lists: &Lists) -> Result<Vec<RepoPath>, Error> {
+    /// Paths that no checkpoint holds, and that this working tree has not. Of `lossy` files a filter program stores a part.
+    fn unsaved(&self, lists: &Lists, lossy: Vec<RepoPath>) -> Result<Vec<RepoPath>, Error> {
         let skipped = lists.skipped.iter();
         let mut lost: Vec<RepoPath> = skipped.map(|skipped| skipped.path.clone()).collect();
+        let is_other = |path: &RepoPath| {
+            let name = os::os_string(path.as_bytes());
+            !is_same(&self.path.join(&name), &self.here.join(&name))
+        };
+        lost.extend(lossy.into_iter().filter(is_other));
         lost.extend(ignored(self.there, self.path, self.here)?);
         lost.extend(submodules::at_risk(self.path, self.here)?);
         lost.sort();
@@ -225,7 +230,7 @@ impl Removal<'_> {
         let mut named = NamedFiles::new();
         self.note(&submodules::all(self.path)?, &mut named)?;
         let repositories = self.repositories()?;
-        let lost = self.unsaved(&now.lists())?;
+        let lost = self.unsaved(&now.lists(), found.lossy)?;
         if !lost.is_empty() && !self.force {
             return Err(RemovalError::NotAllSaved {
                 session: self.name.clone(),

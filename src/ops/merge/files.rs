@@ -10,7 +10,7 @@ use super::{
         plan_runner::{
             self, AppliedPlan, MeanwhilePolicy, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback,
         },
-        put_aside::LOOKED_THROUGH,
+        put_aside::{LOOKED_THROUGH, WholeFiles},
         record::RecordFate,
         refuse, rerere,
         restore_outcome::{RestoreOutcome, RestoreSource},
@@ -23,7 +23,7 @@ use super::{
 use crate::{
     model::name::ShortName,
     store::{
-        ObjectId, Repository,
+        self, ObjectId, Repository,
         ancestry::MergeEdges,
         checkpoint::{Checkpoint, object_id},
         current,
@@ -267,8 +267,10 @@ fn merged_sides(scene: &Scene<'_>, sides: &MergeTips, base: Option<ObjectId>) ->
             (_, theirs) => theirs.as_ref().map(object_id),
         }),
     };
+    let theirs = TargetState::of(scene, &sides.theirs, sides.from.as_str())?;
     Ok(Sides {
-        theirs: TargetState::of(scene, &sides.theirs, sides.from.as_str())?,
+        whole: WholeFiles::of(scene, scene.repo, &sides.theirs, &theirs)?,
+        theirs,
         base,
     })
 }
@@ -351,6 +353,7 @@ fn merge_files(
         stages_unwritten: true,
     };
     let conflicts = RefCell::new(Vec::new());
+    let partial = RefCell::new(Vec::new());
     let note = MergeJournal::new(sides, base, how);
     let job = PlanJob {
         operation: PlanOperation::Merge,
@@ -364,8 +367,9 @@ fn merge_files(
             ..PathScope::default()
         },
         goal: &|repo: &Repository, present: &CurrentSnapshot| {
-            let (goal, found) = merging.merge(repo, present)?;
+            let (goal, found, lacking) = merging.merge(repo, present)?;
             *conflicts.borrow_mut() = found;
+            *partial.borrow_mut() = lacking;
             Ok(goal)
         },
         refuse: &|repo, present, _| {
@@ -382,7 +386,11 @@ fn merge_files(
         expectation: plan_runner::PlanExpectation::default(),
         progress,
     };
-    let brought = plan_runner::apply_plan(scene, &job)?;
+    let mut brought = plan_runner::apply_plan(scene, &job)?;
+    if brought.is_done() {
+        let root = store::work_tree(scene.repo)?;
+        brought.partial = merged.whole.lacking(scene, root, partial.take())?;
+    }
     Ok((brought, conflicts.into_inner()))
 }
 

@@ -16,7 +16,7 @@ pub(super) use files::{forget, interrupted_target, resume};
 pub(super) use unattended::{UnattendedOutcome, merge_unattended, unmerged_files};
 
 use super::{
-    Error, Scene, compose, fork_notes, ids,
+    Error, Scene, fork_notes, ids,
     plan_runner::{self, OperationWait, ProgressCallback},
     receipt::CheckpointOutcome,
     ref_transaction::Aftermath,
@@ -411,17 +411,10 @@ fn outcome(sides: &MergeTips) -> MergeOutcome {
 }
 
 fn refuse_claimed(scene: &Scene<'_>, sides: &MergeTips, how: &MergeMethod) -> Result<(), Error> {
-    let by = compose::by(scene, &compose::people(scene));
-    let claim = sides.ours.document.session.claim.as_ref();
-    match claim.filter(|claim| claim.holds_against(&by, scene.now)) {
-        Some(claim) if !how.force => Err(Error::Claimed {
-            session: sides.session.clone(),
-            by: claim.by.clone(),
-            host: claim.host.clone(),
-            until: claim.until,
-        }),
-        _ => Ok(()),
+    if how.force {
+        return Ok(());
     }
+    refuse::claimed(scene, &sides.session, &sides.ours.document.session)
 }
 
 /// Saves what is not saved: the draft, the chat and the files that the merge begins with. A dry run reports whether there is

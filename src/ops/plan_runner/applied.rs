@@ -46,6 +46,8 @@ pub struct AppliedPlan {
     pub replaced: Vec<ReplacedFiles>,
     /// Files that go away, or come back, with less than they had: their filter program does not give their bytes back.
     pub lossy: Vec<RepoPath>,
+    /// Files that came with less than they were saved from, and the checkpoint that has all of their bytes.
+    pub partial: Vec<(RepoPath, ObjectId)>,
 }
 
 impl AppliedPlan {
@@ -63,6 +65,7 @@ impl AppliedPlan {
             changes: Vec::new(),
             replaced: Vec::new(),
             lossy: Vec::new(),
+            partial: Vec::new(),
         }
     }
 
@@ -91,18 +94,35 @@ impl AppliedPlan {
     }
 
     /// The files that are not what they were, or were saved as, because of their filter program, each with what that means.
-    pub fn filtered(&self, operation: PlanOperation) -> Vec<(&RepoPath, &'static str)> {
+    pub fn filtered(&self, operation: PlanOperation) -> Vec<(&RepoPath, String)> {
         let why = match operation {
             PlanOperation::Clean => Some("its filter stores a part of it; the whole is in the files saved first"),
             // What they bring back is known to come back as it was.
             PlanOperation::Undo | PlanOperation::Redo => None,
             _ => Some("comes back as its filter gives it, without what the filter left out"),
         };
-        let lossy = self.lossy.iter().filter(|path| self.is_meant(path, operation));
-        let lossy = lossy.filter_map(|path| Some((path, why?)));
+        let is_partial = |path: &RepoPath| self.partial.iter().any(|(partial, _)| partial == path);
+        let lossy = self
+            .lossy
+            .iter()
+            .filter(|path| self.is_meant(path, operation) && !is_partial(path));
+        let lossy = lossy.filter_map(|path| Some((path, why?.to_owned())));
+        let partial = self.partial.iter().map(|(path, saved)| {
+            let saved = oid(*saved);
+            let why = format!(
+                "comes without what its filter left out; the whole is in {}",
+                saved.short()
+            );
+            (path, why)
+        });
         let unstable = self.done.unstable.iter();
-        let unstable = unstable.map(|path| (path, "its filter gives content that a save would not store as it was"));
-        unstable.chain(lossy).collect()
+        let unstable = unstable.map(|path| {
+            (
+                path,
+                "its filter gives content that a save would not store as it was".to_owned(),
+            )
+        });
+        unstable.chain(lossy).chain(partial).collect()
     }
 
     /// Whether what becomes of a file is for that file: what is deleted is not to come back, but for a cleaning.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{MeanwhilePolicy, Plain, PlanRunner, fingerprint};
+use super::{MeanwhilePolicy, Plain, PlanOperation, PlanRunner, fingerprint};
 use crate::{
     model::path::RepoPath,
     ops::{
@@ -181,6 +181,7 @@ impl PlanRunner<'_> {
             entered,
             own: Some(&own).filter(|own| !own.is_empty()),
             is_earlier: scope.enters,
+            leaves_out: self.job.operation == PlanOperation::Clean,
             tracked: Some(goal.index),
         };
         let mut plan = restore::plan(repo, target_state::files(snapshot), goal.files(), options)?;

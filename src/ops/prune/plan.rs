@@ -9,7 +9,7 @@ use crate::{
         id::Digest,
         name::ShortName,
     },
-    ops::{Error, Scene, put_aside},
+    ops::{Error, Scene, put_aside, refuse},
     store::{
         ObjectId, ancestry, autosave,
         checkpoint::{self, CheckpointCommit},
@@ -59,6 +59,8 @@ pub enum RetentionReason {
     Shared,
     /// The session is current in a working tree, or active.
     InUse,
+    /// Another agent or person has claimed the session.
+    Claimed,
 }
 
 impl RetentionReason {
@@ -72,6 +74,7 @@ impl RetentionReason {
             Self::Merge => "merge",
             Self::Shared => "shared",
             Self::InUse => "in use",
+            Self::Claimed => "claimed",
         }
     }
 }
@@ -85,6 +88,8 @@ pub(super) struct SessionChain {
     pub(super) goes_whole: bool,
     /// Checkpoints whose work was put aside.
     put_aside: Vec<Digest>,
+    /// Whether another agent or person has claimed it.
+    is_claimed: bool,
 }
 
 impl SessionChain {
@@ -216,6 +221,8 @@ impl PrunePlan {
             let used = in_use.contains(&chain.session) || status == SessionStatus::Active;
             let kept = if used {
                 Some((&chain.entries[0], RetentionReason::InUse))
+            } else if chain.is_claimed && !rules.force {
+                Some((&chain.entries[0], RetentionReason::Claimed))
             } else {
                 chain
                     .entries
@@ -265,7 +272,8 @@ impl PrunePlan {
                 }
                 let session = chain.name.clone();
                 let entry = entry.clone();
-                if let Some(why) = protected.why(&entry) {
+                let claimed = Some(RetentionReason::Claimed).filter(|_| chain.is_claimed && !rules.force);
+                if let Some(why) = claimed.or_else(|| protected.why(&entry)) {
                     self.outcome.stays.push(RetainedCheckpoint { session, entry, why });
                 } else {
                     self.dropped.insert(entry.id, entry.clone());
@@ -477,11 +485,12 @@ fn chains(scene: &Scene<'_>, damaged: &mut Vec<String>) -> Result<Vec<SessionCha
         match (entries, document) {
             (Ok(entries), Ok(tip)) if entries.iter().all(|entry| entry.trailers.digest.is_some()) => {
                 chains.push(SessionChain {
-                    name,
                     put_aside: put_aside::for_document(scene, &tip),
+                    is_claimed: refuse::claimed(scene, &name, &tip.document.session).is_err(),
                     session: tip.document.session.id,
                     entries,
                     goes_whole: false,
+                    name,
                 });
             }
             _ => damaged.push(name.to_string()),

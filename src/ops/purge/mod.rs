@@ -23,6 +23,7 @@ use self::{
 use super::{
     Error, Scene, compose, pathspecs,
     plan_runner::{self, PlanOperation},
+    refuse, session_choice,
 };
 use crate::{
     model::{id::Oid, name::ShortName, path::RepoPath, selector::Selector},
@@ -226,6 +227,26 @@ fn attempt(scene: &Scene<'_>, request: &PurgeRequest) -> Result<PurgeOutcome, Er
     }
 }
 
+/// Refuses a session that another agent or person has claimed, and a checkpoint of one. There is no way back, so it has to
+/// be taken over first.
+fn refuse_claimed(scene: &Scene<'_>, meant: &PurgeScope) -> Result<(), Error> {
+    let chosen = match meant {
+        PurgeScope::Paths => None,
+        PurgeScope::Session { name }
+        | PurgeScope::Checkpoint {
+            session: Some(name), ..
+        } => session_choice::named(scene, name)?,
+        PurgeScope::Checkpoint { id, session: None } => {
+            let checkpoint = checkpoint::load(scene.repo, object_id(id)).map_err(Error::damaged(id.short()))?;
+            session_choice::of_identity(scene, &checkpoint.document.session.id)?
+        }
+    };
+    match chosen {
+        Some(chosen) => refuse::claimed(scene, &chosen.name, &chosen.tip.document.session),
+        None => Ok(()),
+    }
+}
+
 /// Outcome of one attempt of a purge.
 enum PurgeAttempt {
     /// It was done, or planned.
@@ -241,6 +262,7 @@ fn attempt_with(
 ) -> Result<PurgeAttempt, Error> {
     let found = RefInventory::read(scene)?;
     let scope = PurgeSelection::of(scene, &request.what, &found)?;
+    refuse_claimed(scene, &scope.meant)?;
     let writer = if request.dry_run {
         Writer::memory(scene.repo)
     } else {

@@ -8,7 +8,7 @@ use super::{
         compose::{self, CurrentSnapshot, Predecessor},
         placement,
         receipt::{CheckpointOutcome, CheckpointReceipt, SessionOrigin},
-        record,
+        record, refuse,
         session_choice::{self, SessionChoice},
         unapplied,
     },
@@ -24,6 +24,7 @@ use crate::{
         operation::{Operation, Subject},
         path::RepoPath,
         record::Record,
+        spelling::with_article,
     },
     os,
     store::{
@@ -220,24 +221,11 @@ impl SaveAttempt<'_> {
     /// Refuses a session that another user has claimed. The tip was read under the lock of the session, and the ref moves
     /// by compare-and-swap from it: of two that claim at once one is refused.
     fn refuse_claimed(&self, chosen: &SessionChoice, session: &crate::model::document::Session) -> Result<(), Error> {
-        let by = compose::by(self.scene, self.people);
-        let Some(claim) = session
-            .claim
-            .as_ref()
-            .filter(|claim| claim.holds_against(&by, self.scene.now))
-        else {
-            return Ok(());
-        };
         let automatic = matches!(self.request.kind, CheckpointKind::Commit | CheckpointKind::Event);
         match self.request.claim {
             OverClaim::Forced => Ok(()),
             OverClaim::Automatic if !automatic => Ok(()),
-            _ => Err(Error::Claimed {
-                session: chosen.name.clone(),
-                by: claim.by.clone(),
-                host: claim.host.clone(),
-                until: claim.until,
-            }),
+            _ => refuse::claimed(self.scene, &chosen.name, session),
         }
     }
 
@@ -385,7 +373,8 @@ impl SaveAttempt<'_> {
         }
         if let Some(operation) = super::super::plan_runner::interrupted(scene)? {
             receipt.trouble.push(format!(
-                "a {operation} was interrupted before, and the files are between two states; see: git checkpoint {} --continue or --abort",
+                "{} was interrupted before, and the files are between two states; see: git checkpoint {} --continue or --abort",
+                with_article(operation.word()),
                 operation.command()
             ));
         }

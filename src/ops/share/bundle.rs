@@ -72,7 +72,10 @@ pub fn create(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Bu
         .args(refs);
     let exchange = exchange(git, wire, None)?;
     if exchange.code != Some(0) {
-        return Err(super::unreachable(&remote(&request.file), &exchange.words));
+        return Err(Error::BundleNotWritten {
+            file: request.file.clone(),
+            why: super::reasons(&exchange.words),
+        });
     }
     let bytes = std::fs::metadata(&request.file).map_or(0, |meta| meta.len());
     Ok(Bundled { sessions, bytes })
@@ -92,7 +95,13 @@ pub struct Unbundled {
 pub fn open(scene: &Scene<'_>, file: &Path, wanted: &[ShortName], wire: Wire<'_>) -> Result<Unbundled, Error> {
     let remote = remote(file);
     let request = fetch::FetchRequest::default();
-    let fetched = fetch::from(scene, &request, remote.clone(), wire)?;
+    let fetched = fetch::from(scene, &request, remote.clone(), wire).map_err(|error| match error {
+        Error::Unreachable { why, .. } => Error::BundleNotRead {
+            file: file.to_owned(),
+            why,
+        },
+        error => error,
+    })?;
     let refused = fetched.refused;
     let mut sessions = Vec::new();
     let mut failed = None;

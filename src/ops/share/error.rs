@@ -1,5 +1,7 @@
 //! Why nothing was shared.
 
+use std::path::PathBuf;
+
 use crate::{model::name::ShortName, ops, secrets, store};
 
 /// A secret in what was to be pushed: where, never the secret.
@@ -52,6 +54,22 @@ pub enum Error {
         denied: bool,
         /// Whether there is no repository.
         missing: bool,
+        /// Output of git.
+        why: Vec<String>,
+    },
+    /// A bundle could not be written.
+    #[error("cannot write bundle '{}': {}", file.display().to_string().escape_debug(), told(why))]
+    BundleNotWritten {
+        /// The file.
+        file: PathBuf,
+        /// Output of git.
+        why: Vec<String>,
+    },
+    /// A bundle could not be read.
+    #[error("cannot read bundle '{}': {}", file.display().to_string().escape_debug(), told(why))]
+    BundleNotRead {
+        /// The file.
+        file: PathBuf,
         /// Output of git.
         why: Vec<String>,
     },

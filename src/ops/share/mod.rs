@@ -135,8 +135,8 @@ fn received(line: &str) -> Option<u64> {
     number.split('.').next()?.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// Why a child that talked to a remote failed.
-fn unreachable(remote: &Remote, words: &str) -> Error {
+/// What git says of its failure, without its general advice.
+fn reasons(words: &str) -> Vec<String> {
     let plain = |line: &&str| !line.starts_with("remote: ") && step(line).is_none();
     let why: Vec<String> = words
         .lines()
@@ -160,7 +160,11 @@ fn unreachable(remote: &Remote, words: &str) -> Error {
         .take(6)
         .cloned()
         .collect::<Vec<_>>();
-    let why = if told.is_empty() { why } else { told };
+    if told.is_empty() { why } else { told }
+}
+
+/// Why a child that talked to a remote failed.
+fn unreachable(remote: &Remote, words: &str) -> Error {
     let has = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
     Error::Unreachable {
         remote: remote.name.clone(),
@@ -173,7 +177,7 @@ fn unreachable(remote: &Remote, words: &str) -> Error {
             "access denied",
         ]),
         missing: has(&["does not appear to be a git repository", "does not exist", "not found"]),
-        why,
+        why: reasons(words),
     }
 }
 

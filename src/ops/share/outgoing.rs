@@ -12,7 +12,7 @@ use crate::{
     model::{document::CheckpointKind, path::RepoPath},
     ops::{Error as OpsError, Scene},
     os,
-    secrets::{RedactionMode, RedactionSettings, Scanner, Severity},
+    secrets::{self, RedactionMode, RedactionSettings, Scanner, Severity},
     store::{
         self, Kind as ObjectKind, ObjectId,
         checkpoint::{self, CheckpointCommit},
@@ -28,6 +28,9 @@ use crate::{
 const MAX_SCANNED: u64 = 32 << 20;
 /// When so much was looked at, the rest is named; in bytes. A minute's work.
 const MAX_TOTAL: u64 = 2 << 30;
+
+/// The entry of the allow-list for private keys.
+const ALLOWED_KEYS: &str = "kind:private-key";
 
 /// Upload of a push.
 #[derive(Debug, Default)]
@@ -408,7 +411,23 @@ impl UploadScan<'_> {
                 if bytes.len() as u64 <= snapshot::LFS_POINTER {
                     self.out.pointers.extend(snapshot::lfs_pointer(&bytes));
                 }
+                let known = self.out.leaks.len();
                 self.secrets(&bytes, of, |_| path.to_owned());
+                // A key may be in a form that is no text.
+                let is_allowed = self
+                    .scene
+                    .settings
+                    .redact_allow
+                    .iter()
+                    .any(|allowed| allowed == ALLOWED_KEYS);
+                if self.out.leaks.len() == known && !is_allowed && secrets::file::is_key(&bytes) {
+                    self.out.leaks.insert(Leak {
+                        of: of.to_owned(),
+                        path: path.to_owned(),
+                        line: 1,
+                        kind: "private-key".to_owned(),
+                    });
+                }
             }
             // A partial clone has not fetched it: the remote has it.
             LimitedBlob::Absent => {}

@@ -35,6 +35,7 @@ pub use include::{Entered, enter, include};
 pub use paths::PathProblem;
 pub use plan::RestorePlan;
 pub use side::SideFiles;
+pub use sparse::is_sparse;
 pub use state::states;
 
 use crate::model::path::RepoPath;
@@ -78,6 +79,8 @@ pub struct RestoreOptions<'a> {
     /// Whether the target is an earlier state of this working tree, to which the operation at hand goes back: of the paths
     /// in `own`, those that sparse checkout left out then are not on the disk afterwards.
     pub is_earlier: bool,
+    /// Whether what the target left out of the working tree is not written where nothing is.
+    pub leaves_out: bool,
     /// The tree of the target's index: what it tracked was not ignored, whatever its rules say.
     pub tracked: Option<ObjectId>,
     /// The index, if it is not the repository's own: it shows what sparse checkout leaves out.

@@ -403,3 +403,36 @@ fn a_descriptor_is_no_remote() {
         .code(5)
         .stderr_has("transport 'fd' not allowed");
 }
+
+/// A bundle is a file: nothing of its messages is about a remote.
+#[test]
+fn a_bundle_that_cannot_be_written_or_read_is_no_remote() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-qm", "one"]).success();
+    world
+        .checkpoint(["bundle", "../none/x.bundle"])
+        .code(3)
+        .stderr_has("no directory '../none'")
+        .stderr_lacks("remote")
+        .stderr_lacks("repeat the command");
+    // The lock that git takes is there already.
+    fs::write(world.root().join("x.bundle.lock"), "").unwrap();
+    world
+        .checkpoint(["bundle", "../x.bundle"])
+        .code(128)
+        .stderr_has("cannot write bundle")
+        .stderr_lacks("remote")
+        .stderr_lacks("repeat the command");
+    fs::remove_file(world.root().join("x.bundle.lock")).unwrap();
+    world.checkpoint(["bundle", "../x.bundle"]).success();
+    let whole = fs::read(world.root().join("x.bundle")).unwrap();
+    fs::write(world.root().join("x.bundle"), &whole[..whole.len() - 40]).unwrap();
+    world.git(["clone", "-q", ".", "../other"]).success();
+    world.enter("other");
+    world
+        .checkpoint(["unbundle", "../x.bundle"])
+        .code(128)
+        .stderr_has("cannot read bundle")
+        .stderr_has("git bundle verify")
+        .stderr_lacks("remote");
+}

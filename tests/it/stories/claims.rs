@@ -126,3 +126,84 @@ fn a_claimed_session_is_marked_in_lists() {
     world.advance(5 * 3600);
     world.checkpoint(["list"]).success().stdout_lacks("CLAIMED BY");
 }
+
+/// A session that `a1` has claimed, with a fork of its own.
+fn claimed() -> World {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-qm", "base", "--session", "s"]).success();
+    world.file("a", "a\n");
+    world.checkpoint(["save", "-qm", "more"]).success();
+    world.file("a", "b\n");
+    world.checkpoint(["save", "-qm", "last"]).success();
+    world.checkpoint(["claim", "s", "--agent", "a1", "-q"]).success();
+    world
+}
+
+#[test]
+fn a_claimed_session_is_not_taken_from_its_holder() {
+    let world = claimed();
+    world.checkpoint(["pause", "--agent", "a1", "-q"]).success();
+    let refs = || world.git_line(["for-each-ref", "refs/checkpoints", "refs/checkpoints-trash"]);
+    let before = refs();
+    let of_other = |args: &[&str]| {
+        world
+            .command(crate::support::PROGRAM, args)
+            .env("CHECKPOINT_AGENT", "a2")
+            .run()
+    };
+    let middle = world.git_line(["rev-parse", "checkpoints/s~1"]);
+    for args in [
+        &["rename", "s", "t"][..],
+        &["delete", "s"],
+        &["purge", "s", "--yes"],
+        &["purge", &middle, "--yes"],
+        &["finish", "--session", "s"],
+        &["rename", "s", "t", "--dry-run"],
+        &["delete", "s", "--dry-run"],
+    ] {
+        of_other(args)
+            .code(4)
+            .stderr_has("session 's' is claimed by a1")
+            .stderr_has("git checkpoint claim s --force");
+        assert_eq!(refs(), before, "{args:?}");
+    }
+    let pruned = of_other(&["prune", "--keep-last", "1", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(pruned["stays"][0]["why"], "claimed", "{pruned}");
+    assert_eq!(refs(), before);
+    // A save is made, as documented, and files may be removed from everything.
+    of_other(&["save", "--session", "s", "-m", "x"])
+        .success()
+        .stderr_has("claimed by a1");
+    of_other(&["purge", "--yes", "--", "a"]).success();
+    // The holder may, and whoever says so.
+    world
+        .command(crate::support::PROGRAM, ["rename", "s", "t"])
+        .env("CHECKPOINT_AGENT", "a1")
+        .run()
+        .success();
+    of_other(&["rename", "t", "u", "--force"]).success();
+    of_other(&["delete", "u", "--force"]).success();
+    of_other(&["undo"]).success();
+    of_other(&["claim", "u", "--force", "-q"]).success();
+    of_other(&["finish", "--session", "u", "-m", "done"]).success();
+}
+
+#[test]
+fn a_claim_that_ended_holds_nothing_up() {
+    let world = claimed();
+    world.advance(5 * 3600);
+    world.checkpoint(["rename", "s", "t"]).success();
+    world.checkpoint(["delete", "t"]).success();
+}
+
+#[test]
+fn a_claim_holds_for_a_year_at_most() {
+    let world = claimed();
+    world.checkpoint(["claim", "--agent", "a1", "--for", "366d"]).success();
+    world
+        .checkpoint(["claim", "--agent", "a1", "--for", "367d"])
+        .code(129)
+        .stderr_has("366d");
+}

@@ -367,3 +367,27 @@ fn a_commit_without_an_identity_is_refused_in_words() {
     assert!(refused.stderr().lines().count() <= 3, "{refused}");
     world.git(["rev-parse", "--verify", "--quiet", "review"]).code(1);
 }
+
+/// As `git commit` refuses them.
+#[test]
+fn a_checkpoint_with_conflicts_becomes_no_commit() {
+    let world = World::with_commit();
+    world.git(["switch", "-qc", "other"]).success();
+    world.file("README.md", "theirs\n");
+    world.git(["commit", "-qam", "theirs"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    world.file("README.md", "ours\n");
+    world.git(["commit", "-qam", "ours"]).success();
+    world.git(["merge", "other"]).code(1);
+    world.checkpoint(["save", "-qm", "conflict"]).success();
+    world
+        .checkpoint(["export", "--commit", "review"])
+        .code(4)
+        .stderr_has("README.md");
+    world.git(["rev-parse", "-q", "--verify", "refs/heads/review"]).code(1);
+    world.file("README.md", "both\n");
+    world.git(["add", "README.md"]).success();
+    world.checkpoint(["save", "-qm", "resolved"]).success();
+    world.checkpoint(["export", "--commit", "review"]).success();
+    assert_eq!(world.git_line(["show", "review:README.md"]), "both");
+}

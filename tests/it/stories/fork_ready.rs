@@ -333,3 +333,36 @@ fn another_repository_in_the_place_of_a_fork_is_kept() {
         );
     }
 }
+
+/// The arguments of a program have a limit, the patterns have none.
+#[test]
+fn patterns_may_be_long_and_many() {
+    let long = "x".repeat(140_000);
+    let many: String = (0..60_000).map(|n| format!("/generated/file-{n}.tmp\n")).collect();
+    for patterns in [format!("{long}\nlocal\n"), format!("{many}local\n")] {
+        let world = World::with_commit();
+        world.file(".gitignore", "local\n");
+        world.file(".worktreeinclude", patterns);
+        world.file("local", "mine\n");
+        world.git(["add", "-A"]).success();
+        world.git(["commit", "-qm", "patterns"]).success();
+        world.checkpoint(["save", "-qm", "base"]).success();
+        let out = world
+            .checkpoint(["fork", "--name", "k", "--worktree", "../k"])
+            .success()
+            .stdout()
+            .to_owned();
+        assert!(out.len() < 2000, "{}", out.len());
+        assert_eq!(std::fs::read(world.root().join("k/local")).unwrap(), b"mine\n");
+        let own = std::fs::read_dir(world.path(".git/checkpoint")).unwrap();
+        let left = own.filter(|entry| {
+            entry
+                .as_ref()
+                .unwrap()
+                .file_name()
+                .to_string_lossy()
+                .starts_with("scratch")
+        });
+        assert_eq!(left.count(), 0);
+    }
+}

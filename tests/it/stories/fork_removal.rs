@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::support::World;
+use crate::support::{PROGRAM, World};
 
 /// A fork `try` with this many files, in a working tree of its own.
 fn forked(files: usize) -> World {
@@ -304,4 +304,44 @@ fn a_forced_removal_keeps_what_is_written_after_it_began() {
         }
         assert!(kept > 0, "{late}: the writer never came in between");
     }
+}
+
+/// The working tree of a fork is its own whichever session is current in it.
+#[test]
+fn a_fork_that_was_left_in_its_working_tree_is_listed_and_removed() {
+    for leave in [
+        &["finish", "-qm", "done"][..],
+        &["pause", "-q"],
+        &["pause", "-q", "--clean"],
+        &["switch", "base"],
+        &["start", "other"],
+    ] {
+        let world = forked(2);
+        let root = there(&world);
+        let left = world.command(PROGRAM, leave).within(&root).run();
+        left.success();
+        let forks = world.checkpoint(["fork", "--list", "--json"]).success().stdout_json();
+        let shown = forks["forks"][0]["worktree"].as_str().unwrap_or_default().to_owned();
+        assert!(shown.ends_with("/try"), "{leave:?}: {forks}");
+        world.checkpoint(["rename", "try", "tried"]).success();
+        world.checkpoint(["fork", "--remove", "tried"]).success();
+        assert!(!root.exists(), "{leave:?}");
+        assert_eq!(world.git_line(["worktree", "list"]).lines().count(), 1, "{leave:?}");
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
+/// Where a session was only current for a while, the working tree is none of its.
+#[test]
+fn a_working_tree_of_another_session_is_not_removed() {
+    let world = forked(1);
+    let root = there(&world);
+    let there = |args: &[&str]| world.command(PROGRAM, args).within(&root).run();
+    there(&["fork", "-q", "--name", "inner"]).success();
+    there(&["switch", "try"]).success();
+    world
+        .checkpoint(["fork", "--remove", "inner"])
+        .code(4)
+        .stderr_has("no working tree of its own");
+    assert!(root.exists());
 }

@@ -241,3 +241,69 @@ fn one_number_is_named_everywhere_and_a_fork_says_what_it_lacks() {
         assert_eq!(left, count + 1, "{what}");
     }
 }
+
+/// What `push` would refuse, and what is kept in the places for secrets.
+#[test]
+fn secrets_are_left_out_in_every_form_and_place() {
+    let world = started();
+    let token = concat!("ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let utf16 = |text: &str| {
+        let units = text.encode_utf16().flat_map(u16::to_le_bytes);
+        [0xff, 0xfe].into_iter().chain(units).collect::<Vec<u8>>()
+    };
+    // An RSA key of 64 bits in DER.
+    let number = [2, 9, 0, 0xb1, 2, 3, 4, 5, 6, 7, 8];
+    let der: Vec<u8> = [&[0x30, 3 + 8 * 11, 2, 1, 0][..], &number.repeat(8)].concat();
+    let files: Vec<(&str, Vec<u8>)> = vec![
+        (
+            ".cargo/credentials.toml",
+            format!("[registry]\ntoken = \"{token}\"\n").into(),
+        ),
+        (
+            ".gem/credentials",
+            b"---\n:rubygems_api_key: rubygems_0123456789abcdef\n".to_vec(),
+        ),
+        (
+            ".config/gh/hosts.yml",
+            format!("github.com:\n    oauth_token: {token}\n").into(),
+        ),
+        (".env~", b"DB_PASSWORD=kT9vQ2xLw7RzP4\n".to_vec()),
+        ("#.env#", b"DB_PASSWORD=kT9vQ2xLw7RzP4\n".to_vec()),
+        (".env-prod", b"KEY=1\n".to_vec()),
+        (".env1", b"KEY=1\n".to_vec()),
+        (".env copy", b"KEY=1\n".to_vec()),
+        ("sub/.env/production", b"KEY=1\n".to_vec()),
+        (".my.cnf", b"[client]\nuser=root\npassword=kT9vQ2xLw7Rz\n".to_vec()),
+        (
+            ".dockerconfigjson",
+            b"{\"auths\":{\"r.example\":{\"auth\":\"bWU6cHc=\"}}}".to_vec(),
+        ),
+        ("key16", utf16(&key())),
+        ("keybom", [&b"\xef\xbb\xbf"[..], key().as_bytes()].concat()),
+        ("key.der", der),
+        (
+            "secret.gpg",
+            [&[0x95, 3, 0x98, 4, 1, 2, 3, 4, 1][..], &[9; 900]].concat(),
+        ),
+        ("just-a-token", format!("{token}\n").into()),
+    ];
+    for (path, bytes) in &files {
+        world.file(path, bytes);
+    }
+    world.file("work", "work\n");
+    world.checkpoint(["save", "-m", "x"]).success();
+    assert_eq!(saved(&world), ["README.md", "src/main.txt", "work"]);
+    let status = world.checkpoint(["status", "--json"]).success().stdout_json();
+    assert_eq!(status["left_out"].as_array().unwrap().len(), files.len(), "{status}");
+    // On the user's word they are saved; a push still refuses the keys that are no text.
+    world.git(["config", "checkpoint.saveSecrets", "true"]).success();
+    world.checkpoint(["save", "-m", "y"]).success();
+    assert_eq!(saved(&world).len(), 3 + files.len());
+    world.git(["init", "-q", "--bare", "../origin.git"]).success();
+    world.git(["remote", "add", "origin", "../origin.git"]).success();
+    let refused = world.checkpoint(["push", "origin", "s"]);
+    refused.code(4);
+    for path in ["key16", "keybom", "key.der", "secret.gpg", "just-a-token"] {
+        refused.stderr_has(path);
+    }
+}

@@ -17,6 +17,7 @@ mod borders;
 mod branches;
 mod broken;
 mod claims;
+mod cleaning;
 mod common_base;
 mod concurrency;
 mod damage;
@@ -33,6 +34,7 @@ mod feature;
 mod fields;
 #[cfg(target_os = "linux")]
 mod file_systems;
+mod filtered_files;
 mod find;
 mod fork;
 mod fork_ready;

@@ -484,3 +484,75 @@ fn events_behind_a_slow_save_keep_their_order_and_their_files() {
     let left = tickets.filter(|entry| entry.path().extension().is_some_and(|end| end == "ticket"));
     assert_eq!(left.count(), 0);
 }
+
+/// Each rewind without a number takes one more turn back.
+#[test]
+fn a_rewind_goes_on_from_where_the_last_one_went() {
+    let world = enabled();
+    for n in 0..3 {
+        turn(&world, n);
+    }
+    let files = || (0..4).map(|n| world.path(format!("f{n}")).exists()).collect::<Vec<_>>();
+    let copies = || fs::read_dir(sessions(&world)).unwrap().count();
+    world.checkpoint(["rewind"]).success();
+    assert_eq!(files(), [true, true, false, false]);
+    world.checkpoint(["rewind"]).success();
+    assert_eq!(files(), [true, false, false, false]);
+    world.checkpoint(["undo"]).success();
+    assert_eq!(files(), [true, true, false, false]);
+    world.checkpoint(["rewind", "1"]).success();
+    assert_eq!(files(), [true, false, false, false]);
+
+    // Where it is already, nothing is written, and undo reverts the last one that did something.
+    let before = copies();
+    world
+        .checkpoint(["rewind", "1"])
+        .success()
+        .stdout_lacks("claude --resume");
+    assert_eq!(copies(), before);
+    world.checkpoint(["undo"]).success();
+    assert_eq!(files(), [true, true, false, false]);
+    world.checkpoint(["rewind", "1"]).success();
+
+    world.file("mine", "by hand\n");
+    world.checkpoint(["rewind"]).success();
+    assert_eq!(files(), [false, false, false, false]);
+    world.checkpoint(["rewind"]).code(3).stderr_has("before the first turn");
+    assert_eq!(files(), [false, false, false, false]);
+
+    // A turn that comes after is the latest one.
+    turn(&world, 3);
+    assert_eq!(files(), [false, false, false, true]);
+    world.checkpoint(["rewind"]).success();
+    assert_eq!(files(), [false, false, false, false]);
+    world.checkpoint(["rewind", "3"]).success();
+    assert_eq!(files(), [true, true, true, false]);
+}
+
+/// The path of the session file comes with the event.
+#[test]
+fn a_file_without_a_message_is_not_taken_for_a_session_file() {
+    let world = enabled();
+    let plain = world.root().join("passwords");
+    fs::write(&plain, "root:x:0:0:needle:/root:/bin/sh\n{\"token\":\"needle\"}\n").unwrap();
+    let event = |name: &str, n: usize| {
+        let payload = json!({"session_id": ID, "cwd": world.repo(), "hook_event_name": name, "prompt": "p",
+            "prompt_id": format!("p{n}"), "transcript_path": plain});
+        let mut command = world.command(PROGRAM, ["hook", "claude-code", name]);
+        command = command.env("CHECKPOINT_AGENT_HOOK", "worker");
+        command.input(payload.to_string()).run().success();
+    };
+    event("UserPromptSubmit", 0);
+    world.file("made", "made\n");
+    event("Stop", 0);
+    assert_eq!(turns(&world).len(), 1);
+    let objects = world.git(["cat-file", "--batch-all-objects", "--batch"]);
+    assert!(!String::from_utf8_lossy(objects.stdout_bytes()).contains("needle"));
+    // As soon as it has messages it is read from its beginning.
+    fs::write(&plain, record(&world, ID, 2, "user", &json!("the needle"))).unwrap();
+    event("UserPromptSubmit", 1);
+    world.file("made", "again\n");
+    event("Stop", 1);
+    let messages = world.checkpoint(["message", "list"]).success().stdout().to_owned();
+    assert!(messages.contains("the needle"), "{messages}");
+}

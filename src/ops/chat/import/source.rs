@@ -336,11 +336,15 @@ impl Readings {
             });
         })?;
         let reading = reader.end();
+        // Whoever reports an event names the file: one without any message is not taken for a session file.
+        let is_known = mark.is_some() || !reading.messages.is_empty();
         let taken = from + reading.taken;
         let (head, tail) = source.ends(taken)?;
         let lines = reading.lines;
         let state = redacted(redactor.fork(), &reading.state);
-        let outcome = copy.map(|copy| copy.end(taken, &stem(source.path), agent.name(), &reading.state.facts));
+        let outcome = copy
+            .filter(|_| is_known)
+            .map(|copy| copy.end(taken, &stem(source.path), agent.name(), &reading.state.facts));
         // Under the lock of the chat from here on, where it was not taken for the mark.
         let mut open = open.map_or_else(|| OpenChat::of(scene, &self.session), Ok)?;
         open.sync = sync;
@@ -356,7 +360,7 @@ impl Readings {
             Some(mark) => mark.origin.map(|origin| origin.messages + done.added),
             None => Some(done.added + done.updated + done.known),
         };
-        self.marks.extend(state.map(|state| ReadingMark {
+        self.marks.extend(state.filter(|_| is_known).map(|state| ReadingMark {
             agent: agent.name().to_owned(),
             head,
             tail,

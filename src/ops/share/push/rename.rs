@@ -45,7 +45,7 @@ pub(super) fn give_way(
         return Ok(None);
     };
     let selector = Selector::parse(name.as_str()).map_err(crate::ops::Error::from)?;
-    let renamed = switch::rename(scene, &selector, &to, dry_run)?;
+    let renamed = switch::rename(scene, &selector, &to, false, dry_run)?;
     Ok(Some(RenamedForPush {
         from: renamed.from,
         to,

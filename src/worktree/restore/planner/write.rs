@@ -91,7 +91,8 @@ impl Planner<'_, '_> {
         let there = self.disk.at(path).map_err(self.io(path))?;
         let is_there = matches!(there, DiskEntry::Something(_));
         let is_own = self.options.own.is_some_and(|own| own.contains(&RepoPath::from(path)));
-        if was.is_some() && !is_there && !is_own && self.is_left_out(walk, path)? {
+        let is_outside = self.options.leaves_out && walk.target.is_left_out(path);
+        if !is_there && !is_own && (is_outside || was.is_some() && self.is_left_out(walk, path)?) {
             self.plan.line(Act::Skip, path, PlanReason::NotCheckedOut);
             return Ok(());
         }

@@ -93,8 +93,7 @@ impl Thread<'_> {
             && meta.size <= secrets::file::MAX_FILE
         {
             let content = read_whole(&mut file, &meta)?;
-            let name = candidate.parts().1;
-            if secrets::file::kind_of(name, &content).is_some() {
+            if secrets::file::kind_of(&candidate.path, &content).is_some() {
                 return Err(ReadFailure::skip(SkipReason::Secret));
             }
             file.rewind().map_err(|_| ReadFailure::skip(SkipReason::Unreadable))?;

@@ -312,8 +312,8 @@ fn turns_are_the_agents_and_what_is_between_them_the_persons() {
         .stdout_has("not saved yet");
     world
         .checkpoint(["why", "src/main.txt:60"])
-        .code(128)
-        .stderr_has("selects no lines of the file, which has 6");
+        .code(129)
+        .stderr_has("no line 60 in 'src/main.txt', which has 6 lines");
     world.checkpoint(["why", "src/main.txt"]).code(129);
     world.checkpoint(["blame", "nothing.txt"]).code(3);
     for range in ["7", "7,", "9,10"] {
