@@ -11,7 +11,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gix::index::entry::{Flags, Stage};
+use gix::index::entry::{Flags, Stage, Stat};
 
 use super::Error;
 use super::flags::{self, Flagged};
@@ -209,8 +209,8 @@ pub fn write(
 /// git takes such a file for changed without reading it. A file has another length with other line ends, for example.
 ///
 /// `tree` is what was written, those of `raw` byte for byte: what git would store of them only it can say. Only stat data
-/// changes; entries that are unmerged or have flags keep theirs, and so does everything where another process holds the
-/// index.
+/// of unchanged files changes; entries that are unmerged or have flags keep theirs, and so does everything where another
+/// process holds the index.
 pub fn settle_lengths(
     repo: &Repository,
     index: Option<&Path>,
@@ -226,7 +226,7 @@ pub fn settle_lengths(
     let known = GitIndex::read(repo, index)?;
     let entries = known.state().entries();
     let settled = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID | Flags::INTENT_TO_ADD;
-    let mut lines = Vec::new();
+    let mut unsure = Vec::new();
     for path in written {
         let at = entries.partition_point(|entry| entry.path(known.state()) < path.as_bytes());
         let Some(entry) = entries
@@ -252,27 +252,44 @@ pub fn settle_lengths(
             && let Some(stored) = tree::entry(repo, tree, path)?
             && (checkpoint::object_id(&stored.id) == entry.id || raw.contains(path))
         {
-            lines.extend_from_slice(format!("{:o} {} 0\t", entry.mode.bits(), entry.id).as_bytes());
-            lines.extend_from_slice(path.as_bytes());
-            lines.push(0);
+            unsure.push(at);
         }
     }
-    if lines.is_empty() {
+    if unsure.is_empty() {
         return Ok(());
     }
     let Ok(lock) = lock(repo, index, token, wait) else {
         return Ok(());
     };
-    lock.copy()?;
-    let git = || {
-        let git = store::git(repo).env("GIT_INDEX_FILE", &lock.copy);
-        git.config("core.fsync=all")
-    };
-    let filled = git().args(["update-index", "-z", "--index-info"]).input(lines).run();
-    filled.map_err(store::Error::from)?;
-    let refreshed = git().args(["update-index", "-q", "--refresh"]).accept([1]).run();
-    refreshed.map_err(store::Error::from)?;
-    lock.put()
+    // Entries of files that are changed after all would be left without stat data, so they are not touched the second time.
+    while !unsure.is_empty() {
+        lock.copy()?;
+        let git = || {
+            let git = store::git(repo).env("GIT_INDEX_FILE", &lock.copy);
+            git.config("core.fsync=all")
+        };
+        let mut lines = Vec::new();
+        for entry in unsure.iter().map(|at| &entries[*at]) {
+            lines.extend_from_slice(format!("{:o} {} 0\t", entry.mode.bits(), entry.id).as_bytes());
+            lines.extend_from_slice(entry.path(known.state()));
+            lines.push(0);
+        }
+        let filled = git().args(["update-index", "-z", "--index-info"]).input(lines).run();
+        filled.map_err(store::Error::from)?;
+        let refreshed = git().args(["update-index", "-q", "--refresh"]).accept([1]).run();
+        refreshed.map_err(store::Error::from)?;
+        let settled = GitIndex::read(repo, Some(&lock.copy))?;
+        let settled = settled.state();
+        let before = unsure.len();
+        unsure.retain(|at| {
+            let entry = settled.entry_by_path(entries[*at].path(known.state()));
+            entry.is_some_and(|entry| entry.stat != Stat::default())
+        });
+        if unsure.len() == before {
+            return lock.put();
+        }
+    }
+    Ok(())
 }
 
 /// Lines for `git update-index -z --index-info`: first every path goes, so that none is in the way of another.

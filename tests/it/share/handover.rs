@@ -491,7 +491,14 @@ fn a_session_is_deleted_on_a_remote_as_it_was_last_seen() {
     // The session of the one who pushed it stays, and can be pushed again.
     world.enter("repo");
     assert_eq!(at(&world, "repo", "refs/checkpoints/main"), two);
-    world.checkpoint(["push"]).success();
+    world
+        .checkpoint(["push"])
+        .code(4)
+        .stderr_has("session 'main' was deleted on remote 'origin'")
+        .stderr_has("git checkpoint push origin main --force");
+    assert_eq!(at(&world, "hub", "refs/checkpoints/main"), "");
+    world.checkpoint(["push", "origin", "main", "--force"]).success();
+    assert_eq!(at(&world, "hub", "refs/checkpoints/main"), two);
     world
         .checkpoint(["delete", "--remote", "origin", "main"])
         .success()

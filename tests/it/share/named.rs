@@ -266,9 +266,11 @@ fn many_sessions_are_pushed_at_once_and_only_what_changed_is_noted() {
     assert_eq!(sessions.len(), 12);
     assert_eq!(at(&world, "hub", "refs/checkpoints/s03"), here);
     assert_eq!(at(&world, "repo", "refs/checkpoints-remote/origin/s03"), here);
-    assert!(!at(&world, "hub", "refs/checkpoints/s05").is_empty());
+    assert_eq!(at(&world, "hub", "refs/checkpoints/s05"), "", "it was deleted there");
     assert_eq!(at(&world, "hub", "refs/checkpoints/s11"), there, "it is not set back");
     assert_eq!((logged("s00"), logged("s03")), (1, 2));
+    world.checkpoint(["push", "origin", "s05", "--force"]).success();
+    assert!(!at(&world, "hub", "refs/checkpoints/s05").is_empty());
     // With nothing new nothing is written.
     let all = || names.iter().map(|name| logged(name)).sum::<usize>();
     world.checkpoint(["pull", "origin", "s11"]).success();

@@ -103,7 +103,14 @@ fn a_fork_in_a_work_tree_of_its_own_has_everything_as_it_was() {
             world.git_line(["rev-parse", "HEAD"]),
         )
     };
-    let then = state();
+    let mut then = state();
+    // git takes a file of another length for changed without reading it; the fork has the length of its own file.
+    then.0 = then
+        .0
+        .lines()
+        .filter(|line| !line.ends_with(" dos.crlf"))
+        .collect::<Vec<_>>()
+        .join("\n");
     world.file("staged", "later");
     world.git(["commit", "-qam", "third"]).success();
     let main = world.git_line(["rev-parse", "main"]);
