@@ -2,8 +2,8 @@
 //!
 //! The repository is opened anew each time: what a long-lived handle remembers may be gone, and that it vanished is
 //! noticed so. Between two looks only flags are read; a look where nothing was reported reads no files
-//! (`ops::lookout`). A look that takes long makes the interval longer, so that watching
-//! costs less than a hundredth of a processor.
+//! (`ops::autosave_loop`). A look that takes long makes the interval longer, so that watching costs less than a hundredth
+//! of a processor. A thread answers other commands that ask which directories changed (`ops::watch_answers`).
 
 use std::{
     path::PathBuf,
@@ -47,8 +47,15 @@ const SHARE: u32 = 100;
 /// After a crash 'git checkpoint resume' finds the latest autosave automatically, and 'session@{10 minutes ago}'
 /// selects earlier ones. Without a current session one is resumed or started.
 ///
-/// If the system reports changes (Linux, local disks, up to 8,192 directories), files are scanned only after a change,
-/// and every fifth time in any case. '-v' shows the reason.
+/// If the system reports changes (Linux, local disks, up to 65,536 directories), files are scanned only after a change,
+/// and all of them every fifth time in any case. '-v' shows the reason.
+///
+/// While it runs, other commands in this working tree ask it which directories changed, and scan only those; '-v' says
+/// in how many. They scan all files when it is not certain: after a change of the index or of settings, after a directory
+/// was moved, when reports were lost, where files have several names or there are nested repositories. The system does not
+/// report what is written through a name of a file elsewhere (a hard link), by an NFS server, or through memory that a
+/// process of another user mapped before. The scan of all files every fifth time finds that.
+/// 'git config checkpoint.watcher off' makes all commands scan all files.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -119,6 +126,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         counts: WatchCounts::default(),
         lookout: Lookout::new(),
     };
+    watcher.lookout.answer_others(&scene)?;
     watcher.say(&format!(
         "watching session {session}: autosaves every {}; press Ctrl-C to stop",
         seconds(args.interval)
@@ -433,7 +441,7 @@ fn trace_turn(way: Way, took: Duration) {
     let took = took.as_secs_f64() * 1000.0;
     os::trace::say(1, || match way {
         Way::Skipped => format!("files not scanned, as no change was reported: {took:.1} ms"),
-        Way::Looked(why) => format!("scanned all files, as {why}: {took:.1} ms"),
+        Way::Looked(why) => format!("scanned files, as {why}: {took:.1} ms"),
     });
 }
 

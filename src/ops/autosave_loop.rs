@@ -2,22 +2,27 @@
 //!
 //! Where the system reports changes, a turn without a report is over without a look at the files, however many there
 //! are. Reports decide only whether to look, never what is saved: after any of them, whatever it is about, all is looked
-//! through as ever. A look counts only if every directory that it went through was watched before it began.
+//! through as ever, or what other processes are told by the watcher (`watch_answers`). A look counts only if every
+//! directory that it went through was watched before it began.
 //!
 //! A scan finds what no report covers: repositories in the working tree, files with more than one name, paths that
-//! could not be read, file systems that others change; and every fifth turn at the latest looks in any case, for writes
-//! through mapped memory and through names that a file was given elsewhere.
+//! could not be read, file systems that others change; and every fifth turn at the latest looks at all files in any case,
+//! for what no report covers (`os::reports`).
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 
 use super::{
     Error, Scene,
     autosave::{self, AutosaveOutcome, AutosaveReceipt},
-    refuse, session_choice,
+    compose, refuse, session_choice,
+    watch_answers::{WatchAnswers, WatchedTree, lock},
 };
 use crate::{
     model::id::Digest,
-    os::{self, News, Reports, WatchError},
+    os::WatchError,
     store::{self, ObjectId, change_stamp, draft, refs, restored},
     worktree::snapshot,
 };
@@ -39,14 +44,24 @@ pub enum Way {
 pub struct Lookout {
     /// The directories of the last look, each after the one that it is in.
     directories: Vec<PathBuf>,
-    /// Those that are watched.
-    watched: HashSet<PathBuf>,
-    reports: Option<Reports>,
+    tree: Option<Arc<Mutex<WatchedTree>>>,
+    answers: Option<WatchAnswers>,
     /// Result of the last scan, if inotify would have reported any change since before it began.
-    sure: Option<(AutosaveInputs, AutosaveReceipt)>,
+    sure: Option<SureResult>,
     /// Why it is not sure.
     unsure: Option<&'static str>,
+    has_looked: bool,
+    /// How many turns passed since all files were looked at.
     skipped: u32,
+}
+
+/// Result of a scan.
+#[derive(Debug)]
+struct SureResult {
+    inputs: AutosaveInputs,
+    /// How many changes had been reported before it began.
+    changes: u64,
+    made: AutosaveReceipt,
 }
 
 /// All that an autosave rests on next to the files: cheap to read, however many there are.
@@ -87,86 +102,108 @@ impl Lookout {
         Self::default()
     }
 
-    /// Saves what changed, as [`autosave::autosave`] does. With `look` the files are looked through in any case.
-    pub fn turn(&mut self, scene: &Scene<'_>, look: bool) -> Result<(AutosaveOutcome, Way), Error> {
-        refuse::too_broad(scene)?;
-        let before = AutosaveInputs::of(scene)?;
-        // What is reported from here on counts for the next turn.
-        let news = self.reports.as_mut().map_or(News::Directories, Reports::news);
-        let reason = match &self.sure {
-            None => self.unsure.unwrap_or("it is the first time"),
-            Some(_) if look => "it is the last time",
-            Some(_) if news != News::None => "a change was reported",
-            Some((rest, _)) if Some(rest) != before.as_ref() => "the index, a setting or the session changed",
-            Some(_) if self.skipped >= MOST_SKIPPED => "reports are incomplete",
-            Some((_, made)) => {
-                self.skipped += 1;
-                return Ok((AutosaveOutcome::Unchanged(made.clone()), Way::Skipped));
-            }
-        };
-        self.skipped = 0;
-        self.sure = None;
-        self.unsure = Some("nothing was saved the last time");
-        let are_watched = news != News::Directories
-            && self
-                .directories
-                .iter()
-                .all(|directory| self.watched.contains(directory));
-        let refused = if are_watched { None } else { self.watch().err() };
-        let outcome = autosave::autosave(scene)?;
-        if let (AutosaveOutcome::Saved(made) | AutosaveOutcome::Unchanged(made), Some(mut rest)) = (&outcome, before) {
-            if let AutosaveOutcome::Saved(made) = &outcome {
-                rest.autosave = Some(made.id);
-            }
-            self.looked(scene, rest, made, refused)?;
-        }
-        Ok((outcome, Way::Looked(reason)))
-    }
-
-    /// Watches the directories of the last look; all of them, or none.
-    fn watch(&mut self) -> Result<(), WatchError> {
-        self.reports = None;
-        self.watched.clear();
-        if !self.directories.is_empty() {
-            self.reports = Some(Reports::of(&self.directories)?);
-            self.watched.extend(self.directories.iter().cloned());
+    /// Answers other processes that take snapshots of the same working tree, until this is dropped. The caller holds the
+    /// lock of the watcher.
+    pub fn answer_others(&mut self, scene: &Scene<'_>) -> Result<(), Error> {
+        if scene.settings.watcher {
+            self.answers = WatchAnswers::start(&self.tree(scene)?);
         }
         Ok(())
     }
 
-    /// Notes what a look went through, and whether it is enough to go by reports now.
+    fn tree(&mut self, scene: &Scene<'_>) -> Result<Arc<Mutex<WatchedTree>>, Error> {
+        if let Some(tree) = &self.tree {
+            return Ok(Arc::clone(tree));
+        }
+        let root = store::work_tree(scene.repo)?;
+        let tree = WatchedTree::new(root, compose::snapshot_cache(scene.repo));
+        Ok(Arc::clone(self.tree.insert(Arc::new(Mutex::new(tree)))))
+    }
+
+    /// Saves what changed, as [`autosave::autosave`] does. With `look` the files are looked through in any case.
+    pub fn turn(&mut self, scene: &Scene<'_>, look: bool) -> Result<(AutosaveOutcome, Way), Error> {
+        refuse::too_broad(scene)?;
+        let before = AutosaveInputs::of(scene)?;
+        let tree = self.tree(scene)?;
+        let (reported, has_open_files) = {
+            let mut tree = lock(&tree);
+            (tree.drain(), tree.has_open_files())
+        };
+        let is_over_due = self.skipped >= MOST_SKIPPED;
+        let reason = match &self.sure {
+            None => self.unsure.unwrap_or("it is the first time"),
+            Some(_) if look => "it is the last time",
+            Some(sure) if sure.changes != reported => "a change was reported",
+            Some(_) if has_open_files => "a file is open",
+            Some(sure) if Some(&sure.inputs) != before.as_ref() => "the index, a setting or the session changed",
+            Some(_) if is_over_due => "reports are incomplete",
+            Some(sure) => {
+                self.skipped += 1;
+                return Ok((AutosaveOutcome::Unchanged(sure.made.clone()), Way::Skipped));
+            }
+        };
+        self.sure = None;
+        self.unsure = Some("nothing was saved the last time");
+        let mut watched = lock(&tree);
+        let refused = match self.directories.is_empty() {
+            true => None,
+            false => watched.watch(&self.directories).err(),
+        };
+        if look || is_over_due || !self.has_looked || self.answers.is_none() {
+            self.skipped = 0;
+            watched.doubt();
+        } else {
+            self.skipped += 1;
+        }
+        // What is reported from here on counts for the next turn.
+        let moment = (watched.drain(), watched.position());
+        drop(watched);
+        let outcome = autosave::autosave(scene)?;
+        self.has_looked = true;
+        if let (AutosaveOutcome::Saved(made) | AutosaveOutcome::Unchanged(made), Some(mut rest)) = (&outcome, before) {
+            if let AutosaveOutcome::Saved(made) = &outcome {
+                rest.autosave = Some(made.id);
+            }
+            self.looked(scene, rest, made, moment, refused)?;
+        }
+        Ok((outcome, Way::Looked(reason)))
+    }
+
+    /// Notes what a look went through, and whether it is enough to go by reports now. `moment` is the count of changes and
+    /// the last report before it began.
     fn looked(
         &mut self,
         scene: &Scene<'_>,
-        rest: AutosaveInputs,
+        inputs: AutosaveInputs,
         made: &AutosaveReceipt,
+        (changes, position): (u64, Option<u64>),
         refused: Option<WatchError>,
     ) -> Result<(), Error> {
         let extent = &made.extent;
-        if extent.count() > os::MOST_FOLDERS {
-            // Their paths are of no use then.
-            self.directories.clear();
-            self.unsure = Some(reason_of(WatchError::TooMany));
-            return Ok(());
-        }
-        self.directories = extent.paths(store::work_tree(scene.repo)?);
+        let tree = self.tree(scene)?;
+        let directories = extent.paths(store::work_tree(scene.repo)?);
+        let is_known = directories.is_some();
+        self.directories = directories.unwrap_or_default();
         let unsure = if extent.reaches_elsewhere() {
             Some("there are repositories or files with several names")
         } else if made.failed > 0 {
             Some("not everything can be read")
-        } else if self.reports.is_none() {
-            Some(refused.map_or("nothing was watched yet", reason_of))
-        } else if !self
-            .directories
-            .iter()
-            .all(|directory| self.watched.contains(directory))
-        {
-            Some("there are other directories than before")
+        } else if let Some(refused) = refused {
+            Some(reason_of(refused))
+        } else if !is_known {
+            Some("files were saved meanwhile")
+        } else if let Some(position) = position {
+            let were_watched = lock(&tree).were_watched(&self.directories, position);
+            (!were_watched).then_some("there are other directories than before")
         } else {
-            None
+            Some("nothing was watched yet")
         };
         self.unsure = unsure;
-        self.sure = unsure.is_none().then(|| (rest, made.clone()));
+        self.sure = unsure.is_none().then(|| SureResult {
+            inputs,
+            changes,
+            made: made.clone(),
+        });
         Ok(())
     }
 }

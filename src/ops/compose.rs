@@ -3,6 +3,7 @@
 //! Nothing here touches a ref: what is composed may be thrown away and composed again on a newer tip.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde_json::Map;
 
@@ -113,8 +114,8 @@ pub(super) fn present(
 pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) -> Result<Snapshot, Error> {
     let settings = scene.settings;
     // Without our directory this is a command that only looks: it makes none.
-    let directory = store::worktree_private_path(scene.repo);
-    let cache = directory.is_dir().then(|| directory.join("cache"));
+    let cache = snapshot_cache(scene.repo);
+    let cache = cache.parent().is_some_and(Path::is_dir).then_some(cache);
     let options = files::SnapshotOptions {
         rules: files::SnapshotRules {
             max_file_size: settings.max_file_size,
@@ -128,8 +129,14 @@ pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) ->
         cache: cache.as_deref(),
         held,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(4),
+        watcher: settings.watcher,
     };
     Ok(files::take(scene.repo, writer, &options)?)
+}
+
+/// Where snapshots keep what they found out.
+pub(super) fn snapshot_cache(repo: &Repository) -> PathBuf {
+    store::worktree_private_path(repo).join("cache")
 }
 
 fn bounded(summary: &PathSummary) -> BoundedList<RepoPath> {

@@ -98,6 +98,7 @@ pub mod undelete;
 pub mod undo;
 pub mod unfinished;
 pub mod verify;
+mod watch_answers;
 
 use std::{
     cell::RefCell,

@@ -38,6 +38,11 @@ impl Dir {
         }
     }
 
+    /// The same as [`Self::directory`] here.
+    pub fn directory_for_stat(&self, name: &[u8]) -> io::Result<Self> {
+        self.directory(name)
+    }
+
     /// Opens the file called `name` for reading; a link gives an error for which [`is_link`] holds.
     pub fn file(&self, name: &[u8]) -> io::Result<File> {
         let path = self.path(name)?;

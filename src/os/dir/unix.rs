@@ -35,6 +35,17 @@ impl Dir {
         }
     }
 
+    /// Like [`Self::directory`] for a directory that is only asked for the stat data of its names: it cannot be listed, and
+    /// on Linux its change reports do not show that it was opened.
+    pub fn directory_for_stat(&self, name: &[u8]) -> io::Result<Self> {
+        let flags = FOLDER.union(OFlags::NOFOLLOW).union(system::WITHOUT_READING);
+        match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
+            Ok(fd) => Ok(Self(fd)),
+            Err(rustix::io::Errno::LOOP) => Err(rustix::io::Errno::NOTDIR.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Opens the file called `name` for reading. Never waits (a FIFO opens at once and is recognized by its kind); a
     /// link gives an error for which [`is_link`] holds.
     pub fn file(&self, name: &[u8]) -> io::Result<File> {

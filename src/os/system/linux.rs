@@ -14,6 +14,9 @@ const PATH_MAX: usize = 4096;
 /// ext2 to ext4, XFS, Btrfs, F2FS, tmpfs, bcachefs, by their numbers in statfs(2).
 const LOCAL: [u32; 6] = [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994, 0xca45_1a4e];
 
+/// Opens a directory only as a place for other calls.
+pub(in crate::os) const WITHOUT_READING: OFlags = OFlags::PATH;
+
 /// Whether this is a file system on the disks or in the memory of this machine, so that what it reports of a directory
 /// is all that happened to it. A network, FUSE or overlay file system may change behind the back of the system that looks at it,
 /// or keep times that are not those of the changes.

@@ -5,6 +5,9 @@ use std::io;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{FileType, OFlags};
 
+/// There is no such way here.
+pub(in crate::os) const WITHOUT_READING: OFlags = OFlags::empty();
+
 /// Nothing is known of file systems here.
 pub(in crate::os) fn is_on_local(_: impl AsFd) -> bool {
     false

@@ -74,6 +74,8 @@ pub struct Settings {
     /// Form of subjects that the program makes, with `%s` for the subject.
     pub subject_template: String,
     pub transcripts: TranscriptExtent,
+    /// Whether a running watcher is asked which files may have changed.
+    pub watcher: bool,
     /// Not one of ours: whether `status.showUntrackedFiles` means that untracked files are none of git's business here.
     pub tracked_only: bool,
 }
@@ -152,6 +154,7 @@ impl Settings {
                 "chat" => TranscriptExtent::Chat,
                 _ => TranscriptExtent::Full,
             },
+            watcher: found.last("watcher", word)? == "on",
             tracked_only: hides_untracked(repo),
         })
     }

@@ -292,4 +292,10 @@ pub const SETTINGS: &[Setting] = &[
         default: "full",
         doc: "what hooks and 'message import' store of an agent's session file: chat and file, only the chat, or nothing",
     },
+    Setting {
+        name: "watcher",
+        kind: SettingKind::Word(&["on", "off"]),
+        default: "on",
+        doc: "ask a running 'git checkpoint watch' which directories changed instead of scanning all files",
+    },
 ];

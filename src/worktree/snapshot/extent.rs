@@ -2,11 +2,11 @@
 //!
 //! For who wants to know whether another snapshot could find anything else. Names what there is to watch, watches nothing.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice;
 
+use super::memory::watcher;
 use super::settings::SnapshotSettings;
 use super::walk::ScannedDirectory;
 use super::{Attributes, Error, cache, ignore};
@@ -17,9 +17,22 @@ use crate::store::Repository;
 /// The directories that a snapshot looked through.
 #[derive(Debug, Clone, Default)]
 pub struct Extent {
-    /// Each with its name and the position of the directory above it, which comes before it; the root first.
-    directories: Vec<(u32, Box<[u8]>)>,
+    directories: ExtentDirectories,
     elsewhere: bool,
+}
+
+#[derive(Debug, Clone)]
+enum ExtentDirectories {
+    /// Each with its name and the position of the directory above it, which comes before it; the root first.
+    Walked(Vec<(u32, Box<[u8]>)>),
+    /// Those of the memory next to this cache, as long as it has this checksum.
+    Remembered(PathBuf, u64),
+}
+
+impl Default for ExtentDirectories {
+    fn default() -> Self {
+        Self::Walked(Vec::new())
+    }
 }
 
 impl Extent {
@@ -29,22 +42,16 @@ impl Extent {
             .into_iter()
             .map(|directory| (directory.parent, directory.name));
         Self {
-            directories: directories.collect(),
+            directories: ExtentDirectories::Walked(directories.collect()),
             elsewhere,
         }
     }
 
-    /// From paths, each after the one that it is in, where nothing reaches elsewhere.
-    pub(super) fn of_paths<'a>(paths: impl Iterator<Item = &'a [u8]>) -> Self {
-        let mut numbers = HashMap::new();
-        let mut directories = Vec::new();
-        for (number, path) in (0..).zip(paths) {
-            let (above, name) = path.rsplit_once_str("/").unwrap_or((b"", path));
-            directories.push((numbers.get(above).copied().unwrap_or(0), name.into()));
-            numbers.insert(path, number);
-        }
+    /// Of a snapshot that found everything as it was, where nothing reaches elsewhere: few want to know it, so that it is
+    /// read only for them.
+    pub(super) fn remembered(cache: &Path, memory: u64) -> Self {
         Self {
-            directories,
+            directories: ExtentDirectories::Remembered(cache.to_owned(), memory),
             elsewhere: false,
         }
     }
@@ -54,22 +61,28 @@ impl Extent {
         self.elsewhere
     }
 
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.directories.len()
-    }
-
-    /// Their paths under `root`, each after the one that it is in.
-    pub fn paths(&self, root: &Path) -> Vec<PathBuf> {
-        let mut paths = Vec::<PathBuf>::with_capacity(self.directories.len());
-        for (parent, name) in &self.directories {
+    /// Their paths under `root`, each after the one that it is in; `None` if another snapshot was taken meanwhile.
+    pub fn paths(&self, root: &Path) -> Option<Vec<PathBuf>> {
+        let directories = match &self.directories {
+            ExtentDirectories::Walked(directories) => directories,
+            ExtentDirectories::Remembered(cache, memory) => {
+                let directories = watcher::remembered_directories(cache, *memory)?;
+                let path = |path: &Vec<u8>| match path.strip_suffix(b"/") {
+                    Some(path) => root.join(os::os_string(path)),
+                    None => root.to_owned(),
+                };
+                return Some(directories.iter().map(path).collect());
+            }
+        };
+        let mut paths = Vec::<PathBuf>::with_capacity(directories.len());
+        for (parent, name) in directories {
             let path = match paths.get(*parent as usize) {
                 Some(above) => above.join(os::os_string(name)),
                 None => root.to_owned(),
             };
             paths.push(path);
         }
-        paths
+        Some(paths)
     }
 }
 

@@ -46,6 +46,7 @@ use std::sync::atomic::AtomicUsize;
 
 pub use error::Error;
 pub use extent::{Extent, surroundings};
+pub use memory::watcher;
 pub use status::{IndexStatus, PathSummary};
 pub use submodule::UnsavedSubmodule;
 
@@ -61,6 +62,7 @@ use content::ContentReader;
 use deferred::Results;
 use index::GitIndex;
 use lfs::Lfs;
+use memory::watcher::WatcherWord;
 use memory::{CachedSnapshot, SnapshotInputs, SnapshotKey, SnapshotMemory};
 use settings::SnapshotSettings;
 use staged::StagedIssues;
@@ -173,6 +175,8 @@ pub struct SnapshotOptions<'a> {
     pub held: &'a [ObjectId],
     /// Threads to read with, at least one.
     pub threads: usize,
+    /// Whether the watcher of the working tree is asked which directories had changes.
+    pub watcher: bool,
 }
 
 /// The state of index and working tree.
@@ -204,6 +208,21 @@ pub struct Snapshot {
 /// cannot be read or an object cannot be written; what concerns single files is listed. Whether the owner of the
 /// repository is trusted was decided when it was opened.
 pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -> Result<Snapshot, Error> {
+    if let Some(snapshot) = attempt(repo, writer, options, true)? {
+        return Ok(snapshot);
+    }
+    let snapshot = attempt(repo, writer, options, false)?;
+    Ok(snapshot.expect("a snapshot that looks at everything itself is always taken"))
+}
+
+/// Takes a snapshot; with `believe` the directories in which nothing happened, as the watcher says, are not looked at.
+/// `None` if that was not enough: a file was found that has another name, through which it may have changed anywhere.
+fn attempt(
+    repo: &Repository,
+    writer: &Writer,
+    options: &SnapshotOptions<'_>,
+    believe: bool,
+) -> Result<Option<Snapshot>, Error> {
     let root = repo.workdir().ok_or_else(|| Error::Bare {
         path: repo.git_dir().to_owned(),
     })?;
@@ -239,21 +258,43 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
         .and_then(|_| Dir::open(root).ok())
         .and_then(|dir| dir.local_device());
     let seen = kept.map_or_else(SnapshotMemory::empty, |(path, _)| SnapshotMemory::read(path));
-    let look = seen.look(root, device, around.as_ref(), threads);
+    // Before anything is looked at: what happens from the answer on counts for the next snapshot.
+    let word = kept
+        .filter(|_| options.watcher && device.is_some())
+        .and_then(|(path, _)| WatcherWord::ask(path, &Dir::open(root).and_then(|dir| dir.meta()).ok()?, &seen));
+    let is_around = around.as_ref().is_some_and(|around| seen.is_around(around));
+    let reported = word.as_ref().and_then(WatcherWord::reported);
+    let reported = reported.filter(|_| believe && is_around);
+    if let Some(reported) = reported {
+        let (found, all) = (reported.len(), seen.count());
+        trace::say(1, || {
+            format!("the watcher reported changes in {found} of {all} directories")
+        });
+    }
     let head = tree::of_head(repo)?;
     let whole = around.as_ref().and_then(|around| seen.whole(around));
-    if look.is_same()
-        && let Some(whole) = whole
-        && whole.stands(repo, head, options.held, writer)
+    let whole_if_it_stands = || whole.filter(|whole| whole.stands(repo, head, options.held, writer));
+    let extent = kept
+        .zip(seen.sum())
+        .map(|((path, _), sum)| Extent::remembered(path, sum));
+    if let (Some([]), Some(extent)) = (reported, &extent)
+        && let Some(whole) = whole_if_it_stands()
+    {
+        return Ok(Some(whole.snapshot(rules.umask, extent.clone())));
+    }
+    let look = seen.look(root, device, around.as_ref(), (reported, threads));
+    if let (true, Some(extent)) = (look.is_same(), extent)
+        && let Some(whole) = whole_if_it_stands()
     {
         trace::say(1, || {
-            format!(
-                "nothing changed in {} directories since they were scanned",
-                seen.paths().count()
-            )
+            let all = seen.count() as usize;
+            let scanned = reported.map_or(all, <[u32]>::len);
+            format!("nothing changed in {scanned} directories since they were scanned")
         });
-        let extent = Extent::of_paths(seen.paths());
-        return Ok(whole.snapshot(rules.umask, extent));
+        if let (Some(word), Some(sum)) = (&word, seen.sum()) {
+            word.confirm(sum);
+        }
+        return Ok(Some(whole.snapshot(rules.umask, extent)));
     }
     let index = GitIndex::read(repo, rules.index_path)?;
     // What was found rests on the index of before.
@@ -292,6 +333,9 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
         status_only: false,
     };
     let mut found = walk::walk(repo, &ground, attributes, threads)?;
+    if reported.is_some() && found.elsewhere > 0 {
+        return Ok(None);
+    }
     if deferred::is_over(&found, rules.max_total_size) {
         // Files above the limit are reported one by one.
         ground.trusted = None;
@@ -363,10 +407,14 @@ pub fn take(repo: &Repository, writer: &Writer, options: &SnapshotOptions<'_>) -
     };
     if let (Some((path, _)), Some(around)) = (kept, around) {
         let whole = CachedSnapshot::of(repo, &ground, &found, &reads, (head, options.held), &made);
-        seen.replace(path, &around, whole.as_ref(), &seen_directories(&found));
+        let directories = seen_directories(&found);
+        let written = seen.replace(path, &around, whole.as_ref(), (&directories, found.elsewhere > 0));
+        if let (Some(word), Some(sum)) = (&word, written) {
+            word.confirm(sum);
+        }
     }
     made.extent = Extent::of(found.directories, found.elsewhere > 0);
-    Ok(made)
+    Ok(Some(made))
 }
 
 /// Cache records of the directories, sorted by path; paths end with a slash.

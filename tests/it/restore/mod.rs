@@ -64,6 +64,7 @@ fn save_with(world: &World, max_file_size: u64, exclude: &[String]) -> Snapshot 
         held: &[],
         cache: None,
         threads: 1,
+        watcher: false,
     };
     let snapshot = snapshot::take(&repo, &writer, &options).unwrap();
     assert!(writer.finish().unwrap().release().is_none());

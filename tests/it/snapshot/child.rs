@@ -172,6 +172,7 @@ fn taken(json: &Value) -> Result<Snapshot, String> {
         held: &held,
         cache,
         threads: usize::try_from(json["threads"].as_u64().unwrap_or(2)).unwrap(),
+        watcher: false,
     };
     let memory = json["memory"].as_bool() == Some(true);
     let writer = if memory {

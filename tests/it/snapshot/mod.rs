@@ -15,3 +15,4 @@ mod reference;
 mod shapes;
 mod unchanged;
 mod untracked_cache;
+mod watched;

@@ -4,20 +4,26 @@
 //! A private file, never needed: checksummed, written whole and renamed into place without being synced, and dropped
 //! when anything about it is odd. The names of a directory are believed while the directory's own times are those of
 //! the listing: a name that comes or goes gives its directory a new change time, which cannot be set. Each file is
-//! still asked for by its name, since an edit leaves no trace in its directory. Only what is older than the snapshot
-//! that saw it is believed, by the clock of the file system, and only on a file system of this machine.
+//! still asked for by its name, since an edit leaves no trace in its directory, unless the watcher of the working tree
+//! says that nothing happened in the directory (`watcher`). Only what is older than the snapshot that saw it is believed,
+//! by the clock of the file system, and only on a file system of this machine.
+//!
+//! The file has three parts: the result, the directories, and the names in them. Each has the checksums of the next one,
+//! so that the checksum of the first identifies all. When nothing changed only the first part is read.
 
 mod scan;
 mod stat_encoding;
 #[cfg(test)]
 mod tests;
+pub mod watcher;
 mod whole_snapshot;
 
 use std::ffi::CStr;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::cache::{ByteReader, CacheBuilder, checked, checksum, put_time, put_u32};
 use crate::os;
@@ -26,18 +32,43 @@ pub(super) use scan::CacheScan;
 pub(super) use whole_snapshot::{CachedSnapshot, SnapshotInputs, SnapshotKey};
 
 /// First bytes of the file: its kind and the version of its form.
-const MAGIC: &[u8; 8] = b"gcpseen\x03";
+const MAGIC: &[u8; 8] = b"gcpseen\x04";
 /// Set in the byte before a name that the snapshot asked for, next to the number of its kind.
 const ASKED: u8 = 0x80;
 
-/// The file as it was read.
+/// The most bytes of the first part that are believed: far more than a result ever has.
+const MOST: u32 = 1 << 28;
+
+/// The file as it was read: its first part at once, the others when they are needed.
 pub(super) struct SnapshotMemory {
-    bytes: Vec<u8>,
+    head: Option<MemoryHead>,
+    rest: OnceLock<MemoryRest>,
+}
+
+/// The first part.
+struct MemoryHead {
+    /// Checksum of this part, which identifies the whole file.
+    sum: u64,
     /// Inputs of that snapshot besides the files.
-    around: Option<SnapshotInputs>,
+    around: SnapshotInputs,
+    /// Whether something in the directories can change without a trace in them.
+    elsewhere: bool,
+    /// How many directories there are.
+    count: u32,
+    /// How many bytes the second part has, and their checksum.
+    second: u32,
+    directories: u64,
+    whole: Option<CachedSnapshot>,
+    /// The other parts.
+    file: File,
+}
+
+/// The directories and the names.
+#[derive(Default)]
+struct MemoryRest {
+    bytes: Vec<u8>,
     /// Sorted by path.
     directories: Vec<DirectorySlot>,
-    whole: Option<CachedSnapshot>,
 }
 
 /// Where a directory is in the file, and what is said of it.
@@ -123,6 +154,26 @@ impl CachedDirectory {
         self.plain = Some(plain);
     }
 
+    /// Adds what the second part says of it, under this path.
+    fn write(&self, path: &[u8], out: &mut Vec<u8>) {
+        put_u32(out, path.len());
+        out.extend_from_slice(path);
+        for number in [self.stamp.dev, self.stamp.ino] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        for time in [self.stamp.mtime, self.stamp.ctime] {
+            put_time(time, out);
+        }
+        put_u32(out, self.names.len());
+        out.extend_from_slice(&self.sum.to_le_bytes());
+        put_if_any(self.asked, out);
+        put_if_any(self.plain.map(|plain| plain.rules), out);
+        if let Some(plain) = self.plain {
+            put_if_any(plain.fingerprint, out);
+            out.push(u8::from(plain.has_directories));
+        }
+    }
+
     /// Whether a directory that is like this again is known to be unchanged.
     pub(super) fn is_sure(&self) -> bool {
         self.asked.is_some()
@@ -144,39 +195,152 @@ impl SnapshotMemory {
     /// None.
     pub(super) fn empty() -> Self {
         Self {
-            bytes: Vec::new(),
-            around: None,
-            directories: Vec::new(),
-            whole: None,
+            head: None,
+            rest: OnceLock::new(),
         }
     }
 
     /// The file next to the cache of this path.
     pub(super) fn read(cache: &Path) -> Self {
-        let read = os::read_regular(&place(cache)).ok();
-        read.and_then(Self::parse).unwrap_or_else(Self::empty)
+        let file = os::open_regular(&place(cache)).ok();
+        Self {
+            head: file.and_then(MemoryHead::read),
+            rest: OnceLock::new(),
+        }
     }
 
-    fn parse(bytes: Vec<u8>) -> Option<Self> {
-        let mut at = ByteReader { bytes: &bytes, at: 0 };
+    fn rest(&self) -> &MemoryRest {
+        self.rest.get_or_init(|| {
+            let rest = self.head.as_ref().and_then(MemoryHead::rest);
+            rest.unwrap_or_default()
+        })
+    }
+
+    /// Last snapshot, if the next one has the same inputs.
+    pub(super) fn whole(&self, around: &SnapshotInputs) -> Option<&CachedSnapshot> {
+        let whole = self.head.as_ref().and_then(|head| head.whole.as_ref());
+        whole.filter(|_| self.is_around(around))
+    }
+
+    /// Whether everything but the files is as it was.
+    pub(super) fn is_around(&self, around: &SnapshotInputs) -> bool {
+        around.index.is_some() && self.head.as_ref().is_some_and(|head| head.around == *around)
+    }
+
+    /// The checksum that identifies the file, unless something in the directories can change without a trace in them.
+    pub(super) fn sum(&self) -> Option<u64> {
+        let head = self.head.as_ref().filter(|head| !head.elsewhere);
+        head.map(|head| head.sum)
+    }
+
+    /// How many directories there are.
+    pub(super) fn count(&self) -> u32 {
+        self.head.as_ref().map_or(0, |head| head.count)
+    }
+
+    /// Writes the file anew, unless it would be the same, and gives its checksum. `directories` are sorted by their paths,
+    /// which have a slash at the end; `elsewhere` says that something in them can change without a trace in them. What
+    /// cannot be written is not kept.
+    pub(super) fn replace(
+        &self,
+        cache: &Path,
+        around: &SnapshotInputs,
+        whole: Option<&CachedSnapshot>,
+        (directories, elsewhere): (&[(Vec<u8>, &CachedDirectory)], bool),
+    ) -> Option<u64> {
+        let mut second = Vec::new();
+        for (path, directory) in directories {
+            directory.write(path, &mut second);
+        }
+        let mut head = Vec::new();
+        around.write(&mut head);
+        head.push(u8::from(elsewhere));
+        put_u32(&mut head, directories.len());
+        put_u32(&mut head, second.len());
+        head.extend_from_slice(&checksum(&second).to_le_bytes());
+        head.push(u8::from(whole.is_some()));
+        if let Some(whole) = whole {
+            whole.write(&mut head);
+        }
+        let sum = checksum(&head);
+        // The head has the checksums of all that comes after it; that is read to see that it is not damaged.
+        let is_same = self.head.as_ref().is_some_and(|head| head.sum == sum);
+        if is_same && self.rest().directories.len() == directories.len() {
+            return Some(sum);
+        }
+        head.extend_from_slice(&sum.to_le_bytes());
+        let mut start = MAGIC.to_vec();
+        put_u32(&mut start, head.len());
+        let write = |file: &mut File| {
+            let mut file = io::BufWriter::with_capacity(256 * 1024, file);
+            for part in [&start, &head, &second] {
+                file.write_all(part)?;
+            }
+            for (_, directory) in directories {
+                file.write_all(&directory.names)?;
+            }
+            file.flush()
+        };
+        // Without it the next snapshot looks more.
+        let written = os::replace_with(&place(cache), super::cache::sharing_of(cache), false, &mut { write });
+        written.ok().map(|()| sum)
+    }
+}
+
+impl MemoryHead {
+    fn read(mut file: File) -> Option<Self> {
+        let mut start = [0; 12];
+        file.read_exact(&mut start).ok()?;
+        let mut at = ByteReader { bytes: &start, at: 0 };
         if at.take(MAGIC.len())? != MAGIC {
             return None;
         }
-        let len = at.u32()? as usize;
-        let start = at.at;
-        let head = checked(at.take(len)?)?;
-        let mut names = at.at;
+        let len = Some(at.u32()?).filter(|len| *len <= MOST)?;
+        let mut head = Vec::new();
+        (&mut file).take(u64::from(len)).read_to_end(&mut head).ok()?;
+        let head = Some(&head[..]).filter(|head| head.len() == len as usize)?;
+        let head = checked(head)?;
         let mut at = ByteReader { bytes: head, at: 0 };
-        let around = Some(SnapshotInputs::read(&mut at)?);
+        let around = SnapshotInputs::read(&mut at)?;
+        let elsewhere = at.take(1)? != [0];
+        let (count, second) = (at.u32()?, at.u32()?);
+        let directories = at.u64()?;
         let whole = match at.take(1)? {
             [0] => None,
             _ => Some(CachedSnapshot::read(&mut at)?),
         };
-        let count = at.u32()?;
+        (at.at == head.len()).then_some(Self {
+            sum: checksum(head),
+            around,
+            elsewhere,
+            count,
+            second,
+            directories,
+            whole,
+            file,
+        })
+    }
+
+    /// Reads the other parts, once.
+    fn rest(&self) -> Option<MemoryRest> {
+        let mut bytes = Vec::new();
+        (&self.file).read_to_end(&mut bytes).ok()?;
+        MemoryRest::parse(bytes, self)
+    }
+}
+
+impl MemoryRest {
+    fn parse(bytes: Vec<u8>, head: &MemoryHead) -> Option<Self> {
+        let second = bytes.get(..head.second as usize)?;
+        if checksum(second) != head.directories {
+            return None;
+        }
+        let mut names = second.len();
+        let mut at = ByteReader { bytes: second, at: 0 };
         let mut directories = Vec::new();
-        for _ in 0..count {
+        for _ in 0..head.count {
             let len = at.u32()? as usize;
-            let path = start + at.at..start + at.at + len;
+            let path = at.at..at.at + len;
             at.take(len)?;
             let stamp = DirectoryStamp {
                 dev: at.u64()?,
@@ -203,83 +367,7 @@ impl SnapshotMemory {
             });
             names = end;
         }
-        (at.at == head.len() && names == bytes.len()).then_some(Self {
-            bytes,
-            around,
-            directories,
-            whole,
-        })
-    }
-
-    /// Last snapshot, if the next one has the same inputs.
-    pub(super) fn whole(&self, around: &SnapshotInputs) -> Option<&CachedSnapshot> {
-        self.whole.as_ref().filter(|_| self.is_around(around))
-    }
-
-    /// Whether everything but the files is as it was.
-    fn is_around(&self, around: &SnapshotInputs) -> bool {
-        around.index.is_some() && self.around.as_ref() == Some(around)
-    }
-
-    /// The paths of all directories, without the slash at the end, each after the one that it is in.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &[u8]> {
-        let path = |place: &DirectorySlot| self.bytes[place.path.clone()].strip_suffix(b"/").unwrap_or_default();
-        self.directories.iter().map(path)
-    }
-
-    /// Writes the file anew, unless it would be the same. `folders` are sorted by their paths, which have a slash at the
-    /// end. What cannot be written is not kept.
-    pub(super) fn replace(
-        &self,
-        cache: &Path,
-        around: &SnapshotInputs,
-        whole: Option<&CachedSnapshot>,
-        directories: &[(Vec<u8>, &CachedDirectory)],
-    ) {
-        let mut head = Vec::new();
-        around.write(&mut head);
-        head.push(u8::from(whole.is_some()));
-        if let Some(whole) = whole {
-            whole.write(&mut head);
-        }
-        put_u32(&mut head, directories.len());
-        for (path, directory) in directories {
-            put_u32(&mut head, path.len());
-            head.extend_from_slice(path);
-            for number in [directory.stamp.dev, directory.stamp.ino] {
-                head.extend_from_slice(&number.to_le_bytes());
-            }
-            for time in [directory.stamp.mtime, directory.stamp.ctime] {
-                put_time(time, &mut head);
-            }
-            put_u32(&mut head, directory.names.len());
-            head.extend_from_slice(&directory.sum.to_le_bytes());
-            put_if_any(directory.asked, &mut head);
-            put_if_any(directory.plain.map(|plain| plain.rules), &mut head);
-            if let Some(plain) = directory.plain {
-                put_if_any(plain.fingerprint, &mut head);
-                head.push(u8::from(plain.has_directories));
-            }
-        }
-        let sum = checksum(&head);
-        head.extend_from_slice(&sum.to_le_bytes());
-        let mut start = MAGIC.to_vec();
-        put_u32(&mut start, head.len());
-        start.extend_from_slice(&head);
-        // The head has the checksums of all that comes after it.
-        if self.bytes.starts_with(&start) {
-            return;
-        }
-        let write = |file: &mut File| {
-            let mut file = io::BufWriter::with_capacity(256 * 1024, file);
-            file.write_all(&start)?;
-            for (_, directory) in directories {
-                file.write_all(&directory.names)?;
-            }
-            file.flush()
-        };
-        // Without it the next snapshot looks more.
-        let _ = os::replace_with(&place(cache), super::cache::sharing_of(cache), false, &mut { write });
+        (at.at == second.len() && names == bytes.len()).then_some(Self { bytes, directories })
     }
 }
 

@@ -56,14 +56,14 @@ impl Place {
             digest: 1,
             index: Some(2),
         };
-        SnapshotMemory::read(&self.cache()).replace(&self.cache(), &around, None, &directories);
+        SnapshotMemory::read(&self.cache()).replace(&self.cache(), &around, None, (&directories, false));
     }
 
     /// Whether each of the two directories has the names that it had, and whether all is as it was.
     fn look(&self) -> ([Option<usize>; 2], bool) {
         let device = Dir::open(&self.root()).expect("opened").meta().expect("told").dev;
         let seen = SnapshotMemory::read(&self.cache());
-        let look = seen.look(&self.root(), Some(device), None, 2);
+        let look = seen.look(&self.root(), Some(device), None, (None, 2));
         let names = [&b""[..], b"in/"].map(|path| {
             let mut names = DirNames::default();
             look.take(path, &mut names).map(|metas| {
