@@ -46,8 +46,8 @@ pub(super) struct WatchedTree {
 struct ConfirmedMemory {
     memory: u64,
     position: u64,
-    /// Its directories by the numbers of the reports, as long as none were lost.
-    directories: Vec<Option<usize>>,
+    /// Its directories, sorted, with their numbers in the reports, as long as none were lost.
+    directories: Vec<(Vec<u8>, Option<usize>)>,
     losses: u64,
 }
 
@@ -163,14 +163,10 @@ impl WatchedTree {
         if confirmed.memory != memory || confirmed.losses != reports.losses() {
             return None;
         }
-        let may_have_changed =
-            |at: &Option<usize>| at.is_none_or(|at| reports.may_have_changed(at, confirmed.position));
+        let may_have_changed = |at: Option<usize>| at.is_none_or(|at| reports.may_have_changed(at, confirmed.position));
         let all = (0..).zip(&confirmed.directories);
-        Some(
-            all.filter(|(_, at)| may_have_changed(at))
-                .map(|(number, _)| number)
-                .collect(),
-        )
+        let changed = all.filter(|(_, (_, at))| may_have_changed(*at));
+        Some(changed.map(|(number, _)| number).collect())
     }
 
     /// Believes a memory from that position on, and watches its directories.
@@ -178,22 +174,48 @@ impl WatchedTree {
         let Some(directories) = remembered_directories(&self.cache, memory) else {
             return;
         };
-        let path = |path: &Vec<u8>| match path.strip_suffix(b"/") {
+        let path = |path: &[u8]| match path.strip_suffix(b"/") {
             Some(path) => self.root.join(os::os_string(path)),
             None => self.root.clone(),
         };
-        let directories: Vec<_> = directories.iter().map(path).collect();
-        if self.watch(&directories).is_err() {
+        // Most are those of the memory before, which has them in the same order.
+        let losses = self.reports.as_ref().map(Reports::losses);
+        let before = self.confirmed.take();
+        let before = before.filter(|before| Some(before.losses) == losses);
+        let mut before = before
+            .map_or_else(Vec::new, |before| before.directories)
+            .into_iter()
+            .peekable();
+        let (mut numbers, mut missing) = (Vec::with_capacity(directories.len()), Vec::new());
+        for directory in &directories {
+            while before.next_if(|(path, _)| path < directory).is_some() {}
+            let number = before
+                .next_if(|(path, _)| path == directory)
+                .and_then(|(_, number)| number);
+            let number = number.filter(|at| self.reports.as_ref().is_some_and(|reports| reports.is_watched(*at)));
+            if number.is_none() {
+                missing.push(path(directory));
+            }
+            numbers.push(number);
+        }
+        if !missing.is_empty() && self.watch(&missing).is_err() {
             return;
         }
-        if let Some(reports) = &self.reports {
-            self.confirmed = Some(ConfirmedMemory {
-                memory,
-                position: position.min(reports.position()),
-                directories: directories.iter().map(|directory| reports.find(directory)).collect(),
-                losses: reports.losses(),
-            });
+        let Some(reports) = &self.reports else { return };
+        // The numbers are good for nothing if reports were lost meanwhile.
+        if losses.is_some_and(|losses| losses != reports.losses()) {
+            return;
         }
+        let mut missing = missing.iter();
+        for number in numbers.iter_mut().filter(|number| number.is_none()) {
+            *number = missing.next().and_then(|path| reports.find(path));
+        }
+        self.confirmed = Some(ConfirmedMemory {
+            memory,
+            position: position.min(reports.position()),
+            directories: directories.into_iter().zip(numbers).collect(),
+            losses: reports.losses(),
+        });
     }
 }
 

@@ -336,6 +336,11 @@ impl Reports {
         self.by_path.get(directory).copied()
     }
 
+    /// Whether the directory of this number is still watched.
+    pub fn is_watched(&self, at: usize) -> bool {
+        self.slots.get(at).is_some_and(|slot| slot.since.is_some())
+    }
+
     /// Whether the directory of this number may have changed since that position.
     pub fn may_have_changed(&self, at: usize, position: u64) -> bool {
         let is_as_it_was = |slot: &Slot| {

@@ -49,6 +49,11 @@ impl Reports {
         match self.0 {}
     }
 
+    /// Nothing is watched.
+    pub fn is_watched(&self, _at: usize) -> bool {
+        match self.0 {}
+    }
+
     /// Nothing is known.
     pub fn may_have_changed(&self, _at: usize, _position: u64) -> bool {
         match self.0 {}

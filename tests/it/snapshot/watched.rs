@@ -372,7 +372,11 @@ fn a_question_from_another_place_is_not_answered() {
     let confirm = |message: WatcherMessage, watcher: u64| {
         let position = u64::MAX;
         let kind = MessageKind::Confirmation(WatcherMoment { watcher, position });
-        drop(WatcherMessage { kind, ..message }.send(&cache).unwrap());
+        drop(
+            WatcherMessage { kind, ..message }
+                .send(&cache, Duration::from_secs(5))
+                .unwrap(),
+        );
     };
     confirm(question, moment.watcher ^ 1);
     confirm(others[2], moment.watcher);

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use git_checkpoint::model::time::Timestamp;
@@ -295,24 +295,78 @@ fn reports_that_were_lost_are_told() {
     assert_eq!(reports.find(directory.path()), None, "nothing is watched any more");
 }
 
-#[test]
-fn a_watcher_says_when_it_did_not_look() {
-    if !is_reported() {
-        return;
-    }
-    let row = Row::new();
-    let mut variables = row.world.environment();
+/// Starts a watcher.
+fn watch(world: &World, options: &[&str]) -> Child {
+    let mut variables = world.environment();
     variables.retain(|(name, _)| !name.ends_with("_DATE"));
-    let child = Command::new(PROGRAM)
-        .args(["watch", "--interval", "1s", "--verbose"])
-        .current_dir(row.world.repo())
+    Command::new(PROGRAM)
+        .arg("watch")
+        .args(options)
+        .current_dir(world.repo())
         .env_clear()
         .envs(variables)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+#[test]
+fn other_commands_ask_the_watcher_as_long_as_it_lives() {
+    if !is_reported() {
+        return;
+    }
+    let world = Row::new().world;
+    let says = "the watcher reported changes in";
+    let asks = |text: &str| {
+        let begun = Instant::now();
+        loop {
+            std::thread::sleep(Duration::from_millis(50));
+            let said = world.checkpoint(["save", "--verbose"]).success().stderr().to_owned();
+            if said.contains(&format!("{says} {text}")) {
+                break;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "{said}");
+        }
+    };
+    for round in 0..2 {
+        let mut child = watch(&world, &["--interval", "1h"]);
+        asks("0 of");
+        world.file("src/main.txt", format!("{round}\n"));
+        world
+            .checkpoint(["save", "--verbose"])
+            .success()
+            .stderr_has(&format!("{says} 1 of"));
+        assert_eq!(
+            world.git_line(["show", "refs/checkpoints/s^2:src/main.txt"]),
+            round.to_string()
+        );
+        world.checkpoint(["status", "--verbose"]).success().stderr_has(says);
+        world.git(["config", "checkpoint.watcher", "off"]).success();
+        world.checkpoint(["save", "--verbose"]).success().stderr_lacks(says);
+        world.git(["config", "--unset", "checkpoint.watcher"]).success();
+        // Nothing can be tidied up, and yet the next one takes its place.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(world.path(".git/checkpoint/watch.socket").exists());
+        world.file("src/main.txt", "killed\n");
+        world.checkpoint(["save", "--verbose"]).success().stderr_lacks(says);
+    }
+    let child = watch(&world, &["--interval", "1h"]);
+    asks("0 of");
+    let sent = Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    assert!(sent.success() && child.wait_with_output().unwrap().status.success());
+    assert!(!world.path(".git/checkpoint/watch.socket").exists());
+}
+
+#[test]
+fn a_watcher_says_when_it_did_not_look() {
+    if !is_reported() {
+        return;
+    }
+    let row = Row::new();
+    let child = watch(&row.world, &["--interval", "1s", "--verbose"]);
     let begun = Instant::now();
     let mut looked = HashSet::new();
     while looked.len() <= SETTLING && begun.elapsed() < Duration::from_secs(60) {

@@ -321,53 +321,62 @@ impl MemoryHead {
         })
     }
 
-    /// Reads the other parts, once.
-    fn rest(&self) -> Option<MemoryRest> {
-        let mut bytes = Vec::new();
-        (&self.file).read_to_end(&mut bytes).ok()?;
-        MemoryRest::parse(bytes, self)
-    }
-}
-
-impl MemoryRest {
-    fn parse(bytes: Vec<u8>, head: &MemoryHead) -> Option<Self> {
-        let second = bytes.get(..head.second as usize)?;
-        if checksum(second) != head.directories {
+    /// Reads the second part, once: its bytes, and what it says of the directories.
+    fn directories(&self) -> Option<(Vec<u8>, Vec<DirectorySlot>)> {
+        let mut second = Vec::new();
+        let mut file = (&self.file).take(u64::from(self.second));
+        file.read_to_end(&mut second).ok()?;
+        if second.len() != self.second as usize || checksum(&second) != self.directories {
             return None;
         }
         let mut names = second.len();
-        let mut at = ByteReader { bytes: second, at: 0 };
+        let mut at = ByteReader { bytes: &second, at: 0 };
         let mut directories = Vec::new();
-        for _ in 0..head.count {
-            let len = at.u32()? as usize;
-            let path = at.at..at.at + len;
-            at.take(len)?;
-            let stamp = DirectoryStamp {
-                dev: at.u64()?,
-                ino: at.u64()?,
-                mtime: at.time()?,
-                ctime: at.time()?,
-            };
-            let len = at.u32()? as usize;
-            let end = names.checked_add(len).filter(|end| *end <= bytes.len())?;
-            directories.push(DirectorySlot {
-                path,
-                stamp,
-                names: names..end,
-                sum: at.u64()?,
-                asked: if_any(at.u64()?),
-                plain: match if_any(at.u64()?) {
-                    Some(rules) => Some(UnchangedDirectory {
-                        rules,
-                        fingerprint: if_any(at.u64()?),
-                        has_directories: at.take(1)? != [0],
-                    }),
-                    None => None,
-                },
-            });
-            names = end;
+        for _ in 0..self.count {
+            let slot = DirectorySlot::read(&mut at, names)?;
+            names = slot.names.end;
+            directories.push(slot);
         }
-        (at.at == second.len() && names == bytes.len()).then_some(Self { bytes, directories })
+        (at.at == second.len()).then_some((second, directories))
+    }
+
+    /// Reads the other parts, once.
+    fn rest(&self) -> Option<MemoryRest> {
+        let (mut bytes, directories) = self.directories()?;
+        (&self.file).read_to_end(&mut bytes).ok()?;
+        let end = directories.last().map_or(self.second as usize, |slot| slot.names.end);
+        (bytes.len() == end).then_some(MemoryRest { bytes, directories })
+    }
+}
+
+impl DirectorySlot {
+    /// Reads one whose names begin there.
+    fn read(at: &mut ByteReader<'_>, names: usize) -> Option<Self> {
+        let len = at.u32()? as usize;
+        let path = at.at..at.at.checked_add(len)?;
+        at.take(len)?;
+        let stamp = DirectoryStamp {
+            dev: at.u64()?,
+            ino: at.u64()?,
+            mtime: at.time()?,
+            ctime: at.time()?,
+        };
+        let len = at.u32()? as usize;
+        Some(Self {
+            path,
+            stamp,
+            names: names..names.checked_add(len)?,
+            sum: at.u64()?,
+            asked: if_any(at.u64()?),
+            plain: match if_any(at.u64()?) {
+                Some(rules) => Some(UnchangedDirectory {
+                    rules,
+                    fingerprint: if_any(at.u64()?),
+                    has_directories: at.take(1)? != [0],
+                }),
+                None => None,
+            },
+        })
     }
 }
 

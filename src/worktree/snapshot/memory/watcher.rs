@@ -9,15 +9,17 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{MemoryHead, MemoryRest, SnapshotMemory, place};
+use super::{MemoryHead, SnapshotMemory, place};
 use crate::os::dir::Meta;
 use crate::os::{self, LocalStream};
 use crate::worktree::snapshot::cache::ByteReader;
 
 /// The name of the socket, next to the cache.
 pub const SOCKET: &str = "watch.socket";
-/// How long both sides wait. To look at all files takes about as long where a question pays.
+/// How long both sides wait.
 pub const WAIT: Duration = Duration::from_millis(20);
+/// How long a snapshot waits more for each directory of its memory: less than a look at one takes.
+const MORE: Duration = Duration::from_micros(5);
 
 /// First bytes of a message: its kind and the version of its form.
 const MAGIC: &[u8; 8] = b"gcpwtch\x01";
@@ -65,9 +67,9 @@ pub struct WatcherAnswer {
 }
 
 impl WatcherMessage {
-    /// Sends it to the watcher whose socket is next to this cache. `None` if there is none.
-    pub fn send(&self, cache: &Path) -> Option<LocalStream> {
-        let mut stream = os::connect_local(cache.parent()?, SOCKET, WAIT)?;
+    /// Sends it to the watcher whose socket is next to this cache, to be answered within `wait`. `None` if there is none.
+    pub fn send(&self, cache: &Path, wait: Duration) -> Option<LocalStream> {
+        let mut stream = os::connect_local(cache.parent()?, SOCKET, wait)?;
         let (kind, moment) = match self.kind {
             MessageKind::Question => (0, [0, 0]),
             MessageKind::Confirmation(moment) => (1, [moment.watcher, moment.position]),
@@ -87,7 +89,7 @@ impl WatcherMessage {
 
     /// Sends it, and gives the answer to it about a memory with so many directories.
     pub fn ask(&self, cache: &Path, count: u32) -> Option<WatcherAnswer> {
-        WatcherAnswer::receive(&mut self.send(cache)?, count)
+        WatcherAnswer::receive(&mut self.send(cache, WAIT + MORE * count)?, count)
     }
 
     /// Reads one.
@@ -199,7 +201,7 @@ impl<'a> WatcherWord<'a> {
             memory,
             ..self.question
         };
-        let _ = message.send(self.cache);
+        let _ = message.send(self.cache, WAIT);
     }
 }
 
@@ -210,10 +212,7 @@ pub fn remembered_directories(cache: &Path, memory: u64) -> Option<Vec<Vec<u8>>>
     if head.sum != memory || head.elsewhere {
         return None;
     }
-    let rest: MemoryRest = head.rest()?;
-    let paths = rest
-        .directories
-        .iter()
-        .map(|place| rest.bytes[place.path.clone()].to_vec());
+    let (second, directories) = head.directories()?;
+    let paths = directories.iter().map(|place| second[place.path.clone()].to_vec());
     Some(paths.collect())
 }
