@@ -46,6 +46,12 @@ pub fn kind_of(name: &[u8], content: &[u8]) -> Option<&'static str> {
     is_credentials(name, &text).then_some("credentials")
 }
 
+/// Whether a file is called as environment files are, in any case of the letters.
+pub fn is_environment_name(name: &[u8]) -> bool {
+    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+    name == ".envrc" || is_environment(&name)
+}
+
 /// Whether a file is called as environment files are: `.env`, `.env.local`, `production.env`.
 fn is_environment(name: &str) -> bool {
     let is_template = name.split('.').any(|part| TEMPLATES.contains(&part));
