@@ -6,6 +6,7 @@ use super::{
     Context,
     error::{CommandError, FailureKind},
     opening::OpenedRepository,
+    usage::UnknownValue,
 };
 use crate::{
     agents::hooks::adapter::{self, ADAPTERS, Adapter},
@@ -16,15 +17,15 @@ use crate::{
 };
 
 /// The agent of a name on the command line.
-pub(super) fn adapter(name: &str) -> Result<&'static Adapter, String> {
-    adapter::named(name).ok_or_else(|| {
-        let names: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.name).collect();
-        format!("agents: {}", names.join(", "))
+pub(super) fn adapter(name: &str) -> Result<&'static Adapter, UnknownValue> {
+    adapter::named(name).ok_or_else(|| UnknownValue {
+        what: "agents",
+        known: ADAPTERS.iter().map(|adapter| adapter.name.to_owned()).collect(),
     })
 }
 
 /// The names that `--agent` takes.
-pub(super) fn agent_name(name: &str) -> Result<String, String> {
+pub(super) fn agent_name(name: &str) -> Result<String, UnknownValue> {
     adapter(name).map(|adapter| adapter.name.to_owned())
 }
 

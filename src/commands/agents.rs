@@ -79,7 +79,7 @@ pub(super) struct EnableArgs {
     dry_run: bool,
 }
 
-/// Remove the hooks of coding agents
+/// Stop saving turns here, or remove the hooks of agents
 ///
 /// With a name, removes exactly our hooks from that agent's settings. Without one, only turns checkpoint.agents off
 /// here: the hooks stay for your other repositories and do nothing in this one.
@@ -259,6 +259,11 @@ pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), Co
             .ui
             .receipt(TextLine::plain("Agents no longer save in this repository."));
     }
+    if edits.is_empty() && has_hooks(context) {
+        context.ui.receipt(TextLine::plain(
+            "The hooks stay in the settings of the agents; to remove them: git checkpoint disable --all",
+        ));
+    }
     let saves = |hook: &Hook| hooks::state(opened.scene().repo, *hook) == HookState::Active;
     if (edits.is_empty() || args.all) && Hook::DEFAULT.iter().any(saves) {
         context.ui.receipt(TextLine::plain(
@@ -266,6 +271,16 @@ pub(super) fn disable(args: DisableArgs, context: &mut Context) -> Result<(), Co
         ));
     }
     Ok(())
+}
+
+/// Whether the settings of any agent have hooks of ours.
+fn has_hooks(context: &Context) -> bool {
+    // Settings that cannot be read are reported by the command that changes them.
+    ADAPTERS.iter().any(|adapter| {
+        let path = path(context, adapter).ok();
+        let edits = path.and_then(|path| setup::disable(adapter, &path, true).ok());
+        edits.is_some_and(|edits| edits.iter().any(HooksEdit::changes))
+    })
 }
 
 /// The edits of the hooks of an agent.

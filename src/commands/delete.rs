@@ -128,10 +128,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             ));
         }
     }
-    if args.dry_run || deletion.sessions.is_empty() {
-        return Ok(());
-    }
-    context.ui.hint("Undo", "to undo: git checkpoint undo");
     Ok(())
 }
 

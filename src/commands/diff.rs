@@ -6,6 +6,7 @@ use super::{
     failure,
     opening::{self, IdentityArgs},
     pathspecs::Pathspecs,
+    restore,
 };
 use crate::{
     ops::{
@@ -151,7 +152,14 @@ pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandEr
             ..PatchOptions::default()
         },
     };
-    let diff = diff::diff(&opened.scene(), &request).map_err(|error| args.pathspecs.as_given(error))?;
+    let diff = diff::diff(&opened.scene(), &request).map_err(|error| {
+        let alone = args
+            .old
+            .as_deref()
+            .filter(|_| args.new.is_none() && args.pathspecs.is_empty());
+        let error = CommandError::from(args.pathspecs.as_given(error));
+        restore::path_meant(context, &opened, ("diff", alone), error)
+    })?;
     let words = [args.old.as_deref(), args.new.as_deref()];
     for word in words.into_iter().flatten() {
         if select::is_also_branch(&opened.scene(), word) {

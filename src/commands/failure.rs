@@ -299,6 +299,9 @@ impl CommandError {
             Error::Journal { .. } => of(FailureKind::Damaged),
             Error::Random(_) => of(FailureKind::Fatal),
             Error::Restore(ref error) => restore(error),
+            Error::NoMatch { ref spec, .. } if spec.as_bytes().starts_with(b"-") => {
+                of(FailureKind::NotFound).hint("options come before '--', and what follows it is a path")
+            }
             Error::NoMatch { .. } => of(FailureKind::NotFound),
             Error::Removal(ref error) => removal(error),
             Error::NoIdentity => of(FailureKind::Refused)

@@ -77,9 +77,12 @@ const COMMANDS: [(&str, &[&str]); 41] = [
 ];
 
 /// Two words of other tools, and the command of ours that takes what follows them.
-const PHRASES: [(&str, &str, &str); 12] = [
+const PHRASES: [(&str, &str, &str); 15] = [
     ("note", "add", "note"),
     ("note", "new", "note"),
+    ("approval", "approve", "approval answer"),
+    ("approval", "deny", "approval answer"),
+    ("approval", "reject", "approval answer"),
     ("stash", "apply", "resume --apply"),
     ("stash", "branch", "fork @ --name"),
     ("stash", "list", "list"),
@@ -101,6 +104,17 @@ pub(super) fn phrase(args: &[OsString]) -> Option<(String, String)> {
         .iter()
         .map(|arg| quoted(&arg.to_string_lossy()))
         .collect();
+    if first == "approval" {
+        // The answer comes after what it is about.
+        let (items, options) = rest.split_at(rest.iter().position(|arg| arg.starts_with('-')).unwrap_or(rest.len()));
+        let words = items
+            .iter()
+            .cloned()
+            .chain([second.to_owned()])
+            .chain(options.iter().cloned());
+        let line = format!("{line} {}", words.collect::<Vec<_>>().join(" "));
+        return (!items.is_empty()).then(|| (format!("{first} {second}"), line));
+    }
     // What a note is added to is its text; without one the command reports that.
     if rest.is_empty() && first == "note" {
         return None;
@@ -127,7 +141,7 @@ pub(super) fn command(word: &str) -> Option<&'static str> {
 
 /// Options that mean something elsewhere: those commands of ours that people give them to, all if there are none, and
 /// the hint. `{}` in it is the command.
-const OPTIONS: [(&[&str], &[&str], &str); 21] = [
+const OPTIONS: [(&[&str], &[&str], &str); 22] = [
     (
         &["save", "pause"],
         &["-A", "-u", "--all", "--include-untracked", "--untracked"],
@@ -204,6 +218,11 @@ const OPTIONS: [(&[&str], &[&str], &str); 21] = [
         &["log"],
         &["--grep", "-S", "-G"],
         "did you mean: git checkpoint search <text>",
+    ),
+    (
+        &["log"],
+        &["--files", "--name-only", "--name-status"],
+        "for the changes in the files: git checkpoint log --stat",
     ),
     (
         &["status"],

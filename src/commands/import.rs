@@ -1,6 +1,9 @@
 //! `import`: sessions that other tools left, with their own times, ids and order.
 
-use std::path::PathBuf;
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+};
 
 use super::{
     Context,
@@ -11,7 +14,9 @@ use super::{
 };
 use crate::{
     formats::{ProblemSeverity, System},
+    model::step::quoted,
     ops::import::{self, ImportOutcome, ImportStatus},
+    os,
     render::{
         count::CountedNoun,
         import::{ImportReceipt, ImportRow, ProblemRow, ValueCounts},
@@ -68,6 +73,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             agent: args.whom.agent.clone(),
         },
     )?;
+    if let Some(bundle) = args.paths.iter().find(|path| is_bundle(&context.env.cwd.join(path))) {
+        let path = bundle.display().to_string();
+        let message = format!("'{}' is a bundle of sessions", path.escape_debug());
+        let hint = format!("did you mean: git checkpoint unbundle {}", quoted(&path));
+        return Err(CommandError::new(FailureKind::Usage, message).hint(hint));
+    }
     let scene = opened.scene();
     let mut paths: Vec<(PathBuf, String)> = args
         .paths
@@ -98,6 +109,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     failure::warn_aftermath(&context.ui, &outcome.aftermath);
     let receipt = view(&outcome, args.dry_run);
     context.ui.report(&receipt)?;
+    if let Some(counts) = receipt.counts() {
+        context.ui.detail(1, counts);
+    }
     if !context.ui.options().json {
         warn(&outcome, context);
         if let Some(warning) = UnsearchedRow::warning(&receipt.unsearched) {
@@ -105,6 +119,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     }
     conclude(&outcome, &args, context)
+}
+
+/// Whether a file begins as a bundle of git does.
+fn is_bundle(path: &Path) -> bool {
+    let mut begin = [0; 6];
+    let read = os::open_regular(path).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && (begin == *b"# v2 g" || begin == *b"# v3 g")
 }
 
 /// The exit code, and what to do next.

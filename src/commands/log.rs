@@ -6,6 +6,7 @@ use super::{
     failure,
     opening::{self, IdentityArgs, OpenedRepository},
     pathspecs::Pathspecs,
+    restore,
     row_args::{DateArg, FormatArg},
     views,
 };
@@ -128,7 +129,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         } else {
             checkpoints.push(row(entry));
         }
-    })?;
+    })
+    .map_err(|error| restore::path_meant(context, &opened, ("log", args.session.as_deref()), error.into()))?;
     if args.trust {
         let ids: Vec<_> = checkpoints.iter().map(|row| row.id.clone()).collect();
         for (row, signature) in checkpoints.iter_mut().zip(views::signatures(&scene, &ids)?) {

@@ -3,13 +3,51 @@
 use super::{Context, error::CommandError, opening::OpenedRepository};
 use crate::{
     model::document::CheckpointKind,
-    ops::{apply, receipt::CheckpointReceipt},
+    ops::{
+        apply::{self, ResolutionState},
+        receipt::{CheckpointOutcome, CheckpointReceipt},
+    },
     render::count::CountedNoun,
     store::merge_state::{ConflictCommand, MergeState},
 };
 
+/// Concludes a merge of which a save has the resolution, and reports that; else warns as [`warn`] does.
+pub(super) fn conclude_or_warn(context: &Context, opened: &OpenedRepository, outcome: &CheckpointOutcome) {
+    let receipt = outcome.receipt();
+    let is_save = matches!(
+        receipt.kind(),
+        CheckpointKind::Save | CheckpointKind::Pause | CheckpointKind::Finish
+    );
+    let has_files = receipt.document.snapshot.is_some();
+    if receipt.unmerged > 0 || !is_save || !has_files {
+        return warn(context, opened, receipt);
+    }
+    let scene = opened.scene();
+    // What cannot be read is no reason to fail: the checkpoint is made.
+    let Some((state, resolution)) = apply::concludable(&scene, &receipt.session).ok().flatten() else {
+        return warn(context, opened, receipt);
+    };
+    match (resolution, outcome) {
+        (ResolutionState::Resolved, CheckpointOutcome::Planned(_)) => {}
+        (ResolutionState::Resolved, _) => match apply::conclude_with_save(&scene, &state) {
+            Ok(()) => context.ui.status(format!(
+                "the merge of '{}' is concluded: the checkpoint has its resolution",
+                state.from
+            )),
+            Err(error) => context
+                .ui
+                .warning(&format!("the {}: {}", pending_words(&state), CommandError::from(error))),
+        },
+        _ => context.ui.warning(&format!(
+            "the {}; to save its resolution: {}",
+            pending_words(&state),
+            continuation(&state)
+        )),
+    }
+}
+
 /// Warns of conflicts in the checkpoint, and of a merge that is left unfinished with the session.
-pub(super) fn warn(context: &Context, opened: &OpenedRepository, receipt: &CheckpointReceipt) {
+fn warn(context: &Context, opened: &OpenedRepository, receipt: &CheckpointReceipt) {
     // What cannot be read is no reason to fail: the checkpoint is made.
     let pending = apply::in_conflict(&opened.scene()).ok().flatten();
     let is_left = matches!(receipt.kind(), CheckpointKind::Finish | CheckpointKind::Pause);

@@ -12,9 +12,13 @@ use crate::{
     model::path::RepoPath,
     ops::{
         purge::{self, PurgeOutcome, PurgeRequest, PurgeScope, PurgeTarget},
-        share::push,
+        share::{
+            fetch::{self, FetchRequest},
+            push,
+        },
     },
     render::purge::{COLLECT, PurgeReceipt, PurgedPath, PurgedRef, RemoteSession},
+    store,
 };
 
 /// Permanently remove files, a checkpoint or a session from all checkpoints
@@ -55,7 +59,7 @@ pub(super) struct Args {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Remove it on remotes as well, as last fetched or pushed
+    /// Remove it on remotes as well, which are asked for their sessions first
     #[arg(long, conflicts_with = "dry_run")]
     remote: bool,
     /// Do not ask
@@ -77,6 +81,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         dry_run,
     };
     let scene = opened.scene();
+    let mut unasked = Vec::new();
+    if args.remote {
+        unasked = ask_remotes(context, &opened);
+    }
     if !args.dry_run && purge::finish(&scene)? {
         context.ui.warning("finished a purge that was interrupted");
         if args.selector.is_some() {
@@ -91,7 +99,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let planned = purge::purge(&scene, &request(true))
         .map_err(|error| is_a_file(args.pathspecs.as_given(error), &args, context))?;
     if args.dry_run || planned.is_empty() {
-        return report(context, &opened, &planned, &[]);
+        report(context, &opened, &planned, &[])?;
+        if planned.is_empty() && !args.remote && !store::remote::all(scene.repo).is_empty() {
+            let then = "remotes were not asked: git checkpoint purge --remote, with the same arguments";
+            context.ui.hint("Purge", then);
+        }
+        return unasked.into_iter().next().map_or(Ok(()), Err);
     }
     if !args.yes && !context.ui.confirm(&view(&opened, &planned, &[]).question(), "--yes")? {
         return Err(CommandError::new(FailureKind::Negative, "nothing was removed"));
@@ -105,7 +118,36 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     } else {
         Vec::new()
     };
-    report(context, &opened, &purged, &done)
+    report(context, &opened, &purged, &done)?;
+    unasked.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Asks the remotes for their sessions, so that what they have is purged too, whatever was last seen of them. The errors of those that
+/// did not answer.
+fn ask_remotes(context: &Context, opened: &opening::OpenedRepository) -> Vec<CommandError> {
+    let mut unasked = Vec::new();
+    for remote in store::remote::all(opened.scene().repo) {
+        let request = FetchRequest {
+            remote: Some(remote.name.clone()),
+            session: None,
+            only: None,
+            since: None,
+            accept: false,
+            dry_run: false,
+        };
+        let asked = share::wired(context, "git checkpoint purge --remote", |wire| {
+            fetch::fetch(&opened.scene(), &request, wire)
+        });
+        if let Err(error) = asked {
+            context.ui.warning(&format!(
+                "remote '{}' was not asked: {}",
+                remote.name.escape_debug(),
+                error.message()
+            ));
+            unasked.push(CommandError::silent(FailureKind::Negative));
+        }
+    }
+    unasked
 }
 
 /// Lets the remotes forget what was purged; which of them did.

@@ -5,9 +5,13 @@ use super::{
     error::{CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs},
-    session_word::{SessionWord, invalid_name},
+    session_word::{RULES, SessionWord},
 };
 use crate::{
+    model::{
+        name::{InvalidName, ShortName},
+        step::quoted,
+    },
     ops::{select, switch},
     render::session_change::RenameReceipt,
     store::checkpoint::oid,
@@ -45,7 +49,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
                 .hint("usage: git checkpoint rename [OPTIONS] [SESSION] <NEW>"));
         }
     };
-    let to: SessionWord = to.parse().map_err(|error| invalid_name(&error))?;
+    let to: SessionWord = to.parse().map_err(|error: InvalidName| {
+        let named = args.names.iter().rev().skip(1).map(|name| format!("{} ", quoted(name)));
+        let line = format!("{}{}", named.collect::<String>(), ShortName::like(&error.text));
+        CommandError::of(FailureKind::Usage, &error)
+            .hint(format!("did you mean: git checkpoint rename {line}"))
+            .hint(RULES)
+    })?;
     let selector = failure::selector(session)?;
     if !selector.steps.is_empty() {
         let error = CommandError::new(

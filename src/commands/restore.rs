@@ -21,9 +21,11 @@ use crate::{
     ops::{
         Error, apply, interrupted,
         parts::ChosenPart,
+        record::RecordFate,
         refuse::Refusal,
         restore,
         restore_outcome::RestoreOutcome,
+        show,
         undo::{self, Direction},
     },
     render::{age, count::CountedNoun},
@@ -34,8 +36,8 @@ use crate::{
 ///
 /// Your current files are saved first, and 'git checkpoint undo' reverts the restore. Newer files are deleted, ignored
 /// files are never touched, and HEAD and branches never move. With --index, the staged and unmerged state is restored
-/// as well. The record of the session becomes that of the checkpoint, without --files-only; what was noted and is not
-/// saved yet stays, and later checkpoints keep the rest. A restore is refused, with the reason, if it would overwrite
+/// as well. The record of the session becomes that of the checkpoint, without --files-only and without paths; what was
+/// noted and is not saved yet stays, and later checkpoints keep the rest. A restore is refused, with the reason, if it would overwrite
 /// work that another session saved later, on a branch that does not descend from the saved commit, and during a merge.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -267,6 +269,16 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             ..RestoreView::default()
         },
     )?;
+    if args.record_only && restored.record == RecordFate::Same {
+        let unsaved = show::show(&opened.scene(), &failure::selector("@")?)?.draft;
+        if unsaved > 0 {
+            let stays = if unsaved == 1 { "stays" } else { "stay" };
+            context.ui.status(TextLine::plain(format!(
+                "{} not saved yet {stays}: git checkpoint status",
+                CountedNoun::new(unsaved, "change")
+            )));
+        }
+    }
     Ok(())
 }
 
@@ -451,6 +463,12 @@ fn take(
         taken => taken,
     };
     let taken = taken?;
+    for passed in &taken.passed {
+        let (what, session) = (&passed.what, &passed.session);
+        context.ui.warning(&format!(
+            "'{what}' cannot be undone and stays: session '{session}' has changed since"
+        ));
+    }
     for abandoned in &taken.abandoned {
         let (session, id) = (&abandoned.session, oid(abandoned.latest));
         let leaves = if how.dry_run { "would leave" } else { "left" };

@@ -161,7 +161,9 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
         (None, Some(number)) => Some(numbered(&opened, number)?),
         (None, None) => ask(context, &opened)?,
     };
-    let selector = selector.map(|selector| guessed(&opened, selector)).transpose()?;
+    let selector = selector
+        .map(|selector| guessed(context, &opened, selector))
+        .transpose()?;
     let dry_run = args.way.dry_run;
     let selector = match selector {
         Some(selector) if dry_run => {

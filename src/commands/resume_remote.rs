@@ -17,12 +17,16 @@ use crate::{
         select,
         share::pull,
     },
-    render::View as _,
+    render::{View as _, text::TextLine},
     store,
 };
 
 /// A session that is none here but was fetched from one remote, as `git switch` takes a branch: by its name or its branch.
-pub(super) fn guessed(opened: &OpenedRepository, selector: Selector) -> Result<Selector, CommandError> {
+pub(super) fn guessed(
+    context: &Context,
+    opened: &OpenedRepository,
+    selector: Selector,
+) -> Result<Selector, CommandError> {
     let scene = opened.scene();
     let Base::Word(word) = &selector.base else {
         return Ok(selector);
@@ -32,7 +36,15 @@ pub(super) fn guessed(opened: &OpenedRepository, selector: Selector) -> Result<S
         Err(_) => store::remote::named_ref(word)
             .is_some_and(|(remote, ..)| store::remote::find(scene.repo, &remote).is_some()),
     };
-    if is_here || branch_sessions::of_branch(&scene, word)?.is_some() {
+    if is_here {
+        return Ok(selector);
+    }
+    if let Some((name, tip)) = branch_sessions::of_branch(&scene, word)? {
+        for other in other_of_name(opened, word, tip)? {
+            context.ui.status(TextLine::plain(format!(
+                "'{word}' is your session '{name}' here; the one on {other}: git checkpoint resume {other}/{word}"
+            )));
+        }
         return Ok(selector);
     }
     let remote = SessionFilter {
@@ -64,6 +76,23 @@ pub(super) fn guessed(opened: &OpenedRepository, selector: Selector) -> Result<S
             Err(error.hint(format!("use one of: {}", names.join(", "))))
         }
     }
+}
+
+/// The remotes with a session of this name that is another one than the session of this latest checkpoint.
+fn other_of_name(opened: &OpenedRepository, word: &str, tip: store::ObjectId) -> Result<Vec<String>, CommandError> {
+    let repo = opened.scene().repo;
+    let Ok(name) = ShortName::new(word) else {
+        return Ok(Vec::new());
+    };
+    let id = |tip| Some(store::checkpoint::load(repo, tip).ok()?.document.session.id);
+    let mut others = Vec::new();
+    for remote in store::remote::all(repo) {
+        let there = store::refs::read(repo, &remote.tracking_ref(&name))?;
+        if there.is_some_and(|there| id(there) != id(tip)) {
+            others.push(remote.name);
+        }
+    }
+    Ok(others)
 }
 
 /// Brings a session that is named as `<remote>/<session>` to what was fetched of it; from there on it is a session of

@@ -329,6 +329,18 @@ fn understand(args: &mut SaveFlags, command: &str, cwd: &Path) -> Result<(), Com
         args.text.messages.push(args.words.join(" "));
         return Ok(());
     }
+    if let ([message], false) = (args.text.messages.as_slice(), args.words.is_empty())
+        && !args.words.iter().all(|word| cwd.join(word).exists())
+    {
+        // A text whose quotes were left out.
+        let words = args.words.join(" ");
+        let text = quoted(&format!("{message} {words}"));
+        let error = CommandError::new(
+            FailureKind::Usage,
+            format!("unexpected argument '{}'", words.escape_debug()),
+        );
+        return Err(error.hint(format!("did you mean: git checkpoint {command} -m {text}")));
+    }
     args.text
         .messages
         .extend(sentence(&args.words, is_free, (command, cwd))?);
@@ -439,14 +451,18 @@ fn report_and(
     let ids = views::Ids::of(receipt);
     let mut view = views::receipt(&outcome, &ids);
     view.is_followed = then.clean;
+    view.is_cut = context.ui.for_people();
     for line in views::skipped_lines(&receipt.skipped) {
         context.ui.warning(&line);
     }
     for line in views::submodule_lines(&receipt.document.git) {
         context.ui.warning(&line);
     }
-    pending_merge::warn(context, opened, receipt);
+    pending_merge::conclude_or_warn(context, opened, &outcome);
     saved_content::warn(context, receipt);
+    if matches!(outcome, CheckpointOutcome::Saved(_)) {
+        saved_content::warn_environment(context, opened, receipt);
+    }
     redactions::warn(context, &receipt.redactions);
     if let Some(warning) = UnsearchedRow::warning(&view.unsearched) {
         context.ui.warning(&warning);

@@ -1,9 +1,9 @@
 //! Warnings of files that a checkpoint has otherwise than a person expects.
 
-use super::Context;
+use super::{Context, opening::OpenedRepository};
 use crate::{
     model::{document::CheckpointKind, path::RepoPath, step::quoted},
-    ops::receipt::CheckpointReceipt,
+    ops::{receipt::CheckpointReceipt, save},
     render::count::CountedNoun,
     store::checkpoint::oid,
 };
@@ -27,6 +27,29 @@ fn unapplied(before: &str, paths: &[RepoPath]) -> String {
         CountedNoun::new(paths.len(), "saved change"),
         named.join(", "),
     )
+}
+
+/// Warns of environment files that git tracks: what is untracked would be left out.
+pub(super) fn warn_environment(context: &Context, opened: &OpenedRepository, receipt: &CheckpointReceipt) {
+    // What cannot be read is no reason to fail: the checkpoint is made.
+    let paths = save::environment_files(&opened.scene(), receipt).unwrap_or_default();
+    if paths.is_empty() {
+        return;
+    }
+    let mut named: Vec<_> = paths.iter().take(NAMED).map(RepoPath::quoted).collect();
+    if paths.len() > NAMED {
+        named.push(format!("{} more", paths.len() - NAMED));
+    }
+    let is_one = paths.len() == 1;
+    let (has, is, it) = if is_one {
+        ("has", "is", "it")
+    } else {
+        ("have", "are", "them")
+    };
+    context.ui.warning(&format!(
+        "{} {has} values and {is} tracked by git, so the checkpoint has {it}, and a push publishes {it}",
+        named.join(", ")
+    ));
 }
 
 /// Warns of paths that a restore refuses, and of pulled changes that are not in the files.

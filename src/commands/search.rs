@@ -76,7 +76,7 @@ pub(super) struct Args {
     /// Search all repositories in which you saved sessions
     #[arg(long)]
     all_repos: bool,
-    /// Also show lines that a later checkpoint of the session repeats, and matches in own ids, roles and names of members
+    /// Also show lines that a later checkpoint of the session repeats, and matches in ids, digests, roles and names of members
     #[arg(long)]
     all: bool,
     /// Stop after this many matches
@@ -272,6 +272,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         })?;
     }
     if shown == 0 {
+        if !total.is_stopped {
+            let pattern = &args.pattern;
+            context
+                .ui
+                .status(TextLine::plain(format!("Nothing found for '{pattern}'")));
+        }
         if !args.files && args.parts.is_empty() {
             let hint = "saved files are searched with --files: git checkpoint search --files <text>";
             context.ui.hint("SearchFiles", hint);

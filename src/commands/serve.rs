@@ -5,8 +5,8 @@ use super::{Context, error::CommandError};
 /// Show sessions in a local web page
 ///
 /// The page follows each save and compaction: state of the current session, its checkpoints with record, changes, files
-/// and chat. It listens on the loopback interface only, and admits only requests with the token in the printed address,
-/// which is new each time. It changes nothing unless --actions is given. Ends with Ctrl-C.
+/// and chat. It listens on the loopback interface only. The empty page is served to every local program; data only with the
+/// token in the printed address, which is new each time. It changes nothing unless --actions is given. Ends with Ctrl-C.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

@@ -92,6 +92,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     for trouble in trouble {
         context.ui.warning(&trouble);
     }
+    if let Some(session) = session.filter(|_| shown.draft > 0) {
+        // The draft is counted below: it is no part of the checkpoint.
+        contents::keep_saved_notes(&scene, session, checkpoint, &mut contents)?;
+    }
     if let Some(points) = contents.record["fork_points"]
         .as_array_mut()
         .filter(|points| !points.is_empty())

@@ -89,7 +89,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             context.ui.warning(&error.to_string());
         }
     } else if context.ui.options().quiet == 0 {
-        context.ui.data(view.text(scene.now, context.ui.width()));
+        context.ui.data(view.text(scene.now, context.ui.table_width()));
         for line in views::submodule_lines(&status.facts) {
             context.ui.warning(&line);
         }

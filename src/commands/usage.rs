@@ -52,6 +52,7 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str, a
             .or_else(elsewhere)
             .or_else(|| habits::with_initial(&command, &given).filter(|_| !is_near))
     });
+    let meant = meant.or_else(|| value_meant(error, words, args).filter(|_| !is_near));
     let meant = meant.or_else(|| habits::of_git(&given).filter(|_| words == "git checkpoint"));
     // What is meant comes first.
     let out = match meant {
@@ -211,6 +212,15 @@ fn files_meant(words: &str, given: &str, args: &[OsString]) -> Option<String> {
             let named = typed(&named[..options.unwrap_or(named.len())]);
             Some(format!("did you mean: git checkpoint restore{named}{paths}"))
         }
+        "git checkpoint show" if end + 2 == args.len() => {
+            let named = args.get(shorthand::command_at(args)? + 1..end)?;
+            let word = named
+                .iter()
+                .map(|arg| arg.to_string_lossy())
+                .find(|arg| !arg.starts_with('-'));
+            let file = format!("{}:{}", word.as_deref().unwrap_or("@"), args[end + 1].to_string_lossy());
+            Some(format!("did you mean: git checkpoint show {}", quoted(&file)))
+        }
         _ => None,
     }
 }
@@ -246,6 +256,61 @@ fn meant(command: &clap::Command, words: &str, given: &str) -> Option<String> {
     let is_name = !given.is_empty() && ShortName::new(given).is_ok();
     (takes_session && is_name).then(|| format!("did you mean: {words} --session {given}"))
 }
+
+/// The command with the one value that a refused one is short for: its beginning, or letters of it in order.
+fn value_meant(error: &clap::Error, words: &str, args: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidValue) else {
+        return None;
+    };
+    let known: Vec<String> = match (error.get(ContextKind::ValidValue), error.source()) {
+        (Some(ContextValue::Strings(known)), _) => known.clone(),
+        (_, Some(source)) => source.downcast_ref::<UnknownValue>()?.known.clone(),
+        _ => return None,
+    };
+    let only = |is: &dyn Fn(&str) -> bool| {
+        let mut found = known.iter().filter(|name| is(name));
+        found.next().filter(|_| found.next().is_none())
+    };
+    let is_short = |name: &str| {
+        let mut letters = name.chars();
+        name.chars().next() == given.chars().next() && given.chars().all(|letter| letters.any(|other| other == letter))
+    };
+    if given.is_empty() {
+        return None;
+    }
+    let value = only(&|name| name.starts_with(given.as_str())).or_else(|| only(&is_short))?;
+    let begin = shorthand::command_at(args)? + words.split(' ').count().saturating_sub(2);
+    let line: Vec<String> = args
+        .get(begin..)?
+        .iter()
+        .map(|arg| {
+            let arg = arg.to_string_lossy();
+            match arg.split_once('=') {
+                _ if *arg == **given => value.clone(),
+                Some((option, of)) if option.starts_with("--") && of == given => format!("{option}={value}"),
+                _ => quoted(&arg),
+            }
+        })
+        .collect();
+    Some(without_secrets(&format!("did you mean: {words} {}", line.join(" "))))
+}
+
+/// A value that a list does not have.
+#[derive(Debug)]
+pub(super) struct UnknownValue {
+    /// The list, for people.
+    pub(super) what: &'static str,
+    /// What it has.
+    pub(super) known: Vec<String>,
+}
+
+impl std::fmt::Display for UnknownValue {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}: {}", self.what, self.known.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownValue {}
 
 /// The error for a command that is given without one of its own commands.
 fn lacking(program: &clap::Command, words: &str) -> CommandError {

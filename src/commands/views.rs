@@ -117,6 +117,7 @@ pub(super) fn document<'a>(outcome: &'static str, document: &'a Document, ids: &
         new_bytes: 0,
         branch_changed: None,
         is_followed: false,
+        is_cut: true,
         record: ItemCounts::of(document),
         next: document
             .record

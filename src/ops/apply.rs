@@ -14,7 +14,8 @@ pub use discarded::{ResolutionState, resolution};
 pub use kept::KeptEdits;
 pub(super) use merge_run::{Base, MergeRun, OverlapRule, Sides};
 pub use resolution::{
-    MergeConclusion, concluded, conclusion, in_conflict, is_committed, is_last, marked, unmerged_paths,
+    MergeConclusion, concludable, conclude_with_save, concluded, conclusion, in_conflict, is_committed, is_last,
+    marked, unmerged_paths,
 };
 pub(super) use resolution::{not_concluded, note_conflicts, pending};
 

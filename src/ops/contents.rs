@@ -67,6 +67,18 @@ pub fn read(
     (out, trouble)
 }
 
+/// Replaces the notes by those that a checkpoint has, without the ones that wait in the draft.
+pub fn keep_saved_notes(
+    scene: &Scene<'_>,
+    session: &ShortName,
+    checkpoint: &Checkpoint,
+    out: &mut Contents,
+) -> Result<(), Error> {
+    let (lines, _) = notes::saved(scene, session, checkpoint)?;
+    set_notes(out, lines.into_iter().rev().collect());
+    Ok(())
+}
+
 /// Keeps the first of the lines, which are the latest.
 fn set_notes(out: &mut Contents, mut lines: Vec<LogLine>) {
     out.notes_total = lines.len() as u64;

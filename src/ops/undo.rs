@@ -9,6 +9,7 @@ mod later;
 mod left;
 mod moved;
 mod parted;
+mod passed;
 mod pushed;
 mod records;
 mod request;
@@ -17,8 +18,9 @@ mod resolutions;
 use serde::{Deserialize, Serialize};
 
 use abandoned::AbandonRule;
-pub use abandoned::AbandonedCheckpoints;
+pub use abandoned::{AbandonedCheckpoints, saved_since};
 pub use later::{UndoSubject, subject};
+pub use passed::PassedEntry;
 pub use pushed::BehindRemote;
 use records::{CLEAR, RecordUndo, above, leaves_a_draft, part_only};
 pub use request::{Direction, UndoRequest};
@@ -73,6 +75,8 @@ pub struct UndoOutcome {
     pub abandoned: Vec<AbandonedCheckpoints>,
     /// Sessions that are behind a remote now.
     pub behind: Vec<BehindRemote>,
+    /// Later actions that stay, as their sessions went on elsewhere.
+    pub passed: Vec<PassedEntry>,
     /// Files of ours that could not be removed.
     pub left: Vec<CleanupFailure>,
 }
@@ -102,8 +106,14 @@ pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'
         what: request.direction.word(),
     };
     let aborted = request.aborts.map(|n| abandoned::entry(&list, n)).transpose()?;
+    let mut passed = Vec::new();
     let (entry, kept) = match (request.direction, &aborted) {
         (_, Some(entry)) => (entry, None),
+        (Direction::Undo, None) if request.older => {
+            let (entry, over) = passed::entry(scene, &list)?.ok_or(nothing)?;
+            passed = over;
+            (entry, None)
+        }
         (Direction::Undo, None) => (list.undoable().ok_or(nothing)?, None),
         (Direction::Redo, None) => list.redoable().ok_or(nothing)?,
     };
@@ -114,7 +124,7 @@ pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'
     let is_forced = request.direction == Direction::Undo && request.force;
     let abandoned = abandoned::extend(scene, &mut entry, AbandonRule::of(aborted.is_some(), is_forced))?;
     let length = list.length_at(entry.n);
-    let taken = UndoRun {
+    let mut taken = UndoRun {
         scene,
         entry: &entry,
         abandoned,
@@ -125,6 +135,7 @@ pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'
         progress,
     }
     .run(None)?;
+    taken.passed = passed;
     let is_done = taken
         .files
         .as_ref()
@@ -263,6 +274,7 @@ impl UndoRun<'_> {
             stays: self.stays(),
             abandoned: self.abandoned.clone(),
             behind,
+            passed: Vec::new(),
             left: Vec::new(),
         };
         let (whole, safety) = match &files {
@@ -393,8 +405,11 @@ impl UndoRun<'_> {
                 continue;
             }
             if now != *from {
-                let (why, hints) =
+                let (why, mut hints) =
                     moved::fault(self.scene, self.entry, name, now.as_ref(), (from.as_ref(), to.as_ref()));
+                if self.is_undo() && !self.request.older && self.has_older()? {
+                    hints.push("undo what came before it: git checkpoint undo --older".to_owned());
+                }
                 let remedies = if self.is_undo() && self.is_concluded(name, now.as_ref(), from.as_ref()) {
                     (hints, "git checkpoint undo --force".to_owned()).into()
                 } else {
@@ -412,6 +427,13 @@ impl UndoRun<'_> {
             edits.push((name.clone(), from.clone(), to.clone()));
         }
         Ok(edits)
+    }
+
+    /// Whether `--older` passes over the action and finds another one.
+    fn has_older(&self) -> Result<bool, Error> {
+        let list = undo::read(self.scene.repo)?;
+        let found = passed::entry(self.scene, &list)?;
+        Ok(found.is_some_and(|(_, passed)| !passed.is_empty()))
     }
 
     /// Fails if a ref cannot go to a commit, as that or a part of it is missing.

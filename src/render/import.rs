@@ -113,10 +113,18 @@ impl View for ImportReceipt<'_> {
             }
             text.push(TextLine::plain(words));
         }
-        if self.values.source > 0 && self.imported > 0 {
+        if !self.values.lost.is_empty() && self.imported > 0 {
             text.push(TextLine::plain(self.values.words()));
         }
         text
+    }
+}
+
+impl ImportReceipt<'_> {
+    /// How many values the sources have and where they are now, for `--verbose`; where some were left out, the text has it.
+    pub fn counts(&self) -> Option<TextLine> {
+        let is_shown = self.values.source > 0 && self.imported > 0 && self.values.lost.is_empty();
+        is_shown.then(|| TextLine::plain(self.values.words()))
     }
 }
 

@@ -67,6 +67,9 @@ pub struct SaveReceipt<'a> {
     /// Whether the receipt of another part follows, which ends the text.
     #[serde(skip)]
     pub is_followed: bool,
+    /// Whether texts that are too long for a line are cut: a pipe gets them whole.
+    #[serde(skip)]
+    pub is_cut: bool,
     /// The first next step, for people.
     #[serde(skip)]
     pub next: Option<&'a str>,
@@ -327,7 +330,8 @@ impl View for SaveReceipt<'_> {
             first.push(Slot::Plain, "  ");
             first.push(Slot::Plain, self.summary);
         }
-        text.push(first.cut(COLUMNS));
+        let cut = |line: TextLine| if self.is_cut { line.cut(COLUMNS) } else { line };
+        text.push(cut(first));
         let mut second = TextLine::plain("  ");
         second.append(&self.session_line());
         let is_start =
@@ -340,13 +344,13 @@ impl View for SaveReceipt<'_> {
             };
             second.push(Slot::Plain, "; ");
             let room = COLUMNS.saturating_sub(second.width());
-            second.append(&fitting(code(self.git), room));
+            second.append(&fitting(code(self.git), if self.is_cut { room } else { usize::MAX }));
         }
         let joined = format!("; {record}");
         if record.is_empty() || second.width() + TextLine::plain(&joined).width() > COLUMNS {
-            text.push(second.cut(COLUMNS));
+            text.push(cut(second));
             if !record.is_empty() {
-                text.push(TextLine::plain(format!("  {record}")).cut(COLUMNS));
+                text.push(cut(TextLine::plain(format!("  {record}"))));
             }
         } else {
             second.push(Slot::Plain, joined);

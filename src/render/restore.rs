@@ -14,6 +14,7 @@ use crate::model::{
     id::{Digest, Oid},
     path::RepoPath,
     plan::{self, Act, PlanReason},
+    step::quoted,
     time::Timestamp,
 };
 
@@ -247,6 +248,11 @@ impl View for RestoreReceipt<'_> {
             line.push(Slot::Plain, ", the working tree, with branch ");
             line.push(Slot::Branch, tree.branch);
             text.push(line);
+            let (path, branch) = (quoted(tree.path), quoted(tree.branch));
+            text.push(TextLine::plain(format!(
+                "           to remove it: git worktree remove {path}"
+            )));
+            text.push(TextLine::plain(format!("           then: git branch -D {branch}")));
         }
         self.details(&mut text);
         text

@@ -200,6 +200,10 @@ impl View for DeletionReceipt<'_> {
                 let command = format!("git branch -d {}", quoted(branch));
                 text.push(TextLine::plain(format!("  Its branch stays; to delete it: {command}")));
             }
+            if !self.dry_run {
+                let command = format!("git checkpoint undelete {}", row.session);
+                text.push(TextLine::plain(format!("  To bring it back: {command}")));
+            }
         }
         for session in &self.damaged {
             let line = TextLine::new()

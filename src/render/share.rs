@@ -237,6 +237,10 @@ impl View for PushReceipt<'_> {
             line.push(Slot::Session, row.to.as_str());
             let why = format!(", as {} has another session of that name", self.remote);
             text.push(line.with(Slot::Plain, why));
+            if !self.dry_run {
+                let resume = format!("  the one on {0}: git checkpoint resume {0}/{1}", self.remote, row.from);
+                text.push(TextLine::plain(resume));
+            }
         }
         for row in &self.sessions {
             text.push(self.line(row));

@@ -468,15 +468,15 @@ impl StatusView<'_> {
         };
         out.row("to save", &line);
         if current.saved_changes_missing > 0 {
-            let are = if current.saved_changes_missing == 1 {
-                "is"
+            let (are, them) = if current.saved_changes_missing == 1 {
+                ("is", "it")
             } else {
-                "are"
+                ("are", "them")
             };
             let changes = CountedNoun::new(current.saved_changes_missing, "saved change");
             out.row(
                 "",
-                &caution(format!("{changes} {are} not in these files; a save would drop them:")),
+                &caution(format!("{changes} {are} not in these files; a save would drop {them}:")),
             );
             out.plain("", "git checkpoint resume --apply");
         }

@@ -130,6 +130,12 @@ fn is_template(name: &str) -> bool {
     name.split(['.', '-', '_', ' ']).any(|part| TEMPLATES.contains(&part))
 }
 
+/// Whether a file is called as environment files are, in any case of the letters.
+pub fn is_environment_name(name: &[u8]) -> bool {
+    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+    name == ".envrc" || is_environment(&name)
+}
+
 /// Whether a file is called as environment files are: `.env`, `.env.local`, `.env-prod`, `.env1`, `production.env`.
 fn is_environment(name: &str) -> bool {
     let named = match name.strip_prefix(".env") {

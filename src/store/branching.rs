@@ -148,6 +148,28 @@ fn is_from(message: &str, home: Option<&str>, new: ObjectId) -> bool {
     from == "HEAD" || from == "@" || Some(name) == home || is_id()
 }
 
+/// Branch that was checked out when a branch was made, where the reflogs of both show it.
+pub(super) fn made_on(repo: &Repository, here: &str) -> Result<Option<String>, Error> {
+    let log = refs::reflog(repo, &format!("refs/heads/{here}"))?;
+    match log.last() {
+        Some(created) if created.old.is_none() => came_from(repo, here, created.who.time.seconds),
+        _ => Ok(None),
+    }
+}
+
+/// Branch that was checked out before the latest checkout of this one.
+pub(super) fn left(repo: &Repository, here: &str) -> Result<Option<String>, Error> {
+    let log = refs::reflog(repo, "HEAD")?;
+    let from = log.iter().find_map(|entry| {
+        let (from, to) = entry
+            .message
+            .strip_prefix("checkout: moving from ")?
+            .rsplit_once(" to ")?;
+        (to == here && from != here).then(|| from.to_owned())
+    });
+    Ok(from)
+}
+
 /// Branch that was checked out before the first checkout of this one since it was made.
 fn came_from(repo: &Repository, here: &str, since: i64) -> Result<Option<String>, Error> {
     let log = refs::reflog(repo, "HEAD")?;

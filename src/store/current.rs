@@ -178,7 +178,7 @@ impl CurrentPointer {
             self.branch = None;
             return Ok(self);
         };
-        let last = self.session.clone();
+        let mut last = self.session.clone();
         if let Some(session) = self.branches.get(&here) {
             self.session = Some(session.clone());
         } else if let Some((home, session)) = self.before_renaming(repo, &here)? {
@@ -188,26 +188,26 @@ impl CurrentPointer {
                 moves: true,
             });
         } else if self.branch.as_ref() != Some(&here)
-            && let Some(session) = &last
+            && let Some((home, session)) = self.source(repo, &here)?
         {
-            let home = self.home(repo, session);
             if home.as_ref() != Some(&here) {
-                let mut origin = branching::origin(repo, session, home.as_deref(), &here)?;
+                let mut origin = branching::origin(repo, &session, home.as_deref(), &here)?;
                 // A branch that has a session of its own, though paused, is not new.
-                if origin == BranchOrigin::MadeFrom && branching::has_other(repo, session, &here)? {
+                if origin == BranchOrigin::MadeFrom && branching::has_other(repo, &session, &here)? {
                     origin = BranchOrigin::Unrelated;
                 }
                 match origin {
+                    BranchOrigin::Unrelated if last.is_none() => {}
                     BranchOrigin::Unrelated => {
-                        self.elsewhere = Some(Elsewhere {
-                            session: session.clone(),
-                            branch: home,
-                        });
+                        let (home, session) = self.left_last(repo, &here)?.unwrap_or((home, session));
+                        last = Some(session.clone());
+                        self.elsewhere = Some(Elsewhere { session, branch: home });
                         self.session = None;
                     }
                     origin => {
                         let moves = origin == BranchOrigin::Moved;
                         self.followed = Some(FollowedBranch { home, moves });
+                        self.session = Some(session);
                     }
                 }
             }
@@ -217,6 +217,27 @@ impl CurrentPointer {
         }
         self.branch = Some(here);
         Ok(self)
+    }
+
+    /// The session that a branch without one may continue, with its branch: that of the branch from which this one was made, as
+    /// the reflog of HEAD has it, else the one that was current last.
+    fn source(&self, repo: &Repository, here: &str) -> Result<Option<(Option<String>, SessionRef)>, Error> {
+        if let Some(found) = self.on_visited(branching::made_on(repo, here)?) {
+            return Ok(Some(found));
+        }
+        let last = self.session.clone();
+        Ok(last.map(|session| (self.home(repo, &session), session)))
+    }
+
+    /// The session of the branch that was checked out before this one, with that branch.
+    fn left_last(&self, repo: &Repository, here: &str) -> Result<Option<(Option<String>, SessionRef)>, Error> {
+        Ok(self.on_visited(branching::left(repo, here)?))
+    }
+
+    fn on_visited(&self, branch: Option<String>) -> Option<(Option<String>, SessionRef)> {
+        let branch = branch?;
+        let session = self.branches.get(&branch)?.clone();
+        Some((Some(branch), session))
     }
 
     /// The session of a branch whose name was another one, and that name: it may have been renamed while another one was
@@ -303,7 +324,8 @@ pub(super) fn known(text: &[u8], here: &str) -> BranchPointer {
         return BranchPointer::Session(session.clone());
     }
     match current.session {
-        None => BranchPointer::None,
+        None if current.branches.is_empty() || current.branch.as_deref() == Some(here) => BranchPointer::None,
+        None => BranchPointer::Unclear,
         Some(_) if current.branch.as_deref() == Some(here) => BranchPointer::None,
         Some(_) => BranchPointer::Unclear,
     }

@@ -27,6 +27,10 @@ pub struct RemoteState {
     deleted: BTreeMap<String, String>,
     /// Sessions that it has and that were not safe to use when they were last fetched, each with the reason.
     pub refused: BTreeMap<String, String>,
+    /// Sessions whose tracking refs a purge removed, so that the remote still has what was purged. Each with commits of the
+    /// project that it has.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    purged: BTreeMap<String, Vec<String>>,
 }
 
 impl RemoteState {
@@ -55,8 +59,26 @@ impl RemoteState {
             .filter_map(|name| ShortName::new(name.as_str()).ok())
     }
 
-    /// Notes whether the remote has a session.
+    /// Whether the remote has what was purged here of a session, as it was last seen.
+    pub fn has_purged(&self, session: &str) -> bool {
+        self.purged.contains_key(session)
+    }
+
+    /// Commits of the project that the remote has with sessions whose tracking refs were purged.
+    pub fn purged_commits(&self) -> impl Iterator<Item = ObjectId> {
+        let ids = self.purged.values().flatten();
+        ids.filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok())
+    }
+
+    /// Notes that the tracking ref of a session was purged, and commits of the project that the remote has with it.
+    pub fn set_purged(&mut self, session: &str, commits: &[ObjectId]) {
+        let commits = commits.iter().map(ToString::to_string).collect();
+        self.purged.insert(session.to_owned(), commits);
+    }
+
+    /// Notes whether the remote has a session, as it was now seen.
     pub fn set(&mut self, session: &ShortName, deleted: Option<ObjectId>) {
+        self.purged.remove(session.as_str());
         match deleted {
             Some(tracking) => drop(self.deleted.insert(session.to_string(), tracking.to_string())),
             None => drop(self.deleted.remove(session.as_str())),

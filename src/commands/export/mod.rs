@@ -171,8 +171,8 @@ pub(super) struct Args {
     /// The session or checkpoint; the latest of the current session by default
     #[arg(default_value = "@", hide_default_value = true)]
     selector: String,
-    /// Output format
-    #[arg(long, value_name = "FORMAT", value_enum, required_unless_present = "commit")]
+    /// Output format; by default that of the ending of the file to write: .md, .html or .json
+    #[arg(long, value_name = "FORMAT", value_enum, required_unless_present_any = ["commit", "output"])]
     format: Option<FormatName>,
     /// Commit the checkpoint's files to this branch, on top of the commit it was saved at
     #[arg(long, value_name = "BRANCH", conflicts_with_all = ["format", "output", "into", "force", "dry_run"])]
@@ -198,9 +198,33 @@ impl Args {
     fn format(&self) -> ExportFormat {
         self.format.map_or(OWN[0], |format| format.0)
     }
+
+    /// Takes the format from the ending of the file to write, where none is given.
+    fn infer_format(&mut self) -> Result<(), CommandError> {
+        let (None, Some(output)) = (self.format, &self.output) else {
+            return Ok(());
+        };
+        let ending = output
+            .extension()
+            .map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+        let name = match ending.as_deref() {
+            Some("md" | "markdown") => Some("markdown"),
+            Some("html" | "htm") => Some("html"),
+            Some("json") => Some("json"),
+            _ => None,
+        };
+        self.format = FORMATS.iter().find(|format| Some(format.0.name) == name).copied();
+        if self.format.is_some() {
+            return Ok(());
+        }
+        let path = quoted(&output.display().to_string());
+        let error = CommandError::new(FailureKind::Usage, format!("the ending of {path} says no format"));
+        Err(error.hint(format!("specify it: git checkpoint export --format <format> -o {path}")))
+    }
 }
 
-pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
+pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandError> {
+    args.infer_format()?;
     if let Some(branch) = &args.commit {
         return commit(&args, branch, context);
     }
@@ -211,7 +235,6 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         )
         .hint("write a separate file: -o FILE"));
     }
-    let mut args = args;
     let scope = match args.format().make {
         ExportWriter::Foreign(_, extent @ (ExportExtent::Directory | ExportExtent::Chain)) => {
             multi_file::room(&args, context)?;

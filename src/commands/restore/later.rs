@@ -29,6 +29,18 @@ pub(super) fn question(subject: &UndoSubject, now: Timestamp) -> Option<String> 
 /// reason to refuse.
 pub(super) fn refusal(subject: &UndoSubject, now: Timestamp) -> Option<CommandError> {
     let later = subject.later.as_ref()?;
+    if let Some(session) = &subject.blocked_by {
+        let message = format!(
+            "'{}' ({}) cannot be undone, and what came before it, '{}' ({}), cannot either: session '{session}' has changed \
+             since",
+            later.command,
+            age(later.at, now),
+            subject.what,
+            age(subject.at, now)
+        );
+        let error = CommandError::new(FailureKind::Refused, message);
+        return Some(error.hint(format!("see what was saved since: git checkpoint log {session}")));
+    }
     let message = format!(
         "'{}' ({}) cannot be undone; the last command that can be: {} ({})",
         later.command,

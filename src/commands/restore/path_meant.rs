@@ -36,7 +36,8 @@ pub(in crate::commands) fn path_meant(
         restore::restore(&opened.scene(), &request, &|_, _| {})?;
         Ok(())
     };
-    if is_path().is_err() {
+    let is_file = || context.env.cwd.join(text).symlink_metadata().is_ok();
+    if is_path().is_err() && !(matches!(command, "diff" | "log") && is_file()) {
         return error;
     }
     let error = CommandError::new(

@@ -11,10 +11,12 @@ use crate::{
     },
     model::path::RepoPath,
     ops::{
+        Scene,
         apply::{self, ResolutionState},
         interrupted, plan_runner,
-        undo::Direction,
+        undo::{self, Direction},
     },
+    render::count::CountedNoun,
     store::merge_state::{ConflictCommand, MergeState},
 };
 
@@ -67,6 +69,12 @@ pub(in crate::commands) fn go_on(
             );
             return Err(error.hint("undo what it did to the files even so: git checkpoint undo"));
         }
+        if let Some(state) = &state
+            && unmerged.is_empty()
+            && !force
+        {
+            refuse_saved(opened.scene(), state, command)?;
+        }
         // What is between the markers by now is saved first, like everything.
         let how = RestoreMethod { dry_run, force: true };
         let aborts = state.map(|state| state.n);
@@ -89,6 +97,23 @@ pub(in crate::commands) fn go_on(
         ));
     }
     conclude(&state, dry_run, opened, context)
+}
+
+/// Refuses to take checkpoints out of a session with a merge of which no path is unmerged: they may be work that came after its
+/// resolution, as a commit of git.
+fn refuse_saved(scene: Scene<'_>, state: &MergeState, command: &str) -> Result<(), CommandError> {
+    let count = undo::saved_since(&scene, state.n)?;
+    if count == 0 {
+        return Ok(());
+    }
+    let checkpoints = CountedNoun::new(count, "checkpoint");
+    let were = if count == 1 { "was" } else { "were" };
+    let message = format!("{checkpoints} {were} saved after the {command} of '{}'", state.from);
+    Err(CommandError::new(FailureKind::Refused, message)
+        .hint("no path is unmerged any more; the next save concludes the merge, or: git checkpoint merge --continue")
+        .hint(format!(
+            "to go back to before it, which takes what was saved since out of the session: git checkpoint {command} --abort --force"
+        )))
 }
 
 /// The error for a merge or apply whose conflicts are open, or resolved and not saved.

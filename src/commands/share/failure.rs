@@ -1,9 +1,11 @@
 //! Failures of sharing as the command line reports them.
 
+use std::collections::BTreeSet;
+
 use crate::{
     commands::error::{CommandError, FailureKind},
     model::step::quoted,
-    ops::share::{Error, fetch::RemoteChange},
+    ops::share::{Error, Leak, fetch::RemoteChange},
 };
 
 impl From<Error> for CommandError {
@@ -111,13 +113,32 @@ impl CommandError {
                     "or accept the remote's state: git checkpoint pull {remote} {session} --follow"
                 ))
             }
-            Error::Secrets { .. } => of(FailureKind::Refused)
+            Error::Secrets { ref leaks } => of(FailureKind::Refused)
                 .hint("a push cannot be undone, and checkpoints keep secrets that files have lost since")
-                .hint("remove them from the checkpoints: git checkpoint help purge")
+                .hint(purge(leaks))
                 .hint("not a secret? git config --add checkpoint.redactAllow <regex>, or push with --allow-secrets"),
             Error::Lfs { ref remote, .. } => of(FailureKind::Fatal).hint(format!(
                 "install git-lfs, or check the output of 'git lfs push {remote} HEAD', and push again"
             )),
         }
     }
+}
+
+/// The command that removes secrets from the checkpoints.
+fn purge(leaks: &[Leak]) -> String {
+    /// For more files the command has no place on a line.
+    const NAMED: usize = 5;
+    let files: BTreeSet<&str> = leaks
+        .iter()
+        .filter(|leak| leak.is_file)
+        .map(|leak| leak.path.as_str())
+        .collect();
+    if files.is_empty() || files.len() > NAMED {
+        return "remove them from the checkpoints: git checkpoint help purge".to_owned();
+    }
+    let paths: Vec<_> = files.into_iter().map(quoted).collect();
+    format!(
+        "remove them from the checkpoints: git checkpoint purge -- {}",
+        paths.join(" ")
+    )
 }

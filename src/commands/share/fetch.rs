@@ -120,11 +120,15 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             None => error.hint(format!("remotes: {}", known.join(", "))),
         });
     }
-    context
-        .ui
-        .report(&view(&fetched, args.dry_run, waiting(&opened, &fetched)?))?;
+    let absent = fetched.absent.first().filter(|_| !args.mine);
+    // Nothing was looked at but what the remote lacks.
+    if absent.is_none() || fetched.absent.len() < request.only.as_ref().map_or(0, Vec::len) {
+        context
+            .ui
+            .report(&view(&fetched, args.dry_run, waiting(&opened, &fetched)?))?;
+    }
     let remote = &fetched.remote.name;
-    if let Some(session) = fetched.absent.first().filter(|_| !args.mine) {
+    if let Some(session) = absent {
         return Err(CommandError::new(
             FailureKind::NotFound,
             format!("remote '{}' has no session '{session}'", remote.escape_debug()),

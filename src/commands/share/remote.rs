@@ -217,6 +217,7 @@ impl ShareState {
             Self::Here(_) => "only-here",
             Self::There(_) => "only-there",
             Self::Deleted => "deleted-there",
+            Self::Purged => "purged-here",
             Self::Damaged(_) => "damaged",
         }
     }
@@ -244,6 +245,10 @@ pub(in crate::commands) fn words(remote: &str, state: &ShareState) -> TextLine {
         ShareState::Deleted => (
             Slot::Caution,
             format!("deleted on {remote}: 'git checkpoint push --force' brings it back"),
+        ),
+        ShareState::Purged => (
+            Slot::Caution,
+            format!("{remote} still has what was purged here: 'git checkpoint purge --remote'"),
         ),
         ShareState::Damaged(why) => (Slot::Bad, format!("cannot be compared with {remote}: {why}")),
     };

@@ -13,6 +13,7 @@ use super::super::{
     session_choice, suggestions,
     target_state::{self, TargetState},
 };
+use super::discarded::{ResolutionState, resolution};
 use crate::{
     model::{document::CheckpointKind, id::Oid, list::Source, name::ShortName, operation::Operation, path::RepoPath},
     os,
@@ -179,6 +180,25 @@ pub fn conclusion(scene: &Scene<'_>, state: &MergeState, dry_run: bool) -> Resul
         },
         resolved: waiting.id.zip(last).filter(|_| is_resolution),
     }))
+}
+
+/// The merge that a checkpoint of its session may conclude: every conflict is resolved, in the files or by a commit of git.
+/// The other half is why it is not, where it is none.
+pub fn concludable(scene: &Scene<'_>, session: &ShortName) -> Result<Option<(MergeState, ResolutionState)>, Error> {
+    let state = in_conflict(scene)?.filter(|state| state.session.as_ref() == Some(session));
+    let Some(state) = state else { return Ok(None) };
+    let unmerged = unmerged_paths(scene)?;
+    if unmerged.iter().any(|path| state.paths.contains(path)) {
+        return Ok(None);
+    }
+    let resolution = resolution(scene, &state)?;
+    Ok(Some((state, resolution)))
+}
+
+/// Concludes a merge with a checkpoint of its session that has the resolution, and more that it may have.
+pub fn conclude_with_save(scene: &Scene<'_>, state: &MergeState) -> Result<(), Error> {
+    flag_again(scene, state)?;
+    concluded(scene, state, None)
 }
 
 /// Forgets a merge or apply that is concluded. Its entry of the undo list gets the resolution: an undo takes back both.

@@ -238,6 +238,15 @@ impl BlameRun<'_> {
             self.wait(0, before, passed);
             places = rest;
         }
+        // A restore since the latest checkpoint.
+        if !places.is_empty()
+            && let Some(text) = self.files.text_at(present, path)?
+            && let Some(restored) = self.restored_since()?
+        {
+            let (passed, rest) = self.split(&text, self.states[restored].tree, path, places)?;
+            self.wait(restored, path.clone(), passed);
+            places = rest;
+        }
         // A commit, pull or checkout since the latest checkpoint.
         if let (Some(text), Some(head)) = (self.files.text_at(present, path)?, refs::head(self.scene.repo)?.id)
             && !places.is_empty()
@@ -339,8 +348,24 @@ impl BlameRun<'_> {
         if before.as_ref() == Some(&digest) {
             return Ok(None);
         }
-        let has = |state: &FileState| -> bool { state.entry.trailers.digest.as_ref() == Some::<&Digest>(&digest) };
-        Ok((at + 1..self.states.len()).find(|place| has(&self.states[*place])))
+        Ok(self.state_of(&digest, at + 1))
+    }
+
+    /// The state that was restored after the latest checkpoint.
+    fn restored_since(&mut self) -> Result<Option<usize>, Error> {
+        let Some(digest) = store::restored::read(self.repo)? else {
+            return Ok(None);
+        };
+        if self.states.is_empty() || self.restored_from(0)?.as_ref() == Some(&digest) {
+            return Ok(None);
+        }
+        Ok(self.state_of(&digest, 0))
+    }
+
+    /// The state of a digest, from a place on.
+    fn state_of(&self, digest: &Digest, from: usize) -> Option<usize> {
+        let has = |state: &FileState| state.entry.trailers.digest.as_ref() == Some(digest);
+        (from..self.states.len()).find(|place| has(&self.states[*place]))
     }
 
     fn restored_from(&mut self, at: usize) -> Result<Option<Digest>, Error> {

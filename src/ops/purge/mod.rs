@@ -37,6 +37,8 @@ use crate::{
         pathspec::PathFilter,
         reachability,
         refs::{self, ExpectedValue, RefUpdate},
+        remote,
+        remote_state::RemoteState,
         session,
         tree::{self, Renames},
         undo,
@@ -318,6 +320,7 @@ fn attempt_with(
     rest.moved = PurgeFollowUp::moves(&purged.refs);
     rest.logs.clone_from(&purged.logs);
     put(scene, &purged.refs, writer, &rest)?;
+    note_remotes(scene, &purged)?;
     // From here on the content is on no ref any more.
     purged.forgotten = rest.finish(scene)?;
     let contents: BTreeSet<ObjectId> = purged.paths.values().flatten().map(object_id).collect();
@@ -422,6 +425,35 @@ fn put(scene: &Scene<'_>, moved: &[ChangedRef], writer: Writer, rest: &PurgeFoll
     // Should the file that protects them stay, the next save sweeps it.
     let _ = sealed.release();
     Ok(())
+}
+
+/// Notes which sessions remotes still have as they were, now that no tracking ref says so.
+fn note_remotes(scene: &Scene<'_>, purged: &PurgeOutcome) -> Result<(), Error> {
+    for remote in remote::all(scene.repo) {
+        let spelled = remote::encoded(&remote.name);
+        for on in purged.remotes.iter().filter(|on| on.remote == spelled) {
+            let full = remote_ref(on);
+            let moved = purged.refs.iter().find(|moved| moved.name == full);
+            // What cannot be read any more is only uploaded once more.
+            let commits = moved.and_then(|moved| project_commits(scene, object_id(&moved.old)));
+            RemoteState::update(scene.repo, &remote.name, |state| {
+                state.set_purged(&on.session, &commits.unwrap_or_default());
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The commit of the project that the snapshot of a checkpoint is based on.
+fn project_commits(scene: &Scene<'_>, id: ObjectId) -> Option<Vec<ObjectId>> {
+    let snapshot = checkpoint::entry(scene.repo, id).ok()?.snapshot_commit()?;
+    let (_, parents) = checkpoint::commit_parts(scene.repo, snapshot).ok()?;
+    Some(parents.into_iter().take(1).collect())
+}
+
+/// The ref that follows a session of a remote.
+fn remote_ref(on: &OnRemote) -> String {
+    format!("{}{}/{}", session::REMOTE_PREFIX, on.remote, on.session)
 }
 
 /// How many of the checkpoints that stay, by their trees, have a file as the one that goes had changed it.

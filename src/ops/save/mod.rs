@@ -7,6 +7,7 @@
 mod attempt;
 pub(super) mod content;
 mod early;
+mod environment;
 mod files_origin;
 mod repetition;
 mod stale;
@@ -16,6 +17,7 @@ use std::cell::RefCell;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::early::{EarlyFiles, EarlyReading};
+pub use self::environment::environment_files;
 use self::{attempt::SaveAttempt, files_origin::FilesOrigin};
 use super::{
     Error, Scene, chat, compose, fork_notes, ids,

@@ -142,6 +142,9 @@ impl<'p> LineSearch<'p> {
         let own = match self.form {
             LineForm::Text => return Some(shown(line)),
             LineForm::Member => member(line).and_then(|(name, text)| {
+                if is_reference(name.as_deref(), &text) {
+                    return None;
+                }
                 let text = text.lines().find(|text| matcher.is_match(text.as_bytes()))?;
                 Some(LineMatch {
                     member: name,
@@ -167,6 +170,27 @@ impl<'p> LineSearch<'p> {
 
 /// Members of messages and entries whose values are no text of theirs.
 const ATTRIBUTES: [&str; 9] = ["id", "at", "role", "type", "kind", "level", "agent", "by", "turn"];
+
+/// Members of records and steps whose values name something: a checkpoint, a tree, an item.
+const REFERENCES: [&str; 8] = [
+    "digest",
+    "head",
+    "id",
+    "index",
+    "previous",
+    "restored_from",
+    "snapshot",
+    "tree",
+];
+
+/// Whether a value of a record is an id, a digest or the directory of a working tree, and no text.
+fn is_reference(name: Option<&str>, value: &str) -> bool {
+    let name = name.unwrap_or_default();
+    let hex = value.strip_prefix("sha256:").unwrap_or(value);
+    let is_digest = hex.len() >= 40 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_directory = name == "path" && std::path::Path::new(value).is_absolute();
+    is_digest || is_directory || REFERENCES.contains(&name) || name.ends_with("_id")
+}
 
 /// The first line of a text in a document that matches.
 fn text_in<'d>(document: &'d Value, matcher: &Regex) -> Option<&'d str> {
@@ -376,6 +400,12 @@ mod tests {
         assert_eq!(rows("^and"), [(2, summary(), "and go".to_owned(), false)]);
         assert_eq!(rows("^port"), [(4, None, "port summary".to_owned(), false)]);
         assert_eq!(rows("12"), [(6, Some("n".to_owned()), "12".to_owned(), false)]);
+        let ids = b"{\n  \"id\": \"k3ab\",\n  \"previous\": \"sha256:ab12\",\n  \"path\": \"/home/ab12\",\n  \"text\": \"ab12\"\n}\n";
+        let named: Vec<_> = found("ab12", LineForm::Member, ids)
+            .into_iter()
+            .map(|row| (row.line, row.is_structure))
+            .collect();
+        assert_eq!(named, [(3, true), (4, true), (5, false)]);
         let both: Vec<_> = rows("summary").into_iter().map(|row| (row.0, row.3)).collect();
         assert_eq!(both, [(2, true), (4, false)]);
         assert!(rows("notes")[0].3);

@@ -15,6 +15,8 @@ pub struct Leak {
     pub line: usize,
     /// The kind of secret.
     pub kind: String,
+    /// Whether it is a file of the working tree in a checkpoint, which can be purged.
+    pub is_file: bool,
 }
 
 /// Any failure of sharing. No session of this repository was changed.

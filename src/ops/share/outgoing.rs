@@ -20,6 +20,7 @@ use crate::{
         incoming::{self, LimitedBlob},
         refs,
         remote::Remote,
+        remote_state::RemoteState,
     },
     worktree::snapshot,
 };
@@ -69,6 +70,7 @@ pub(super) fn of(
         out: UploadPlan::default(),
         seen: HashSet::new(),
         scanned: 0,
+        in_snapshot: false,
         wire,
     };
     let there = RemoteView::of(scene, remote)?;
@@ -124,8 +126,11 @@ impl RemoteView {
         };
         // A name that no ref has, such as one with a space, has no branches that were fetched.
         let branches = ids(&format!("refs/remotes/{}/", remote.name)).unwrap_or_default();
+        let mut commits = branches;
+        let purged = RemoteState::of(scene.repo, &remote.name);
+        commits.extend(purged.purged_commits().filter(|id| scene.repo.has_object(id)));
         Ok(Self {
-            commits: branches,
+            commits,
             sessions: ids(&remote.tracking())?,
         })
     }
@@ -241,6 +246,8 @@ struct UploadScan<'a> {
     out: UploadPlan,
     seen: HashSet<ObjectId>,
     scanned: u64,
+    /// Whether files of the working tree in a checkpoint are looked at.
+    in_snapshot: bool,
     wire: Wire<'a>,
 }
 
@@ -320,8 +327,10 @@ impl UploadScan<'_> {
                 before.map(|before| before.index),
             ];
             let bases: Vec<_> = bases.into_iter().flatten().collect();
+            self.in_snapshot = true;
             self.files(files.tree, &bases, &of)?;
             self.files(files.index, &[bases, vec![files.tree]].concat(), &of)?;
+            self.in_snapshot = false;
         }
         Ok(())
     }
@@ -348,7 +357,9 @@ impl UploadScan<'_> {
         for (path, id) in found {
             self.blob(&path, id, of)?;
         }
+        let in_snapshot = std::mem::take(&mut self.in_snapshot);
         self.secrets(&names, of, |_| "the name of a file".to_owned());
+        self.in_snapshot = in_snapshot;
         Ok(())
     }
 
@@ -398,6 +409,7 @@ impl UploadScan<'_> {
                     path: place(finding.line),
                     line: finding.line,
                     kind: finding.kind.to_string(),
+                    is_file: self.in_snapshot,
                 });
             }
         }

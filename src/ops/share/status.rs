@@ -51,6 +51,8 @@ pub enum ShareState {
     There(usize),
     /// The remote had it, and was last seen without it.
     Deleted,
+    /// The remote has what was purged here, as it was last seen.
+    Purged,
     /// It cannot be compared: why.
     Damaged(String),
 }
@@ -106,9 +108,12 @@ pub fn of_session(scene: &Scene<'_>, name: &ShortName, tip: ObjectId) -> Vec<(St
     let remotes = remote::all(scene.repo).into_iter();
     remotes
         .filter_map(|remote| {
-            let there = seen(&remote)?;
+            let there = seen(&remote);
             let known = RemoteState::of(scene.repo, &remote.name);
-            let state = state(scene, (name.as_str(), &known), Some(&Ok(tip)), Some(&there));
+            if there.is_none() && !known.has_purged(name.as_str()) {
+                return None;
+            }
+            let state = state(scene, (name.as_str(), &known), Some(&Ok(tip)), there.as_ref());
             Some((remote.name, state))
         })
         .collect()
@@ -161,6 +166,7 @@ fn state(
             Ok(relation) => ShareState::Both(relation),
             Err(error) => ShareState::Damaged(error.to_string()),
         },
+        (Some(Ok(_)), None) if known.has_purged(name) => ShareState::Purged,
         (Some(Ok(id)), None) if is_deleted_from_here(scene, known, name, *id).unwrap_or(false) => ShareState::Deleted,
         (Some(Ok(id)), None) => ShareState::Here(chain::length(scene.repo, *id)),
         (None, Some(Ok(id))) => ShareState::There(chain::length(scene.repo, *id)),

@@ -7,7 +7,7 @@ use crate::{
         ObjectId,
         checkpoint::{self, object_id, oid},
         merge_state, refs, session,
-        undo::{Effect, UndoEntry, UndoList},
+        undo::{self, Effect, UndoEntry, UndoList},
     },
 };
 
@@ -74,6 +74,14 @@ pub(super) fn entry(list: &UndoList, n: u64) -> Result<UndoEntry, Error> {
         }),
         None => Ok(entry.clone()),
     }
+}
+
+/// How many checkpoints would leave their session with a merge or apply that is aborted.
+pub fn saved_since(scene: &Scene<'_>, n: u64) -> Result<usize, Error> {
+    let mut entry = entry(&undo::read(scene.repo)?, n)?;
+    shorten(&mut entry);
+    let abandoned = extend(scene, &mut entry, AbandonRule::All)?;
+    Ok(abandoned.iter().map(|abandoned| abandoned.count).sum())
 }
 
 /// Lets an entry end where the action itself left its sessions: what an earlier undo took with it was brought back by a redo, and

@@ -1,6 +1,9 @@
 //! Actions after the command that undo comes to, which stay as they are.
 
-use super::super::{Error, Scene, plan_runner::PlanOperation};
+use super::{
+    super::{Error, Scene, plan_runner::PlanOperation},
+    passed,
+};
 use crate::{
     model::time::Timestamp,
     store::{
@@ -21,6 +24,8 @@ pub struct UndoSubject {
     pub later: Option<UnlistedCommand>,
     /// The last command, where it changed nothing.
     pub idle: Option<UnlistedCommand>,
+    /// The session that has changed since, where that is why the command cannot be undone, and nothing before it can.
+    pub blocked_by: Option<String>,
     /// The latest line of HEAD's reflog since: what git did, and when.
     pub moved_head: Option<(String, Timestamp)>,
 }
@@ -28,7 +33,9 @@ pub struct UndoSubject {
 /// The command that the next undo reverts; `None` where there is nothing to undo.
 pub fn subject(scene: &Scene<'_>) -> Result<Option<UndoSubject>, Error> {
     let list = undo::read(scene.repo)?;
-    let Some(entry) = list.undoable() else { return Ok(None) };
+    let Some((entry, _)) = passed::entry(scene, &list)? else {
+        return Ok(None);
+    };
     // A HEAD without a readable reflog shows nothing.
     let log = refs::reflog(scene.repo, "HEAD").unwrap_or_default();
     let since = entry.at.unix();
@@ -53,6 +60,7 @@ pub fn subject(scene: &Scene<'_>) -> Result<Option<UndoSubject>, Error> {
         later: commands
             .into_iter()
             .rfind(|command| command.changed && !(command.resolves && reverts_resolutions)),
+        blocked_by: passed::moved_on(scene, entry)?,
         idle: idle.into_iter().next_back().filter(|command| !command.changed),
         moved_head: moved.map(|line| (line.message.clone(), Timestamp::from_unix(line.who.time.seconds, 0))),
     }))

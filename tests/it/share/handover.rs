@@ -431,11 +431,15 @@ fn an_automatic_name_gives_way_to_the_one_on_the_remote() {
     pushed
         .success()
         .stdout_has("Renamed session main to main-")
-        .stdout_has("another session of that name");
+        .stdout_has("another session of that name")
+        .stdout_has("\n  the one on origin: git checkpoint resume origin/main\n");
     let name = world.git_line(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints"]);
     assert!(name.starts_with("main-") && !name.contains('\n'), "{name}");
     assert_eq!(at(&world, "hub", &format!("refs/checkpoints/{name}")), ours);
     assert_eq!(at(&world, "hub", "refs/checkpoints/main"), theirs);
+    world.checkpoint(["resume", "main"]).success().stderr_has(&format!(
+        "'main' is your session '{name}' here; the one on origin: git checkpoint resume origin/main"
+    ));
     // It is still the current session of the branch, and the other one can be pulled next to it.
     save(&world, "ana continues");
     assert_eq!(log(&world, &name)[0], "ana continues");

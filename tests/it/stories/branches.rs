@@ -455,3 +455,36 @@ fn names_are_those_of_the_branch_and_then_numbered() {
     world.checkpoint(["start"]).success();
     assert_eq!(current(&world), "shared-2");
 }
+
+/// A branch continues the session of the branch from which it was made, whichever was saved last.
+#[test]
+fn a_new_branch_continues_the_session_of_the_branch_that_it_was_made_from() {
+    let world = World::with_commit();
+    world.git(["switch", "-qc", "A"]).success();
+    world.file("x", "1\n");
+    assert_eq!(save(&world, &["-m", "s1"])["session"], "a");
+    world.git(["switch", "-q", "main"]).success();
+    world.file("x", "2\n");
+    assert_eq!(save(&world, &["-m", "m"])["session"], "main");
+    world.git(["switch", "-q", "A"]).success();
+    assert_eq!(current(&world), "a");
+    world.git(["switch", "-qc", "A2"]).success();
+    assert_eq!(current(&world), "a");
+    let prompt = world.checkpoint(["status", "--prompt"]).success().stdout().to_owned();
+    assert!(prompt.contains('a') && !prompt.contains("main"), "{prompt}");
+    world.file("x", "3\n");
+    let saved = save(&world, &["-m", "s2"]);
+    assert_eq!(saved["session"], "a");
+    assert_eq!(saved["branch_changed"]["from"], "A");
+    assert_eq!(saved["branch_changed"]["to"], "A2");
+    // A branch without a session is left for: what was there is what is offered.
+    world.git(["switch", "-q", "main"]).success();
+    world.git(["branch", "-q", "other", "main"]).success();
+    world.git(["switch", "-q", "A"]).success();
+    world.git(["switch", "-q", "--orphan", "fresh"]).success();
+    world.file("x", "4\n");
+    let saved = save(&world, &["-m", "fresh"]);
+    assert_eq!(saved["session"], "fresh");
+    assert_eq!(saved["branch_changed"]["from"], "A");
+    assert_eq!(saved["branch_changed"]["session"], "a");
+}

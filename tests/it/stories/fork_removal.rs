@@ -345,3 +345,74 @@ fn a_working_tree_of_another_session_is_not_removed() {
         .stderr_has("no working tree of its own");
     assert!(root.exists());
 }
+
+/// A fork that went on is no longer what an undo comes to: it is passed over, and no hint leads to what is refused.
+#[test]
+fn an_undo_passes_over_a_fork_that_went_on() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "b"]).success();
+    let fork = || {
+        world
+            .checkpoint(["fork", "--name", "k", "--worktree", "../k"])
+            .success();
+        world.enter("k");
+        world.file("z", "z\n");
+        world.enter("repo");
+        world.checkpoint(["fork", "--remove", "k"]).success();
+    };
+    fork();
+    let refused = world.checkpoint(["undo"]);
+    refused
+        .code(4)
+        .stderr_has("cannot either: session 'k' has changed since")
+        .stderr_has("git checkpoint log k")
+        .stderr_lacks("--older");
+    // With an older action there is a way.
+    world.checkpoint(["delete", "k"]).success();
+    world.file("README.md", "changed\n");
+    world.checkpoint(["restore", "@", "--force"]).success();
+    let restored = world.read("README.md");
+    fork();
+    let tip = world.git_line(["rev-parse", "checkpoints/k"]);
+    world
+        .checkpoint(["undo"])
+        .code(4)
+        .stderr_has("'fork' (")
+        .stderr_has("the last command that can be: restored")
+        .stderr_has("git checkpoint undo --older");
+    world
+        .checkpoint(["undo", "--older", "-n"])
+        .success()
+        .stdout_has("Would undo 'restored")
+        .stderr_has("to k' cannot be undone and stays: session 'k' has changed since");
+    assert_eq!(world.read("README.md"), restored);
+    world
+        .checkpoint(["undo", "--older"])
+        .success()
+        .stdout_has("Undid 'restored")
+        .stderr_has("to k' cannot be undone and stays: session 'k' has changed since");
+    assert_eq!(world.read("README.md"), b"changed\n");
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/k"]), tip);
+    world.checkpoint(["redo"]).success();
+    assert_eq!(world.read("README.md"), restored);
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+/// The undo of a fork with a working tree names the commands that remove what stays.
+#[test]
+fn an_undone_fork_names_the_commands_that_remove_its_working_tree() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "b"]).success();
+    world
+        .checkpoint(["fork", "--name", "k", "--worktree", "../k"])
+        .success();
+    let path = fs::canonicalize(world.root().join("k")).unwrap();
+    let path = path.to_str().unwrap();
+    world
+        .checkpoint(["undo"])
+        .success()
+        .stdout_has(&format!("           to remove it: git worktree remove {path}\n"))
+        .stdout_has("           then: git branch -D checkpoint/k\n");
+    world.git(["worktree", "remove", path]).success();
+    world.git(["branch", "-qD", "checkpoint/k"]).success();
+}

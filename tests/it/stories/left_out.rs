@@ -307,3 +307,33 @@ fn secrets_are_left_out_in_every_form_and_place() {
         refused.stderr_has(path);
     }
 }
+
+/// An environment file that git tracks is saved, with a warning for each content that it has.
+#[test]
+fn a_tracked_environment_file_is_saved_with_a_warning_for_each_content() {
+    let world = started();
+    let value = |n: usize| format!("AWS_SECRET_ACCESS_KEY=q7Zs2Lx9Rw4Tb8Nd1Kf6Vh3Jm5Pc0Ga8Ye2Us7{n}\n");
+    world.file(".env", value(1));
+    world.file("app/prod.env", value(1));
+    world.file(".env.example", "KEY=\n");
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "all of it"]).success();
+    let save = |path: &str| {
+        world.file("work", path);
+        world.checkpoint(["save", "-m", "x"])
+    };
+    save("1")
+        .success()
+        .stderr_has(".env has values and is tracked by git, so the checkpoint has it, and a push publishes it");
+    save("2").success().stderr_lacks("tracked by git");
+    world.file(".env", value(2));
+    world.file("app/prod.env", value(2));
+    save("3")
+        .success()
+        .stderr_has(".env, app/prod.env have values and are tracked by git");
+    save("4").success().stderr_lacks("tracked by git");
+    assert!(saved(&world).contains(&".env".to_owned()));
+    world.git(["config", "checkpoint.saveSecrets", "on"]).success();
+    world.file(".env", value(3));
+    save("5").success().stderr_lacks("tracked by git");
+}

@@ -799,3 +799,75 @@ fn conflict_markers_that_are_left_are_reported() {
         assert_eq!(text(&world, "f"), lines(3, "ours"), "{command}: {undone}");
     }
 }
+
+/// The commit of a resolution by git, or the resolution alone, is saved by the next save, which concludes the merge: nothing that
+/// is saved after it leaves the session with an abort.
+#[test]
+fn a_save_with_the_resolution_concludes_the_merge() {
+    let ways: [&[&[&str]]; 2] = [&[&["add", "f"], &["commit", "-qm", "done"]], &[&["add", "f"]]];
+    for way in ways {
+        let world = forked(&["f"]);
+        in_conflict(&world, &["f"]);
+        world.checkpoint(["save", "-m", "ours"]).success();
+        world.checkpoint(["merge", "t"]).code(1);
+        world.file("f", lines(3, "both"));
+        for args in way {
+            world.git(args.iter().copied()).success();
+        }
+        world.file("h", "1\n");
+        world
+            .checkpoint(["save", "-n", "-m", "w1"])
+            .success()
+            .stderr_lacks("concluded");
+        world
+            .checkpoint(["save", "-m", "w1"])
+            .success()
+            .stderr_has("the merge of 't' is concluded: the checkpoint has its resolution");
+        world.checkpoint(["status"]).success().stdout_lacks("--continue");
+        world.file("h", "2\n");
+        world
+            .checkpoint(["save", "-m", "w2"])
+            .success()
+            .stderr_lacks("concluded");
+        let tip = world.git_line(["rev-parse", "checkpoints/s"]);
+        for args in [&["merge", "--abort"][..], &["merge", "--abort", "--force"]] {
+            world.checkpoint(args).code(1).stderr_has("no merge in progress");
+        }
+        world.checkpoint(["merge", "t"]).success().stdout_has("Up to date");
+        assert_eq!(world.git_line(["rev-parse", "checkpoints/s"]), tip);
+        assert_eq!(text(&world, "f"), lines(3, "both"));
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
+/// Where no path is unmerged any more an abort takes no later checkpoint out of the session unasked, and a save of what is
+/// no resolution says that the merge is pending.
+#[test]
+fn an_abort_after_saves_without_an_unmerged_path_is_forced() {
+    let world = forked(&["f"]);
+    in_conflict(&world, &["f"]);
+    world.checkpoint(["save", "-m", "ours"]).success();
+    let before = world.git_line(["rev-parse", "checkpoints/s"]);
+    world.checkpoint(["merge", "t"]).code(1);
+    world.git(["reset", "-q"]).success();
+    world
+        .checkpoint(["save", "-m", "with markers"])
+        .success()
+        .stderr_has("the merge of 't' is pending")
+        .stderr_has("git checkpoint merge --continue");
+    let saved = world.git_line(["rev-parse", "checkpoints/s"]);
+    for args in [&["merge", "--abort"][..], &["merge", "--abort", "-n"]] {
+        world
+            .checkpoint(args)
+            .code(4)
+            .stderr_has("1 checkpoint was saved after the merge of 't'")
+            .stderr_has("git checkpoint merge --abort --force");
+    }
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/s"]), saved);
+    world
+        .checkpoint(["merge", "--abort", "--force"])
+        .success()
+        .stderr_has("1 checkpoint saved after the merge left session");
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/s"]), before);
+    assert_eq!(text(&world, "f"), lines(3, "ours"));
+}

@@ -564,3 +564,75 @@ fn attachments_are_known_by_their_content_whatever_the_line_ends() {
     assert!(has(&everything(&world), "of the same name"));
     all_is_whole(&world);
 }
+
+/// What a purge removed here is found on the remotes later, which are asked, and a push says nothing wrong of them.
+#[test]
+fn a_later_purge_asks_the_remotes() {
+    let world = World::with_commit();
+    world.git(["init", "-q", "--bare", "../remote"]).success();
+    world.git(["remote", "add", "origin", "../remote"]).success();
+    world.file("passwords.txt", "needle in a haystack\n");
+    save(&world, &["-m", "s"]);
+    world.checkpoint(["push"]).success();
+    fs::remove_file(world.path("passwords.txt")).unwrap();
+    world.checkpoint(["purge", "-y", "--", "passwords.txt"]).success();
+    let there = || world.git_line(["ls-remote", "origin", "refs/checkpoints/main"]);
+    let old = there();
+    world
+        .checkpoint(["remote"])
+        .success()
+        .stdout_has("main  origin still has what was purged here\n")
+        .stdout_lacks("local only");
+    let json = world.checkpoint(["remote", "--json"]).success().stdout_json();
+    assert_eq!(json["remotes"][0]["sessions"][0]["state"], "purged-here");
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("origin still has what was purged here");
+    world
+        .checkpoint(["purge", "-y", "--advice", "--", "passwords.txt"])
+        .success()
+        .stdout_has("Nothing to purge")
+        .stderr_has("git checkpoint purge --remote");
+    assert_eq!(there(), old);
+    world
+        .checkpoint(["purge", "-y", "--remote", "--", "passwords.txt"])
+        .success()
+        .stdout_has("Purged 1 file");
+    assert_ne!(there(), old);
+    assert_eq!(
+        there()[..40],
+        world.git_line(["rev-parse", "refs/checkpoints/main"]),
+        "the remote has what was written again"
+    );
+    world
+        .checkpoint(["push"])
+        .success()
+        .stdout_lacks("of your history")
+        .stdout_has("Up to date");
+    // One that cannot be asked is named.
+    world.git(["remote", "set-url", "origin", "../nowhere"]).success();
+    world
+        .checkpoint(["purge", "-y", "--remote", "--", "passwords.txt"])
+        .code(1)
+        .stderr_has("remote 'origin' was not asked");
+}
+
+/// A push after a purge does not upload commits again that the remote has.
+#[test]
+fn a_push_after_a_purge_uploads_no_commit_again() {
+    let world = World::with_commit();
+    world.git(["init", "-q", "--bare", "../remote"]).success();
+    world.git(["remote", "add", "origin", "../remote"]).success();
+    world.file("passwords.txt", "needle in a haystack\n");
+    save(&world, &["-m", "s"]);
+    world
+        .checkpoint(["push"])
+        .success()
+        .stdout_has("Also uploaded 1 commit of your history");
+    fs::remove_file(world.path("passwords.txt")).unwrap();
+    world.checkpoint(["purge", "-y", "--", "passwords.txt"]).success();
+    world.checkpoint(["push"]).success().stdout_lacks("of your history");
+    let there = world.git_line(["ls-remote", "origin", "refs/checkpoints/main"]);
+    assert_eq!(there[..40], world.git_line(["rev-parse", "refs/checkpoints/main"]));
+}

@@ -1,6 +1,6 @@
 //! Everyday texts: what was meant by a slip, what a plan ends with, and what is said once.
 
-use crate::support::{PROGRAM, World};
+use crate::support::{PROGRAM, Terminal, World};
 
 fn input(world: &World, args: &[&str], text: &str) -> crate::support::Output {
     world.command(PROGRAM, args).input(text).run()
@@ -135,8 +135,12 @@ fn lines_of_a_receipt_fit_on_a_screen_of_the_usual_width() {
     let words = "the summary of a checkpoint can be longer than a line, and what is too much ends with dots";
     for (name, next) in [("short", "short"), ("short", long), (name, "short"), (name, long)] {
         world.file("README.md", format!("{name}{next}"));
-        let saved = world.checkpoint(["save", "--session", name, "-m", words, "--next", next]);
-        let text = saved.success().stdout();
+        let saved = Terminal::new(80, "dumb").run(
+            &world,
+            PROGRAM,
+            ["--no-advice", "save", "--session", name, "-m", words, "--next", next],
+        );
+        let text = saved.text();
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("next: ") && text.contains("; main"), "{text}");
         assert_eq!(
@@ -683,4 +687,165 @@ fn what_may_be_on_a_remote_is_asked_of_it() {
             .code(3)
             .stderr_has(&format!("{line}if it is on a remote: git checkpoint fetch origin\n"));
     }
+}
+
+/// Each mistake is answered with the line that was meant, which works.
+#[test]
+fn what_was_meant_is_the_line_to_type() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-q", "-m", "base"]).success();
+    world.file("f", "f\n");
+    world.checkpoint(["save", "-q", "-m", "second"]).success();
+    world.checkpoint(["bundle", "../x.bundle"]).success();
+    world.checkpoint(["approval", "ask", "deploy?"]).success();
+    let cases: &[(&[&str], &str)] = &[
+        (&["diff", "README.md"], "git checkpoint diff -- README.md"),
+        (&["log", "f"], "git checkpoint log -- f"),
+        (&["show", "@", "--", "f"], "git checkpoint show @:f"),
+        (&["save", "-m", "a", "b"], "git checkpoint save -m 'a b'"),
+        (
+            &["approval", "approve", "1"],
+            "git checkpoint approval answer 1 approve",
+        ),
+        (&["log", "--files"], "git checkpoint log --stat"),
+        (&["import", "../x.bundle"], "git checkpoint unbundle ../x.bundle"),
+        (&["export", "--format", "md"], "git checkpoint export --format markdown"),
+        (&["export", "--format=md"], "git checkpoint export --format=markdown"),
+        (&["enable", "claude", "-n"], "git checkpoint enable claude-code -n"),
+        (&["rename", "main", "x y"], "git checkpoint rename main x-y"),
+        (&["rename", "x y"], "git checkpoint rename x-y"),
+    ];
+    for (given, meant) in cases {
+        let refused = world.checkpoint(*given);
+        assert!(!refused.is_success(), "{given:?}: {refused}");
+        let hint = refused.stderr().lines().find(|line| line.contains(meant));
+        assert!(hint.is_some_and(|line| line.ends_with(meant)), "{given:?}: {refused}");
+        let line = world
+            .command("sh", ["-c", &meant.replace("git checkpoint", "git-checkpoint")])
+            .run();
+        assert_ne!(line.status().code(), Some(129), "{meant}: {line}");
+    }
+    world
+        .checkpoint(["diff", "@", "--", "f", "--stat"])
+        .code(3)
+        .stderr_has("options come before '--'");
+    // What is short for several is no hint.
+    world
+        .checkpoint(["export", "--format", "claude"])
+        .code(129)
+        .stderr_lacks("did you mean");
+}
+
+/// A search says when it finds nothing, and ids and digests of records are no text.
+#[test]
+fn a_search_finds_texts_and_says_when_there_are_none() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-q", "-m", "base"]).success();
+    world.file("f", "f\n");
+    world.checkpoint(["save", "-q", "-m", "second"]).success();
+    world.checkpoint(["restore", "@~1", "--files-only"]).success();
+    world.checkpoint(["save", "-q", "-m", "third"]).success();
+    for pattern in ["zzz", "sha256", "checkpoint-world"] {
+        world
+            .checkpoint(["search", pattern])
+            .code(1)
+            .no_stdout()
+            .stderr_has(&format!("Nothing found for '{pattern}'"));
+    }
+    world.checkpoint(["search", "zzz", "--json"]).code(1).no_stderr();
+    world
+        .checkpoint(["search", "--all", "sha256"])
+        .success()
+        .stdout_has("restored_from");
+    world.checkpoint(["search", "second"]).success().stdout_has("second");
+}
+
+/// A pipe gets texts whole; a terminal has lines of its width.
+#[test]
+fn a_pipe_gets_texts_whole() {
+    let world = World::with_commit();
+    let long = "word ".repeat(40) + "end";
+    world
+        .checkpoint(["save", "-m", &long])
+        .success()
+        .stdout_has(&format!("  {long}\n"));
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has(&format!("  {long}\n"));
+    let screen = Terminal::new(100, "dumb").run(&world, PROGRAM, ["status"]);
+    assert!(!screen.text().contains("word end"), "{screen:?}");
+}
+
+/// What is not saved yet is no part of a checkpoint, and is named where a record is as it was.
+#[test]
+fn the_draft_is_no_part_of_a_checkpoint() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-q", "-m", "base"]).success();
+    world.checkpoint(["note", "of the draft"]).success();
+    world
+        .checkpoint(["show"])
+        .success()
+        .stdout_lacks("of the draft")
+        .stdout_has("1 change not saved yet");
+    world
+        .checkpoint(["restore", "@", "--record-only"])
+        .success()
+        .stdout_has("Already up to date")
+        .stderr_has("1 change not saved yet stays: git checkpoint status");
+    world.checkpoint(["save", "-q", "-m", "with it"]).success();
+    world.checkpoint(["show"]).success().stdout_has("of the draft");
+}
+
+/// The ending of the file to write gives the format of an export.
+#[test]
+fn the_ending_of_a_file_gives_the_format() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-q", "-m", "base"]).success();
+    for (path, format) in [("x.md", "markdown"), ("x.json", "json"), ("x.HTML", "html")] {
+        world.checkpoint(["export", "-o", path]).success();
+        let written = world.read(path);
+        std::fs::remove_file(world.path(path)).unwrap();
+        world.checkpoint(["export", "--format", format, "-o", path]).success();
+        assert_eq!(written, world.read(path), "{path}");
+        std::fs::remove_file(world.path(path)).unwrap();
+    }
+    world
+        .checkpoint(["export", "-o", "x.txt"])
+        .code(129)
+        .stderr_has("git checkpoint export --format <format> -o x.txt");
+    world.checkpoint(["export"]).code(129).stderr_has("--format");
+}
+
+/// What a remote lacks is the only thing that a fetch of it says.
+#[test]
+fn a_fetch_of_what_the_remote_lacks_says_only_that() {
+    let world = World::with_commit();
+    world.git(["init", "-q", "--bare", "../remote"]).success();
+    world.git(["remote", "add", "origin", "../remote"]).success();
+    world.checkpoint(["save", "-q", "-m", "base"]).success();
+    world.checkpoint(["push"]).success();
+    world
+        .checkpoint(["fetch", "origin", "nosuch"])
+        .code(3)
+        .no_stdout()
+        .stderr_has("remote 'origin' has no session 'nosuch'");
+    world
+        .checkpoint(["fetch", "origin", "nosuch", "main"])
+        .code(3)
+        .stdout_has("Nothing new on origin");
+}
+
+/// A deleted session says what brings it back, also without a terminal.
+#[test]
+fn a_deletion_says_what_brings_it_back() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-q", "-m", "base"]).success();
+    let tip = world.git_line(["rev-parse", "checkpoints/main"]);
+    world
+        .checkpoint(["delete", "main"])
+        .success()
+        .stdout_has("  To bring it back: git checkpoint undelete main\n");
+    world.checkpoint(["undelete", "main"]).success();
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/main"]), tip);
 }

@@ -13,6 +13,7 @@ use crate::{
         self, ObjectId, checkpoint,
         refs::{self, ExpectedValue, RefUpdate},
         remote::{self, Remote},
+        remote_state::RemoteState,
         session,
     },
 };
@@ -165,7 +166,9 @@ pub fn purge_there(scene: &Scene<'_>, purged: &PurgedAtRemote, wire: Wire<'_>) -
     let new = session::tip(scene.repo, &name)?;
     let there = listing::exact(scene, &remote, &[&name], wire)?;
     if there.is_empty() {
-        return Ok(());
+        return Ok(RemoteState::update(scene.repo, &remote.name, |state| {
+            state.set(&name, None)
+        })?);
     }
     let mut specs = Vec::new();
     for (target, id) in there {
@@ -199,5 +202,7 @@ pub fn purge_there(scene: &Scene<'_>, purged: &PurgedAtRemote, wire: Wire<'_>) -
         };
         refs::update(scene.repo, &[edit], &compose::people(scene).committer, scene.wait)?;
     }
-    Ok(())
+    Ok(RemoteState::update(scene.repo, &remote.name, |state| {
+        state.set(&name, None)
+    })?)
 }

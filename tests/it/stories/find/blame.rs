@@ -459,3 +459,29 @@ fn restored_lines_keep_their_origin_and_forks_know_their_source() {
         ]
     );
 }
+
+/// Lines that a restore brought back are those of the checkpoint that has them, not unsaved ones.
+#[test]
+fn restored_lines_are_of_their_checkpoint() {
+    let world = World::with_commit();
+    world.file("a", "one\ntwo\n");
+    world.checkpoint(["save", "-m", "v1"]).success();
+    let first = world.git_line(["rev-parse", "checkpoints/main"]);
+    world.file("a", "one\ndeux\n");
+    world.checkpoint(["save", "-m", "v2"]).success();
+    world.checkpoint(["restore", "@~1"]).success();
+    world.file("a", "one\ntwo\nthree\n");
+    let blamed = world.checkpoint(["blame", "a"]);
+    blamed.success().stdout_lacks("v2");
+    let of = |line: &str| {
+        let found = blamed.stdout().lines().find(|text| text.ends_with(line));
+        found.unwrap_or_default().to_owned()
+    };
+    assert!(of("two").contains(&first[..8]), "{blamed}");
+    assert!(!of("three").contains(&first[..8]), "{blamed}");
+    world
+        .checkpoint(["why", "a:2"])
+        .success()
+        .stdout_has(&first[..8])
+        .stdout_has("v1");
+}
