@@ -273,10 +273,10 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         let unsaved = show::show(&opened.scene(), &failure::selector("@")?)?.draft;
         if unsaved > 0 {
             let stays = if unsaved == 1 { "stays" } else { "stay" };
-            context.ui.status(TextLine::plain(format!(
+            context.ui.status(format!(
                 "{} not saved yet {stays}: git checkpoint status",
                 CountedNoun::new(unsaved, "change")
-            )));
+            ));
         }
     }
     Ok(())
