@@ -215,11 +215,9 @@ impl CommandError {
             }
             Error::Name(ref error) => invalid_name(error),
             Error::KeyLength { .. } => of(FailureKind::Usage),
-            Error::NoMessages { .. }
-            | Error::Record(_)
-            | Error::Json { .. }
-            | Error::Attachment { .. }
-            | Error::Secrets(_) => of(FailureKind::Invalid),
+            Error::NoMessages { .. } | Error::Record(_) | Error::Json { .. } | Error::Secrets(_) => {
+                of(FailureKind::Invalid)
+            }
             Error::AgentSettings { .. } => {
                 of(FailureKind::Invalid).hint("the file was not changed; repair it and try again")
             }

@@ -80,25 +80,12 @@ pub struct DraftReceipt {
     pub session_is: SessionOrigin,
     /// The changes as they were stored, one operation each, without secrets.
     pub operations: Vec<Operation>,
-    /// The number of the last operation in the draft.
-    pub last: u64,
     /// How many operations the draft holds that no save has taken yet.
     pub waiting: u64,
     /// Secrets found on the way in.
     pub redactions: Vec<RedactedSecret>,
     /// Damaged sessions that were passed over in looking for the one to continue.
     pub passed_over: Vec<String>,
-}
-
-impl DraftReceipt {
-    /// The ids of the items that the changes add to a list or change in it.
-    pub fn ids(&self, list: &str) -> Vec<String> {
-        let patches = self.operations.iter().filter_map(|operation| operation.record.as_ref());
-        let items = patches.filter_map(|patch| patch.get(list)?.as_array()).flatten();
-        items
-            .filter_map(|item| Some(item.get("id")?.as_str()?.to_owned()))
-            .collect()
-    }
 }
 
 /// Puts changes into the draft of the session that `save` would save to: the one named, else the current one, else the
@@ -139,7 +126,6 @@ pub fn append_resolving(scene: &Scene<'_>, changes: Vec<(DraftChange, Option<Str
         session_id: target.id,
         session_is: target.is,
         operations,
-        last: numbers.last,
         waiting: numbers.last.saturating_sub(numbers.base),
         redactions: redactor.found,
         passed_over: target.passed_over,

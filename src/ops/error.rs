@@ -421,14 +421,6 @@ pub enum Error {
         /// `your home directory` or `the root of the file system`.
         what: &'static str,
     },
-    /// An attachment cannot be kept.
-    #[error("cannot attach '{name}': {reason}")]
-    Attachment {
-        /// Its name.
-        name: String,
-        /// Why.
-        reason: String,
-    },
     /// A rule for secrets cannot be used.
     #[error(transparent)]
     Secrets(#[from] secrets::Error),

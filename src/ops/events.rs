@@ -40,14 +40,10 @@ pub enum EventOutcome {
     },
 }
 
-/// Saves the session that commands mean in this scene if `checkpoint.saveOn` names the trigger.
+/// Saves the session that commands mean in this scene if `checkpoint.saveOn` names the trigger. Without a summary that of
+/// the checkpoint is made from git's facts.
 ///
 /// For after an [`append`](draft::append) that succeeded: a failure is reported, never returned.
-pub fn emit(scene: &Scene<'_>, trigger: &str) -> EventOutcome {
-    emit_about(scene, trigger, None)
-}
-
-/// The same with the summary of the checkpoint; without one it is made from git's facts.
 pub fn emit_about(scene: &Scene<'_>, trigger: &str, summary: Option<String>) -> EventOutcome {
     if scene.settings.save_on.iter().any(|word| word == trigger) {
         save(scene, trigger, summary)

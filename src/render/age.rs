@@ -99,20 +99,6 @@ pub enum InvalidStyle {
 }
 
 impl DateStyle {
-    /// The names that [`parse`](Self::parse) knows, for help and completion.
-    pub const NAMES: [&str; 10] = [
-        "relative",
-        "iso",
-        "iso-strict",
-        "short",
-        "default",
-        "rfc",
-        "unix",
-        "raw",
-        "human",
-        "format:<letters>",
-    ];
-
     /// Reads the value of `--date`.
     pub fn parse(name: &str) -> Result<Self, InvalidStyle> {
         Ok(match name {

@@ -50,17 +50,6 @@ fn slot(standing: &str) -> Slot {
     }
 }
 
-/// An item as a row of a list: its text, where it is, and what else it has.
-pub fn row(kind: &ItemKind, item: &Value) -> String {
-    let parts = [
-        kind.text_of(item).to_owned(),
-        kind.standing(item).replace('_', " "),
-        more(kind, item),
-    ];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join(", ")
-}
-
 /// Further details of an item, in a few words.
 fn more(kind: &ItemKind, item: &Value) -> String {
     let text = |member: &str| item[member].as_str().map(str::to_owned);

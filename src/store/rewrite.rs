@@ -121,28 +121,18 @@ pub fn commit(
     Ok(writer.write(Kind::Commit, &out)?)
 }
 
-/// A checkpoint written again.
-#[derive(Clone, Debug)]
-pub struct RewrittenCheckpoint {
-    /// Its new commit; the old one if nothing had to change.
-    pub id: ObjectId,
-    /// The objects that were made for it.
-    pub needs: Vec<ObjectId>,
-}
-
 /// Writes a checkpoint again after another parent, its document unchanged; `merged` is the last parent of a merge. `gone`
 /// are the checkpoints that were between, oldest first; their own `pruned.jsonl` is taken over. With the same parents
-/// nothing is written.
+/// nothing is written. Returns the new commit; the old one if nothing had to change.
 pub fn after(
     repo: &Repository,
     writer: &Writer,
     entry: &CheckpointCommit,
     (parent, merged): (Option<ObjectId>, Option<ObjectId>),
     gone: &[CheckpointCommit],
-) -> Result<RewrittenCheckpoint, RewriteError> {
+) -> Result<ObjectId, RewriteError> {
     if parent == entry.parents.first().copied() && merged == entry.merged_commit() {
-        let (id, needs) = (entry.id, Vec::new());
-        return Ok(RewrittenCheckpoint { id, needs });
+        return Ok(entry.id);
     }
     let (mut siblings, document) = checkpoint::siblings(repo, entry)?;
     let mut new = Vec::new();
@@ -170,7 +160,5 @@ pub fn after(
         .chain(entry.snapshot_commit())
         .chain(merged)
         .collect();
-    let id = commit(repo, writer, entry.id, tree, parents, None)?;
-    let needs = siblings.get(PRUNED).into_iter().chain([tree, id]).collect();
-    Ok(RewrittenCheckpoint { id, needs })
+    commit(repo, writer, entry.id, tree, parents, None)
 }

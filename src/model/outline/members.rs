@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Entry, Rank, Section, cut, entry};
-use crate::model::item::{self, ItemKind};
+use crate::model::item;
 use Order::{Latest, Numbered, OpenFirst};
 use Rank::{Decided, Next, Open, Rest, Standing};
 
@@ -215,13 +215,5 @@ fn values(name: &str, stored: &Value, selector: &str) -> Vec<Entry> {
         }
         (_, Value::Array(items)) => items.iter().map(|item| Entry::new(&entry::value_text(item))).collect(),
         (_, value) => vec![Entry::new(&cut(&entry::value_text(value), &command))],
-    }
-}
-
-/// Whether an item of a kind is open, for lists that have no command of their own.
-impl Member {
-    /// The kind of its items, where a command deals with them.
-    pub fn kind(&self) -> Option<&'static ItemKind> {
-        item::KINDS.iter().find(|kind| kind.list == self.name)
     }
 }

@@ -66,14 +66,6 @@ pub enum Error {
         /// Reason why it is invalid.
         reason: String,
     },
-    /// The item to be changed or removed does not exist.
-    #[error("no item '{id}' in '{list}'")]
-    NoItem {
-        /// The list.
-        list: String,
-        /// The id looked for.
-        id: String,
-    },
 }
 
 /// Who and when, for items that do not say so, and where fresh ids come from.
@@ -224,18 +216,6 @@ pub(super) fn check_parts(patch: &Value) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes one item of a list.
-pub fn remove(record: &Record, list: &str, id: &str) -> Result<Record, Error> {
-    let mut changing = RecordEditor::new(record);
-    if changing.remove(list, id) {
-        return changing.finish();
-    }
-    Err(Error::NoItem {
-        list: list.to_owned(),
-        id: id.to_owned(),
-    })
-}
-
 /// Reads a record and names the member that does not fit.
 fn from_value(value: Value) -> Result<Record, Error> {
     let Err(whole) = serde_json::from_value::<Record>(value.clone()) else {
@@ -379,12 +359,6 @@ mod tests {
             let error = change(&Record::default(), patch).expect_err(expected).to_string();
             assert!(error.starts_with(expected), "{error}");
         }
-        assert_eq!(
-            remove(&Record::default(), "blockers", "x")
-                .expect_err("empty")
-                .to_string(),
-            "no item 'x' in 'blockers'"
-        );
     }
 
     #[test]

@@ -170,27 +170,6 @@ pub enum History {
     Unknown,
 }
 
-impl History {
-    /// The word that is in JSON and text.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Same => "same",
-            Self::Born => "born",
-            Self::Untold => "untold",
-            Self::Unborn => "unborn",
-            Self::Forward => "forward",
-            Self::Rewound => "rewound",
-            Self::Amended => "amended",
-            Self::Rebased => "rebased",
-            Self::Squashed => "squashed",
-            Self::CherryPicked => "cherry-picked",
-            Self::Diverged => "diverged",
-            Self::Unrelated => "unrelated",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
 /// A saved commit and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CommitMatch {

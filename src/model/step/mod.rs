@@ -165,11 +165,6 @@ fn is_top(directory: &RepoPath) -> bool {
 }
 
 impl ShellCommand {
-    /// Whether both would do the same in the same files.
-    pub fn is_same(&self, other: &Self) -> bool {
-        (&self.argv, &self.directory, self.altered) == (&other.argv, &other.directory, other.altered)
-    }
-
     /// As people type it: words with anything special in single quotes.
     pub fn shown(&self) -> String {
         let words: Vec<_> = self.argv.iter().map(|word| quoted(word)).collect();

@@ -19,7 +19,6 @@ use crate::{
     model::{
         chat::{Compaction, Message, Role},
         document::{Document, SessionStatus},
-        json,
         name::ShortName,
         record::Record,
         transcript::TranscriptInfo,
@@ -211,36 +210,6 @@ impl<'r> SessionChat<'r> {
             }
         };
         Ok(text.filter(|text| !text.is_empty()))
-    }
-
-    /// How long the live chat is: counted exactly where the bytes say that it may be near the limit.
-    pub fn length(&self, limit: u64) -> Result<Length, Error> {
-        let saved = Length::of(&self.document);
-        let new: u64 = self
-            .waiting
-            .iter()
-            .chain(self.updates.values())
-            .map(|message| json::to_line(message).len() as u64)
-            .sum();
-        let mut out = Length {
-            messages: saved.messages + self.waiting.len() as u64,
-            bytes: saved.bytes + new,
-            count: None,
-            encoding: None,
-        };
-        if !is_near(out.bytes, limit) {
-            return Ok(out);
-        }
-        let known = saved.count.filter(|_| self.updates.is_empty());
-        let from = if known.is_some() {
-            self.saved.messages
-        } else {
-            self.live()
-        };
-        let counts = self.counts(from)?;
-        out.count = Some(known.unwrap_or(0) + counts.iter().map(|(count, _)| count).sum::<u64>());
-        out.encoding = Some(COUNTED.name().to_owned());
-        Ok(out)
     }
 
     /// The counts of all messages from a position on.

@@ -63,8 +63,6 @@ pub struct ImportOutcome {
     pub redactions: Vec<RedactedSecret>,
     /// Content that could not be searched for secrets.
     pub unsearched: Vec<UnsearchedContent>,
-    /// How many files were read.
-    pub files: usize,
     /// The leaves of the sources, and where they are now.
     pub leaves: formats::receipt::Leaves,
     /// Warnings and clean-ups after the change.
@@ -169,7 +167,6 @@ fn once(
     let found = read::read(request, reading)?;
     let places = found.places();
     let mut problems = found.problems;
-    let files = found.files.len();
     let (mut parsed, mut unknown) = match request.from {
         Some(system) => (system.parse(&found.files), Vec::new()),
         None => formats::parse_with(found.files, &|file| agent_file::session(file, scene.now)),
@@ -252,7 +249,6 @@ fn once(
         unknown,
         redactions: redactor.found,
         unsearched: redactor.unsearched,
-        files,
         leaves: parsed.leaves,
         aftermath,
     })

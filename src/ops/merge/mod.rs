@@ -80,9 +80,7 @@ pub struct MergeMethod {
 pub struct MergeOutcome {
     /// The session that was merged into.
     pub session: ShortName,
-    /// The session that was merged in.
-    pub from: ShortName,
-    /// The same with its remote.
+    /// The session that was merged in, with its remote.
     pub label: String,
     /// The session that a pull had moved aside, and that is part of the other one again.
     pub rejoined: Option<ShortName>,
@@ -385,7 +383,6 @@ impl MergeOutcome {
 fn outcome(sides: &MergeTips) -> MergeOutcome {
     MergeOutcome {
         session: sides.session.clone(),
-        from: sides.from.clone(),
         label: sides
             .remote
             .as_ref()

@@ -241,8 +241,8 @@ fn execute(scene: &Scene<'_>, plan: PrunePlan, empties_trash: bool) -> Result<Pr
             if let Some(parent) = parent {
                 let gone = plan.dropped_before(chain, rests_on);
                 let again = rewrite::after(scene.repo, &writer, &entry, (Some(parent), None), &gone)?;
-                if again.id != entry.id {
-                    changes.replace(&chain.session, &name, entry.id, Some(again.id));
+                if again != entry.id {
+                    changes.replace(&chain.session, &name, entry.id, Some(again));
                 }
             }
         }
@@ -447,8 +447,8 @@ fn write_again(
             continue;
         }
         let parents = (parent, entry.merged_commit().map(now));
-        let again = rewrite::after(scene.repo, writer, &entry, parents, &gone)?;
-        done.written.insert(id, again.id);
+        done.written
+            .insert(id, rewrite::after(scene.repo, writer, &entry, parents, &gone)?);
     }
     Ok(done.written.get(&tip).copied().unwrap_or(tip))
 }

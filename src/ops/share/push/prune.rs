@@ -34,8 +34,6 @@ pub struct RemotePruneRequest {
 pub struct PruneCandidate {
     /// Its name.
     pub name: ShortName,
-    /// Its latest checkpoint there, as it was last seen.
-    pub tip: ObjectId,
     /// The reason.
     pub why: PruneReason,
 }
@@ -99,7 +97,7 @@ pub fn candidates(scene: &Scene<'_>, request: &RemotePruneRequest) -> Result<(St
             }
             PruneReason::DeletedHere
         };
-        found.push(PruneCandidate { name, tip: there, why });
+        found.push(PruneCandidate { name, why });
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok((remote.name, found))
