@@ -438,6 +438,7 @@ impl UploadScan<'_> {
                         path: path.to_owned(),
                         line: 1,
                         kind: "private-key".to_owned(),
+                        is_file: self.in_snapshot,
                     });
                 }
             }
