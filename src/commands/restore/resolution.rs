@@ -101,7 +101,7 @@ pub(in crate::commands) fn go_on(
 
 /// Refuses to take checkpoints out of a session with a merge of which no path is unmerged: they may be work that came after its
 /// resolution, as a commit of git.
-fn refuse_saved(scene: Scene<'_>, state: &MergeState, command: &str) -> Result<(), CommandError> {
+fn refuse_saved(scene: Scene<'_>, state: &MergeState, command: ConflictCommand) -> Result<(), CommandError> {
     let count = undo::saved_since(&scene, state.n)?;
     if count == 0 {
         return Ok(());
