@@ -146,9 +146,10 @@ impl Lookout {
         self.sure = None;
         self.unsure = Some("nothing was saved the last time");
         let mut watched = lock(&tree);
-        let refused = match self.directories.is_empty() {
-            true => None,
-            false => watched.watch(&self.directories).err(),
+        let refused = if self.directories.is_empty() {
+            None
+        } else {
+            watched.watch(&self.directories).err()
         };
         if look || is_over_due || !self.has_looked || self.answers.is_none() {
             self.skipped = 0;

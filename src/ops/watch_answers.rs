@@ -265,9 +265,10 @@ impl Drop for WatchAnswers {
 fn answer_all(listener: &LocalListener, tree: &Mutex<WatchedTree>, is_over: &AtomicBool) {
     let mut is_pausing = false;
     while !is_over.load(Ordering::Relaxed) {
-        let queue = match is_pausing {
-            true => None,
-            false => lock(tree).reports.as_ref().and_then(Reports::queue),
+        let queue = if is_pausing {
+            None
+        } else {
+            lock(tree).reports.as_ref().and_then(Reports::queue)
         };
         let (is_asked, is_reported) = listener.wait(queue.as_ref(), if is_pausing { PAUSE } else { IDLE });
         is_pausing = is_reported;

@@ -65,9 +65,12 @@ impl SnapshotMemory {
         };
         let found: Vec<_> = (0..)
             .zip(&seen.directories)
-            .map(|(at, place)| match is_unreported(at, place) {
-                true => DirectoryState::Unreported,
-                false => DirectoryState::Nothing,
+            .map(|(at, place)| {
+                if is_unreported(at, place) {
+                    DirectoryState::Unreported
+                } else {
+                    DirectoryState::Nothing
+                }
             })
             .map(Mutex::new)
             .collect();
