@@ -27,7 +27,7 @@ fn value(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
             return None;
         }
         let (digits, rest) = rest.split_at_checked(count)?;
-        let length = digits.iter().fold(0, |sum, digit| sum << 8 | usize::from(*digit));
+        let length = digits.iter().fold(0, |sum, digit| (sum << 8) | usize::from(*digit));
         (length, rest)
     };
     let (content, rest) = rest.split_at_checked(length)?;
