@@ -137,12 +137,18 @@ struct TableStyle<'a> {
     this_host: &'a str,
 }
 
+/// The value of an atom.
+type AtomValue = fn(&SessionRow, &AtomStyle<'_>) -> String;
+
+/// Adds the one cell of a column to a row.
+type AddCell = fn(&mut TextTable, &SessionRow, &TableStyle<'_>);
+
 /// A fact about a session.
 struct SessionField {
     /// Its name in `--format`, and its value there.
-    atom: Option<(&'static str, fn(&SessionRow, &AtomStyle<'_>) -> String)>,
-    /// Its column, and what adds its one cell to a row. A column without a text in any row is not drawn.
-    column: Option<(fn() -> TableColumn, fn(&mut TextTable, &SessionRow, &TableStyle<'_>))>,
+    atom: Option<(&'static str, AtomValue)>,
+    /// Its column and its cells. A column without a text in any row is not drawn.
+    column: Option<(fn() -> TableColumn, AddCell)>,
 }
 
 /// The facts about sessions, in the order of their columns.
