@@ -498,14 +498,7 @@ fn report_and(
     if matches!(outcome, CheckpointOutcome::Saved(_)) {
         super::prune::by_itself(context, &opened.scene());
         let scene = opened.scene();
-        if !crate::store::is_named(scene.repo) {
-            context.ui.hint(
-                "Identity",
-                "git has no name of yours, so checkpoints are saved without an author; set it:\n\
-                 git config --global user.name <name>\n\
-                 git config --global user.email <address>",
-            );
-        }
+        saved_content::hint_identity(context, &scene);
         // A file that is written now would have to be cleaned away at once.
         let trouble = if then.clean && !super::export::are_ignored(&scene) {
             super::share::automatic::shared(opened, &receipt.session)

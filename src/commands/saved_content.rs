@@ -3,9 +3,9 @@
 use super::{Context, opening::OpenedRepository};
 use crate::{
     model::{document::CheckpointKind, path::RepoPath, step::quoted},
-    ops::{receipt::CheckpointReceipt, save},
+    ops::{Scene, receipt::CheckpointReceipt, save},
     render::count::CountedNoun,
-    store::checkpoint::oid,
+    store::{self, checkpoint::oid},
 };
 
 /// How many paths the command of a warning has at most.
@@ -97,4 +97,16 @@ pub(super) fn warn(context: &Context, receipt: &CheckpointReceipt) {
     context.ui.warning(&format!(
         "{files} {are} as before the pull, so this checkpoint takes pulled changes back; {advice}"
     ));
+}
+
+/// Says how to have an author in checkpoints, where git knows no name.
+pub(super) fn hint_identity(context: &Context, scene: &Scene<'_>) {
+    if !store::is_named(scene.repo) {
+        context.ui.hint(
+            "Identity",
+            "git has no name of yours, so checkpoints are saved without an author; set it:\n\
+             git config --global user.name <name>\n\
+             git config --global user.email <address>",
+        );
+    }
 }
