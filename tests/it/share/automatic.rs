@@ -214,7 +214,7 @@ fn what_is_refused_waits_and_keeps_no_other_session_back() {
     let world = automatic();
     until("it was not pushed", || queued(&world) == 0);
     let token = format!("ghp_{}", "q7Zs2Lx9Rw4Tb8Nd1Kf6Hj3Mv5Pc0YgUaEo1");
-    world.file("notes.txt", format!("key = {token}\n"));
+    world.file("notes.txt", format!("key = {token}\nand more\n"));
     world.checkpoint(["save", "-m", "with a secret"]).success();
     until_failed(&world, 1);
     fs::remove_file(world.path("notes.txt")).unwrap();

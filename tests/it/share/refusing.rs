@@ -427,7 +427,7 @@ fn a_bundle_that_cannot_be_written_or_read_is_no_remote() {
     world.checkpoint(["bundle", "../x.bundle"]).success();
     let whole = fs::read(world.root().join("x.bundle")).unwrap();
     fs::write(world.root().join("x.bundle"), &whole[..whole.len() - 40]).unwrap();
-    world.git(["clone", "-q", ".", "../other"]).success();
+    world.git(["clone", "-q", "--no-local", ".", "../other"]).success();
     world.enter("other");
     world
         .checkpoint(["unbundle", "../x.bundle"])

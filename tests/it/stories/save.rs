@@ -210,12 +210,13 @@ fn secrets_never_reach_the_object_store() {
             .starts_with("env has [REDACTED:")
     );
     // Files of the working tree are the user's own and stay as they are.
-    world.file("config.txt", &token);
+    let content = format!("port = 80\ntoken = {token}\n");
+    world.file("config.txt", &content);
     world.checkpoint(["save", "--session", "s"]).success();
     world
         .git(["show", "refs/checkpoints/s^2:config.txt"])
         .success()
-        .stdout_is(&token);
+        .stdout_is(&content);
     let off = world
         .command(PROGRAM, ["save", "--session", "s", "-m", &token])
         .env("GIT_CONFIG_COUNT", "1");
