@@ -359,6 +359,7 @@ fn an_undo_passes_over_a_fork_that_went_on() {
         world.file("z", "z\n");
         world.enter("repo");
         world.checkpoint(["fork", "--remove", "k"]).success();
+        world.git(["branch", "-qD", "checkpoint/k"]).success();
     };
     fork();
     let refused = world.checkpoint(["undo"]);
