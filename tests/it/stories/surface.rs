@@ -570,8 +570,7 @@ fn a_pending_merge_is_named_where_the_session_ends() {
     world
         .checkpoint(["finish"])
         .success()
-        .stderr_has("the merge of 'try' is pending; to save its resolution: git checkpoint merge --continue\n");
-    world.checkpoint(["merge", "--continue"]).success();
+        .stderr_has("the merge of 'try' is concluded: the checkpoint has its resolution\n");
     world.checkpoint(["status"]).success().stdout_lacks("pending");
 }
 
