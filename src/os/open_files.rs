@@ -70,15 +70,12 @@ fn unescape(path: Vec<u8>) -> Vec<u8> {
     let mut rest = &path[..];
     let mut out = Vec::with_capacity(path.len());
     while let Some((first, after)) = rest.split_first() {
-        match rest.strip_prefix(b"\\012") {
-            Some(after) => {
-                out.push(b'\n');
-                rest = after;
-            }
-            None => {
-                out.push(*first);
-                rest = after;
-            }
+        if let Some(after) = rest.strip_prefix(b"\\012") {
+            out.push(b'\n');
+            rest = after;
+        } else {
+            out.push(*first);
+            rest = after;
         }
     }
     out

@@ -96,12 +96,11 @@ mod tests {
     use super::is_binary_key;
 
     fn der(tag: u8, content: &[u8]) -> Vec<u8> {
-        let mut out = match u8::try_from(content.len()) {
-            Ok(short @ ..0x80) => vec![tag, short],
-            _ => {
-                let [high, low] = u16::try_from(content.len()).expect("short").to_be_bytes();
-                vec![tag, 0x82, high, low]
-            }
+        let mut out = if let Ok(short @ ..0x80) = u8::try_from(content.len()) {
+            vec![tag, short]
+        } else {
+            let [high, low] = u16::try_from(content.len()).expect("short").to_be_bytes();
+            vec![tag, 0x82, high, low]
         };
         out.extend_from_slice(content);
         out

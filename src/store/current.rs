@@ -189,26 +189,25 @@ impl CurrentPointer {
             });
         } else if self.branch.as_ref() != Some(&here)
             && let Some((home, session)) = self.source(repo, &here)?
+            && home.as_ref() != Some(&here)
         {
-            if home.as_ref() != Some(&here) {
-                let mut origin = branching::origin(repo, &session, home.as_deref(), &here)?;
-                // A branch that has a session of its own, though paused, is not new.
-                if origin == BranchOrigin::MadeFrom && branching::has_other(repo, &session, &here)? {
-                    origin = BranchOrigin::Unrelated;
+            let mut origin = branching::origin(repo, &session, home.as_deref(), &here)?;
+            // A branch that has a session of its own, though paused, is not new.
+            if origin == BranchOrigin::MadeFrom && branching::has_other(repo, &session, &here)? {
+                origin = BranchOrigin::Unrelated;
+            }
+            match origin {
+                BranchOrigin::Unrelated if last.is_none() => {}
+                BranchOrigin::Unrelated => {
+                    let (home, session) = self.left_last(repo, &here)?.unwrap_or((home, session));
+                    last = Some(session.clone());
+                    self.elsewhere = Some(Elsewhere { session, branch: home });
+                    self.session = None;
                 }
-                match origin {
-                    BranchOrigin::Unrelated if last.is_none() => {}
-                    BranchOrigin::Unrelated => {
-                        let (home, session) = self.left_last(repo, &here)?.unwrap_or((home, session));
-                        last = Some(session.clone());
-                        self.elsewhere = Some(Elsewhere { session, branch: home });
-                        self.session = None;
-                    }
-                    origin => {
-                        let moves = origin == BranchOrigin::Moved;
-                        self.followed = Some(FollowedBranch { home, moves });
-                        self.session = Some(session);
-                    }
+                origin => {
+                    let moves = origin == BranchOrigin::Moved;
+                    self.followed = Some(FollowedBranch { home, moves });
+                    self.session = Some(session);
                 }
             }
         }
@@ -323,11 +322,11 @@ pub(super) fn known(text: &[u8], here: &str) -> BranchPointer {
     if let Some(session) = current.branches.get(here) {
         return BranchPointer::Session(session.clone());
     }
-    match current.session {
-        None if current.branches.is_empty() || current.branch.as_deref() == Some(here) => BranchPointer::None,
-        None => BranchPointer::Unclear,
-        Some(_) if current.branch.as_deref() == Some(here) => BranchPointer::None,
-        Some(_) => BranchPointer::Unclear,
+    let is_first = current.session.is_none() && current.branches.is_empty();
+    if is_first || current.branch.as_deref() == Some(here) {
+        BranchPointer::None
+    } else {
+        BranchPointer::Unclear
     }
 }
 

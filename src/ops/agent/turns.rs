@@ -104,7 +104,9 @@ pub fn turns(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<SessionTu
         let began = turn.turn.began.as_ref().map(checkpoint::object_id);
         turn.before = began.filter(|began| chain.contains(began)).or(turn.before);
     }
-    counts.values_mut().for_each(|later| *later = turns.len() - *later);
+    for later in counts.values_mut() {
+        *later = turns.len() - *later;
+    }
     Ok(SessionTurns {
         session: name,
         turns,

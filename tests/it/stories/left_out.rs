@@ -247,7 +247,7 @@ fn one_number_is_named_everywhere_and_a_fork_says_what_it_lacks() {
 fn secrets_are_left_out_in_every_form_and_place() {
     let world = started();
     let token = concat!("ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-    let password = concat!("DB_PASS", "WORD=kT9vQ2xLw7RzP4\n").as_bytes().to_vec();
+    let password = format!("DB_PASSWORD={}\n", "kT9vQ2xLw7RzP4").into_bytes();
     let utf16 = |text: &str| {
         let units = text.encode_utf16().flat_map(u16::to_le_bytes);
         [0xff, 0xfe].into_iter().chain(units).collect::<Vec<u8>>()

@@ -165,7 +165,7 @@ pub fn purge_there(scene: &Scene<'_>, purged: &PurgedAtRemote, wire: Wire<'_>) -
     let there = listing::exact(scene, &remote, &[&name], wire)?;
     if there.is_empty() {
         return Ok(RemoteState::update(scene.repo, &remote.name, |state| {
-            state.set(&name, None)
+            state.set(&name, None);
         })?);
     }
     let mut specs = Vec::new();
@@ -201,6 +201,6 @@ pub fn purge_there(scene: &Scene<'_>, purged: &PurgedAtRemote, wire: Wire<'_>) -
         refs::update(scene.repo, &[edit], &compose::people(scene).committer, scene.wait)?;
     }
     Ok(RemoteState::update(scene.repo, &remote.name, |state| {
-        state.set(&name, None)
+        state.set(&name, None);
     })?)
 }
