@@ -494,7 +494,7 @@ fn apply(watched: &mut Watched, mapper: &mut Option<Mapper>, step: &Step) {
     };
     match step {
         Step::Write(path, content) => {
-            drop(above(path).and_then(|path| fs::write(path, [b'a' + content, b'\r', b'\n'])))
+            drop(above(path).and_then(|path| fs::write(path, [b'a' + content, b'\r', b'\n'])));
         }
         Step::Append(path) if is_file(path) => append(&full(path)),
         Step::Truncate(path) if is_file(path) => File::options()
