@@ -59,7 +59,7 @@ pub(super) struct Args {
     whom: IdentityArgs,
 }
 
-/// The longest that a claim holds, as nobody may be there to release it.
+/// The longest that a claim holds, as its holder may never come back to release it.
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(366 * 86_400);
 
 /// Reads how long a claim holds.

@@ -2,7 +2,7 @@
 //!
 //! Where the system reports changes, a turn without a report is over without a look at the files, however many there
 //! are. Reports decide only whether to look, never what is saved: after any of them, whatever it is about, all is looked
-//! through as ever, or what other processes are told by the watcher (`watch_answers`). A look counts only if every
+//! through as ever, or what the watcher answers other processes (`watch_answers`). A look counts only if every
 //! directory that it went through was watched before it began.
 //!
 //! A scan finds what no report covers: repositories in the working tree, files with more than one name, paths that

@@ -33,6 +33,19 @@ pub(super) struct TargetState {
 }
 
 impl TargetState {
+    /// A state without files, and with an empty index.
+    pub(super) fn empty(repo: &Repository, umask: u32) -> Self {
+        let tree = ObjectId::empty_tree(repo.object_hash());
+        Self {
+            tree,
+            index: tree,
+            lists: Lists::default(),
+            held: Vec::new(),
+            conflicts: Vec::new(),
+            umask,
+        }
+    }
+
     /// The state that a checkpoint holds.
     pub(super) fn of(scene: &Scene<'_>, checkpoint: &Checkpoint, subject: &str) -> Result<Self, Error> {
         let Some(snapshot) = &checkpoint.document.snapshot else {

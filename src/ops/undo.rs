@@ -75,7 +75,7 @@ pub struct UndoOutcome {
     pub abandoned: Vec<AbandonedCheckpoints>,
     /// Sessions that are behind a remote now.
     pub behind: Vec<BehindRemote>,
-    /// Later actions that stay, as their sessions went on elsewhere.
+    /// Later actions that stay, as their sessions were changed elsewhere.
     pub passed: Vec<PassedEntry>,
     /// Files of ours that could not be removed.
     pub left: Vec<CleanupFailure>,

@@ -51,7 +51,7 @@ mod linux {
             let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
             let directory = open(directory)?;
             let _ = rustix::fs::unlinkat(&directory, name, AtFlags::empty());
-            // Whoever connects before the mode is set is asked for its user as well.
+            // A process that connects before the mode is set is asked for its user as well.
             rustix::net::bind(&socket, &address(&directory, name)?)?;
             let listener = Self {
                 socket,
@@ -178,12 +178,12 @@ mod none {
             Err(io::ErrorKind::Unsupported.into())
         }
 
-        /// Nobody connects.
+        /// No process connects.
         pub fn accept(&self, _wait: Duration) -> Option<LocalStream> {
             match self.0 {}
         }
 
-        /// Nobody connects.
+        /// No process connects.
         pub fn wait(&self, _other: Option<&std::convert::Infallible>, _wait: Duration) -> (bool, bool) {
             match self.0 {}
         }

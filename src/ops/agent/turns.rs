@@ -186,7 +186,7 @@ pub fn settle(scene: &Scene<'_>) {
 }
 
 /// Finds the state after a turn, or before it. Without a number it is the one before the latest turn that is in the files: a
-/// rewind goes on from an earlier one.
+/// rewind continues from an earlier one.
 pub fn rewind_target(
     scene: &Scene<'_>,
     number: Option<usize>,

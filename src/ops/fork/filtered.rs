@@ -12,7 +12,7 @@ use super::{
     ForkOutcome,
 };
 use crate::{
-    model::{list::Lists, path::RepoPath},
+    model::path::RepoPath,
     os,
     store::{self, ObjectId, objects::Writer, tree},
     worktree::restore::{self, RestoreOptions},
@@ -45,14 +45,7 @@ pub(super) fn lacking(scene: &Scene<'_>, forked: &ForkOutcome, path: &Path) -> R
         });
     };
     let repo = writer.overlay(scene.repo);
-    let nothing = TargetState {
-        tree: ObjectId::empty_tree(repo.object_hash()),
-        index: ObjectId::empty_tree(repo.object_hash()),
-        lists: Lists::default(),
-        held: Vec::new(),
-        conflicts: Vec::new(),
-        umask: snapshot.umask,
-    };
+    let nothing = TargetState::empty(&repo, snapshot.umask);
     let options = RestoreOptions {
         umask: snapshot.umask,
         ..RestoreOptions::default()

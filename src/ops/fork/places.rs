@@ -249,7 +249,7 @@ fn fill(
             restore::into_new(&there, checkpoint, &forked.name, keeps, progress)?
         }
     };
-    // The fork is made all the same where the current files cannot be read.
+    // The fork is made also where the current files cannot be read.
     let lacking = filtered::lacking(scene, forked, path).unwrap_or_default();
     brought.lossy = lacking.lossy;
     brought.partial = lacking.partial;

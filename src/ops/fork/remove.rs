@@ -201,14 +201,7 @@ impl Removal<'_> {
         let Some(mut snapshot) = present.snapshot.take() else {
             return Err(Error::ConcurrentModification);
         };
-        let empty = TargetState {
-            tree: ObjectId::empty_tree(repo.object_hash()),
-            index: ObjectId::empty_tree(repo.object_hash()),
-            lists: Lists::default(),
-            held: Vec::new(),
-            conflicts: Vec::new(),
-            umask: snapshot.umask,
-        };
+        let empty = TargetState::empty(repo, snapshot.umask);
         let umask = snapshot.umask;
         let planned = |repo: &Repository, snapshot: &Snapshot| {
             restore::plan(repo, target_state::files(snapshot), empty.files(), options(umask, None))

@@ -61,7 +61,7 @@ pub(super) fn complete_files(scene: &Scene<'_>, note: &ForkNote, progress: Progr
     })
 }
 
-/// Completes the working tree that a note is of, where it is not. The work on it goes on until that is ended or dropped.
+/// Completes the working tree that a note is of, where it is not. The work on it lasts until that is ended or dropped.
 fn complete(
     scene: &Scene<'_>,
     name: &ShortName,

@@ -174,7 +174,7 @@ pub fn finish(scene: &Scene<'_>) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Removes content for good, or reports what that would be. [`finish`] comes before.
+/// Removes content permanently, or reports what that would be. [`finish`] comes before.
 pub fn purge(scene: &Scene<'_>, request: &PurgeRequest) -> Result<PurgeOutcome, Error> {
     let _locks = if request.dry_run {
         Vec::new()

@@ -1,4 +1,4 @@
-//! Actions that `undo --older` passes over: their sessions went on elsewhere, as a fork in a working tree of its own.
+//! Actions that `undo --older` passes over: their sessions were changed elsewhere, as a fork in a working tree of its own.
 
 use super::super::Scene;
 use crate::{

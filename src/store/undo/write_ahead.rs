@@ -47,7 +47,7 @@ fn happened(repo: &Repository, entry: &UndoEntry) -> Result<(bool, Option<u64>),
     if stands {
         return Ok((false, None));
     }
-    // A later command went on from where they went, or from where they were.
+    // A later command continued from where they went, or from where they were.
     for (name, _, new) in moves {
         if let Some(new) = new
             && refs::reflog(repo, name)?.iter().any(|line| oid(line.new) == *new)

@@ -336,7 +336,7 @@ impl Readings {
             });
         })?;
         let reading = reader.end();
-        // Whoever reports an event names the file: one without any message is not taken for a session file.
+        // The sender of an event names the file: one without any message is not taken for a session file.
         let is_known = mark.is_some() || !reading.messages.is_empty();
         let taken = from + reading.taken;
         let (head, tail) = source.ends(taken)?;

@@ -41,7 +41,7 @@ enum PushPlan {
     Leave(PushFate),
 }
 
-/// Whether a session is what was deleted at a remote from here, or goes on from it.
+/// Whether a session is what was deleted at a remote from here, or continues from it.
 pub(in crate::ops::share) fn is_deleted_from_here(
     scene: &Scene<'_>,
     known: &RemoteState,

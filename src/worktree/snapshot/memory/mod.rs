@@ -36,7 +36,7 @@ const MAGIC: &[u8; 8] = b"gcpseen\x04";
 /// Set in the byte before a name that the snapshot asked for, next to the number of its kind.
 const ASKED: u8 = 0x80;
 
-/// The most bytes of the first part that are believed: far more than a result ever has.
+/// The most bytes of the first part that are read: far more than a result ever has.
 const MOST: u32 = 1 << 28;
 
 /// The file as it was read: its first part at once, the others when they are needed.

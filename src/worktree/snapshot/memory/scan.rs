@@ -57,7 +57,7 @@ impl SnapshotMemory {
     ) -> CacheScan<'_> {
         let seen = self.rest();
         let is_around = around.is_some_and(|around| self.is_around(around));
-        // What is said of a directory on another device is never believed, watched or not.
+        // The record of a directory on another device is never used, watched or not.
         let is_unreported = |at: u32, place: &DirectorySlot| {
             reported.is_some_and(|reported| reported.binary_search(&at).is_err())
                 && place.asked.is_some()
