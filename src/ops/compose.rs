@@ -128,7 +128,7 @@ pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) ->
         },
         cache: cache.as_deref(),
         held,
-        threads: std::thread::available_parallelism().map_or(1, usize::from).min(4),
+        threads: os::processors().min(4),
         watcher: settings.watcher,
     };
     Ok(files::take(scene.repo, writer, &options)?)

@@ -65,7 +65,7 @@ pub use lock::{Lock, is_locked, lock, lock_named, try_lock};
 pub use loopback::LoopbackServer;
 pub use machine::{host_name, ignored_signals, is_running, random_token, umask};
 pub use manual::{has_manual, show_manual};
-pub use parallel::{parallel_edit, parallel_map, parallel_runs, parallel_stream};
+pub use parallel::{parallel_edit, parallel_map, parallel_runs, parallel_stream, processors};
 pub use process::{AncestorProcess, ProcessHandle, ancestors, has_ended, own_process, process_scope, processor_time};
 pub use program::Program;
 pub use protocol::ProtocolStreams;

@@ -2,16 +2,22 @@
 //! as well, and to start a thread takes as long as some twenty of these things.
 
 use std::sync::{
-    Condvar, Mutex, MutexGuard, PoisonError,
+    Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
     atomic::{AtomicUsize, Ordering},
 };
 
 /// Fewer are not worth a thread.
 const MANY: usize = 200;
 
+/// How many processors this process may use. Linux reads three files to find out, so it is asked once.
+pub fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 /// Maps items in their order with at most two threads. `work` gets all items, or one half in each thread.
 pub fn parallel_map<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> Vec<R> + Sync) -> Vec<R> {
-    if items.len() < MANY || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+    if items.len() < MANY || processors() < 2 {
         return work(items);
     }
     let (mine, others) = items.split_at(items.len() / 2);
@@ -34,7 +40,7 @@ pub fn parallel_runs<T: Sync, R: Send, S>(
     work: impl Fn(&mut S, &[T]) -> Vec<R> + Sync,
 ) -> Vec<R> {
     let size = size.max(1);
-    if items.len() <= size || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+    if items.len() <= size || processors() < 2 {
         return work(&mut begin(), items);
     }
     let next = AtomicUsize::new(0);
@@ -62,7 +68,7 @@ pub fn parallel_edit<T: Send, R: Send, S>(
 ) -> Vec<R> {
     let size = size.max(1);
     let is_short = items.len() <= size;
-    if is_short || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+    if is_short || processors() < 2 {
         let mut kept = begin();
         return items.chunks_mut(size).map(|run| work(&mut kept, run)).collect();
     }
@@ -90,7 +96,7 @@ pub fn parallel_stream<T: Sync, R: Send, S, E>(
     mut take: impl FnMut(&[T], R) -> Result<(), E>,
 ) -> Result<(), E> {
     let size = size.max(1);
-    if items.len() <= size || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+    if items.len() <= size || processors() < 2 {
         let mut kept = begin();
         return items.chunks(size).try_for_each(|run| take(run, work(&mut kept, run)));
     }
@@ -293,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_panic_of_the_other_thread_is_passed_on() {
-        if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        if processors() < 2 {
             return;
         }
         let items: Vec<usize> = (0..64).collect();

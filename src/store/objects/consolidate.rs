@@ -2,8 +2,9 @@
 //! user's own as well. So there are never more than ten of ours, those included that are merged and still there.
 //!
 //! Our packs hold no deltas, so their entries are copied byte for byte. The smallest packs are merged until each one
-//! left is at least twice as large as all smaller ones together, so every byte is copied a logarithmic number of times.
-//! The new pack is durable before an old one goes; git and gix look again for an object whose pack has gone.
+//! left is several times as large as all smaller ones together, so every byte is copied a logarithmic number of times,
+//! and so few are left that this happens at every fifth save or so. The new pack is durable before an old one goes; git
+//! and gix look again for an object whose pack has gone.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
@@ -20,10 +21,15 @@ use crate::os;
 use crate::store::{Error, Repository, lock, paths};
 
 /// More packs of ours than this are too many: with the merged one, one that is being written and the old ones that stay
-/// for [`GRACE`] they come to ten.
-const TOO_MANY: usize = 5;
+/// for [`GRACE`] they come to nine, and to ten where two processes save at once.
+const TOO_MANY: usize = 6;
 /// More than this, merged ones among them, are never left behind.
 const MOST: usize = 8;
+/// How many times as large as all smaller ones together a pack is that stays.
+const SMALL_FACTOR: u64 = 8;
+/// The same where the smaller ones have more than [`MANY_BYTES`]: to copy bytes then costs more than to make a pack.
+const FACTOR: u64 = 2;
+const MANY_BYTES: u64 = 16 * 1024 * 1024;
 /// An entry larger than this stays where it is: copying it again and again costs more than one more pack.
 const LARGE_PACK: u64 = 512 * 1024 * 1024;
 
@@ -49,7 +55,7 @@ struct SmallPack {
     size: u64,
 }
 
-/// Merges our packs if there are more than five of them. A cheap look at the directory otherwise.
+/// Merges our packs if there are more than six of them. A cheap look at the directory otherwise.
 ///
 /// Does nothing while another process of ours does it, while `git gc` or `git maintenance` runs (they would miss a pack
 /// they have listed already), and with packs under a `.keep`. Call it when no lock is held: merging takes time that
@@ -226,13 +232,14 @@ fn ours(indexes: Vec<PathBuf>) -> Vec<SmallPack> {
     found
 }
 
-/// The smallest packs, as many as it takes for the next one to be at least twice as large as all of them.
+/// The smallest packs, as many as it takes for the next one to be so many times as large as all of them.
 fn choose(found: &[SmallPack]) -> &[SmallPack] {
     let mut total = 0;
     let mut count = 0;
     for (position, candidate) in found.iter().enumerate() {
         // At least half of what is too many, so that this does not happen at every save.
-        if position > TOO_MANY / 2 && candidate.size >= 2 * total {
+        let factor = if total > MANY_BYTES { FACTOR } else { SMALL_FACTOR };
+        if position > TOO_MANY / 2 && candidate.size >= factor * total {
             break;
         }
         total += candidate.size;

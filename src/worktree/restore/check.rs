@@ -1,8 +1,9 @@
 //! A plan held against the disk: whether what is there now can come back, and whether what is wanted is there already.
 
 use super::Error;
-use super::content::Converter;
+use super::content::{Converter, TargetContent};
 use super::disk::{Disk, DiskEntry};
+use super::parallel::{in_parts, thread_count};
 use super::paths::FileSystem;
 use super::plan::{RestorePlan, RestoreStep};
 use super::proof::Equality;
@@ -22,47 +23,79 @@ pub struct ByteDifferences {
     pub lossy: Vec<RepoPath>,
 }
 
+/// A file that a plan overwrites or deletes, and whose blob need not be its bytes.
+struct Replaced<'p> {
+    path: &'p [u8],
+    was: &'p TargetContent,
+    /// What it is overwritten with.
+    is: Option<&'p TargetContent>,
+}
+
+impl<'p> Replaced<'p> {
+    fn of(step: &'p RestoreStep) -> Option<Self> {
+        let (path, was, is) = match step {
+            RestoreStep::Remove { path, was } => (path, was, None),
+            RestoreStep::Write {
+                path,
+                was: Some(was),
+                is,
+            } => (path, was, Some(is)),
+            _ => return None,
+        };
+        (!was.raw && !was.is_link()).then_some(Self { path, was, is })
+    }
+}
+
+impl ByteDifferences {
+    fn note(&mut self, converter: &mut Converter<'_>, disk: &mut Disk, replaced: &Replaced<'_>) {
+        let Replaced { path, was, is } = replaced;
+        let by_program = converter
+            .conversion(path, was)
+            .map(|conversion| !matches!(conversion.filter, FilterAttribute::None));
+        let name = RepoPath::from(*path);
+        match by_program {
+            Some(false) => self.unlike.push(name),
+            _ if !is_there(converter, disk, path, was, Equality::Bytes) => {
+                let is_through = is.is_none_or(|is| converter.is_filtered(path, is));
+                if is_through && converter.is_filtered(path, was) {
+                    self.lossy.push(name.clone());
+                }
+                self.unlike.push(name);
+            }
+            None => self.as_stored.push(name),
+            Some(true) => {}
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.as_stored.extend(other.as_stored);
+        self.unlike.extend(other.unlike);
+        self.lossy.extend(other.lossy);
+    }
+}
+
 impl RestorePlan {
     /// Reports the files whose bytes would otherwise be lost from those whose blobs hold them.
     ///
     /// The output of a filter program is not stored in another form unless it has to be: only where the program, run
     /// backwards, does not give the bytes on disk. All other conversions depend on settings that may change.
     pub fn unlike(&self, repo: &Repository) -> Result<ByteDifferences, Error> {
-        let mut found = ByteDifferences::default();
-        let mut converter = Converter::new(repo, &self.settings)?;
-        let mut disk = disk_of(repo, &self.settings)?;
-        for step in &self.steps {
-            let (RestoreStep::Remove { path, was }
-            | RestoreStep::Write {
-                path, was: Some(was), ..
-            }) = step
-            else {
-                continue;
-            };
-            if was.raw || was.is_link() {
-                continue;
+        let replaced: Vec<_> = self.steps.iter().filter_map(Replaced::of).collect();
+        let helpers = thread_count(repo, replaced.len());
+        let work = |repo: &Repository, replaced: &[Replaced<'_>]| {
+            let mut found = ByteDifferences::default();
+            let mut converter = Converter::new(repo, &self.settings)?;
+            let mut disk = disk_of(repo, &self.settings)?;
+            for one in replaced {
+                found.note(&mut converter, &mut disk, one);
             }
-            let by_program = converter
-                .conversion(path, was)
-                .map(|conversion| !matches!(conversion.filter, FilterAttribute::None));
-            let path = RepoPath::from(&path[..]);
-            match by_program {
-                Some(false) => found.unlike.push(path),
-                _ if !is_there(&mut converter, &mut disk, path.as_bytes(), was, Equality::Bytes) => {
-                    let is_through = match step {
-                        RestoreStep::Write { is, .. } => converter.is_filtered(path.as_bytes(), is),
-                        _ => true,
-                    };
-                    if is_through && converter.is_filtered(path.as_bytes(), was) {
-                        found.lossy.push(path.clone());
-                    }
-                    found.unlike.push(path);
-                }
-                None => found.as_stored.push(path),
-                Some(true) => {}
-            }
+            Ok(found)
+        };
+        let mut all = ByteDifferences::default();
+        for part in in_parts(repo, &replaced, helpers, work) {
+            all.add(part?);
         }
-        Ok(found)
+        Ok(all)
     }
 
     /// Whether a filter program is between a file that is overwritten or deleted and its blob.
@@ -115,7 +148,7 @@ fn is_there(
     converter: &mut Converter<'_>,
     disk: &mut Disk,
     path: &[u8],
-    content: &super::content::TargetContent,
+    content: &TargetContent,
     equality: Equality,
 ) -> bool {
     if !disk.is_exact(path).unwrap_or(false) {

@@ -14,6 +14,7 @@ mod execute;
 mod flags;
 mod include;
 pub mod index;
+mod parallel;
 mod paths;
 mod plan;
 mod planner;

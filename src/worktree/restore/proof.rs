@@ -13,7 +13,7 @@ use crate::worktree::snapshot::attributes::{Conversion, FilterAttribute};
 use crate::worktree::snapshot::convert;
 
 /// Files up to this size are read in one piece.
-const WHOLE: u64 = 1024 * 1024;
+const WHOLE: usize = 1024 * 1024;
 const PIECE: usize = 128 * 1024;
 
 /// How closely a file on disk has to match stored content.
@@ -73,9 +73,10 @@ impl Converter<'_> {
         equality: Equality,
     ) -> io::Result<bool> {
         let Some(conversion) = self.conversion(path, content) else {
-            let found = if size <= WHOLE {
-                self.buffer.clear();
-                file.take(size + 1).read_to_end(&mut self.buffer)?;
+            let found = if let Some(size) = usize::try_from(size).ok().filter(|size| *size <= WHOLE) {
+                if !read_sized(file, size, &mut self.buffer)? {
+                    return Ok(false);
+                }
                 self.source.hasher.hash_only(Kind::Blob, &self.buffer).ok()
             } else {
                 self.source.hasher.hash_stream(Kind::Blob, size, &mut file).ok()
@@ -124,6 +125,26 @@ impl Converter<'_> {
         let stored = convert::forward(cleaned, conversion, self.settings, &mut |_| false)?;
         self.source.hasher.hash_only(Kind::Blob, &stored).ok()
     }
+}
+
+/// Reads a file that has `size` bytes. Returns whether it has; one that changes while it is read may pass for that.
+fn read_sized(mut file: &File, size: usize, buffer: &mut Vec<u8>) -> io::Result<bool> {
+    // Room for one byte more shows one that is longer, without a second read for the end.
+    buffer.resize(size + 1, 0);
+    let mut filled = 0;
+    loop {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        if filled >= size {
+            break;
+        }
+    }
+    buffer.truncate(size);
+    Ok(filled == size)
 }
 
 /// The SHA-256 of what is left of a file of about this size.

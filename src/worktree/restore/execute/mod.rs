@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Error;
 use super::content::{Converter, Sum, TargetContent};
+use super::parallel::{BATCH, in_parts, parts, thread_count};
 use super::plan::{RestorePlan, RestoreStep};
 use super::source::{VerifiedBlobs, VerifiedBlobsBuilder};
 use crate::model::path::RepoPath;
@@ -25,11 +26,6 @@ use crate::os;
 use crate::store::Repository;
 use crate::store::undo::PathState;
 use step::Executor;
-
-/// Steps that a thread takes at once: about those of one directory, which is then opened once.
-const BATCH: usize = 32;
-/// More threads than this would wait for the file system.
-const THREADS: usize = 4;
 
 /// How a plan is executed.
 pub struct Execution<'a> {
@@ -189,51 +185,6 @@ fn verify(repo: &Repository, plan: &RestorePlan, token: &str, executor: &mut Exe
             Err(_) => written.iter().for_each(|(at, sum)| executor.verify(*at, sum)),
         }
     }
-}
-
-/// Threads next to this one that are worth it for so many paths.
-fn thread_count(repo: &Repository, paths: usize) -> usize {
-    // Objects in memory are those of this handle alone.
-    if repo.objects.num_objects_in_memory() > 0 {
-        return 0;
-    }
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-    threads.min(paths.div_ceil(BATCH)).saturating_sub(1)
-}
-
-/// The paths in a part for each thread, in order.
-fn parts<T>(all: &[T], helpers: usize) -> impl Iterator<Item = &[T]> {
-    all.chunks(all.len().div_ceil(helpers + 1).max(1))
-}
-
-/// Does it with each part in a thread of its own; the results come in the order of the parts.
-fn in_parts<T: Sync, R: Send>(
-    repo: &Repository,
-    all: &[T],
-    helpers: usize,
-    work: impl Fn(&Repository, &[T]) -> Result<R, Error> + Sync,
-) -> Vec<Result<R, Error>> {
-    let mut parts = parts(all, helpers);
-    let Some(first) = parts.next() else { return Vec::new() };
-    std::thread::scope(|scope| {
-        let helpers: Vec<_> = parts
-            .map(|part| {
-                let (repo, work) = (repo.clone().into_sync(), &work);
-                let help = move || work(&repo.to_thread_local(), part);
-                (part, os::spawn_worker(scope, help))
-            })
-            .collect();
-        let mut results = vec![work(repo, first)];
-        for (part, helper) in helpers {
-            results.push(match helper.map(std::thread::ScopedJoinHandle::join) {
-                Some(Ok(result)) => result,
-                Some(Err(panic)) => std::panic::resume_unwind(panic),
-                // The system allows no more threads.
-                None => work(repo, part),
-            });
-        }
-        results
-    })
 }
 
 /// The steps of one phase, spread over threads.
