@@ -1,7 +1,7 @@
 //! Changes of the files since a safety checkpoint: for an operation that was interrupted, whose earlier part only the
 //! disk remembers, and whose journal, of an older version, does not name the paths.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::Error;
 use crate::{
@@ -19,6 +19,7 @@ pub(super) fn changes(repo: &Repository, before: &TargetState, now: &Snapshot) -
         .map(|change| change.path)
         .collect();
     let differ = |a: &[(RepoPath, u32)], b: &[(RepoPath, u32)]| -> Vec<RepoPath> {
+        let b: HashSet<_> = b.iter().collect();
         let only = a.iter().filter(|entry| !b.contains(entry));
         only.map(|(path, _)| path.clone()).collect()
     };

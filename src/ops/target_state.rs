@@ -1,5 +1,7 @@
 //! Target state of files: that of a checkpoint, or one derived from it.
 
+use std::collections::HashSet;
+
 use super::{Error, Scene, compose::CurrentSnapshot};
 use crate::{
     model::{list::Lists, path::RepoPath},
@@ -139,7 +141,8 @@ pub(super) fn unstaged(
         }
     }
     let intended = goal.lists.intent_to_add.iter();
-    let lacking = intended.filter(|path| !present.lists.intent_to_add.contains(path));
+    let there: HashSet<_> = present.lists.intent_to_add.iter().collect();
+    let lacking = intended.filter(|path| !there.contains(path));
     out.staged += lacking.filter(|path| is_meant(path)).count();
     let is_unmerged = |path: &RepoPath| present.lists.conflicts.iter().any(|conflict| conflict.path == *path);
     let lacking = unmerged.into_iter().filter(|path| !is_unmerged(path));

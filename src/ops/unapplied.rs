@@ -4,6 +4,8 @@
 //! checkpoint was never in this working tree, or it was resumed while they were missing, and they did not come back since.
 //! What `pause --clean` removed is reported as work that is put aside.
 
+use std::collections::HashSet;
+
 use super::{Error, Scene, put_aside};
 use crate::{
     model::{list::SkippedEntry, path::RepoPath},
@@ -32,9 +34,9 @@ pub(super) fn missing(
     }
     let head = tip.document.git.head.as_ref().map(object_id);
     let mut paths = Vec::new();
+    let skipped: HashSet<&RepoPath> = skipped.iter().map(|entry| &entry.path).collect();
     for change in tree::diff(repo, head, Some(saved), tree::Renames::Off)? {
-        let is_skipped = skipped.iter().any(|skipped| skipped.path == change.path);
-        if !is_skipped && tree::entry(repo, now, &change.path)? == change.old {
+        if !skipped.contains(&change.path) && tree::entry(repo, now, &change.path)? == change.old {
             paths.push(change.path);
         }
     }

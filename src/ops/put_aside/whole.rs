@@ -1,7 +1,10 @@
 //! The very bytes of files that `pause --clean` removed from this working tree, where their checkpoint alone does not give
 //! them back: its files are what a filter program stores.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::Path,
+};
 
 use super::super::{Error, Scene, ids::short, plan_runner::PlanOperation, target_state::TargetState};
 use crate::{
@@ -58,8 +61,9 @@ impl WholeFiles {
             return Ok(Self::default());
         };
         let mut files = BTreeMap::new();
+        let wanted: HashSet<&RepoPath> = target.lists.raw.iter().collect();
         for path in lists.raw {
-            if target.lists.raw.contains(&path) || tree::entry(repo, target.tree, &path)?.is_none() {
+            if wanted.contains(&path) || tree::entry(repo, target.tree, &path)?.is_none() {
                 continue;
             }
             if let Some(entry) = tree::entry(repo, object_id(&snapshot.tree), &path)? {

@@ -4,13 +4,13 @@
 //! content are paired by id, in git's order of preference; renames by similarity are left to a git child, because gix
 //! takes thirty times as long for them. Nothing here writes, and only trees are read: partial clones have those.
 
+mod large;
 mod reader;
 mod renames;
 
 use gix::bstr::{BStr, BString, ByteSlice};
 use gix::diff::tree::recorder;
 use gix::diff::tree::visit::Change;
-use gix::objs::TreeRefIter;
 use gix::objs::tree::{EntryKind, EntryMode};
 
 pub use reader::TreeReader;
@@ -53,18 +53,9 @@ pub fn entry(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<Optio
 pub fn has_directory(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<bool, Error> {
     let mut next = tree;
     for name in path.as_bytes().split(|byte| *byte == b'/') {
-        let object = find(repo, next)?;
-        let failed = |why: String| Error::Object { id: next, why };
-        let mut below = None;
-        for entry in TreeRefIter::from_bytes(&object.data, repo.object_hash()) {
-            let entry = entry.map_err(|error| failed(error.to_string()))?;
-            if entry.filename == name {
-                below = entry.mode.is_tree().then(|| entry.oid.to_owned());
-                break;
-            }
-        }
+        let below = large::entry_of(repo, next, name)?.filter(|item| item.mode.is_tree());
         let Some(below) = below else { return Ok(false) };
-        next = below;
+        next = below.id;
     }
     Ok(true)
 }
@@ -322,23 +313,9 @@ pub(crate) fn side_at(repo: &Repository, tree: Option<ObjectId>, path: &BStr) ->
     };
     let mut components = path.split_str(b"/").peekable();
     while let Some(name) = components.next() {
-        let data = find(repo, id)?.detach().data;
-        let mut found = None;
-        for entry in TreeRefIter::from_bytes(&data, repo.object_hash()) {
-            let entry = entry.map_err(|error| Error::Object {
-                id,
-                why: error.to_string(),
-            })?;
-            if entry.filename == name {
-                found = Some((entry.mode, entry.oid.to_owned()));
-                break;
-            }
-        }
-        match found {
-            Some((mode, next)) if mode.is_tree() && components.peek().is_some() => id = next,
-            Some((mode, id)) if !mode.is_tree() && components.peek().is_none() => {
-                return Ok(Some(TreeItem { mode, id }));
-            }
+        match large::entry_of(repo, id, name)? {
+            Some(item) if item.mode.is_tree() && components.peek().is_some() => id = item.id,
+            Some(item) if !item.mode.is_tree() && components.peek().is_none() => return Ok(Some(item)),
             _ => return Ok(None),
         }
     }
