@@ -1,5 +1,7 @@
 //! `merge`: another session brought into the current one.
 
+use std::collections::HashSet;
+
 use super::{
     Context,
     error::{CommandError, FailureKind},
@@ -11,7 +13,6 @@ use super::{
 };
 use crate::{
     model::{
-        path::RepoPath,
         plan::{Act, PlanReason},
         step::quoted,
     },
@@ -263,12 +264,10 @@ pub(super) fn view(merged: &MergeOutcome, dry_run: bool) -> MergeView {
             .collect(),
         index: brought.index.paths.len(),
         staged: {
-            let is_told = |path: &RepoPath| {
-                let conflicts = merged.file_conflicts.iter().map(|(path, _)| path);
-                let skipped = brought.lines.iter().filter(|line| line.act == Act::Skip);
-                conflicts.chain(skipped.map(|line| &line.path)).any(|told| told == path)
-            };
-            brought.index.paths.iter().filter(|path| !is_told(path)).count()
+            let conflicts = merged.file_conflicts.iter().map(|(path, _)| path);
+            let skipped = brought.lines.iter().filter(|line| line.act == Act::Skip);
+            let listed: HashSet<_> = conflicts.chain(skipped.map(|line| &line.path)).collect();
+            brought.index.paths.iter().filter(|path| !listed.contains(path)).count()
         },
         safety: brought.safety.map(|safety| oid(safety.id)),
     });

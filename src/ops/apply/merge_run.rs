@@ -493,7 +493,10 @@ fn unmerged(
     blobs: &mut Vec<ObjectId>,
     merged: &[PathMerge],
 ) -> Result<Vec<IndexConflict>, Error> {
-    let mut conflicts = ours.to_vec();
+    let mut conflicts: BTreeMap<&RepoPath, Vec<IndexConflict>> = BTreeMap::new();
+    for conflict in ours {
+        conflicts.entry(&conflict.path).or_default().push(conflict.clone());
+    }
     for path in merged.iter().filter(|path| path.verdict.is_conflict()) {
         let sides = stages(path);
         // Content that is not here, as in a partial clone, cannot be an entry.
@@ -501,9 +504,11 @@ fn unmerged(
         if !sides.iter().all(|(_, side, _)| is_here(side)) {
             continue;
         }
-        conflicts.retain(|conflict| sides.iter().all(|(of, ..)| conflict.path != **of));
+        for (of, ..) in &sides {
+            conflicts.remove(of);
+        }
         for (of, side, stage) in sides {
-            conflicts.push(IndexConflict {
+            conflicts.entry(of).or_default().push(IndexConflict {
                 path: of.clone(),
                 n: u32::try_from(blobs.len()).unwrap_or(u32::MAX),
                 stage,
@@ -517,6 +522,7 @@ fn unmerged(
             });
         }
     }
+    let mut conflicts: Vec<_> = conflicts.into_values().flatten().collect();
     conflicts.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
     Ok(conflicts)
 }

@@ -34,7 +34,12 @@ impl GitIndex {
     pub(in crate::worktree) fn read(repo: &Repository, path: Option<&Path>) -> Result<Self, Error> {
         let path = place(repo, path);
         let config = repo.config_snapshot();
-        let options = decode::Options::default();
+        // To find out how many threads there may be takes longer than to read a small index.
+        let is_small = fs::metadata(&path).is_ok_and(|metadata| metadata.len() < LARGE);
+        let options = decode::Options {
+            thread_limit: is_small.then_some(1),
+            ..decode::Options::default()
+        };
         let skip_hash = config.boolean("index.skipHash").unwrap_or(false);
         let quick = (!skip_hash).then(|| read_large(&path, repo.object_hash(), options));
         let read = quick.flatten().map_or_else(

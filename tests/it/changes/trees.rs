@@ -323,6 +323,61 @@ fn an_entry_is_found_by_path() {
     }
 }
 
+/// More directories than are kept between two paths, small and large ones, asked in turn.
+#[test]
+fn entries_of_large_directories_are_those_of_git() {
+    let world = World::new();
+    for directory in 0..12 {
+        let size = if directory % 3 == 0 { 5 } else { 150 + directory };
+        for n in 0..size {
+            world.file(&format!("d{directory}/name-{n}"), format!("{directory} {n}\n"));
+        }
+        // Names that git orders by the slash behind a directory.
+        world.file(&format!("d{directory}/dir/inside"), "inside\n".to_owned());
+        world.file(&format!("d{directory}/dir.txt"), "beside\n".to_owned());
+        world.file(&format!("d{directory}/dir-a/deep/file"), "deep\n".to_owned());
+    }
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "-qm", "many"]).success();
+    let repo = open(&world);
+    let root = id(&world, "HEAD");
+    let listed = world.git(["ls-tree", "-r", "HEAD"]).success().stdout().to_owned();
+    let mut rows: Vec<(&str, &str)> = listed
+        .lines()
+        .map(|line| (line.rsplit_once('\t').unwrap().1, line.split(' ').nth(2).unwrap()))
+        .map(|(path, id)| (path, id.split('\t').next().unwrap()))
+        .collect();
+    // Not in the order of the directories.
+    rows.sort_by_key(|(path, _)| path.rsplit_once('/').map(|(directory, name)| (name, directory)));
+    assert!(rows.len() > 1000, "{}", rows.len());
+    for (path, wanted) in &rows {
+        let found = tree::entry(&repo, root, &(*path).into()).unwrap();
+        assert_eq!(
+            found.map(|entry| entry.id.to_string()).as_deref(),
+            Some(*wanted),
+            "{path}"
+        );
+        for absent in [format!("{path}x"), format!("{path}/x"), path.replace("name", "nam")] {
+            let found = tree::entry(&repo, root, &absent.as_str().into()).unwrap();
+            let is_there = rows.iter().any(|(path, _)| *path == absent);
+            assert_eq!(found.is_some(), is_there, "{absent}");
+        }
+    }
+    for (path, wanted) in [
+        ("d1", true),
+        ("d1/dir", true),
+        ("d1/dir-a/deep", true),
+        ("d1/name-2", false),
+        ("d1/none", false),
+    ] {
+        assert_eq!(
+            tree::has_directory(&repo, root, &path.into()).unwrap(),
+            wanted,
+            "{path}"
+        );
+    }
+}
+
 #[test]
 fn similar_renames_see_objects_in_memory() {
     let world = World::new();
