@@ -340,7 +340,7 @@ fn entries_of_large_directories_are_those_of_git() {
     world.git(["add", "-A"]).success();
     world.git(["commit", "-qm", "many"]).success();
     let repo = open(&world);
-    let root = id(&world, "HEAD");
+    let root = id(&world, "HEAD^{tree}");
     let listed = world.git(["ls-tree", "-r", "HEAD"]).success().stdout().to_owned();
     let mut rows: Vec<(&str, &str)> = listed
         .lines()

@@ -394,6 +394,7 @@ fn records_that_diverged_are_merged_by_themselves_and_files_never() {
         .checkpoint(["save", "-m", "next", "--allow-empty"])
         .success()
         .stderr_has(&command);
+    until("it waits", || queued(&world) == 0);
     world
         .checkpoint(["save", "-m", "once", "--allow-empty"])
         .success()
