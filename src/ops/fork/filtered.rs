@@ -36,6 +36,12 @@ pub(super) fn lacking(scene: &Scene<'_>, forked: &ForkOutcome, path: &Path) -> R
     let saved = TargetState::of(scene, &source, forked.name.as_str())?;
     let whole = WholeFiles::of(scene, scene.repo, &source, &saved)?;
     let partial = whole.lacking(scene, path, whole.paths().cloned().collect())?;
+    if !restore::has_filter_programs(scene.repo)? {
+        return Ok(LackingFiles {
+            partial,
+            ..LackingFiles::default()
+        });
+    }
     let writer = Writer::memory(scene.repo);
     let present = compose::present(scene, &writer, true, &[])?;
     let Some(snapshot) = &present.snapshot else {

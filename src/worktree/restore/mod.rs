@@ -135,6 +135,12 @@ pub fn plan(
     Ok(plan)
 }
 
+/// Whether the settings name a program that may be between a file and its blob. That of git-lfs is never run.
+pub fn has_filter_programs(repo: &Repository) -> Result<bool, Error> {
+    let settings = SnapshotSettings::of(repo)?;
+    Ok(settings.drivers.iter().any(|driver| driver.name != "lfs"))
+}
+
 /// Whether the file system keeps the permission bits that files are given.
 pub fn keeps_bits(repo: &Repository) -> Result<bool, Error> {
     Ok(SnapshotSettings::of(repo)?.file_mode)
