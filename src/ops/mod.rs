@@ -46,6 +46,7 @@ pub mod interrupted;
 pub mod items;
 mod kept_content;
 pub mod link;
+mod lacking;
 pub mod list;
 mod made_here;
 pub mod merge;

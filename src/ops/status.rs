@@ -172,10 +172,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
                     .len(),
                 unreadable: draft.unreadable,
                 changed: changed(scene, &overlay, &chosen.tip, &present)?,
-                unapplied: match &present.snapshot {
-                    Some(now) => unapplied::missing(scene, &overlay, &chosen.tip, now.tree, &now.lists.skipped)?,
-                    None => Vec::new(),
-                },
+                unapplied: unapplied::missing(scene, &writer, &chosen.name, &chosen.tip, &present)?,
                 saved_elsewhere: saved_elsewhere(scene, &chosen.tip.document),
                 tip: chosen.tip.entry.id,
                 name: chosen.name,
