@@ -449,11 +449,11 @@ fn target(
         return Ok(SaveTarget::Existing(Box::new(chosen)));
     }
     if let Some(name) = scene.session {
-        return if request.start {
-            Ok(SaveTarget::New(name.clone()))
-        } else {
-            Err(suggestions::absent(scene, name))
-        };
+        if !request.start {
+            return Err(suggestions::absent(scene, name));
+        }
+        suggestions::refuse_mistyped(scene, name)?;
+        return Ok(SaveTarget::New(name.clone()));
     }
     let (paused, damaged) = session_choice::paused_here(scene, branch, &store::worktree_id(scene.repo))?;
     *passed_over = damaged;

@@ -542,3 +542,42 @@ fn an_import_says_that_a_source_is_here_already() {
         .success()
         .stderr_lacks("already");
 }
+
+/// A name for a new session that is almost that of another one is a slip: nothing is made.
+#[test]
+fn a_mistyped_session_makes_no_new_one() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "feature-login"]).success();
+    world.file("x", "x\n");
+    let refs = || world.git_line(["for-each-ref", "refs/checkpoints"]);
+    let before = refs();
+    for words in [
+        &["save", "-m", "x", "--session", "feature-logn"][..],
+        &["note", "hi", "--session", "feature-logn"],
+        &["task", "add", "hi", "--session", "faeture-login"],
+        &["pause", "--session", "feature-loginn"],
+    ] {
+        world
+            .checkpoint(words)
+            .code(3)
+            .stderr_has("does not exist; did you mean one of these?")
+            .stderr_has("feature-login")
+            .stderr_has("to make a new session: git checkpoint start f");
+        assert_eq!(refs(), before, "{words:?}");
+    }
+    let named = world.command(crate::support::PROGRAM, ["note", "x"]);
+    named
+        .env("CHECKPOINT_SESSION", "feature-logi")
+        .run()
+        .code(3)
+        .stderr_has("which CHECKPOINT_SESSION names, does not exist");
+    assert_eq!(refs(), before);
+    // What is asked for is made, and what is like no other name.
+    world.checkpoint(["start", "feature-logn"]).success();
+    world.checkpoint(["note", "hi", "--session", "feature-logn"]).success();
+    world.checkpoint(["save", "--session", "nope", "-m", "x"]).success();
+    for name in ["worker-1", "worker-2", "try-a", "try-b"] {
+        world.checkpoint(["note", "hi", "--session", name]).success();
+    }
+    assert_eq!(refs().lines().count(), 7);
+}
