@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{at, clone, log, no_quarantine, save, shared};
+use super::{at, clone, encrypted, log, no_quarantine, save, shared};
 
 /// In a clone where the branch was never checked out nothing was deleted.
 #[test]
@@ -507,4 +507,31 @@ fn a_session_is_deleted_on_a_remote_as_it_was_last_seen() {
         .checkpoint(["delete", "--remote", "origin", "main"])
         .success()
         .stdout_has("the local one stays");
+}
+
+/// Who has no key is not given the message of an earlier checkpoint for that of one that cannot be read.
+#[test]
+fn without_a_key_nothing_is_said_of_a_message_that_cannot_be_read() {
+    let world = shared();
+    let ana = encrypted::key(&world, "ana");
+    encrypted::key(&world, "eve");
+    encrypted::be(&world, "ana");
+    save(&world, "plain one");
+    encrypted::set(&world, "checkpoint.encryptTo", &ana);
+    world.file("x", "x\n");
+    save(&world, "secret two");
+    world.checkpoint(["status"]).success().stdout_has("secret two");
+    encrypted::be(&world, "eve");
+    world
+        .checkpoint(["resume"])
+        .success()
+        .stdout_has("plain one")
+        .stdout_has("this checkpoint's is encrypted")
+        .stdout_lacks("has no message");
+    let subject = world.git_line(["log", "-1", "--format=%s", "refs/checkpoints/main"]);
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has(&subject)
+        .stdout_lacks("start main");
 }

@@ -543,6 +543,27 @@ fn an_import_says_that_a_source_is_here_already() {
         .stderr_lacks("already");
 }
 
+/// The line of `status` about the latest checkpoint has what `log` has of it, not the message of an earlier one.
+#[test]
+fn the_latest_checkpoint_is_called_the_same_by_status_and_log() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["status"]).success().stdout_has("start s");
+    world.file("y", "y\n");
+    world.checkpoint(["save", "-m", "tests green"]).success();
+    world.checkpoint(["status"]).success().stdout_has("tests green");
+    world.file("x", "x\n");
+    world.checkpoint(["save"]).success();
+    let log = world.checkpoint(["log", "--json"]).success().stdout_json();
+    let subject = log["checkpoints"][0]["summary"].as_str().expect("a subject").to_owned();
+    assert_ne!(subject, "tests green");
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has(&subject)
+        .stdout_lacks("tests green");
+}
+
 /// A name for a new session that is almost that of another one is a slip: nothing is made.
 #[test]
 fn a_mistyped_session_makes_no_new_one() {
