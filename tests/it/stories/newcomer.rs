@@ -602,3 +602,25 @@ fn a_mistyped_session_makes_no_new_one() {
     }
     assert_eq!(refs().lines().count(), 7);
 }
+
+/// A checkpoint without uncommitted changes has nothing to apply: that says nothing of files that other commits have.
+#[test]
+fn to_apply_a_clean_checkpoint_does_not_say_that_the_files_are_as_saved() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "clean"]).success();
+    world.git(["switch", "-q", "--orphan", "o"]).success();
+    let said = "Nothing to apply of ";
+    for words in [&["resume", "main", "--apply"][..], &["apply", "main"]] {
+        world
+            .checkpoint(words)
+            .success()
+            .stdout_has(said)
+            .stdout_has(": it has no uncommitted changes")
+            .stdout_lacks("Already up to date");
+    }
+    // What has changes that are here already is up to date.
+    world.git(["switch", "-q", "main"]).success();
+    world.file("x", "x\n");
+    world.checkpoint(["save", "-m", "more"]).success();
+    world.checkpoint(["apply"]).success().stdout_has("Already up to date");
+}
