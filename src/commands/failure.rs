@@ -146,6 +146,16 @@ impl CommandError {
                     candidates,
                 )
             }
+            Error::Mistyped {
+                ref name,
+                ref candidates,
+                ..
+            } => with_candidates(
+                FailureKind::NotFound,
+                &format!("{error}; did you mean one of these?"),
+                candidates,
+            )
+            .hint(format!("to make a new session: git checkpoint start {name}")),
             Error::Ambiguous {
                 ref candidates, what, ..
             } => {

@@ -12,6 +12,7 @@ use crate::{
     model::{item, record::TaskStatus, time::Timestamp},
     ops::{
         Scene, autosave_list,
+        hands::{self, Hands},
         list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
         share, stats, undelete,
     },
@@ -25,7 +26,7 @@ use crate::{
     },
     store::{
         self, IdentitySource,
-        checkpoint::{object_id, oid},
+        checkpoint::{self, object_id, oid},
     },
 };
 
@@ -129,6 +130,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         write_rows(context, &args.form, &template, &view.sessions, (&dates, scene.now));
         return Ok(());
     }
+    if args.limit == Some(0) {
+        return Ok(());
+    }
     if view.sessions.is_empty() {
         context.ui.status("No sessions found.");
         if filter.has_state_of_no_task() {
@@ -211,20 +215,40 @@ impl Args {
 /// The rows of the sessions that a filter lets through; `identified`, with their identities, which only their documents have.
 fn listed(scene: &Scene<'_>, filter: &SessionFilter, identified: bool) -> Result<Vec<SessionRow>, CommandError> {
     let now = scene.now;
-    if !identified {
-        return Ok(list::each_session(scene, filter, |found| row(found, now))?);
-    }
-    let made = list::each_session(scene, filter, |found| with_source(found, now))?;
-    Ok(with_identities(scene, made))
+    let mut rows = if identified {
+        with_identities(
+            scene,
+            list::each_session(scene, filter, |found| with_source(found, now))?,
+        )
+    } else {
+        list::each_session(scene, filter, |found| row(found, now))?
+    };
+    find_people(scene, &mut rows);
+    Ok(rows)
 }
 
 /// The rows of these sessions.
 pub(super) fn rows(scene: &Scene<'_>, found: Vec<SessionSummaryRow>, identified: bool) -> Vec<SessionRow> {
-    if !identified {
-        return found.into_iter().map(|found| row(found, scene.now)).collect();
+    let mut rows = if identified {
+        let made = found.into_iter().map(|found| with_source(found, scene.now));
+        with_identities(scene, made.collect())
+    } else {
+        found.into_iter().map(|found| row(found, scene.now)).collect()
+    };
+    find_people(scene, &mut rows);
+    rows
+}
+
+/// Decides about the checkpoints that a person may have made in the session of an agent.
+fn find_people(scene: &Scene<'_>, rows: &mut [SessionRow]) {
+    for row in rows.iter_mut().filter(|row| row.is_by_person) {
+        let entry = row.id.as_ref().map(|id| checkpoint::entry(scene.repo, object_id(id)));
+        // Damage is reported where the checkpoint is read.
+        row.is_by_person = match entry {
+            Some(Ok(entry)) => Hands::new(scene).is_of_person(&entry).unwrap_or(false),
+            _ => false,
+        };
     }
-    let made = found.into_iter().map(|found| with_source(found, scene.now));
-    with_identities(scene, made.collect())
 }
 
 /// A row, and what its identity is to be read from.
@@ -476,7 +500,7 @@ fn write_rows(
     }
 }
 
-pub(super) fn row(row: SessionSummaryRow, now: Timestamp) -> SessionRow {
+fn row(row: SessionSummaryRow, now: Timestamp) -> SessionRow {
     let mut view = SessionRow {
         session: row.name,
         current: row.current,
@@ -487,6 +511,7 @@ pub(super) fn row(row: SessionSummaryRow, now: Timestamp) -> SessionRow {
         Err(broken) => view.damage = Some(broken.to_string()),
         Ok((entry, standing)) => {
             view.status = standing.word();
+            view.is_by_person = hands::may_be_of_person(&entry.trailers);
             view.id = Some(oid(entry.id));
             view.at = Some(entry.time);
             match entry.trailers.summary {

@@ -15,6 +15,7 @@ use crate::{
     ops::{
         self,
         file_history::{self, FileHistoryRequest, PatchLog},
+        hands::Hands,
         list,
         timeline::FileState,
     },
@@ -123,11 +124,12 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let mut table = LogTable::new(&dates, scene.now);
     let mut checkpoints = Vec::new();
     let (limit, since) = (args.limit, args.since.as_deref());
+    let mut hands = Hands::new(&scene);
     let log = list::log(&scene, selector.as_ref(), limit, since, |entry| {
         if as_table && !args.trust {
-            table.row(&row(entry));
+            table.row(&row(entry, &mut hands));
         } else {
-            checkpoints.push(row(entry));
+            checkpoints.push(row(entry, &mut hands));
         }
     })
     .map_err(|error| restore::path_meant(context, &opened, ("log", args.session.as_deref()), error.into()))?;
@@ -207,12 +209,16 @@ fn patches(
         damage: log.damage.map(|fault| fault.to_string()),
         more: log.more,
     };
+    let mut hands = Hands::new(&scene);
     context.ui.page();
     for (at, entry) in entries.into_iter().enumerate() {
         let patch = changes.checkpoint(&entry)?;
         if context.ui.options().json {
             let patch = patch.map(|patch| String::from_utf8_lossy(&patch).into_owned());
-            view.checkpoints.push(LogRow { patch, ..row(entry) });
+            view.checkpoints.push(LogRow {
+                patch,
+                ..row(entry, &mut hands)
+            });
             continue;
         }
         if context.ui.is_closed() {
@@ -340,7 +346,11 @@ fn draw(
         .iter()
         .map(|node| (node.previous.map(oid), node.merged.map(oid)))
         .collect();
-    let rows: Vec<_> = nodes.iter().map(|node| row(node.entry.clone())).collect();
+    // Several sessions meet in it, so each is looked at alone.
+    let rows: Vec<_> = nodes
+        .iter()
+        .map(|node| row(node.entry.clone(), &mut Hands::new(&scene)))
+        .collect();
     let drawn: Vec<_> = nodes
         .iter()
         .zip(&rows)
@@ -436,14 +446,16 @@ fn atom(log: &CheckpointLog, row: &LogRow, name: &str, style: &AtomStyle<'_>) ->
 }
 
 /// A checkpoint as a log shows it.
-pub(super) fn row(entry: CheckpointCommit) -> LogRow {
+pub(super) fn row(entry: CheckpointCommit, hands: &mut Hands<'_>) -> LogRow {
+    // Damage is reported where the checkpoint is read.
+    let is_of_person = hands.is_of_person(&entry).unwrap_or(false);
     let merged = entry.merged_commit().map(oid);
     let trailers = entry.trailers;
     LogRow {
         kind: trailers.kind.map(crate::model::document::CheckpointKind::word),
         name: trailers.name,
         trigger: trailers.trigger,
-        agent: trailers.agent,
+        agent: trailers.agent.filter(|_| !is_of_person),
         branch: trailers.branch,
         partial: trailers.partial,
         digest: trailers.digest.map(Into::into),

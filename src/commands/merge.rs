@@ -97,8 +97,8 @@ pub(super) struct MergeArgs {
     /// Finish the sessions of the other options of the fork point
     #[arg(long)]
     finish_others: bool,
-    /// Override the safety checks; files in the way are saved first. With --continue: save the files as they are, also
-    /// with conflict markers or with nothing of the other side
+    /// Override the safety checks; files in the way are saved first. With --continue: save files that are not unmerged any
+    /// more as they are, also unedited or with nothing of the other side
     #[arg(long)]
     force: bool,
 }

@@ -143,8 +143,8 @@ pub(super) struct ApplyArgs {
     /// Revert the changes from the previous checkpoint to this one, and keep later edits
     #[arg(short = 'R', long)]
     reverse: bool,
-    /// Override the safety checks; files in the way are saved first. With --continue: take the files as they are, also
-    /// with conflict markers or with nothing of the checkpoint
+    /// Override the safety checks; files in the way are saved first. With --continue: take files that are not unmerged any
+    /// more as they are, also unedited or with nothing of the checkpoint
     #[arg(long)]
     force: bool,
     /// Without a common checkpoint, apply the commits of its branch as well, since the merge base with HEAD

@@ -546,6 +546,7 @@ fn view(resumed: &ResumeOutcome, now: Timestamp) -> Resume<'_> {
             id: oid(said.id),
             created_at: said.at,
             summary: &said.summary,
+            is_own_locked: said.is_own_locked,
         }),
         report: &resumed.report,
         put_aside: resumed.contents.put_aside.first(),

@@ -121,12 +121,18 @@ pub(super) fn fetched(
         };
     }
     let pulled = pull::bring(&scene, &remote, &session)?;
+    if pulled.name != session {
+        context.ui.status(TextLine::plain(format!(
+            "'{session}' is your session here; the one on {} is '{}'",
+            remote.name, pulled.name
+        )));
+    }
     failure::warn_aftermath(&context.ui, &pulled.aftermath);
     if !context.ui.options().json {
         context.ui.status(super::share::pulled::receipt(&pulled, false).text());
     }
     Ok(Selector {
-        base: Base::Word(session.to_string()),
+        base: Base::Word(pulled.name.to_string()),
         ..selector
     })
 }

@@ -3,7 +3,11 @@
 use super::{Context, opening::OpenedRepository};
 use crate::{
     model::{document::CheckpointKind, path::RepoPath, step::quoted},
-    ops::{Scene, receipt::CheckpointReceipt, save},
+    ops::{
+        Scene,
+        receipt::{CheckpointReceipt, StalePath},
+        save,
+    },
     render::count::CountedNoun,
     store::{self, checkpoint::oid},
 };
@@ -16,16 +20,12 @@ const NAMED: usize = 3;
 
 /// The warning of saved changes that a checkpoint is without.
 fn unapplied(before: &str, paths: &[RepoPath]) -> String {
-    let mut named: Vec<_> = paths.iter().take(NAMED).map(RepoPath::quoted).collect();
-    if paths.len() > NAMED {
-        named.push(format!("{} more", paths.len() - NAMED));
-    }
     let are = if paths.len() == 1 { "is" } else { "are" };
     format!(
         "{} of {before} {are} not in these files ({}), so this checkpoint is without them; bring them back: git checkpoint \
          apply {before} --index",
         CountedNoun::new(paths.len(), "saved change"),
-        named.join(", "),
+        named(paths),
     )
 }
 
@@ -36,10 +36,6 @@ pub(super) fn warn_environment(context: &Context, opened: &OpenedRepository, rec
     if paths.is_empty() {
         return;
     }
-    let mut named: Vec<_> = paths.iter().take(NAMED).map(RepoPath::quoted).collect();
-    if paths.len() > NAMED {
-        named.push(format!("{} more", paths.len() - NAMED));
-    }
     let is_one = paths.len() == 1;
     let (has, is, it) = if is_one {
         ("has", "is", "it")
@@ -48,7 +44,7 @@ pub(super) fn warn_environment(context: &Context, opened: &OpenedRepository, rec
     };
     context.ui.warning(&format!(
         "{} {has} values and {is} tracked by git, so the checkpoint has {it}, and a push publishes {it}",
-        named.join(", ")
+        named(&paths)
     ));
 }
 
@@ -74,29 +70,46 @@ pub(super) fn warn(context: &Context, receipt: &CheckpointReceipt) {
     let Some(pulled) = receipt.parent.filter(|_| !receipt.taken_back.is_empty()) else {
         return;
     };
-    let paths = &receipt.taken_back;
+    context
+        .ui
+        .warning(&taken_back(oid(pulled).short(), &receipt.taken_back));
+}
+
+/// The warning of pulled changes that a checkpoint is without.
+fn taken_back(pulled: &str, paths: &[StalePath]) -> String {
+    let files = CountedNoun::new(paths.len(), "file");
+    let is_one = paths.len() == 1;
+    if paths.iter().any(|path| path.is_edited) {
+        let (are, them) = if is_one { ("is", "it") } else { ("are", "them") };
+        let paths: Vec<_> = paths.iter().map(|stale| stale.path.clone()).collect();
+        return format!(
+            "{files} {are} without the pulled changes ({}), so this checkpoint takes them back; merge {them}, then save \
+             again: git checkpoint apply {pulled} --index",
+            named(&paths),
+        );
+    }
+    let are = if is_one { "is" } else { "are" };
     let shown: Vec<_> = paths
         .iter()
         .take(TAKEN_BACK)
-        .map(|path| quoted(&path.quoted()))
+        .map(|stale| quoted(&stale.path.quoted()))
         .collect();
-    let (files, are) = (
-        CountedNoun::new(paths.len(), "file"),
-        if paths.len() == 1 { "is" } else { "are" },
-    );
-    let id = oid(pulled);
     let advice = if paths.len() > shown.len() {
-        format!("see them: git checkpoint diff --name-status {}", id.short())
+        format!("see them: git checkpoint diff --name-status {pulled}")
     } else {
         let paths = shown.join(" ");
-        format!(
-            "get them, then save again: git checkpoint restore {} -- {paths}",
-            id.short()
-        )
+        format!("get them, then save again: git checkpoint restore {pulled} -- {paths}")
     };
-    context.ui.warning(&format!(
-        "{files} {are} as before the pull, so this checkpoint takes pulled changes back; {advice}"
-    ));
+    format!("{files} {are} as before the pull, so this checkpoint takes pulled changes back; {advice}")
+}
+
+/// The first of the paths, and how many more there are.
+fn named(paths: &[RepoPath]) -> String {
+    let mut named: Vec<_> = paths.iter().take(NAMED).map(RepoPath::quoted).collect();
+    if paths.len() > NAMED {
+        named.push(format!("{} more", paths.len() - NAMED));
+    }
+    named.join(", ")
 }
 
 /// Says how to have an author in checkpoints, where git knows no name.

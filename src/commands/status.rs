@@ -223,11 +223,6 @@ fn view<'a>(status: &'a StatusReport, scene: &Scene<'a>, unknown: &'a [(String, 
 
 fn current(current: &CurrentSession) -> CurrentSessionView<'_> {
     let document = &current.document;
-    let summary = document.record.summary.as_deref();
-    let summary = summary.map_or_else(
-        || format!("start {}", current.name),
-        |summary| summary.lines().next().unwrap_or_default().to_owned(),
-    );
     CurrentSessionView {
         session: &current.name,
         session_id: &document.session.id,
@@ -236,7 +231,7 @@ fn current(current: &CurrentSession) -> CurrentSessionView<'_> {
         status: current.standing.word(),
         tip: oid(current.tip),
         saved_at: document.created_at,
-        summary,
+        subject: &current.subject,
         task: document.session.task.as_deref(),
         claim: document.session.claim.as_ref(),
         draft_operations: current.draft,

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     model::time::Timestamp,
     ops::{
+        hands::Hands,
         indicator::{self, SessionIndicator},
         list::{SessionFilter, log as checkpoints, sessions},
     },
@@ -47,7 +48,7 @@ impl ViewSource for ResidentProcess {
             let scene = opened.scene();
             let rows = sessions(&scene, &SessionFilter::default())?;
             let table = SessionTable {
-                sessions: rows.into_iter().map(|found| list::row(found, scene.now)).collect(),
+                sessions: list::rows(&scene, rows, false),
             };
             Ok((table, scene.now))
         })
@@ -57,8 +58,10 @@ impl ViewSource for ResidentProcess {
         self.opened(|opened| {
             let selector = selector.map(failure::selector).transpose()?;
             let mut rows = Vec::new();
-            let found = checkpoints(&opened.scene(), selector.as_ref(), Some(limit), None, |entry| {
-                rows.push(log::row(entry));
+            let scene = opened.scene();
+            let mut hands = Hands::new(&scene);
+            let found = checkpoints(&scene, selector.as_ref(), Some(limit), None, |entry| {
+                rows.push(log::row(entry, &mut hands));
             })?;
             Ok(CheckpointLog {
                 session: found.session,

@@ -14,14 +14,14 @@ pub fn with_article(word: &str) -> String {
 pub fn similar<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let word = word.to_lowercase();
     names
-        .map(|name| (distance(&word, &name.to_lowercase()), name))
+        .map(|name| (slips(&word, &name.to_lowercase()), name))
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, name)| distance * 3 <= name.chars().count().max(3))
         .map(|(_, name)| name)
 }
 
 /// How many letters have to be put in, left out, changed or swapped with their neighbour.
-fn distance(one: &str, other: &str) -> usize {
+pub fn slips(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut before_last = vec![0; other.len() + 1];
     let mut last: Vec<usize> = (0..=other.len()).collect();

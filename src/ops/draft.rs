@@ -12,7 +12,7 @@ use super::{
     Error, Scene, compose, ids,
     receipt::SessionOrigin,
     redact::{RedactedSecret, Redactor},
-    session_choice, start,
+    session_choice, start, suggestions,
 };
 use crate::{
     model::{
@@ -245,6 +245,9 @@ fn target(scene: &Scene<'_>) -> Result<DraftTarget, Error> {
             target.passed_over = passed_over;
             return Ok(target);
         }
+    }
+    if let Some(name) = scene.session {
+        suggestions::refuse_mistyped(scene, name)?;
     }
     let request = start::StartRequest {
         dry_run: false,

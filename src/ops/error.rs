@@ -278,6 +278,16 @@ pub enum Error {
         /// Similar names.
         candidates: Vec<SelectorCandidate>,
     },
+    /// A session for which a new one would be made, where the name of another one is almost the same.
+    #[error("session '{name}'{} does not exist", if *from_environment { ", which CHECKPOINT_SESSION names," } else { "" })]
+    Mistyped {
+        /// The name.
+        name: ShortName,
+        /// Whether `CHECKPOINT_SESSION` names it.
+        from_environment: bool,
+        /// Sessions with almost the same name.
+        candidates: Vec<SelectorCandidate>,
+    },
     /// A selector means several things.
     #[error("'{}' matches {count} {what}{}", text.escape_debug(), text::first_of(candidates.len(), *count))]
     Ambiguous {

@@ -45,7 +45,7 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
     if fork_notes::here(scene)?.is_some() {
         return Ok(HookOutcome::Skipped("the working tree of this fork is not complete"));
     }
-    let chosen = session_choice::session_of_branch(scene)?;
+    let chosen = session_choice::session_for_command(scene)?;
     let open = chosen.filter(|chosen| !chosen.tip.document.session.status.is_finished());
     if open.is_none() && (scene.session.is_some() || !makes_commit(hook)) {
         return Ok(HookOutcome::Skipped("no session is current on this branch"));
@@ -62,7 +62,6 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
         request.start = false;
         request.status = chosen.tip.document.session.status;
     } else {
-        request.of_branch = true;
         let here = store::worktree_id(scene.repo);
         let (paused, _) = session_choice::paused_here(scene, facts.branch.as_deref(), &here)?;
         if paused.is_some() {

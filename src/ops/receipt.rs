@@ -70,8 +70,8 @@ pub struct CheckpointReceipt {
     pub elsewhere: Option<Elsewhere>,
     /// Whether no session was current on this branch before.
     pub is_new_on_branch: bool,
-    /// Paths that were pulled and that this checkpoint has as they were before: the files were not brought up.
-    pub taken_back: Vec<RepoPath>,
+    /// Paths that were pulled and that this checkpoint has without the pulled change: the files were not brought up.
+    pub taken_back: Vec<StalePath>,
     /// Saved changes of the checkpoint before that never were in these files, or were missing when it was resumed: this
     /// checkpoint is without them.
     pub unapplied: Vec<RepoPath>,
@@ -98,6 +98,15 @@ impl CheckpointReceipt {
     pub fn status(&self) -> SessionStatus {
         self.document.session.status
     }
+}
+
+/// A file without a change that was pulled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StalePath {
+    /// The path.
+    pub path: RepoPath,
+    /// Whether the version before the pull was edited since, so that a restore would overwrite work.
+    pub is_edited: bool,
 }
 
 /// How the session of a checkpoint was found or made.

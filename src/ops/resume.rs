@@ -81,6 +81,8 @@ pub struct SummaryByPerson {
     pub at: Timestamp,
     /// The summary.
     pub summary: String,
+    /// Whether the checkpoint after it has a record that no key opens.
+    pub is_own_locked: bool,
 }
 
 /// The latest written summary before this checkpoint, if its own is automatic.
@@ -93,6 +95,11 @@ fn said(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<SummaryByPerson> {
         id: found.entry.id,
         at: found.document.created_at,
         summary,
+        is_own_locked: checkpoint
+            .document
+            .encrypted
+            .as_ref()
+            .is_some_and(|info| info.is_locked),
     })
 }
 

@@ -246,16 +246,6 @@ pub(super) fn free_name(scene: &Scene<'_>, branch: Option<&str>) -> Result<Short
     }
 }
 
-/// The session that is meant, unless it is the one of another branch, from which this one was made: a person may save
-/// there, automatic checkpoints do not.
-pub(super) fn session_of_branch(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
-    let chosen = session_for_command(scene)?;
-    if scene.session.is_some() || !current::read(scene.repo)?.is_of_another_branch() {
-        return Ok(chosen);
-    }
-    Ok(None)
-}
-
 /// The session paused last on this branch in this working tree, and the damaged sessions that could have been it.
 pub(super) fn paused_here(
     scene: &Scene<'_>,

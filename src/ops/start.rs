@@ -69,11 +69,11 @@ pub fn start(scene: &Scene<'_>, request: StartRequest) -> Result<StartOutcome, E
 /// The session that an automatic checkpoint goes to: the one that is meant, else a new one where the branch was left
 /// that the last current session is on. Where no session is in use, none is started.
 pub(super) fn automatic(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
-    if let Some(chosen) = session_choice::session_of_branch(scene)? {
+    if let Some(chosen) = session_choice::session_for_command(scene)? {
         return Ok(Some(chosen));
     }
     let now = current::read(scene.repo)?;
-    if scene.session.is_some() || (now.elsewhere.is_none() && !now.is_of_another_branch()) {
+    if scene.session.is_some() || now.elsewhere.is_none() {
         return Ok(None);
     }
     let request = StartRequest {

@@ -84,6 +84,8 @@ pub struct CurrentSession {
     pub tip: ObjectId,
     /// That checkpoint's document.
     pub document: Document,
+    /// What a log calls it.
+    pub subject: String,
     /// State.
     pub standing: SessionStanding,
     /// How many operations wait in the draft.
@@ -172,13 +174,11 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
                     .len(),
                 unreadable: draft.unreadable,
                 changed: changed(scene, &overlay, &chosen.tip, &present)?,
-                unapplied: match &present.snapshot {
-                    Some(now) => unapplied::missing(scene, &overlay, &chosen.tip, now.tree, &now.lists.skipped)?,
-                    None => Vec::new(),
-                },
+                unapplied: unapplied::missing(scene, &writer, &chosen.name, &chosen.tip, &present)?,
                 saved_elsewhere: saved_elsewhere(scene, &chosen.tip.document),
                 tip: chosen.tip.entry.id,
                 name: chosen.name,
+                subject: subject_of(&chosen.tip),
                 document: chosen.tip.document,
             })
         }
@@ -293,6 +293,15 @@ fn changed(
     }
     let changes = tree::diff(overlay, Some(then), Some(now.tree), tree::Renames::Off)?;
     Ok(Some(changes.len()))
+}
+
+/// The first line about a checkpoint, whole. The commit has that of an automatic one in the form that a template gives it, and
+/// nothing of an encrypted one.
+fn subject_of(tip: &Checkpoint) -> String {
+    let document = &tip.document;
+    let first = document.subject().lines().next().filter(|line| !line.is_empty());
+    let is_of_commit = document.record.auto_summary && document.encrypted.is_none();
+    first.filter(|_| !is_of_commit).unwrap_or(&tip.entry.subject).to_owned()
 }
 
 /// The working tree that saved a checkpoint, where it is another one of this repository.

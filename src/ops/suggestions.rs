@@ -2,7 +2,7 @@
 
 use super::{Error, Scene, SelectorCandidate, session_choice};
 use crate::{
-    model::name::ShortName,
+    model::{name::ShortName, spelling::slips},
     store::{self, ObjectId, checkpoint::CheckpointCommit, session},
 };
 
@@ -21,6 +21,46 @@ pub(super) fn absent(scene: &Scene<'_>, name: &ShortName) -> Error {
         Ok(candidates) => not_found(scene, name.as_str(), candidates),
         Err(error) => error,
     }
+}
+
+/// Refuses a name for a new session that was most likely meant to be that of another one.
+///
+/// Names that are numbered or lettered, as those of several workers are, are no mistakes.
+pub(super) fn refuse_mistyped(scene: &Scene<'_>, name: &ShortName) -> Result<(), Error> {
+    let near = session::named(scene.repo, |other| is_mistyped(name.as_str(), other))?;
+    if near.is_empty() {
+        return Ok(());
+    }
+    let candidates = near.into_iter().filter_map(|session| {
+        let tip = session.tip.ok()?;
+        Some(SelectorCandidate {
+            selector: session.name,
+            subject: tip.subject,
+            at: Some(tip.time),
+        })
+    });
+    Err(Error::Mistyped {
+        name: name.clone(),
+        from_environment: scene.session_is_of_environment,
+        candidates: candidates.take(LISTED).collect(),
+    })
+}
+
+/// Whether one letter too many, too few or another one, or two that are swapped, make a name of another.
+fn is_mistyped(name: &str, other: &str) -> bool {
+    const SHORT: usize = 4;
+    let length = name.chars().count().min(other.chars().count());
+    // What differs in one of the parts: a number or a single letter there is a choice.
+    let (parts, others): (Vec<&str>, Vec<&str>) = (name.split(is_mark).collect(), other.split(is_mark).collect());
+    let differing = parts.iter().zip(&others).filter(|(one, other)| one != other);
+    let is_choice = |part: &str| part.len() < 2 || part.contains(|c: char| c.is_ascii_digit());
+    let is_numbered =
+        parts.len() == others.len() && differing.clone().any(|(one, other)| is_choice(one) || is_choice(other));
+    length >= SHORT && name != other && !is_numbered && parts.len() == others.len() && slips(name, other) == 1
+}
+
+fn is_mark(c: char) -> bool {
+    matches!(c, '-' | '_' | '.')
 }
 
 /// The error for a word that finds nothing. Where nothing was ever fetched, it may be on the remote.
@@ -160,7 +200,32 @@ pub(super) fn listed(mut near: Vec<(usize, String, CheckpointCommit)>, prefix: &
 
 #[cfg(test)]
 mod tests {
-    use super::distance;
+    use super::{distance, is_mistyped};
+
+    #[test]
+    fn slips_of_the_hand_are_mistyped_and_numbers_are_not() {
+        for (name, other) in [
+            ("mainn", "main"),
+            ("mian", "main"),
+            ("feature-logn", "feature-login"),
+            ("fature-login", "feature-login"),
+        ] {
+            assert!(is_mistyped(name, other) && is_mistyped(other, name), "{name}");
+        }
+        for (name, other) in [
+            ("main", "main"),
+            ("nope", "main"),
+            ("worker-1", "worker-2"),
+            ("worker1", "worker2"),
+            ("auth2", "auth"),
+            ("try-a", "try-b"),
+            ("auth-2", "auth"),
+            ("b", "a"),
+            ("api", "app"),
+        ] {
+            assert!(!is_mistyped(name, other), "{name} {other}");
+        }
+    }
 
     #[test]
     fn distances() {

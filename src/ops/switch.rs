@@ -8,7 +8,7 @@ use super::{
 use crate::{
     model::{document::Document, name::ShortName, selector::Selector},
     store::{
-        self, ObjectId,
+        self, ObjectId, branches,
         current::{self, SessionRef},
         lock,
         refs::{self, ExpectedValue, RefUpdate},
@@ -124,7 +124,12 @@ fn move_ref(
         id: document.session.id.clone(),
         name: to.clone(),
     };
-    let after = before.replaced(&renamed.id, &renamed);
+    let mut after = before.replaced(&renamed.id, &renamed);
+    // Named after this branch, it is not the one of the branch that it came from any more.
+    let here = branches::active(scene.repo)?;
+    if here.is_some_and(|here| ShortName::like(&here) == *to) {
+        after = after.only_here(&renamed.id);
+    }
     UndoableRefTransaction {
         operation: "rename",
         what: format!("renamed {from} to {to}"),

@@ -2,44 +2,68 @@
 //!
 //! Files that were here and are as HEAD has them may be what a person wants. Two facts say that they are not: the
 //! checkpoint was never in this working tree, or it was resumed while they were missing, and they did not come back since.
-//! What `pause --clean` removed is reported as work that is put aside.
+//! A file that is edited counts as well where the saved change is not in it. What `pause --clean` removed is reported as
+//! work that is put aside.
 
 use std::collections::HashSet;
 
-use super::{Error, Scene, put_aside};
+use super::{Error, Scene, compose::CurrentSnapshot, lacking, put_aside};
 use crate::{
-    model::{list::SkippedEntry, path::RepoPath},
+    model::{name::ShortName, path::RepoPath},
     store::{
-        ObjectId, Repository,
         checkpoint::{Checkpoint, object_id},
+        merge::Trees,
+        objects::Writer,
         restored, tree,
     },
 };
 
-/// The paths, sorted. `now` is the tree of the current files, read by `repo`, and `skipped` is what it is without.
+/// The paths, sorted. `writer` has the current files.
 pub(super) fn missing(
     scene: &Scene<'_>,
-    repo: &Repository,
+    writer: &Writer,
+    name: &ShortName,
     tip: &Checkpoint,
-    now: ObjectId,
-    skipped: &[SkippedEntry],
+    present: &CurrentSnapshot,
 ) -> Result<Vec<RepoPath>, Error> {
-    let snapshot = tip.document.snapshot.as_ref().map(|snapshot| object_id(&snapshot.tree));
-    let Some(saved) = snapshot.filter(|saved| *saved != now) else {
+    let saved = tip.document.snapshot.as_ref().map(|snapshot| object_id(&snapshot.tree));
+    let (Some(saved), Some(snapshot)) = (saved, &present.snapshot) else {
         return Ok(Vec::new());
     };
+    let repo = &writer.overlay(scene.repo);
+    let now = snapshot.tree;
+    if saved == now {
+        return Ok(Vec::new());
+    }
     let is_resumed = restored::read_unapplied(scene.repo)?.as_ref() == Some(&tip.digest);
     if !is_resumed && put_aside::was_here(scene, tip)? || put_aside::digests(scene, tip)?.contains(&tip.digest) {
         return Ok(Vec::new());
     }
-    let head = tip.document.git.head.as_ref().map(object_id);
-    let mut paths = Vec::new();
-    let skipped: HashSet<&RepoPath> = skipped.iter().map(|entry| &entry.path).collect();
-    for change in tree::diff(repo, head, Some(saved), tree::Renames::Off)? {
-        if !skipped.contains(&change.path) && tree::entry(repo, now, &change.path)? == change.old {
+    let base = tip.document.git.head.as_ref().map(object_id);
+    let head = tree::tree_of(scene.repo, present.facts.head.as_ref().map(object_id))?;
+    let (mut paths, mut edited) = (Vec::new(), Vec::new());
+    let skipped: HashSet<&RepoPath> = snapshot.lists.skipped.iter().map(|skipped| &skipped.path).collect();
+    for change in tree::diff(repo, base, Some(saved), tree::Renames::Off)? {
+        let current = tree::entry(repo, now, &change.path)?;
+        if skipped.contains(&change.path) || current == change.new {
+            continue;
+        }
+        if current == change.old {
             paths.push(change.path);
+        } else if tree::entry(repo, head, &change.path)? != change.new {
+            edited.push(change.path);
         }
     }
+    // After a pull the files are made from what was saved here before it.
+    let own = lacking::pulled_over(scene, name, tip).pop();
+    let own = own.and_then(|before| Some(object_id(&before.document.snapshot?.tree)));
+    let trees = Trees {
+        base: own.or(base),
+        ours: Some(now),
+        theirs: Some(saved),
+    };
+    paths.extend(lacking::among(scene.repo, writer, trees, &edited)?);
     paths.sort();
+    paths.dedup();
     Ok(paths)
 }

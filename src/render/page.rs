@@ -101,7 +101,7 @@ pub fn sessions(table: &SessionTable, now: Timestamp) -> String {
                         span class="line-2" { (shown(row.damage.as_ref().unwrap_or(&row.summary))) }
                         @if let Some(at) = row.at {
                             span class="line-3" {
-                                (age::age(at, now)) " by " (shown(row.agent.as_ref().unwrap_or(&row.author)))
+                                (age::age(at, now)) " by " (shown(row.agent.as_ref().filter(|_| !row.is_by_person).unwrap_or(&row.author)))
                             }
                         }
                     }

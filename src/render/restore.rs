@@ -119,6 +119,9 @@ pub struct CheckpointOrigin<'a> {
     /// How long ago it was made, in words.
     #[serde(skip)]
     pub age: String,
+    /// Whether it has nothing that could be applied: all its files are as in its commit.
+    #[serde(skip)]
+    pub is_clean: bool,
 }
 
 /// How much was done.
@@ -289,6 +292,11 @@ impl RestoreReceipt<'_> {
         }
     }
 
+    /// Whether the files are those of a checkpoint without uncommitted changes.
+    fn is_of_clean(&self) -> bool {
+        !self.is_reverse && self.conflicts.is_empty() && self.from.as_ref().is_some_and(|from| from.is_clean)
+    }
+
     fn first(&self) -> TextLine {
         let (word, slot) = match (self.outcome, self.operation) {
             ("planned" | "refused", "restore") => ("Would restore", Slot::Plain),
@@ -304,6 +312,7 @@ impl RestoreReceipt<'_> {
             ("nothing", _) if !self.kept.is_empty() => ("Applied nothing of", Slot::Caution),
             ("nothing", _) if self.from.is_none() && self.what.is_none() => ("Nothing to do", Slot::Plain),
             ("nothing", "apply") if self.is_reverse => ("Nothing to revert of", Slot::Plain),
+            ("nothing", "apply") if self.is_of_clean() => ("Nothing to apply of", Slot::Plain),
             ("nothing", _) if self.from.is_some() => ("Already up to date with", Slot::Plain),
             ("nothing", _) => ("Nothing to do:", Slot::Plain),
             ("aborted", _) => ("Went back to before the", Slot::Good),
@@ -336,6 +345,9 @@ impl RestoreReceipt<'_> {
         }
         if !self.conflicts.is_empty() && !matches!(self.outcome, "nothing" | "planned" | "refused") {
             line.push(Slot::Caution, " with conflicts");
+        }
+        if self.outcome == "nothing" && self.operation == "apply" && self.is_of_clean() {
+            line.push(Slot::Plain, ": it has no uncommitted changes");
         }
         let nothing = self.outcome == "nothing" && self.from.is_some() && self.conflicts.is_empty();
         let counts = self.counts();

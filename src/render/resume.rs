@@ -130,6 +130,9 @@ pub struct LastMessage<'a> {
     pub created_at: Timestamp,
     /// The summary.
     pub summary: &'a str,
+    /// Whether the checkpoint that is resumed has one that none of the user's keys opens.
+    #[serde(skip)]
+    pub is_own_locked: bool,
 }
 
 /// How many rows of a section the Markdown has.
@@ -143,8 +146,13 @@ impl Resume<'_> {
         if let Some(said) = &self.last_message {
             text.push(TextLine::new());
             text.append(Text::wrapped(said.summary, 4, columns));
+            let own = if said.is_own_locked {
+                "this checkpoint's is encrypted"
+            } else {
+                "this checkpoint has no message"
+            };
             let since = format!(
-                "(from {} in {}; this checkpoint has no message)",
+                "(from {} in {}; {own})",
                 age::age(said.created_at, self.now),
                 said.id.short()
             );

@@ -54,6 +54,9 @@ pub struct SessionRow {
     pub author: String,
     /// The agent.
     pub agent: Option<String>,
+    /// Whether a person made the latest checkpoint of an agent's session.
+    #[serde(skip)]
+    pub is_by_person: bool,
     /// The task.
     pub task: Option<String>,
     /// The branch.
@@ -194,7 +197,8 @@ const FIELDS: [SessionField; 15] = [
         column: Some((
             || TableColumn::left("BY"),
             |table, row, style| {
-                let by = row.agent.as_deref().unwrap_or(&row.author);
+                let by = row.agent.as_deref().filter(|_| !row.is_by_person);
+                let by = by.unwrap_or(&row.author);
                 match row.host.as_deref() {
                     Some(host) if host != style.this_host && !host.is_empty() => {
                         table.cell_of(Slot::Person, &format!("{by}@{host}"));
@@ -374,7 +378,7 @@ pub struct LogRow {
     pub summary: String,
     /// Who saved it.
     pub author: String,
-    /// The agent.
+    /// The agent that made it.
     pub agent: Option<String>,
     /// The branch.
     pub branch: Option<String>,

@@ -131,9 +131,9 @@ pub struct CurrentSessionView<'a> {
     pub tip: Oid,
     /// When that was saved.
     pub saved_at: Timestamp,
-    /// Its summary, for people.
+    /// Its subject, for people.
     #[serde(skip)]
-    pub summary: String,
+    pub subject: &'a str,
     /// Its task, for people.
     #[serde(skip)]
     pub task: Option<&'a str>,
@@ -493,7 +493,7 @@ impl CurrentSessionView<'_> {
         let mut line = TextLine::new().with(Slot::Id, self.tip.short());
         line.push(Slot::Plain, "  ");
         line.push(Slot::Date, age::age(self.saved_at, now));
-        line.push(Slot::Plain, format!("  {}", self.summary));
+        line.push(Slot::Plain, format!("  {}", self.subject));
         out.cut("latest", &line);
         if let Some(task) = self.task {
             out.cut("task", &TextLine::plain(task));

@@ -1,11 +1,16 @@
 //! Files that are secrets as a whole: private keys, files of credentials, environment files with values.
 //!
 //! The content decides. A name only decides which form to look for: a directory, a source file that has a key in a test, a
-//! template without values, a certificate are none, whatever they are called.
+//! template without values, a certificate are none, whatever they are called. What is nothing but assignments, one of them of
+//! a secret, is a copy of an environment file under any name.
 
 use std::borrow::Cow;
 
-use super::{RedactionSettings, Scanner, Severity, key_file::is_binary_key};
+use super::{
+    RedactionSettings, Scanner, Severity,
+    assignments::{self, AssignmentForm},
+    key_file::is_binary_key,
+};
 
 /// Larger files are none of these.
 pub const MAX_FILE: u64 = 256 << 10;
@@ -55,22 +60,37 @@ pub fn kind_of(path: &[u8], content: &[u8]) -> Option<&'static str> {
     };
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     if name == ".envrc" {
-        return has_secret(&text).then_some("environment");
+        let is_secret = has_secret(&text) || assignments::has_secret(&text);
+        return is_secret.then_some("environment");
     }
     let in_environment = directories.rsplit('/').next() == Some(".env") && !name.contains('.');
     if in_environment || is_environment(name) {
         return text.lines().any(assigns_value).then_some("environment");
     }
-    if SOURCES.contains(&ending) && !name.starts_with('.') || TEMPLATES.contains(&ending) {
+    if TEMPLATES.contains(&ending) {
         return None;
+    }
+    let is_copy = |form| {
+        let is_secret = || assignments::has_secret(&text) || has_secret(&text);
+        !is_template(name) && assignments::are_all(&text, form) && is_secret()
+    };
+    if SOURCES.contains(&ending) && !name.starts_with('.') {
+        return is_copy(AssignmentForm::Shell).then_some("environment");
     }
     if is_private_key(&text) || is_binary_key(content) {
         return Some("private-key");
     }
     let is_hidden = path.split('/').any(|part| part.starts_with('.'));
-    let is_meant = is_hidden || WORDS.iter().any(|word| name.contains(word));
-    let is_credentials = is_credentials(name, &text) || is_meant && has_secret(&text) || is_mostly_secret(&text);
-    is_credentials.then_some("credentials")
+    let is_called_so = WORDS.iter().any(|word| name.contains(word));
+    let is_meant = is_hidden || is_called_so;
+    if is_credentials(name, &text)
+        || is_meant && has_secret(&text)
+        || is_called_so && !is_template(name) && assignments::has_secret(&text)
+        || is_mostly_secret(&text)
+    {
+        return Some("credentials");
+    }
+    is_copy(AssignmentForm::Settings).then_some("environment")
 }
 
 /// Whether a file is a private key in a form that a search of its bytes does not show: binary, or in UTF-16.
@@ -162,7 +182,7 @@ fn assigns_value(line: &str) -> bool {
 }
 
 /// Whether a value is a placeholder to fill in.
-fn is_placeholder(value: &str) -> bool {
+pub(super) fn is_placeholder(value: &str) -> bool {
     let value = value.trim();
     let value = match value.chars().next() {
         Some(quote @ ('"' | '\'')) => value[1..].split(quote).next().unwrap_or_default(),

@@ -9,6 +9,7 @@
 //! to pass through. What cannot be seen: secrets in encrypted data and in compression other than gzip, zlib and zip, which
 //! is reported ([`UnsearchedData`]), and words of no known form.
 
+mod assignments;
 mod check;
 mod clean_texts;
 mod engine;

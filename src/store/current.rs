@@ -129,6 +129,20 @@ impl CurrentPointer {
         after
     }
 
+    /// The file's content after a session became that of the branch that is checked out alone.
+    #[must_use]
+    pub fn only_here(&self, id: &str) -> Self {
+        let mut after = self.clone();
+        let here = self.branch.as_ref();
+        after
+            .branches
+            .retain(|branch, session| session.id != id || Some(branch) == here);
+        if let (Some(branch), Some(session)) = (here, self.session.as_ref().filter(|session| session.id == id)) {
+            after.branches.insert(branch.clone(), session.clone());
+        }
+        after
+    }
+
     /// The file's content after the change from one content to another was made to it again, or taken back: each branch
     /// that has what it had before the change gets what it had after it. Another session that became current since stays.
     #[must_use]
@@ -153,12 +167,6 @@ impl CurrentPointer {
             }
         }
         after
-    }
-
-    /// Whether the current session belongs to another branch, from which this one was made.
-    pub fn is_of_another_branch(&self) -> bool {
-        let followed = self.followed.as_ref();
-        self.session.is_some() && followed.is_some_and(|followed| !followed.moves && followed.home.is_some())
     }
 
     /// Whether a session has become current on a branch, and not only followed to it.

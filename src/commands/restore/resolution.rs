@@ -96,7 +96,7 @@ pub(in crate::commands) fn go_on(
             listed(&marked)
         ));
     }
-    conclude(&state, dry_run, opened, context)
+    conclude(&state, (dry_run, marked.len()), opened, context)
 }
 
 /// Refuses to take checkpoints out of a session with a merge of which no path is unmerged: they may be work that came after its
@@ -190,7 +190,7 @@ fn listed(paths: &[RepoPath]) -> String {
 /// Saves the resolution of a merge. An apply changed no session: it is over.
 fn conclude(
     state: &MergeState,
-    dry_run: bool,
+    (dry_run, marked): (bool, usize),
     mut opened: OpenedRepository,
     context: &mut Context,
 ) -> Result<(), CommandError> {
@@ -199,7 +199,14 @@ fn conclude(
             apply::concluded(&opened.scene(), state, None)?;
         }
         if context.ui.options().quiet == 0 {
-            context.ui.data("Every conflict is resolved.");
+            context.ui.data(if marked == 0 {
+                "Every conflict is resolved.".to_owned()
+            } else {
+                format!(
+                    "No path is unmerged any more; {} left with conflict markers.",
+                    CountedNoun::new(marked, "file")
+                )
+            });
         }
         return Ok(());
     };

@@ -311,6 +311,10 @@ fn attempt_with(
         still_held: Vec::new(),
         on_disk,
     };
+    if request.dry_run {
+        let held = reachability::reached_by_project(scene.repo, &removed)?;
+        purged.still_held = held.into_iter().map(oid).collect();
+    }
     if request.dry_run || purged.is_empty() {
         return Ok(PurgeAttempt::Done(Box::new(purged)));
     }
@@ -323,8 +327,7 @@ fn attempt_with(
     note_remotes(scene, &purged)?;
     // From here on the content is on no ref any more.
     purged.forgotten = rest.finish(scene)?;
-    let contents: BTreeSet<ObjectId> = purged.paths.values().flatten().map(object_id).collect();
-    purged.still_held = reachability::still_reached(scene.repo, &contents)?
+    purged.still_held = reachability::still_reached(scene.repo, &removed)?
         .into_iter()
         .map(oid)
         .collect();

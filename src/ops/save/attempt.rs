@@ -7,7 +7,7 @@ use super::{
         Error, Scene, WorktreeError,
         compose::{self, CurrentSnapshot, Predecessor},
         placement,
-        receipt::{CheckpointOutcome, CheckpointReceipt, SessionOrigin},
+        receipt::{CheckpointOutcome, CheckpointReceipt, SessionOrigin, StalePath},
         record, refuse,
         session_choice::{self, SessionChoice},
         unapplied,
@@ -69,7 +69,7 @@ struct ComposedCheckpoint {
     draft: Draft,
     session_is: SessionOrigin,
     /// Pulled changes that it takes back.
-    taken_back: Vec<RepoPath>,
+    taken_back: Vec<StalePath>,
     /// Saved changes of the checkpoint before that are missing in it.
     unapplied: Vec<RepoPath>,
 }
@@ -185,12 +185,9 @@ impl SaveAttempt<'_> {
             receipt.parent = tip.previous();
             return Ok(NextCheckpoint::Unchanged(receipt));
         }
-        let (mut taken_back, mut unapplied) = (Vec::new(), Vec::new());
-        if let Some(now) = &self.present.snapshot {
-            taken_back = stale::stale(scene, &overlay, &chosen.name, tip, now.tree)?;
-            unapplied = unapplied::missing(self.files, &overlay, tip, now.tree, &now.lists.skipped)?;
-            unapplied.retain(|path| !taken_back.contains(path));
-        }
+        let taken_back = stale::stale(scene, writer, &chosen.name, tip, self.present)?;
+        let mut unapplied = unapplied::missing(self.files, writer, &chosen.name, tip, self.present)?;
+        unapplied.retain(|path| taken_back.iter().all(|stale| stale.path != *path));
         let (document, written) = self.write(writer, prepared)?;
         Ok(NextCheckpoint::Composed(Box::new(ComposedCheckpoint {
             name: chosen.name.clone(),

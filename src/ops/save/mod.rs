@@ -97,8 +97,6 @@ pub struct SaveRequest {
     pub(in crate::ops) first: Option<First>,
     /// Whether the operation of git's that is in progress is about to end, as in its last hook.
     pub operation_ends: bool,
-    /// Whether a session of another branch, from which this one was made, is not used: another one is started.
-    pub of_branch: bool,
 }
 
 /// Rule of a save for a session that another one has claimed.
@@ -149,7 +147,6 @@ impl SaveRequest {
             chat: chat::ChatChange::Keep,
             first: None,
             operation_ends: false,
-            of_branch: false,
         }
     }
 }
@@ -448,20 +445,15 @@ fn target(
     branch: Option<&str>,
     passed_over: &mut Vec<String>,
 ) -> Result<SaveTarget, Error> {
-    let chosen = if request.of_branch {
-        session_choice::session_of_branch(scene)?
-    } else {
-        session_choice::session_for_command(scene)?
-    };
-    if let Some(chosen) = chosen {
+    if let Some(chosen) = session_choice::session_for_command(scene)? {
         return Ok(SaveTarget::Existing(Box::new(chosen)));
     }
     if let Some(name) = scene.session {
-        return if request.start {
-            Ok(SaveTarget::New(name.clone()))
-        } else {
-            Err(suggestions::absent(scene, name))
-        };
+        if !request.start {
+            return Err(suggestions::absent(scene, name));
+        }
+        suggestions::refuse_mistyped(scene, name)?;
+        return Ok(SaveTarget::New(name.clone()));
     }
     let (paused, damaged) = session_choice::paused_here(scene, branch, &store::worktree_id(scene.repo))?;
     *passed_over = damaged;

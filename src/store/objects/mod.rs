@@ -488,6 +488,19 @@ impl Writer {
         overlay
     }
 
+    /// The same with these blobs, where they are in the pack.
+    pub fn overlay_with(&self, repo: &Repository, blobs: &[ObjectId]) -> Result<Repository, Error> {
+        let mut overlay = self.overlay(repo);
+        let mut storage = overlay.objects.take_object_memory().unwrap_or_default();
+        for id in blobs {
+            if let Some(object) = self.get(id)? {
+                storage.insert(*id, object);
+            }
+        }
+        overlay.objects.set_object_memory(storage);
+        Ok(overlay)
+    }
+
     /// Makes the objects durable and visible. Without new objects nothing touches the disk.
     ///
     /// On an error nothing is visible and no file of ours is left.

@@ -11,7 +11,7 @@ use super::{at, clone, save, shared};
 use crate::support::{PROGRAM, Terminal, World};
 
 /// Makes a key of age and writes it to a file; gives the public key.
-fn key(world: &World, who: &str) -> String {
+pub(super) fn key(world: &World, who: &str) -> String {
     let key = age_format::x25519::Identity::generate();
     let text = format!("# {who}\n{}\n", key.to_string().expose_secret());
     fs::write(key_file(world, who), text).unwrap();
@@ -22,12 +22,12 @@ fn key_file(world: &World, who: &str) -> PathBuf {
     world.root().join(format!("{who}.key"))
 }
 
-fn set(world: &World, name: &str, value: &str) {
+pub(super) fn set(world: &World, name: &str, value: &str) {
     world.git(["config", name, value]).success();
 }
 
 /// Uses somebody's key from now on, or nobody's.
-fn be(world: &World, who: &str) {
+pub(super) fn be(world: &World, who: &str) {
     set(world, "checkpoint.identity", key_file(world, who).to_str().unwrap());
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{at, clone, log, no_quarantine, save, shared};
+use super::{at, clone, encrypted, log, no_quarantine, save, shared};
 
 /// In a clone where the branch was never checked out nothing was deleted.
 #[test]
@@ -507,4 +507,67 @@ fn a_session_is_deleted_on_a_remote_as_it_was_last_seen() {
         .checkpoint(["delete", "--remote", "origin", "main"])
         .success()
         .stdout_has("the local one stays");
+}
+
+/// To resume a fetched session leaves the user's own session of that name as it is: the fetched one gets another name.
+#[test]
+fn a_fetched_session_gives_way_to_the_own_one_of_its_name() {
+    let world = shared();
+    clone(&world, "bob");
+    let theirs = save(&world, "bob's own");
+    world.checkpoint(["push", "origin", "main"]).success();
+    world.enter("repo");
+    let ours = save(&world, "ana's own");
+    world.checkpoint(["fetch"]).success();
+    world
+        .checkpoint(["resume", "origin/main"])
+        .success()
+        .stderr_has("'main' is your session here; the one on origin is 'main-origin'")
+        .stdout_has("bob's own");
+    assert_eq!(at(&world, "repo", "refs/checkpoints/main"), ours);
+    assert_eq!(at(&world, "repo", "refs/checkpoints/main-origin"), theirs);
+    let status = world.checkpoint(["status", "--json"]).success().stdout_json();
+    assert_eq!(status["current"]["session"], "main-origin");
+    // It is brought up to date under that name.
+    world.enter("bob");
+    let later = save(&world, "bob goes on");
+    world.checkpoint(["push", "origin", "main"]).success();
+    world.enter("repo");
+    world.checkpoint(["switch", "main"]).success();
+    world.checkpoint(["fetch"]).success();
+    world.checkpoint(["resume", "origin/main"]).success();
+    assert_eq!(at(&world, "repo", "refs/checkpoints/main-origin"), later);
+    let all = world.git_line(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints"]);
+    assert_eq!(all, "main\nmain-origin");
+    // The own one is there to continue.
+    world.checkpoint(["switch", "main"]).success();
+    assert_eq!(log(&world, "main")[0], "ana's own");
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+/// Who has no key is not given the message of an earlier checkpoint for that of one that cannot be read.
+#[test]
+fn without_a_key_nothing_is_said_of_a_message_that_cannot_be_read() {
+    let world = shared();
+    let ana = encrypted::key(&world, "ana");
+    encrypted::key(&world, "eve");
+    encrypted::be(&world, "ana");
+    save(&world, "plain one");
+    encrypted::set(&world, "checkpoint.encryptTo", &ana);
+    world.file("x", "x\n");
+    save(&world, "secret two");
+    world.checkpoint(["status"]).success().stdout_has("secret two");
+    encrypted::be(&world, "eve");
+    world
+        .checkpoint(["resume"])
+        .success()
+        .stdout_has("plain one")
+        .stdout_has("this checkpoint's is encrypted")
+        .stdout_lacks("has no message");
+    let subject = world.git_line(["log", "-1", "--format=%s", "refs/checkpoints/main"]);
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has(&subject)
+        .stdout_lacks("start main");
 }

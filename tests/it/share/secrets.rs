@@ -34,7 +34,7 @@ fn started() -> World {
 fn what_only_an_autosave_has_is_looked_at() {
     let world = started();
     save(&world, "clean");
-    world.file("draft.cfg", format!("token = {}\nport = 80\n", token()));
+    world.file("draft.cfg", format!("token = {}\nand a line\n", token()));
     world.checkpoint(["watch", "--once"]).success();
     // Without the autosave there is none.
     world.checkpoint(["push", "--dry-run"]).success();

@@ -290,3 +290,91 @@ fn a_save_after_a_pull_says_what_it_takes_back() {
         .success()
         .stderr_lacks("pull");
 }
+
+/// An edit of a file that a pull changed is made from the version before: a save of it would take the pulled change back. That
+/// is said, and the command that is named merges both.
+#[test]
+fn a_save_of_an_edit_from_before_a_pull_says_what_it_takes_back() {
+    let world = shared();
+    world.file("f", "1\n2\n3\n4\n5\n");
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["resume", "auth", "--apply"]).success();
+    world.file("f", "1 BOB\n2\n3\n4\n5\n");
+    save(&world, "bob's");
+    world.checkpoint(["push"]).success();
+
+    world.enter("repo");
+    world.file("f", "1\n2\n3\n4\n5 MINE\n");
+    world.checkpoint(["pull"]).success();
+    let status = world.checkpoint(["status", "--json"]).success().stdout_json();
+    assert_eq!(status["current"]["saved_changes_missing"], 1, "{status}");
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("1 saved change is not in these files; a save would drop it");
+    let pulled = at(&world, "repo", "refs/checkpoints/auth");
+    let apply = format!("git checkpoint apply {} --index", &pulled[..8]);
+    let saved = world.checkpoint(["save", "-m", "mine"]);
+    saved
+        .success()
+        .stderr_has("1 file is without the pulled changes (f), so this checkpoint takes them back")
+        .stderr_has(&apply);
+    // Before it, the hint of `status` works as well; after it, the one of the save.
+    world.checkpoint(["apply", &pulled[..8], "--index"]).success();
+    assert_eq!(world.read("f"), b"1 BOB\n2\n3\n4\n5 MINE\n");
+    world.checkpoint(["save", "-m", "both"]).success().no_stderr();
+    world.checkpoint(["push"]).success();
+
+    // What was merged before the save is not warned of, nor an edit of what was brought.
+    world.enter("bob");
+    world.file("f", "1 BOB\n2\n3 BOB\n4\n5\n");
+    world.checkpoint(["pull"]).success();
+    world.checkpoint(["resume", "auth", "--apply"]).success();
+    assert_eq!(world.read("f"), b"1 BOB\n2\n3 BOB\n4\n5 MINE\n");
+    world.file("f", "1 BOB\n2\n3 BOB\n4\n5 MINE AND BOB'S\n");
+    let status = world.checkpoint(["status", "--json"]).success().stdout_json();
+    assert_eq!(status["current"]["saved_changes_missing"], 0, "{status}");
+    world.checkpoint(["save", "-m", "all"]).success().no_stderr();
+    // Nor what has the pulled lines by hand.
+    world.checkpoint(["push"]).success();
+    world.enter("repo");
+    world.file("f", "1 BOB\n2 MINE\n3 BOB\n4\n5 MINE AND BOB'S\n");
+    world.checkpoint(["pull"]).success();
+    let status = world.checkpoint(["status", "--json"]).success().stdout_json();
+    assert_eq!(status["current"]["saved_changes_missing"], 0, "{status}");
+    world.checkpoint(["save", "-m", "by hand"]).success().no_stderr();
+}
+
+/// The same where a session was never in a working tree: an edit of a file that it changed does not have its change.
+#[test]
+fn a_save_of_an_edit_on_a_session_of_another_clone_says_what_it_drops() {
+    let world = shared();
+    world.file("f", "1\n2\n3\n4\n5\n");
+    world.git(["add", "f"]).success();
+    world.git(["commit", "-qm", "f"]).success();
+    world.git(["push", "-q", "origin", "HEAD"]).success();
+    world.file("f", "1 ANA\n2\n3\n4\n5\n");
+    world.file("gone", "1\n");
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    world.file("f", "1\n2\n3\n4\n5 BOB\n");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["resume", "auth"]).success();
+    let status = world.checkpoint(["status", "--json"]).success().stdout_json();
+    assert_eq!(status["current"]["saved_changes_missing"], 2, "{status}");
+    let tip = at(&world, "bob", "refs/checkpoints/auth");
+    world
+        .checkpoint(["save", "-m", "bob's"])
+        .success()
+        .stderr_has("2 saved changes")
+        .stderr_has("(f, gone)");
+    world.checkpoint(["apply", &tip[..8], "--index"]).success();
+    assert_eq!(world.read("f"), b"1 ANA\n2\n3\n4\n5 BOB\n");
+    assert_eq!(world.read("gone"), b"1\n");
+}

@@ -115,44 +115,40 @@ fn the_receipt_of_a_save_on_a_branch_made_from_the_feature_says_so() {
         .stdout_has("git checkpoint start");
 }
 
+/// Hooks of git and watching choose the session as a save does: what `status` names is what they save to.
 #[test]
-fn automatic_checkpoints_on_a_branch_made_from_the_feature_start_a_session_of_it() {
+fn automatic_checkpoints_on_a_branch_made_from_the_feature_continue_its_session() {
     let sessions =
         |world: &World| world.git_line(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints/"]);
-    // By a hook, and by watching.
     for by_hook in [true, false] {
         let world = in_mid_feature();
         world.checkpoint(["hooks", "install"]).success();
         world.git(["switch", "-qc", "next"]).success();
-        assert_eq!(sessions(&world), "feature-token-auth", "to switch starts nothing");
+        assert_eq!(current(&world), "feature-token-auth");
         world.file("README.md", "more\n");
         if by_hook {
             world.git(["commit", "-qam", "more"]).success();
             assert_eq!(
-                world.git_line(["log", "-1", "--format=%s", "refs/checkpoints/next"]),
+                world.git_line(["log", "-1", "--format=%s", "refs/checkpoints/feature-token-auth"]),
                 "more"
             );
         } else {
             world.checkpoint(["watch", "--once"]).success();
         }
-        assert_eq!(sessions(&world), "feature-token-auth\nnext");
-        assert_eq!(current(&world), "next");
+        assert_eq!(sessions(&world), "feature-token-auth");
+        assert_eq!(current(&world), "feature-token-auth");
         world.git(["stash", "-q"]);
         world.git(["switch", "-q", "feature/Token-auth"]).success();
         assert_eq!(current(&world), "feature-token-auth");
-        assert_eq!(
-            world.git_line(["log", "-1", "--format=%s", "refs/checkpoints/feature-token-auth"]),
-            "half of it"
-        );
+        // A branch that is made from elsewhere gets its own.
+        world.git(["switch", "-qc", "hotfix", "main"]).success();
+        world.git(["commit", "-q", "--allow-empty", "-m", "fix"]).success();
+        assert_eq!(current(&world), "hotfix");
+        assert_eq!(sessions(&world), "feature-token-auth\nhotfix");
     }
-    // Where a person saved on it before, that session is the one of the branch. So is one that was only started, and
-    // the one of a branch that was renamed.
+    // So it is on a branch that was renamed, and where the session was only started.
     let world = in_mid_feature();
     world.checkpoint(["hooks", "install"]).success();
-    world.git(["switch", "-qc", "next"]).success();
-    save(&world, &["--allow-empty", "-m", "mine"]);
-    world.git(["commit", "-qam", "more"]).success();
-    assert_eq!(sessions(&world), "feature-token-auth");
     world.git(["branch", "-m", "renamed"]).success();
     world.git(["commit", "-q", "--allow-empty", "-m", "still"]).success();
     assert_eq!(sessions(&world), "feature-token-auth");
@@ -162,6 +158,46 @@ fn automatic_checkpoints_on_a_branch_made_from_the_feature_start_a_session_of_it
     world.git(["switch", "-qc", "login-page"]).success();
     world.git(["commit", "-q", "--allow-empty", "-m", "page"]).success();
     assert_eq!(sessions(&world), "login");
+}
+
+/// A session that continues on a new branch and is named after it is the one of that branch alone.
+#[test]
+fn a_session_that_is_named_after_the_branch_leaves_the_one_it_came_from() {
+    let world = World::with_commit();
+    world.file("a", "1\n");
+    assert_eq!(save(&world, &["-m", "one"])["session"], "main");
+    world.git(["switch", "-qc", "t"]).success();
+    world.file("a", "2\n");
+    world
+        .checkpoint(["save", "-m", "two"])
+        .success()
+        .stdout_has("git checkpoint rename main t");
+    world.checkpoint(["rename", "main", "t"]).success();
+    assert_eq!(current(&world), "t");
+    world.git(["switch", "-q", "main"]).success();
+    assert_eq!(current(&world), "");
+    world.git(["switch", "-q", "t"]).success();
+    assert_eq!(current(&world), "t");
+    // The undo gives it back, and the redo takes it again.
+    world.checkpoint(["undo"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    assert_eq!(current(&world), "main");
+    world.git(["switch", "-q", "t"]).success();
+    assert_eq!(current(&world), "main");
+    world.checkpoint(["redo"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    assert_eq!(current(&world), "");
+    assert_eq!(save(&world, &["-m", "of main"])["session"], "main");
+    world.git(["switch", "-q", "t"]).success();
+    assert_eq!(current(&world), "t");
+    // Another name says nothing of a branch.
+    let world = World::with_commit();
+    save(&world, &["-m", "one"]);
+    world.git(["switch", "-qc", "t"]).success();
+    save(&world, &["--allow-empty", "-m", "two"]);
+    world.checkpoint(["rename", "main", "parser"]).success();
+    world.git(["switch", "-q", "main"]).success();
+    assert_eq!(current(&world), "parser");
 }
 
 #[test]

@@ -509,9 +509,9 @@ fn what_is_asked_for_alone_and_before_a_push() {
             .unwrap()
             .contains("refs/heads/main")
     );
-    // The session is that of main, also where a branch is made from it.
+    // A branch that is made from main continues the session.
     world.git(["switch", "-qc", "topic"]).success();
-    assert_eq!(log(&world, "s")[0], row("pre-push", "before a push to origin"));
+    assert_eq!(log(&world, "s")[0], row("post-checkout", "switched to branch topic"));
     world.file("b", "on the way back");
     world.git(["switch", "-q", "main"]).success();
     assert_eq!(log(&world, "s")[0], row("post-checkout", "switched to branch main"));

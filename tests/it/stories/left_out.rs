@@ -338,3 +338,61 @@ fn a_tracked_environment_file_is_saved_with_a_warning_for_each_content() {
     world.file(".env", value(3));
     save("5").success().stderr_lacks("tracked by git");
 }
+
+/// The content of an environment file is one under any name, also after a save under another rule; files of settings beside it
+/// are saved.
+#[test]
+fn copies_of_an_environment_file_are_left_out_whatever_they_are_called() {
+    let world = started();
+    let secret = "PASS=letmein\nAPI_KEY=zx81-q7Wc0pL29vTr\n";
+    let secrets = [
+        (".env", secret),
+        (".envrc", "layout python\nexport TOKEN=abcd1234efgh5678\n"),
+        ("backup.txt", secret),
+        ("deploy/secrets.yml", "production:\n  SECRET_KEY_BASE: 0a1b2c3d\n"),
+        ("env.old", secret),
+        ("moved", secret),
+        ("values.yml", "host: db\npassword: hunter22\n"),
+    ];
+    let work = [
+        (".env.example", secret),
+        ("app.conf", "host=example.org\ntimeout=30\nmax_tokens=4096\n"),
+        ("config.yml", "host: example.org\npassword: ${PASSWORD}\n"),
+        ("notes.txt", "PASS=letmein\nis what he said\n"),
+    ];
+    for (path, text) in secrets.iter().chain(&work) {
+        world.file(path, *text);
+    }
+    world
+        .checkpoint(["save", "-m", "x"])
+        .success()
+        .stderr_has("7 paths not saved");
+    let expected = [
+        ".env.example",
+        "README.md",
+        "app.conf",
+        "config.yml",
+        "notes.txt",
+        "src/main.txt",
+    ];
+    assert_eq!(saved(&world), expected);
+    let everything = world.git_line(["rev-list", "--objects", "--all"]);
+    for (path, _) in secrets {
+        let is_there = everything.lines().any(|line| line.ends_with(&format!(" {path}")));
+        assert!(!is_there, "{path}: {everything}");
+    }
+    // The setting stores them, and without it a file that was read before is left out again.
+    world.git(["config", "checkpoint.saveSecrets", "true"]).success();
+    world.checkpoint(["save", "-m", "all"]).success();
+    assert_eq!(saved(&world).len(), expected.len() + secrets.len());
+    world.git(["config", "--unset", "checkpoint.saveSecrets"]).success();
+    world.checkpoint(["save", "-m", "none"]).success();
+    assert_eq!(saved(&world), expected);
+    // What is staged is the project's own, until it is not any more.
+    world.git(["add", "moved"]).success();
+    world.checkpoint(["save", "-m", "staged"]).success();
+    assert!(saved(&world).contains(&"moved".to_owned()));
+    world.git(["rm", "-q", "--cached", "moved"]).success();
+    world.checkpoint(["save", "-m", "not staged"]).success();
+    assert_eq!(saved(&world), expected);
+}

@@ -785,13 +785,25 @@ fn conflict_markers_that_are_left_are_reported() {
         in_conflict(&world, &["f", "g"]);
         world.checkpoint([command, "t"]).code(1);
         world.file("g", lines(3, "both"));
+        // Which conflict is resolved is said to git alone, as the help has it.
+        let help = world.checkpoint([command, "-h"]).success().stdout().to_owned();
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            help.contains("files that are not unmerged any more as they are"),
+            "{help}"
+        );
+        world
+            .checkpoint([command, "--continue", "--force"])
+            .code(1)
+            .stderr_has("git add <path>");
         world.git(["add", "f", "g"]).success();
         world
             .checkpoint([command, "--continue"])
             .success()
             .stderr_has("conflict markers are left in these files, which are taken as they are\n")
             .stderr_has("  f\n")
-            .stderr_lacks("  g\n");
+            .stderr_lacks("  g\n")
+            .stdout_lacks("Every conflict is resolved");
         assert!(text(&world, "f").contains("<<<<<<< "));
         // It completed the command that undo comes to.
         let undone = world.checkpoint(["undo"]);

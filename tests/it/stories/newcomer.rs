@@ -542,3 +542,85 @@ fn an_import_says_that_a_source_is_here_already() {
         .success()
         .stderr_lacks("already");
 }
+
+/// The line of `status` about the latest checkpoint has what `log` has of it, not the message of an earlier one.
+#[test]
+fn the_latest_checkpoint_is_called_the_same_by_status_and_log() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["status"]).success().stdout_has("start s");
+    world.file("y", "y\n");
+    world.checkpoint(["save", "-m", "tests green"]).success();
+    world.checkpoint(["status"]).success().stdout_has("tests green");
+    world.file("x", "x\n");
+    world.checkpoint(["save"]).success();
+    let log = world.checkpoint(["log", "--json"]).success().stdout_json();
+    let subject = log["checkpoints"][0]["summary"].as_str().expect("a subject").to_owned();
+    assert_ne!(subject, "tests green");
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has(&subject)
+        .stdout_lacks("tests green");
+}
+
+/// A name for a new session that is almost that of another one is a slip: nothing is made.
+#[test]
+fn a_mistyped_session_makes_no_new_one() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "feature-login"]).success();
+    world.file("x", "x\n");
+    let refs = || world.git_line(["for-each-ref", "refs/checkpoints"]);
+    let before = refs();
+    for words in [
+        &["save", "-m", "x", "--session", "feature-logn"][..],
+        &["note", "hi", "--session", "feature-logn"],
+        &["task", "add", "hi", "--session", "faeture-login"],
+        &["pause", "--session", "feature-loginn"],
+    ] {
+        world
+            .checkpoint(words)
+            .code(3)
+            .stderr_has("does not exist; did you mean one of these?")
+            .stderr_has("feature-login")
+            .stderr_has("to make a new session: git checkpoint start f");
+        assert_eq!(refs(), before, "{words:?}");
+    }
+    let named = world.command(crate::support::PROGRAM, ["note", "x"]);
+    named
+        .env("CHECKPOINT_SESSION", "feature-logi")
+        .run()
+        .code(3)
+        .stderr_has("which CHECKPOINT_SESSION names, does not exist");
+    assert_eq!(refs(), before);
+    // What is asked for is made, and what is like no other name.
+    world.checkpoint(["start", "feature-logn"]).success();
+    world.checkpoint(["note", "hi", "--session", "feature-logn"]).success();
+    world.checkpoint(["save", "--session", "nope", "-m", "x"]).success();
+    for name in ["worker-1", "worker-2", "try-a", "try-b"] {
+        world.checkpoint(["note", "hi", "--session", name]).success();
+    }
+    assert_eq!(refs().lines().count(), 7);
+}
+
+/// A checkpoint without uncommitted changes has nothing to apply: that says nothing of files that other commits have.
+#[test]
+fn to_apply_a_clean_checkpoint_does_not_say_that_the_files_are_as_saved() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "clean"]).success();
+    world.git(["switch", "-q", "--orphan", "o"]).success();
+    let said = "Nothing to apply of ";
+    for words in [&["resume", "main", "--apply"][..], &["apply", "main"]] {
+        world
+            .checkpoint(words)
+            .success()
+            .stdout_has(said)
+            .stdout_has(": it has no uncommitted changes")
+            .stdout_lacks("Already up to date");
+    }
+    // What has changes that are here already is up to date.
+    world.git(["switch", "-q", "main"]).success();
+    world.file("x", "x\n");
+    world.checkpoint(["save", "-m", "more"]).success();
+    world.checkpoint(["apply"]).success().stdout_has("Already up to date");
+}

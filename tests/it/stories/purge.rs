@@ -174,14 +174,68 @@ fn what_the_project_itself_holds_is_told() {
     world.file("secret", "needle\n");
     save(&world, &["-m", "one"]);
     world.git(["add", "secret"]).success();
+    let blobs = serde_json::json!([blob(&world, "needle\n")]);
+    let planned = world.checkpoint(["purge", "-n", "--json", "--", "secret"]);
+    assert_eq!(planned.success().stdout_json()["still_held"], blobs);
     let told = world
         .checkpoint(["purge", "-y", "--json", "--", "secret"])
         .success()
         .stdout_json();
     assert_eq!(told["schema"], "git-checkpoint.purge/1");
-    assert_eq!(told["still_held"], serde_json::json!([blob(&world, "needle\n")]));
+    assert_eq!(told["still_held"], blobs);
     assert_eq!(told["on_disk"], serde_json::json!(["secret"]));
     assert_eq!(told["collect"], "git gc --prune=now");
+}
+
+/// The plan of a purge says what the purge says: what a commit, a former commit or a stash has, and nothing that goes.
+#[test]
+fn a_plan_says_what_the_project_itself_holds() {
+    let ways: [(&str, &[&[&str]], bool); 5] = [
+        ("nothing", &[], false),
+        ("a commit", &[&["add", "secret"], &["commit", "-qm", "s"]], true),
+        (
+            "a former commit",
+            &[&["add", "secret"], &["commit", "-qm", "s"], &["reset", "-q", "HEAD~1"]],
+            true,
+        ),
+        (
+            "a deleted branch",
+            &[
+                &["switch", "-qc", "b"],
+                &["add", "secret"],
+                &["commit", "-qm", "s"],
+                &["switch", "-q", "main"],
+                &["branch", "-qD", "b"],
+            ],
+            true,
+        ),
+        ("a stash", &[&["add", "secret"], &["stash", "-q"]], true),
+    ];
+    for (what, way, is_held) in ways {
+        let world = World::with_commit();
+        world.file("secret", "needle\n");
+        save(&world, &["-m", "one"]);
+        world.file("secret", "needle and more\n");
+        save(&world, &["-m", "two"]);
+        world.file("secret", "needle\n");
+        for command in way {
+            world.git(*command).success();
+        }
+        let held = |how: &str| {
+            let told = world.checkpoint(["purge", how, "--json", "--", "secret"]);
+            told.success().stdout_json()["still_held"].clone()
+        };
+        let planned = held("-n");
+        let expected = is_held.then(|| blob(&world, "needle\n"));
+        assert_eq!(planned, serde_json::json!(expected.as_slice()), "{what}");
+        assert_eq!(held("-y"), planned, "{what}");
+    }
+    // Without a commit as well.
+    let world = World::new();
+    world.file("secret", "needle\n");
+    save(&world, &["-m", "one"]);
+    let told = world.checkpoint(["purge", "-n", "--json", "--", "secret"]);
+    assert_eq!(told.success().stdout_json()["still_held"], serde_json::json!([]));
 }
 
 #[test]

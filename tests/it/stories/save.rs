@@ -210,7 +210,7 @@ fn secrets_never_reach_the_object_store() {
             .starts_with("env has [REDACTED:")
     );
     // Files of the working tree are the user's own and stay as they are.
-    let content = format!("port = 80\ntoken = {token}\n");
+    let content = format!("port = 80\nlog in with token = {token}\n");
     world.file("config.txt", &content);
     world.checkpoint(["save", "--session", "s"]).success();
     world

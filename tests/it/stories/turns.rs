@@ -556,3 +556,39 @@ fn a_file_without_a_message_is_not_taken_for_a_session_file() {
     let messages = world.checkpoint(["message", "list"]).success().stdout().to_owned();
     assert!(messages.contains("the needle"), "{messages}");
 }
+
+/// Who made a checkpoint is said by every list: a person between the turns, the agent in a turn.
+#[test]
+fn what_a_person_saves_in_the_session_of_an_agent_is_listed_as_theirs() {
+    let by = |world: &World, command: &str| {
+        let text = world.checkpoint([command]).success().stdout().to_owned();
+        text.lines().nth(1).unwrap_or_default().to_owned()
+    };
+    let world = enabled();
+    turn(&world, 0);
+    assert!(by(&world, "log").contains("claude-code") && by(&world, "list").contains("claude-code"));
+    world.file("h", "h\n");
+    world.checkpoint(["save", "-m", "by hand"]).success();
+    for command in ["log", "list"] {
+        let line = by(&world, command);
+        assert!(line.contains("Ana Author") && !line.contains("claude-code"), "{line}");
+    }
+    let log = world.checkpoint(["log", "--json"]).success().stdout_json();
+    assert_eq!(log["checkpoints"][0]["agent"], Value::Null);
+    assert_eq!(log["checkpoints"][1]["agent"], "claude-code");
+    // The session is that of the agent even so.
+    let list = world.checkpoint(["list", "--agent", "claude-code", "--json"]);
+    assert_eq!(list.success().stdout_json()["sessions"][0]["agent"], "claude-code");
+    // In a turn it is the agent that saves, also when the turn has ended.
+    world.advance(60);
+    hook(&world, ID, "UserPromptSubmit", 1, "make file 1");
+    world.file("by agent", "1\n");
+    world.checkpoint(["save", "-m", "in the turn"]).success();
+    assert!(by(&world, "log").contains("claude-code"));
+    assert!(by(&world, "list").contains("claude-code"));
+    // Where no turns are recorded, the agent is who calls.
+    let world = World::with_commit();
+    world.file("h", "h\n");
+    world.checkpoint(["save", "-m", "x", "--agent", "robot"]).success();
+    assert!(by(&world, "log").contains("robot") && by(&world, "list").contains("robot"));
+}

@@ -192,7 +192,7 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
         merged
     } else {
         let taken = names_alike(scene, &remote, &name, &fetched, wire)?;
-        bring_beside(scene, &remote, &name, &taken, planned)?
+        bring_beside(scene, &remote, (&name, &name), &taken, planned)?
     };
     if let (Some(how), Some(moved)) = (&request.merge, moved.filter(|moved| moved.source == name)) {
         let how = MergeMethod {
@@ -285,11 +285,32 @@ fn merge_diverged(
     }))
 }
 
-/// Brings a session to what was fetched of it last.
+/// Brings a session to what was fetched of it last. One of the same name that was made here keeps the name: what was fetched
+/// gets another one.
 pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &ShortName) -> Result<PulledSession, Error> {
-    let mut pulled = bring_beside(scene, remote, name, &[], PullMode::Done)?;
+    let here = name_here(scene, remote, name)?;
+    let mut pulled = bring_beside(scene, remote, (name, &here), &[], PullMode::Done)?;
     pulled.signature = signature::of_commit(scene.repo, pulled.id)?;
     Ok(pulled)
+}
+
+/// The name that a fetched session has or gets here: `<session>-<remote>` where another session has its own.
+fn name_here(scene: &Scene<'_>, remote: &Remote, name: &ShortName) -> Result<ShortName, Error> {
+    let theirs = refs::read(scene.repo, &remote.tracking_ref(name))?;
+    let (Some(theirs), Some(ours)) = (theirs, session_choice::named(scene, name)?) else {
+        return Ok(name.clone());
+    };
+    if chain::relation(scene.repo, ours.tip.entry.id, theirs)? != ChainRelation::Unrelated {
+        return Ok(name.clone());
+    }
+    let document = session_choice::load(scene, &format!("{}/{name}", remote.name), theirs)?.document;
+    if let Some(known) = session_choice::of_identity(scene, &document.session.id)? {
+        return Ok(known.name);
+    }
+    let other = ShortName::like(&format!("{name}-{}", remote.name));
+    let is_free = |name: &ShortName| matches!(session::tip(scene.repo, name), Ok(None));
+    let mut names = std::iter::once(other.clone()).chain((2..1000).map(|n| other.numbered(n)));
+    names.find(is_free).ok_or(OpsError::Exists { name: other }.into())
 }
 
 /// Whether a session is brought up.
@@ -301,11 +322,12 @@ enum PullMode {
     Planned(Option<ObjectId>),
 }
 
-/// The same; `taken` are names that the remote was just seen to have.
+/// The same, for a session with this name on the remote and this one here; `taken` are names that the remote was just seen to
+/// have.
 fn bring_beside(
     scene: &Scene<'_>,
     remote: &Remote,
-    name: &ShortName,
+    (there, name): (&ShortName, &ShortName),
     taken: &[ShortName],
     mode: PullMode,
 ) -> Result<PulledSession, Error> {
@@ -316,16 +338,16 @@ fn bring_beside(
     }
     let theirs = match mode {
         PullMode::Planned(Some(tip)) => Some(tip),
-        _ => refs::read(scene.repo, &remote.tracking_ref(name))?,
+        _ => refs::read(scene.repo, &remote.tracking_ref(there))?,
     };
     let Some(theirs) = theirs else {
         return Err(Error::NotThere {
             remote: remote.name.clone(),
-            session: name.to_string(),
-            is_here: session::tip(scene.repo, name)?.is_some(),
+            session: there.to_string(),
+            is_here: session::tip(scene.repo, there)?.is_some(),
         });
     };
-    let theirs = session_choice::load(scene, &format!("{}/{name}", remote.name), theirs)?;
+    let theirs = session_choice::load(scene, &format!("{}/{there}", remote.name), theirs)?;
     for _ in 0..TRIES {
         let ours = session_choice::named(scene, name)?;
         let id = ours

@@ -30,7 +30,7 @@ pub(super) use record::FileRecord;
 pub(super) use record::{ByteReader, put_time, put_u32};
 
 /// First bytes of the file: its kind and the version of its form.
-const MAGIC: &[u8; 8] = b"gcpcach\x04";
+const MAGIC: &[u8; 8] = b"gcpcach\x05";
 /// How much later than the clock of another device a file must be to count as changed after it was read.
 const SKEW: i64 = 10;
 

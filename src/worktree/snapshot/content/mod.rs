@@ -28,6 +28,8 @@ use crate::store::{Kind, ObjectId, Repository};
 
 /// How often a file that changes while it is read is tried.
 const ATTEMPTS: usize = 3;
+/// Mark of a file that was looked at for secrets, by the rule of this number.
+const SEARCHED: u64 = 0x5ec2_e75e_ac4e_d002;
 /// Candidates that a thread takes at once, at least; those of one directory stay together up to [`MOST`].
 const BATCH: usize = 16;
 /// Candidates that a thread takes at once, at most, so that the threads end at about the same time.
@@ -304,8 +306,15 @@ impl<'a> Thread<'a> {
         })
     }
 
-    /// A digest of what the form of a file depends on next to its bytes.
+    /// A digest of what the form of a file depends on next to its bytes. A file that was not looked at for secrets, as it was
+    /// tracked or they were to be saved, is looked at when that changes.
     fn basis(&self, candidate: &FileToRead, conversion: &Conversion<'_>) -> u64 {
+        let is_searched = candidate.why == ReadReason::Untracked && self.reader.ground.rules.no_secrets;
+        let searched = if is_searched { SEARCHED } else { 0 };
+        self.form_basis(candidate, conversion) ^ searched
+    }
+
+    fn form_basis(&self, candidate: &FileToRead, conversion: &Conversion<'_>) -> u64 {
         let ground = self.reader.ground;
         // Where the disk does not show the mode, the index does.
         let of_disk = ground.settings.file_mode && ground.settings.symlinks;

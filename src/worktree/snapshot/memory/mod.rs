@@ -32,7 +32,7 @@ pub(super) use scan::CacheScan;
 pub(super) use whole_snapshot::{CachedSnapshot, SnapshotInputs, SnapshotKey};
 
 /// First bytes of the file: its kind and the version of its form.
-const MAGIC: &[u8; 8] = b"gcpseen\x04";
+const MAGIC: &[u8; 8] = b"gcpseen\x05";
 /// Set in the byte before a name that the snapshot asked for, next to the number of its kind.
 const ASKED: u8 = 0x80;
 
