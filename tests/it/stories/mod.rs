@@ -42,6 +42,7 @@ mod fork_removal;
 mod fork_submodules;
 mod formats;
 mod full_disk;
+mod hints;
 mod history;
 mod hooks;
 mod import;
