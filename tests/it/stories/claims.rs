@@ -30,7 +30,7 @@ fn each_takes_a_task_of_its_own() {
         .success()
         .stdout_has("claimed by ana")
         .stdout_has("claimed by ben");
-    world.checkpoint(["resume"]).success().stdout_has("claim: by ana");
+    world.checkpoint(["resume"]).success().stdout_has("claim by ana");
     world.checkpoint(["release", "--task", "T-1", "--agent", "ben"]).code(4);
     world
         .checkpoint(["release", "--task", "T-1", "--agent", "ana"])
@@ -206,4 +206,28 @@ fn a_claim_holds_for_a_year_at_most() {
         .checkpoint(["claim", "--agent", "a1", "--for", "367d"])
         .code(129)
         .stderr_has("366d");
+}
+
+/// Who claims or releases a session that is paused does not resume it.
+#[test]
+fn a_claim_leaves_a_paused_session_paused() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-qm", "base", "--session", "s"]).success();
+    world.checkpoint(["pause", "-q"]).success();
+    let status = || {
+        let listed = world.checkpoint(["list", "--json"]).success().stdout_json();
+        listed["sessions"][0]["status"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(status(), "paused");
+    for line in [&["claim"][..], &["claim", "--for", "2h"], &["release"]] {
+        world
+            .checkpoint(line)
+            .success()
+            .stdout_has("  s, paused")
+            .stdout_lacks("resumed");
+        assert_eq!(status(), "paused", "{line:?}");
+    }
+    world.checkpoint(["resume", "-q"]).success();
+    world.checkpoint(["claim"]).success();
+    assert_eq!(status(), "active");
 }
