@@ -80,7 +80,7 @@ pub(super) struct Args {
     #[arg(long)]
     all: bool,
     /// Stop after this many matches
-    #[arg(short_alias = 'n', long = "max-count", value_name = "N")]
+    #[arg(short = 'n', long = "max-count", value_name = "N")]
     limit: Option<u64>,
     #[command(flatten)]
     date: DateArg,

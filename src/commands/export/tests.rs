@@ -112,8 +112,8 @@ fn forms(mark: &str) -> Vec<String> {
 
 fn missing(text: &str, omitted: &[OmittedContent], marks: &BTreeMap<String, String>) -> Vec<String> {
     // The members of a session are in one line.
-    let line = |one: &OmittedContent| match one.what.strip_prefix("of the session: ") {
-        Some(members) => format!(", {members},"),
+    let line = |one: &OmittedContent| match one.what.strip_suffix(" of the session") {
+        Some(members) => format!(", {},", members.replace(" and ", ", ")),
         None => format!(": {}", one.what),
     };
     let report: Vec<String> = omitted.iter().map(line).collect();

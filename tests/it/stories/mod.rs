@@ -102,3 +102,4 @@ mod undo;
 mod unfiltered;
 mod unreadable;
 mod way_back;
+mod wording;
