@@ -50,7 +50,7 @@ pub(super) struct Args {
     /// Parts to search, separated by commas; all but files by default
     #[arg(
         long = "in",
-        value_name = "PARTS",
+        value_name = "PART",
         value_delimiter = ',',
         value_parser = ["record", "chat", "steps", "log", "files"],
     )]

@@ -2,8 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::model::time::Timestamp;
-
 /// One thing of a section.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
@@ -121,22 +119,12 @@ pub(super) fn value_text(value: &Value) -> String {
                 let name = name.replace('_', " ");
                 match value {
                     value if is_nested(value) => format!("{name} ({})", value_text(value)),
-                    value => format!("{name} {}", member_text(&name, value)),
+                    value => format!("{name} {}", value_text(value)),
                 }
             });
             words.collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),
-    }
-}
-
-/// A member of an object as text; a time to the minute.
-fn member_text(name: &str, value: &Value) -> String {
-    let is_time = matches!(name, "at" | "until") || name.ends_with("_at") || name.ends_with(" at");
-    let time = value.as_str().filter(|_| is_time).map(Timestamp::parse);
-    match time {
-        Some(Ok(time)) => time.to_chrono().format("%Y-%m-%d %H:%M").to_string(),
-        _ => value_text(value),
     }
 }
 
@@ -149,7 +137,7 @@ pub(super) fn details(object: &Map<String, Value>, but: &[&str], titles: &dyn Fn
 }
 
 fn detail(name: &str, value: &Value, of: &Map<String, Value>, titles: &dyn Fn(&str) -> String) -> Option<Detail> {
-    let text = member_text(name, value);
+    let text = value_text(value);
     let (label, text) = match (name, value) {
         (_, Value::Null | Value::Bool(false)) => return None,
         // Said with the tokens.

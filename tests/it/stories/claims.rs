@@ -30,7 +30,7 @@ fn each_takes_a_task_of_its_own() {
         .success()
         .stdout_has("claimed by ana")
         .stdout_has("claimed by ben");
-    world.checkpoint(["resume"]).success().stdout_has("claim by ana");
+    world.checkpoint(["resume"]).success().stdout_has("claim: by ana");
     world.checkpoint(["release", "--task", "T-1", "--agent", "ben"]).code(4);
     world
         .checkpoint(["release", "--task", "T-1", "--agent", "ana"])

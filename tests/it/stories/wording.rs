@@ -119,13 +119,6 @@ fn reasons_are_words() {
         .stdout_lacks("nested-repository");
     let json = world.checkpoint(["show", "--json"]).success().stdout_json();
     assert_eq!(json["skipped"][0]["reason"], "secret", "{json}");
-    world.checkpoint(["approval", "ask", "deploy?"]).success();
-    world.checkpoint(["save", "-m", "two"]).success();
-    world
-        .checkpoint(["show"])
-        .success()
-        .stdout_has("asked 2026-01-02 03:04")
-        .stdout_lacks("+00:00");
 }
 
 #[test]
