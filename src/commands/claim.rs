@@ -11,12 +11,12 @@ use super::{
 };
 use crate::{
     model::{
-        document::CheckpointKind,
+        document::{CheckpointKind, Session, SessionStatus},
         item::{ItemKind, id_of},
         time::Timestamp,
     },
     ops::{
-        items,
+        Scene, items,
         save::{OverClaim, SaveRequest},
         select,
     },
@@ -146,19 +146,12 @@ fn open(
 }
 
 /// Who claimed the session, or a task of it.
-fn held(opened: &OpenedRepository, task: Option<&str>) -> Result<Option<String>, CommandError> {
-    let scene = opened.scene();
-    let claim = match task {
-        None => {
-            let current = select::checkpoint(&scene, &failure::selector("@")?)?;
-            let claim = current.checkpoint.document.session.claim;
-            return Ok(claim.map(|claim| claim.by));
-        }
-        Some(text) => {
-            let kind = ItemKind::of("task").expect("tasks are a kind");
-            items::now(&scene)?.find(kind, text)?["claim"].clone()
-        }
+fn held(scene: &Scene<'_>, session: &Session, task: Option<&str>) -> Result<Option<String>, CommandError> {
+    let Some(text) = task else {
+        return Ok(session.claim.as_ref().map(|claim| claim.by.clone()));
     };
+    let kind = ItemKind::of("task").expect("tasks are a kind");
+    let claim = items::now(scene)?.find(kind, text)?["claim"].clone();
     Ok(claim["by"].as_str().map(str::to_owned))
 }
 
@@ -174,7 +167,16 @@ fn change(
     let mut request = SaveRequest::new(CheckpointKind::Event);
     request.start = false;
     request.dry_run = dry_run;
-    let held = held(opened, task)?;
+    let scene = opened.scene();
+    let session = select::checkpoint(&scene, &failure::selector("@")?)?;
+    let session = session.checkpoint.document.session;
+    // Whoever claims or releases a paused session does not work in it yet, or any more. One that was resumed is current.
+    let current = store::current::read(scene.repo)?.session;
+    if current.is_none_or(|current| current.id != session.id) {
+        request.status = session.status;
+        request.leave = session.status != SessionStatus::Active;
+    }
+    let held = held(&scene, &session, task)?;
     if claim.is_null() && held.is_none() {
         let what = match task {
             Some(task) => format!("Task '{task}' is not claimed."),
@@ -200,7 +202,7 @@ fn change(
         }
         Some(text) => {
             let kind = ItemKind::of("task").expect("tasks are a kind");
-            let task = items::now(&opened.scene())?.find(kind, text)?;
+            let task = items::now(&scene)?.find(kind, text)?;
             let id = id_of(&task).to_owned();
             request.summary = Some(format!("task '{}' {action} by {by}", kind.text_of(&task)));
             request.changes.push(json!({ "tasks": [{ "id": id, "claim": claim }] }));

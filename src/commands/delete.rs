@@ -34,8 +34,8 @@ pub(super) struct Args {
     /// Delete them on this remote, as last fetched or pushed; local sessions stay
     #[arg(long, value_name = "REMOTE")]
     remote: Option<String>,
-    /// Also delete a session that somebody else has claimed, and one whose latest checkpoint is missing, which nothing brings
-    /// back; see 'git checkpoint repair'
+    /// Also delete a session that somebody else has claimed, or one whose latest checkpoint is missing; nothing brings that
+    /// one back
     #[arg(long, conflicts_with = "remote")]
     force: bool,
     /// Show what would be done

@@ -39,8 +39,8 @@ Examples:
   The commits of two forks, matched by what they change:
     git checkpoint diff --range try-nom try-winnow")]
 pub(super) struct Args {
-    /// The older checkpoint, or a commit such as HEAD; the latest of the current session by default. A name that a session
-    /// and a branch have means the session, refs/heads/NAME the branch
+    /// The older checkpoint, or a commit such as HEAD; the latest of the current session by default. Where a session
+    /// and a branch have the same name, it means the session, and refs/heads/NAME means the branch
     old: Option<String>,
     /// The newer one; the working tree by default
     new: Option<String>,

@@ -73,6 +73,8 @@ pub struct Environment {
     pub served: Option<PathBuf>,
     /// Encrypted sessions that the command has met, in all repositories that it opens.
     pub encrypted: EncryptedSessions,
+    /// The words of the command line after the name of the program, as hints repeat them.
+    pub typed: Vec<String>,
     variables: BTreeMap<OsString, OsString>,
 }
 
@@ -200,6 +202,7 @@ impl Environment {
             is_within_commit,
             served: None,
             encrypted: EncryptedSessions::default(),
+            typed: Vec::new(),
             variables,
         };
         if let Some(date) = out.variable("GIT_COMMITTER_DATE") {

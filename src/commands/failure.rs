@@ -120,17 +120,21 @@ impl CommandError {
                 ref candidates,
                 ref text,
                 ref remote,
+                is_deleted,
             } if candidates.is_empty() => {
-                let short = (1..4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
                 let out = of(FailureKind::NotFound);
-                let out = if short {
+                if is_deleted {
+                    return out.hint(undeleting(text));
+                }
+                let out = match remote {
+                    Some(remote) => out.hint(format!("if it is on a remote: git checkpoint fetch {remote}")),
+                    None => out.hint("list sessions: git checkpoint list"),
+                };
+                let is_short = (1..4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+                if is_short {
                     out.hint("an abbreviated id needs at least 4 digits")
                 } else {
                     out
-                };
-                match remote {
-                    Some(remote) => out.hint(format!("if it is on a remote: git checkpoint fetch {remote}")),
-                    None => out.hint("list sessions: git checkpoint list"),
                 }
             }
             Error::Misnamed { ref name, ref free, .. } => misnamed(name, free)
@@ -140,11 +144,19 @@ impl CommandError {
                 of(FailureKind::NotFound).hint("list sessions: git checkpoint list")
             }
             Error::NotFound { ref candidates, .. } | Error::SessionFromEnvNotFound { ref candidates, .. } => {
-                with_candidates(
+                let out = with_candidates(
                     FailureKind::NotFound,
                     &format!("{error}; did you mean one of these?"),
                     candidates,
-                )
+                );
+                match error {
+                    Error::NotFound {
+                        ref text,
+                        is_deleted: true,
+                        ..
+                    } => out.hint(undeleting(text)),
+                    _ => out,
+                }
             }
             Error::Mistyped {
                 ref name,
@@ -266,7 +278,9 @@ impl CommandError {
             Error::ManySessions { .. } => {
                 of(FailureKind::Usage).hint("omit --session, or specify the file of one session")
             }
-            Error::Future { .. } => of(FailureKind::Refused).hint("set the clock, or prune by number: --keep-last"),
+            Error::Future { .. } => {
+                of(FailureKind::Refused).hint("set the clock, or prune by number: git checkpoint prune --keep-last <n>")
+            }
             Error::Rewriting(_) => of(FailureKind::Damaged).hint("see what is damaged: git checkpoint verify --all"),
             Error::NoStep { .. } => of(FailureKind::NotFound).hint("see the steps: git checkpoint step list"),
             Error::StepInWrongState { status, .. } => {
@@ -436,6 +450,11 @@ fn worktree(error: &WorktreeError) -> CommandError {
         Some(hint) => out.hint(hint),
         None => out,
     }
+}
+
+/// The way back for a session that was deleted.
+fn undeleting(name: &str) -> String {
+    format!("it is in the trash; bring it back: git checkpoint undelete {name}")
 }
 
 /// The message with a line for each candidate, what to type first.

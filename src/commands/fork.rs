@@ -184,9 +184,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         (args.branches.len(), "--branch"),
     ] {
         if given != 0 && given != count {
+            let times = if given == 1 {
+                "once".to_owned()
+            } else {
+                format!("{given} times")
+            };
             return Err(CommandError::new(
                 FailureKind::Usage,
-                format!("{count} forks, but {flag} is used {given} times"),
+                format!("{count} forks need {flag} {count} times or not at all; it is given {times}"),
             ));
         }
     }

@@ -179,6 +179,24 @@ mod tests {
         });
     }
 
+    /// A value is one: `[SESSION]...`, not `[SESSIONS]...`. A short option that works is listed.
+    #[test]
+    fn values_are_named_in_the_singular_and_short_options_are_listed() {
+        let mut program = Cli::<Every>::command();
+        program.build();
+        each(&program, &[], &mut |command, words| {
+            let values = command.get_arguments().filter(|arg| !arg.is_hide_set());
+            for arg in values.filter(|arg| arg.get_action().takes_values()) {
+                for name in arg.get_value_names().unwrap_or_default() {
+                    let is_plural = name.ends_with('S') && !name.ends_with("SS") && !name.ends_with("US");
+                    assert!(!is_plural, "{words:?}: {name}");
+                }
+                let hidden = arg.get_short_and_visible_aliases().is_none() && arg.get_all_short_aliases().is_some();
+                assert!(!hidden, "{words:?}: {}", arg.get_id());
+            }
+        });
+    }
+
     #[test]
     fn no_command_is_broken_at_a_line_end() {
         for columns in [60, 80] {

@@ -14,7 +14,7 @@ use crate::{
         Scene, autosave_list,
         hands::{self, Hands},
         list::{self, SessionFilter, SessionStanding, SessionSummaryRow},
-        share, stats, undelete,
+        share, stats, trash,
     },
     os,
     render::{
@@ -70,10 +70,10 @@ pub(super) struct Args {
     /// The local sessions and those fetched from remotes
     #[arg(short = 'a', long, conflicts_with = "remotes")]
     all: bool,
-    /// List deleted sessions, which 'undelete' brings back, and amended checkpoints, which 'show' shows
+    /// List the trash: deleted sessions for 'undelete', and amended checkpoints for 'show'
     #[arg(long, conflicts_with_all = ["remotes", "all", "format", "trust"])]
     trash: bool,
-    /// List autosaves, those that a later checkpoint covers marked; 'resume' and 'restore' take their ids
+    /// List autosaves, with a mark where a later checkpoint covers one; 'resume' and 'restore' accept their ids
     #[arg(long, conflicts_with_all = ["remotes", "all", "format", "trash", "size", "trust", "all_repos"])]
     autosaves: bool,
     /// List the sessions of all repositories in which you saved some
@@ -419,7 +419,7 @@ fn autosaves(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle
 /// Lists what is in the trash.
 fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) -> Result<(), CommandError> {
     let scene = opened.scene();
-    let (all, amended) = (undelete::trash(&scene)?, undelete::replaced(&scene)?);
+    let (all, amended) = (trash::deleted(&scene)?, trash::replaced(&scene)?);
     let rows = all.iter().map(|deleted| TrashRow {
         session: &deleted.name,
         id: oid(deleted.tip.id),
@@ -442,7 +442,7 @@ fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) ->
         return context.ui.json(&view);
     }
     if all.is_empty() && amended.is_empty() {
-        let older = undelete::older_states(&scene)?;
+        let older = trash::older_states(&scene)?;
         let text = match older {
             0 => "The trash is empty.".to_owned(),
             _ => format!(

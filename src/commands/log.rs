@@ -56,7 +56,7 @@ pub(super) struct Args {
     /// The session, or the checkpoint to begin at; the current session by default
     session: Option<String>,
     /// Show at most this many; also -3
-    #[arg(short_alias = 'n', long = "max-count", value_name = "N")]
+    #[arg(short = 'n', long = "max-count", value_name = "N")]
     limit: Option<usize>,
     /// Only checkpoints saved at or after this date, such as '2 days ago'
     #[arg(long, value_name = "DATE")]
@@ -109,7 +109,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if !args.pathspecs.is_empty() {
         if args.graph || args.oneline || args.form.is_given() {
             let message = "--graph, --oneline and --format cannot be used with pathspecs";
-            return Err(CommandError::new(FailureKind::Usage, message).hint("for programs: --json"));
+            return Err(CommandError::new(FailureKind::Usage, message)
+                .hint("for programs: git checkpoint log --json -- <pathspec>"));
         }
         return files(context, &opened, selector, &args, &dates);
     }

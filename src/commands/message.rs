@@ -103,7 +103,7 @@ struct MessageListArgs {
     #[arg(long)]
     texts: bool,
     /// Only the latest N
-    #[arg(short_alias = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N")]
     limit: Option<u64>,
     /// The chat of this session, with unsaved messages, or of this checkpoint; the current chat by default
     #[arg(value_name = "CHECKPOINT")]

@@ -114,6 +114,7 @@ use self::{
     ui::{ColorChoice, OutputOptions, Streams, Ui},
 };
 use crate::{
+    model::step::quoted,
     os,
     render::text::{Text, TextLine},
 };
@@ -324,6 +325,21 @@ struct Context {
 }
 
 impl Context {
+    /// The command once more with an option, for a hint.
+    fn with_option(&self, option: &str) -> String {
+        let words = &self.env.typed;
+        let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        let mut out = "git checkpoint".to_owned();
+        let mut push = |word: &str| {
+            out.push(' ');
+            out.push_str(word);
+        };
+        words[..end].iter().for_each(|word| push(&quoted(word)));
+        push(option);
+        words[end..].iter().for_each(|word| push(&quoted(word)));
+        out
+    }
+
     /// Refuses an option that needs a person at a terminal where a front end runs the command.
     fn require_person(&self, option: &str, what: &str, instead: &str) -> Result<(), CommandError> {
         if !self.env.is_resident {
@@ -385,6 +401,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         is_last: true,
         visited: None,
     };
+    context.env.typed = typed_words(&args);
     let begun = Instant::now();
     if cli.globals.verbose > 0 {
         os::trace::begin(cli.globals.verbose);
@@ -429,6 +446,12 @@ fn note_run(
     if changed {
         all_repos::note(context);
     }
+}
+
+/// The words after the name of the program.
+fn typed_words(args: &[OsString]) -> Vec<String> {
+    let words = args.iter().skip(1);
+    words.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// The definition of the whole program.

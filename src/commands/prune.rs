@@ -217,6 +217,7 @@ fn view(pruned: &PruneOutcome, dry_run: bool) -> PruneReceipt<'_> {
     fn refs(list: &[PrunedRef]) -> Vec<PrunedRefRow<'_>> {
         let rows = list.iter().map(|gone| PrunedRefRow {
             name: &gone.name,
+            session: gone.session.as_deref(),
             id: oid(gone.id),
             checkpoints: gone.checkpoints,
         });

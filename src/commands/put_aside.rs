@@ -13,6 +13,7 @@ use crate::{
         apply::ApplyOutcome,
         clean,
         reapply::{self, Way},
+        unfinished::OperationFate,
     },
     store::{self, checkpoint::oid},
 };
@@ -93,7 +94,8 @@ pub(super) fn report(
         ..RestoreView::default()
     };
     restore_report::report_applied(context, opened, applied, &report)?;
-    restore_report::report_operation(context, opened, selector);
+    let is_reported = !matches!(applied.restored.in_progress, OperationFate::NotMeant);
+    restore_report::report_operation(context, opened, selector, is_reported);
     Ok(())
 }
 

@@ -20,7 +20,7 @@ use crate::{
 /// Rename a session
 #[derive(Debug, clap::Args)]
 #[command(
-    override_usage = "git checkpoint rename [OPTIONS] [SESSION] <NEW>",
+    allow_missing_positional = true,
     after_long_help = "\
 Examples:
   The current session:
@@ -29,9 +29,11 @@ Examples:
     git checkpoint rename main-2 auth-refactor"
 )]
 pub(super) struct Args {
-    /// The session, if it is not the current one, and its new name
-    #[arg(value_names = ["SESSION", "NEW"], num_args = 1..=2)]
-    names: Vec<String>,
+    /// The session; the current one by default
+    session: Option<String>,
+    /// Its new name
+    #[arg(value_name = "NEW")]
+    to: String,
     /// Also rename a session that somebody else has claimed
     #[arg(long)]
     force: bool,
@@ -41,17 +43,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
-    let (session, to) = match args.names.as_slice() {
-        [to] => ("@", to),
-        [session, to, ..] => (session.as_str(), to),
-        [] => {
-            return Err(CommandError::new(FailureKind::Usage, "a new name is needed")
-                .hint("usage: git checkpoint rename [OPTIONS] [SESSION] <NEW>"));
-        }
-    };
-    let to: SessionWord = to.parse().map_err(|error: InvalidName| {
-        let named = args.names.iter().rev().skip(1).map(|name| format!("{} ", quoted(name)));
-        let line = format!("{}{}", named.collect::<String>(), ShortName::like(&error.text));
+    let session = args.session.as_deref().unwrap_or("@");
+    let to: SessionWord = args.to.parse().map_err(|error: InvalidName| {
+        let named = args.session.as_ref().map(|name| format!("{} ", quoted(name)));
+        let line = format!("{}{}", named.unwrap_or_default(), ShortName::like(&error.text));
         CommandError::of(FailureKind::Usage, &error)
             .hint(format!("did you mean: git checkpoint rename {line}"))
             .hint(RULES)

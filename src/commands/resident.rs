@@ -14,7 +14,7 @@ use super::{
     Context,
     environment::Environment,
     error::{CommandError, FailureKind},
-    note_run, opening, options, parse, program,
+    note_run, opening, options, parse, program, typed_words,
     ui::{Streams, Ui},
     unlisted::RunWord,
     usage,
@@ -105,6 +105,7 @@ fn run(
                 visited: None,
             };
             context.env.paths = line.paths;
+            context.env.typed = typed_words(&args);
             let command = cli
                 .command
                 .unwrap_or(super::Command::Status(super::status::Args::default()));

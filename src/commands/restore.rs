@@ -8,6 +8,8 @@ mod resolution;
 pub(super) use path_meant::path_meant;
 pub(super) use resolution::{go_on, not_concluded};
 
+use std::cell::Cell;
+
 use super::{
     Context,
     error::{CommandError, FailureKind},
@@ -19,7 +21,9 @@ use super::{
 use crate::{
     model::step::quoted,
     ops::{
-        Error, apply, interrupted,
+        Error, apply,
+        fork::leftover,
+        interrupted,
         parts::ChosenPart,
         record::RecordFate,
         refuse::Refusal,
@@ -207,11 +211,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if args.patch {
         let request = request(&args, context, &opened)?;
         parts::require_person(context)?;
-        let ask = |git| parts::ask(context, &opened.scene(), git);
+        let is_asked = Cell::new(false);
+        let ask = |git| {
+            is_asked.set(true);
+            parts::ask(context, &opened.scene(), git)
+        };
         let chosen =
             restore::choose_parts(&opened.scene(), &request, &ask).map_err(|error| args.pathspecs.as_given(error))?;
         if chosen.is_empty() {
-            context.ui.status("no hunk was chosen");
+            context.ui.status(parts::nothing(is_asked.get()));
             return Ok(());
         }
         parts = Some(chosen);
@@ -364,11 +372,15 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
     };
     if args.patch {
         parts::require_person(context)?;
-        let ask = |git| parts::ask(context, &opened.scene(), git);
+        let is_asked = Cell::new(false);
+        let ask = |git| {
+            is_asked.set(true);
+            parts::ask(context, &opened.scene(), git)
+        };
         let chosen =
             apply::choose_parts(&opened.scene(), &request, &ask).map_err(|error| args.pathspecs.as_given(error))?;
         if chosen.is_empty() {
-            context.ui.status("no hunk was chosen");
+            context.ui.status(parts::nothing(is_asked.get()));
             return Ok(());
         }
         request.parts = Some(chosen);
@@ -493,6 +505,7 @@ fn take(
         &RestoreView {
             restored: taken.files.as_ref(),
             taken: Some(&taken),
+            stays: leftover::look(&opened.scene(), &taken.stays, &taken.refs),
             dry_run: how.dry_run,
             force: &force,
             ..RestoreView::default()

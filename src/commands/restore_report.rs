@@ -20,7 +20,10 @@ use super::{
 };
 use crate::{
     model::{path::RepoPath, report::MergeVerdict},
-    ops::{apply::KeptEdits, plan_runner, restore_outcome::RestoreOutcome, undo::UndoOutcome},
+    ops::{
+        apply::KeptEdits, fork::leftover::ForkLeftover, plan_runner, restore_outcome::RestoreOutcome, undo::UndoOutcome,
+    },
+    render::text::Text,
 };
 
 /// Changes files. An error that comes when that has begun leaves them between two states: then it says how to go on.
@@ -71,6 +74,8 @@ pub(super) struct RestoreView<'a> {
     pub(super) is_reverse: bool,
     /// Of an apply, the files whose later edits stay in place of what was saved.
     pub(super) kept: Option<&'a KeptEdits>,
+    /// Of an undo, the working trees that stay.
+    pub(super) stays: Vec<ForkLeftover>,
     /// Of an undo that changes no files.
     pub(super) dry_run: bool,
     /// The pathspecs as they are typed, each word after a space; empty where all paths are meant.
@@ -79,6 +84,8 @@ pub(super) struct RestoreView<'a> {
     pub(super) force: &'a str,
     /// The JSON that the receipt becomes a part of, as `files`.
     pub(super) within: Option<serde_json::Value>,
+    /// Lines after those of the receipt.
+    pub(super) more: Text,
 }
 
 /// The error for what was refused before anything of it was reported.
@@ -141,10 +148,6 @@ pub(super) fn report(
             Ok(())
         }
         "done" => {
-            for tree in &receipt.stays {
-                let remove = format!("git worktree remove {} && git branch -d {}", tree.path, tree.branch);
-                context.ui.hint("WorkTree", &format!("to remove it: {remove}"));
-            }
             context.ui.hint("Redo", "to redo: git checkpoint redo");
             Ok(())
         }

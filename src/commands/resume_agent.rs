@@ -51,7 +51,9 @@ fn with_context(
     let Some((name, words)) = agent.and_then(|name| Some((name, resumption::prompt_command(name)?))) else {
         let message = format!("session '{session}' has no agent session");
         return Err(CommandError::new(FailureKind::NotFound, message)
-            .hint("to start an agent with the saved context: --agent claude-code")
+            .hint(format!(
+                "to start an agent with the saved context: git checkpoint resume {session} --agent claude-code"
+            ))
             .hint("let agents save their sessions: git checkpoint enable"));
     };
     let title = crate::agents::named(name).map_or(name, |agent| agent.title());

@@ -481,7 +481,7 @@ fn report_and(
             receipt.session
         ));
     }
-    if !receipt.unreadable.is_empty() {
+    if !receipt.unreadable.is_empty() && !receipt.document.is_locked() {
         let lines: Vec<_> = receipt.unreadable.iter().map(ToString::to_string).collect();
         context.ui.warning(&format!(
             "the draft of this session has unreadable lines ({}), which are kept",

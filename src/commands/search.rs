@@ -50,7 +50,7 @@ pub(super) struct Args {
     /// Parts to search, separated by commas; all but files by default
     #[arg(
         long = "in",
-        value_name = "PARTS",
+        value_name = "PART",
         value_delimiter = ',',
         value_parser = ["record", "chat", "steps", "log", "files"],
     )]
@@ -80,7 +80,7 @@ pub(super) struct Args {
     #[arg(long)]
     all: bool,
     /// Stop after this many matches
-    #[arg(short_alias = 'n', long = "max-count", value_name = "N")]
+    #[arg(short = 'n', long = "max-count", value_name = "N")]
     limit: Option<u64>,
     #[command(flatten)]
     date: DateArg,

@@ -121,11 +121,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             name: &checkpoint.entry.author,
             email: &checkpoint.entry.email,
         },
-        locked: checkpoint
-            .document
-            .encrypted
-            .as_ref()
-            .is_some_and(|info| info.is_locked),
+        locked: checkpoint.document.is_locked(),
         signature: signature.as_ref().map(|found| {
             let (signer, key) = (&found.signer, &found.key);
             SignatureView::of(oid(checkpoint.entry.id), found.verdict.word(), signer, key)

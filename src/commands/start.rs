@@ -47,7 +47,7 @@ pub(super) struct Args {
     /// A tracker issue; repeatable
     #[arg(long = "issue", value_name = "ID")]
     issues: Vec<String>,
-    /// Use the existing session of this name, if any
+    /// Start it only if it is missing, and otherwise use the existing one
     #[arg(long)]
     if_missing: bool,
     /// Show what would be done

@@ -27,6 +27,7 @@ Examples:
     git checkpoint stats auth --by model")]
 pub(super) struct Args {
     /// The sessions; all by default
+    #[arg(value_name = "SESSION")]
     sessions: Vec<String>,
     /// Group by session, day, agent or model
     #[arg(long, value_name = "GROUP", default_value = "session", value_parser = ["session", "day", "agent", "model"])]

@@ -119,6 +119,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         if let Some(lines) = status
             .session
             .as_ref()
+            // Without a key no line of it can be read, which is reported of the whole record.
+            .filter(|current| !current.document.is_locked())
             .map(|current| &current.unreadable)
             .filter(|lines| !lines.is_empty())
         {

@@ -228,6 +228,7 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
             .options()
             .json
             .then(|| rewind_view(&args, &target, agent.as_ref())),
+        more: agent.as_ref().map(|agent| agent.text(args.dry_run)).unwrap_or_default(),
         ..RestoreView::default()
     };
     restore_report::report(context, &opened, &report)?;
@@ -239,15 +240,11 @@ pub(super) fn rewind(args: RewindArgs, context: &mut Context) -> Result<(), Comm
         let line = format!("start it with the saved context: git checkpoint resume --agent {name}");
         context.ui.hint("Rewind", &line);
     }
-    if !context.ui.options().json && context.ui.options().quiet == 0 {
-        if let Some(agent) = &agent {
-            context.ui.data(agent.text(args.dry_run));
-        } else if kept.is_none() {
-            context.ui.hint(
-                "Rewind",
-                "the agent's conversation up to that turn is not kept: checkpoint.transcripts is not 'full', or it is empty",
-            );
-        }
+    if !context.ui.options().json && context.ui.options().quiet == 0 && kept.is_none() {
+        context.ui.hint(
+            "Rewind",
+            "the agent's conversation up to that turn is not kept: checkpoint.transcripts is not 'full', or it is empty",
+        );
     }
     Ok(())
 }

@@ -75,14 +75,14 @@ pub fn left_out(
     record(system, &then, &point.record, &mut told);
     let mut lacking = members(&object(&document.session), session, point);
     if session.created_at.is_none_or(|at| at != document.session.created_at) {
-        lacking.push("its begin".to_owned());
+        lacking.push("start time".to_owned());
     }
     if session.id != document.session.id {
-        lacking.push("its id".to_owned());
+        lacking.push("id".to_owned());
     }
     if !lacking.is_empty() {
         told.push(OmittedContent {
-            what: format!("of the session: {}", lacking.join(", ")),
+            what: format!("{} of the session", joined(&lacking)),
             count: lacking.len(),
         });
     }
@@ -96,7 +96,7 @@ pub fn left_out(
     let lacking = facts(&document.git, point);
     if !lacking.is_empty() {
         told.push(OmittedContent {
-            what: format!("of the repository: {}", lacking.join(", ")),
+            what: format!("{} of the repository", joined(&lacking)),
             count: lacking.len(),
         });
     }
@@ -373,6 +373,16 @@ fn members(then: &Map<String, Value>, session: &ForeignSession, point: &ForeignC
         }
     }
     lacking
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn joined(words: &[impl AsRef<str>]) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.split_last() {
+        None => String::new(),
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, first)) => format!("{} and {last}", first.join(", ")),
+    }
 }
 
 /// Facts of git that the target format drops.

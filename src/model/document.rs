@@ -142,6 +142,11 @@ impl EncryptionInfo {
 }
 
 impl Document {
+    /// Whether the record is encrypted and no key opens it here.
+    pub fn is_locked(&self) -> bool {
+        self.encrypted.as_ref().is_some_and(|info| info.is_locked)
+    }
+
     /// Leaves out what belongs to one checkpoint alone, for another one that begins with all the rest.
     pub fn leave_out_own(&mut self) {
         self.name = None;

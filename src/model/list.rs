@@ -195,25 +195,6 @@ impl SkipReason {
         }
     }
 
-    /// The reason in words.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::TooLarge => "too large",
-            Self::OverBudget => "beyond the size of all together",
-            Self::Excluded => "excluded",
-            Self::Secret => "a secret",
-            Self::Untracked => "untracked",
-            Self::Special => "a FIFO, socket or device",
-            Self::NestedRepository => "a nested repository",
-            Self::Name => "a name that git does not store",
-            Self::Unreadable => "unreadable",
-            Self::Unstable => "changing while it was read",
-            Self::FilterFailed => "its filter failed",
-            Self::PathTooLong => "its path is too long",
-            Self::Purged => "purged",
-        }
-    }
-
     /// Whether such a path is reported: not where the user asked for tracked files alone.
     pub fn is_reported(self) -> bool {
         self != Self::Untracked
@@ -236,9 +217,24 @@ impl SkipReason {
     }
 }
 
+/// The reason in words, for people.
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(match self {
+            Self::TooLarge => "too large",
+            Self::OverBudget => "beyond the size of all together",
+            Self::Excluded => "excluded",
+            Self::Secret => "a secret",
+            Self::Untracked => "untracked",
+            Self::Special => "a FIFO, socket or device",
+            Self::NestedRepository => "a nested repository",
+            Self::Name => "a name that git does not store",
+            Self::Unreadable => "unreadable",
+            Self::Unstable => "changing while it was read",
+            Self::FilterFailed => "its filter failed",
+            Self::PathTooLong => "its path is too long",
+            Self::Purged => "purged",
+        })
     }
 }
 
@@ -308,8 +304,8 @@ impl Lists {
             ),
             plain(&self.raw),
             lines(self.skipped.iter().map(|s| match s.size {
-                Some(size) => (format!("{}:{size} ", s.reason), &s.path),
-                None => (format!("{} ", s.reason), &s.path),
+                Some(size) => (format!("{}:{size} ", s.reason.word()), &s.path),
+                None => (format!("{} ", s.reason.word()), &s.path),
             })),
         ];
         NAMES

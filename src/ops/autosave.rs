@@ -289,11 +289,7 @@ pub fn recover(scene: &Scene<'_>, name: &ShortName, offer: &Offer) -> Result<Obj
     let mut rewriting = false;
     for _ in 0..TRIES {
         let _session = lock::session(scene.repo, &found.document.session.id, scene.wait)?;
-        let chosen = session_choice::named(scene, name)?.ok_or_else(|| Error::NotFound {
-            text: name.to_string(),
-            candidates: Vec::new(),
-            remote: None,
-        })?;
+        let chosen = session_choice::named(scene, name)?.ok_or_else(|| Error::absent(name))?;
         let writer = if rewriting {
             Writer::rewriting(scene.repo)?
         } else {

@@ -41,7 +41,13 @@ pub fn read(
         base: Base::Word(word),
         steps: Vec::new(),
     };
-    let mut failed = |what: &str, error: &Error| trouble.push(format!("the {what} cannot be read: {error}"));
+    // Of a record without its key it is reported once that it cannot be read.
+    let is_locked = checkpoint.document.is_locked();
+    let mut failed = |what: &str, error: &Error| {
+        if !is_locked {
+            trouble.push(format!("the {what} cannot be read: {error}"));
+        }
+    };
     match step::steps(scene, Some(&selector)) {
         Ok(found) => out.steps = found.steps,
         Err(error) => failed("steps", &error),

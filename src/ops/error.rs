@@ -259,6 +259,8 @@ pub enum Error {
         candidates: Vec<SelectorCandidate>,
         /// The remote that could be fetched from, where nothing of any was.
         remote: Option<String>,
+        /// Whether a session of this name is in the trash.
+        is_deleted: bool,
     },
     /// A session has a ref with a name that no session can have, as git lets anybody make one.
     #[error("session '{}' cannot be used: its name is not valid: {reason}", name.escape_debug())]
@@ -460,7 +462,7 @@ pub enum Error {
     #[error("the files, the index or the record changed since that plan was made")]
     PlanChanged,
     /// A token is not that of a plan for the same request, or the request means another checkpoint now.
-    #[error("the token is not of a plan for these arguments and the checkpoint that they mean now")]
+    #[error("the token is of another plan: one with other arguments, or of another checkpoint")]
     PlanUnknown,
     /// An idempotency key is empty or too long.
     #[error("a key must have between 1 and {longest} bytes")]
@@ -601,6 +603,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error for a text that means nothing and is like nothing.
+    pub(super) fn absent(text: impl std::fmt::Display) -> Self {
+        Self::NotFound {
+            text: text.to_string(),
+            candidates: Vec::new(),
+            remote: None,
+            is_deleted: false,
+        }
+    }
+
     /// Whether it says no more than that there is no session: none is current, or the one that is named is not there.
     pub fn is_without_session(&self) -> bool {
         matches!(

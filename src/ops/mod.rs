@@ -95,6 +95,7 @@ pub mod switch;
 mod target_state;
 pub mod timeline;
 pub mod transcript_facts;
+pub mod trash;
 mod unapplied;
 pub mod undelete;
 pub mod undo;

@@ -29,11 +29,9 @@ pub fn notes(
 ) -> Result<NoteList, Error> {
     let (session, tip, fresh) = if let Some(selector) = selector {
         let selected = select::checkpoint(scene, selector)?;
-        let session = selected.session.ok_or_else(|| Error::NotFound {
-            text: selected.checkpoint.entry.id.to_string(),
-            candidates: Vec::new(),
-            remote: None,
-        })?;
+        let session = selected
+            .session
+            .ok_or_else(|| Error::absent(selected.checkpoint.entry.id))?;
         // The draft goes on from the latest checkpoint only.
         let named = Scene {
             session: Some(&session),

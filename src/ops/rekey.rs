@@ -59,6 +59,8 @@ pub fn rekey(
         ..*scene
     };
     let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| suggestions::none_current(scene))?;
+    // Who cannot read it is helped by a key, not by being made a recipient.
+    chosen.require_readable()?;
     let id = chosen.tip.document.session.id.clone();
     let Some(encryptor) = encryption::of_session(scene.repo, &id)? else {
         let why = "checkpoint.encryptTo names no recipient".to_owned();

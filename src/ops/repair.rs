@@ -61,6 +61,7 @@ pub fn repair(scene: &Scene<'_>, name: Option<&ShortName>, dry_run: bool) -> Res
             text: name.to_string(),
             candidates: super::suggestions::similar(scene, name.as_str())?,
             remote: None,
+            is_deleted: false,
         }),
         _ => Ok(repaired),
     }

@@ -237,11 +237,7 @@ fn gather(
     };
     let (session, id) = select::commit(scene, &selector)?;
     let Some(session) = session else {
-        return Err(Error::NotFound {
-            text: ids::short(id),
-            candidates: Vec::new(),
-            remote: None,
-        });
+        return Err(Error::absent(ids::short(id)));
     };
     let is_tip = session::tip(scene.repo, &session)? == Some(id);
     let (checkpoint, lost) = match session_choice::load(scene, session.as_str(), id) {

@@ -70,16 +70,8 @@ pub fn checkpoint(scene: &Scene<'_>, selector: &Selector) -> Result<SelectedChec
 pub fn session(scene: &Scene<'_>, selector: &Selector) -> Result<(ShortName, ObjectId), Error> {
     let (session, _) = commit(scene, selector)?;
     let text = || selector.base.to_string();
-    let name = session.ok_or_else(|| Error::NotFound {
-        text: text(),
-        candidates: Vec::new(),
-        remote: None,
-    })?;
-    let tip = session::tip(scene.repo, &name)?.ok_or_else(|| Error::NotFound {
-        text: text(),
-        candidates: Vec::new(),
-        remote: None,
-    })?;
+    let name = session.ok_or_else(|| Error::absent(text()))?;
+    let tip = session::tip(scene.repo, &name)?.ok_or_else(|| Error::absent(text()))?;
     Ok((name, tip))
 }
 
@@ -89,6 +81,7 @@ pub(super) fn session_name(scene: &Scene<'_>, text: &str) -> Result<String, Erro
         text: text.to_owned(),
         candidates: similar(scene, text).unwrap_or_default(),
         remote: None,
+        is_deleted: false,
     })?;
     Ok(session(scene, &selector)?.0.to_string())
 }
@@ -173,11 +166,7 @@ fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<ShortName>, Ob
                 .map(|wanted| session_choice::by_identity(scene, &wanted))
                 .transpose()?
                 .flatten();
-            let chosen = chosen.ok_or_else(|| Error::NotFound {
-                text: "-".to_owned(),
-                candidates: Vec::new(),
-                remote: None,
-            })?;
+            let chosen = chosen.ok_or_else(|| Error::absent("-"))?;
             Ok((Some(chosen.name), chosen.tip.entry.id))
         }
         Base::Search(text) => search(scene, text),
@@ -194,11 +183,7 @@ fn search(scene: &Scene<'_>, text: &str) -> Result<(Option<ShortName>, ObjectId)
             best = Some((entry.time, name.clone(), entry.id));
         }
     })?;
-    let (_, name, id) = best.ok_or_else(|| Error::NotFound {
-        text: format!(":/{text}"),
-        candidates: Vec::new(),
-        remote: None,
-    })?;
+    let (_, name, id) = best.ok_or_else(|| Error::absent(format!(":/{text}")))?;
     Ok((Some(name), id))
 }
 
@@ -439,6 +424,7 @@ fn follow(
                         text: format!("{session}@{text}"),
                         candidates: listed(near, &format!("{session}@")),
                         remote: None,
+                        is_deleted: false,
                     },
                     _ => missing(format!("@{text}")),
                 }

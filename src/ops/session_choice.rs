@@ -45,7 +45,7 @@ pub enum SessionChoiceReason {
 impl SessionChoice {
     /// Fails where the record is encrypted and cannot be read here: then it is not empty, and nothing of it can be changed.
     pub(super) fn require_readable(&self) -> Result<(), Error> {
-        if self.tip.document.encrypted.as_ref().is_some_and(|info| info.is_locked) {
+        if self.tip.document.is_locked() {
             let session = self.name.to_string();
             return Err(store::Error::RecordLocked { session }.into());
         }
@@ -157,7 +157,7 @@ pub(super) fn just_left_noted(scene: &Scene<'_>) -> Result<Option<SessionChoice>
         let is_paused = chosen.tip.document.session.status == SessionStatus::Paused;
         let fate = if is_paused { "paused" } else { "finished" };
         crate::os::notices::note(&format!(
-            "no session is current: using '{}', which was {fate} last",
+            "no current session; using '{}', which was {fate} last",
             chosen.name
         ));
     }

@@ -1,6 +1,6 @@
 //! Suggestions for a name that finds nothing: sessions and checkpoints with names like it, and the errors that list them.
 
-use super::{Error, Scene, SelectorCandidate, session_choice};
+use super::{Error, Scene, SelectorCandidate, session_choice, trash};
 use crate::{
     model::{name::ShortName, spelling::slips},
     store::{self, ObjectId, checkpoint::CheckpointCommit, session},
@@ -75,6 +75,7 @@ pub(super) fn not_found(scene: &Scene<'_>, word: &str, candidates: Vec<SelectorC
         text: word.to_owned(),
         candidates,
         remote,
+        is_deleted: trash::deleted(scene).is_ok_and(|all| all.iter().any(|deleted| deleted.name.as_str() == word)),
     }
 }
 

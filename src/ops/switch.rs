@@ -84,11 +84,7 @@ pub fn rename(
                 return Ok(RenamedSession { from, tip, aftermath });
             }
         }
-        let gone = || Error::NotFound {
-            text: from.to_string(),
-            candidates: Vec::new(),
-            remote: None,
-        };
+        let gone = || Error::absent(&from);
         tip = session::tip(scene.repo, &from)?.ok_or_else(gone)?;
     }
     Err(Error::Contended {

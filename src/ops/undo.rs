@@ -69,7 +69,8 @@ pub struct UndoOutcome {
     pub refs: Vec<(String, Option<Oid>, Option<Oid>)>,
     /// Whether the record went back as well.
     pub record: bool,
-    /// Working trees that stay although what made them was taken back: directory and branch. Those that are gone are left out.
+    /// Working trees that stay although what made them was taken back: directory and branch. Those that are missing are left
+    /// out.
     pub stays: Vec<(String, String)>,
     /// Checkpoints that left their session with an aborted merge.
     pub abandoned: Vec<AbandonedCheckpoints>,

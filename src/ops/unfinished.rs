@@ -65,19 +65,18 @@ pub(super) fn set_up(
     }
     if let Some(now) = operation::unfinished(scene.repo)?.map(|found| found.operation) {
         if !now.is_same(recorded) {
-            let remedy = format!("finish it or 'git {} --abort' it, then: {again}", now.kind.word());
-            return left(format!("another one is in progress: {}", now.describe()), remedy);
+            let why = format!("another one is in progress: {}; finish it first", now.describe());
+            return left(why, again);
         }
         let earlier = safety.map(|safety| before(scene, safety.id)).transpose()?.flatten();
         let is_ours = safety.is_some() && earlier.is_none();
         return Ok((OperationFate::Same(operation.clone()), is_ours.then(effect)));
     }
     if let Some(begun) = begun_anew(recorded, checkpoint) {
-        let why = format!("git can only start {} over", recorded.kind.with_article());
-        // It does not start with the changes that were just restored.
-        let is_blocked = !dry_run && matches!(recorded.kind, OperationKind::Rebase | OperationKind::Am);
+        // It does not start with changes that were just restored; an undo without any would be that of an earlier command.
+        let is_blocked = safety.is_some() && matches!(recorded.kind, OperationKind::Rebase | OperationKind::Am);
         let undone = if is_blocked { "git checkpoint undo && " } else { "" };
-        return left(why, format!("{undone}{begun}"));
+        return left("git cannot continue it".to_owned(), format!("{undone}{begun}"));
     }
     let head = facts::git_facts(scene.repo, None)?.head;
     let saved = &checkpoint.document.git.head;

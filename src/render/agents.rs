@@ -106,26 +106,21 @@ impl AgentsView {
             text.push(line);
             if let Some(last) = &row.last {
                 let mut line = TextLine::plain("  last event  ");
-                line.push(Slot::Plain, format!("{} {}, ", last.occasion, age::age(last.at, now)));
-                line.push(
-                    if last.outcome == "failed" {
-                        Slot::Bad
-                    } else {
-                        Slot::Plain
-                    },
-                    last.outcome.clone(),
-                );
-                match last.outcome.as_str() {
-                    "saved" => {
-                        line.push(Slot::Plain, " ");
-                        line.push(Slot::Id, last.detail.get(..8).unwrap_or(&last.detail));
-                    }
-                    "failed" | "ignored" => line.push(Slot::Plain, format!(": {}", last.detail)),
-                    _ => {}
-                }
+                line.push(Slot::Plain, format!("{} {}", last.occasion, age::age(last.at, now)));
                 if let Some(session) = &last.session {
                     line.push(Slot::Plain, " in ");
                     line.push(Slot::Session, session.clone());
+                }
+                let detail = escape::line(&last.detail);
+                match last.outcome.as_str() {
+                    "saved" => {
+                        line.push(Slot::Plain, ": saved ");
+                        line.push(Slot::Id, last.detail.get(..8).unwrap_or(&last.detail));
+                    }
+                    "failed" => line.push(Slot::Bad, format!(": failed: {detail}")),
+                    // No fault: an event of that kind makes none.
+                    "ignored" => line.push(Slot::Plain, format!(": no checkpoint, {detail}")),
+                    outcome => line.push(Slot::Plain, format!(": {outcome}")),
                 }
                 text.push(line);
             }
@@ -245,7 +240,7 @@ impl View for AgentHooksView {
         };
         let word = if self.dry_run { "would save" } else { "save" };
         text.push(TextLine::plain(format!(
-            "They {word} a checkpoint for each turn {extent}."
+            "Agents {word} a checkpoint for each turn {extent}."
         )));
         text
     }

@@ -26,6 +26,8 @@ use crate::model::{
 
 /// How many files are shown unless all are asked for.
 const SHOWN: usize = 5;
+/// The width of a label.
+const LABEL: usize = 11;
 
 /// One checkpoint.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -112,10 +114,13 @@ impl CheckpointView<'_> {
         }
         text.push(first);
         let mut header = |label: &str, value: TextLine| {
-            let mut line = TextLine::new().with(Slot::Heading, format!("{label}:"));
-            line.pad_to(11);
-            line.append(&value);
-            text.push(line);
+            let mut label = format!("{label}:");
+            for value in value.folded(columns.saturating_sub(LABEL)) {
+                let mut line = TextLine::new().with(Slot::Heading, std::mem::take(&mut label));
+                line.pad_to(LABEL);
+                line.append(&value);
+                text.push(line);
+            }
         };
         let is_first = document.previous.is_none();
         if let Some(parent) = self.parents.first().filter(|_| !is_first) {

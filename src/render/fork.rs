@@ -187,12 +187,10 @@ impl ForkRow<'_> {
             let none = "none changed; to restore the saved ones: git checkpoint restore @";
             return detail("files", TextLine::plain(none));
         };
-        let mut line = TextLine::new().with(Slot::Path, &worktree.path);
+        detail("worktree", TextLine::new().with(Slot::Path, &worktree.path));
         if let Some(branch) = worktree.branch {
-            line.push(Slot::Plain, ", branch ");
-            line.push(Slot::Branch, branch);
+            detail("branch", TextLine::new().with(Slot::Branch, branch));
         }
-        detail("worktree", line);
         let Some(files) = &worktree.files else { return };
         if !files.copied.is_empty() {
             let copied = CountedNoun::new(files.copied.len(), "ignored file");

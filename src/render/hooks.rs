@@ -112,7 +112,7 @@ impl HookRow {
         };
         match (word, &self.why, way) {
             ("not installed", _, Some(way)) => {
-                line.push(Slot::Plain, format!("off: by default; turn it on: {way}"));
+                line.push(Slot::Plain, format!("off by default; to turn it on: {way}"));
             }
             (_, why, _) => {
                 let slot = match word {

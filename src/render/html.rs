@@ -308,7 +308,7 @@ impl HtmlReport<'_> {
             }
             @if self.more_files > 0 {
                 p class="more" {
-                    (self.more_files) " more files: " code { "git checkpoint diff HEAD " (shown(self.session)) }
+                    (self.more_files) " more files: " code { "git checkpoint show " (shown(self.session)) " --patch" }
                 }
             }
         }

@@ -26,21 +26,21 @@ fn one(section: &Section, columns: usize, all: bool) -> Text {
     let single = section.rank == Rank::Standing && section.entries.len() == 1 && section.member != "session";
     let entries = &section.entries;
     if single && let Some(lines) = entries.first().map(Entry::lines) {
-        heading.push(Slot::Plain, format!("  {}", lines[0]));
+        heading.push(Slot::Heading, ":");
+        heading.push(Slot::Plain, format!(" {}", lines[0]));
         text.push(heading);
         for line in &lines[1..] {
             text.append(Text::wrapped(line, 2 + indent(line), columns));
         }
         return text;
     }
-    heading.push(Slot::Plain, format!(" ({})", section.total));
-    text.push(heading);
     // The facts of a session are few, and of a kind of their own each.
-    let most = if all || section.member == "session" {
-        usize::MAX
-    } else {
-        SHOWN
-    };
+    let is_session = section.member == "session";
+    if !is_session {
+        heading.push(Slot::Plain, format!(" ({})", section.total));
+    }
+    text.push(heading);
+    let most = if all || is_session { usize::MAX } else { SHOWN };
     let shown = entries.len().min(most);
     let more = more(section, shown).map(|more| TextLine::new().with(Slot::Dim, format!("  ... {more}")));
     if section.latest_last {

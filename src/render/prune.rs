@@ -84,6 +84,8 @@ pub struct RetainedRow<'a> {
 pub struct PrunedRefRow<'a> {
     /// The name of the session, or the ref.
     pub name: &'a str,
+    /// The name of the session that the ref is of.
+    pub session: Option<&'a str>,
     /// Its latest checkpoint.
     pub id: Oid,
     /// The number of its checkpoints.
@@ -152,22 +154,23 @@ impl PruneReceipt<'_> {
             line.push(Slot::Date, age::age(goes.at, now));
             line.with(Slot::Plain, format!("  {}", goes.summary)).cut(78)
         });
-        for (word, list) in [
-            ("session", &self.sessions),
-            ("autosave", &self.autosaves),
-            ("trash", &self.trash),
+        for (before, after, list) in [
+            ("session ", "", &self.sessions),
+            ("autosave of ", "", &self.autosaves),
+            ("", " in the trash", &self.trash),
         ] {
             rows(&mut text, list, |gone| {
-                let mut line = row("remove", &gone.id).with(Slot::Plain, format!("  {word} "));
-                line.push(Slot::Session, gone.name);
+                let mut line = row("remove", &gone.id).with(Slot::Plain, format!("  {before}"));
+                line.push(Slot::Session, gone.session.unwrap_or(gone.name));
                 let checkpoints = CountedNoun::new(gone.checkpoints, "checkpoint");
-                line.with(Slot::Plain, format!(", {checkpoints}"))
+                line.with(Slot::Plain, format!("{after}, {checkpoints}")).cut(78)
             });
         }
         rows(&mut text, self.not_undoable, |what| {
             TextLine::new()
                 .with(Slot::Caution, "  no undo")
                 .with(Slot::Plain, format!("  {what}"))
+                .cut(78)
         });
         rows(&mut text, &self.stays, |stays| {
             let mut line = row("keep  ", &stays.id).with(Slot::Plain, "  ");
@@ -175,6 +178,11 @@ impl PruneReceipt<'_> {
             line.push(Slot::Caution, format!("  {}", stays.why));
             line.with(Slot::Plain, format!("  {}", stays.summary)).cut(78)
         });
+        if !self.checkpoints.is_empty() {
+            text.push(TextLine::plain(
+                "  Checkpoints after a removed one get new ids; their old ids still work.",
+            ));
+        }
         if !self.moved.is_empty() {
             let names: Vec<&str> = self.moved.iter().map(ShortName::as_str).collect();
             let names = names.join(", ");

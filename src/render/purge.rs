@@ -148,7 +148,7 @@ impl PurgeReceipt<'_> {
             ),
             (of, Some(subject)) => format!("{of} {subject}"),
         };
-        format!("permanently remove {what}? This cannot be undone. Continue?")
+        format!("Permanently remove {what}? This cannot be undone.")
     }
 
     fn nothing(&self) -> String {

@@ -132,7 +132,7 @@ pub fn left_out(skipped: &[SkippedEntry]) -> Option<String> {
         return None;
     }
     let named = unsaved.iter().take(NAMED);
-    let named = named.map(|skipped| format!("{}: {}", skipped.path.quoted(), skipped.reason.describe()));
+    let named = named.map(|skipped| format!("{}: {}", skipped.path.quoted(), skipped.reason));
     let mut named: Vec<_> = named.collect();
     if unsaved.len() > NAMED {
         named.push(format!("{} more", unsaved.len() - NAMED));
@@ -322,6 +322,12 @@ impl View for SaveReceipt<'_> {
             _ => ("Nothing new since", Slot::Plain),
         };
         let mut first = TextLine::new().with(slot, word);
+        let is_new = self.outcome == "started";
+        if is_new {
+            first.push(Slot::Plain, " session ");
+            first.push(Slot::Session, self.session);
+            first.push(Slot::Plain, " at");
+        }
         if let Some(id) = self.id {
             first.push(Slot::Plain, " ");
             first.push(Slot::Id, id.short());
@@ -339,6 +345,8 @@ impl View for SaveReceipt<'_> {
         let mut record = String::new();
         if !is_start {
             record = match self.next {
+                // Nothing comes next in a session that has ended.
+                Some(next) if matches!(self.status, "completed" | "failed") => format!("still open: {next}"),
                 Some(next) => format!("next: {next}"),
                 None => self.record.words(),
             };
@@ -347,7 +355,9 @@ impl View for SaveReceipt<'_> {
             second.append(&fitting(code(self.git), if self.is_cut { room } else { usize::MAX }));
         }
         let joined = format!("; {record}");
-        if record.is_empty() || second.width() + TextLine::plain(&joined).width() > COLUMNS {
+        if is_new {
+            // The first line has it.
+        } else if record.is_empty() || second.width() + TextLine::plain(&joined).width() > COLUMNS {
             text.push(cut(second));
             if !record.is_empty() {
                 text.push(cut(TextLine::plain(format!("  {record}"))));

@@ -94,6 +94,9 @@ pub struct RestoreReceipt<'a> {
     /// Whether it was a dry run; for people.
     #[serde(skip)]
     pub dry_run: bool,
+    /// Lines at the end, of what was done with the files; for people.
+    #[serde(skip)]
+    pub more: Text,
 }
 
 /// Files that were replaced after another program changed them.
@@ -181,6 +184,31 @@ pub struct WorktreeRow<'a> {
     pub path: &'a str,
     /// Its branch.
     pub branch: &'a str,
+    /// Whether something in it is in no checkpoint.
+    pub changed: bool,
+    /// The session that was made with it; for people.
+    #[serde(skip)]
+    pub session: Option<&'a str>,
+}
+
+impl WorktreeRow<'_> {
+    /// The commands that remove it. git removes no working tree that differs from its commit without `--force`, which is for
+    /// one whose content is in a checkpoint only.
+    fn removal(&self) -> [String; 2] {
+        match self.session {
+            Some(session) if self.changed => [
+                "it has changes that are not saved; to save them: git checkpoint redo".to_owned(),
+                format!("then remove it: git checkpoint fork --remove {}", quoted(session)),
+            ],
+            _ => {
+                let force = if self.changed { "" } else { "--force " };
+                [
+                    format!("to remove it: git worktree remove {force}{}", quoted(self.path)),
+                    format!("then: git branch -D {}", quoted(self.branch)),
+                ]
+            }
+        }
+    }
 }
 
 /// A path on which both sides of a merge do not fit together.
@@ -251,13 +279,12 @@ impl View for RestoreReceipt<'_> {
             line.push(Slot::Plain, ", the working tree, with branch ");
             line.push(Slot::Branch, tree.branch);
             text.push(line);
-            let (path, branch) = (quoted(tree.path), quoted(tree.branch));
-            text.push(TextLine::plain(format!(
-                "           to remove it: git worktree remove {path}"
-            )));
-            text.push(TextLine::plain(format!("           then: git branch -D {branch}")));
+            for line in tree.removal() {
+                text.push(TextLine::plain(format!("           {line}")));
+            }
         }
         self.details(&mut text);
+        text.append(self.more.clone());
         text
     }
 }
@@ -446,20 +473,18 @@ impl RestoreReceipt<'_> {
             text.push(TextLine::plain(format!("  index    {unstaged}")));
         }
         if let Some(operation) = &self.in_progress {
-            let said = match (operation.state, &operation.why) {
-                ("set-up", _) if self.outcome == "planned" => format!("{} would be in progress again", operation.text),
-                ("set-up", _) => format!("{} is in progress again", operation.text),
-                (_, Some(why)) => format!("{} is not in progress again: {why}", operation.text),
-                _ => format!("{} is in progress as before", operation.text),
+            let state = match (operation.state, &operation.why) {
+                ("set-up", _) if self.outcome == "planned" => "would be in progress again",
+                ("set-up", _) => "in progress again",
+                (_, Some(_)) => "not in progress again",
+                _ => "in progress as before",
             };
-            let remedy = operation
-                .remedy
-                .iter()
-                .map(|remedy| format!("; start it again: {remedy}"));
-            text.push(TextLine::plain(format!(
-                "  git      {said}{}",
-                remedy.collect::<String>()
-            )));
+            text.push(TextLine::plain(format!("  git      {state}: {}", operation.text)));
+            let remedy = operation.remedy.iter();
+            let remedy = remedy.map(|remedy| format!("to start it again: {remedy}"));
+            for line in operation.why.iter().cloned().chain(remedy) {
+                text.push(TextLine::plain(format!("           {line}")));
+            }
         }
         if self.record == "of-another-session" {
             text.push(TextLine::plain(

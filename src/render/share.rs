@@ -191,6 +191,9 @@ pub struct PushRow<'a> {
     /// The numbers of checkpoints that are only here and only there, for people.
     #[serde(skip)]
     pub diverged: (usize, usize),
+    /// Whether the error of the command is about it, which people need not read twice.
+    #[serde(skip)]
+    pub is_error: bool,
 }
 
 /// A session with another name.
@@ -242,7 +245,7 @@ impl View for PushReceipt<'_> {
                 text.push(TextLine::plain(resume));
             }
         }
-        for row in &self.sessions {
+        for row in self.sessions.iter().filter(|row| !row.is_error) {
             text.push(self.line(row));
         }
         for (count, noun, verb) in [
@@ -363,23 +366,29 @@ impl View for FetchReceipt<'_> {
         for found in &self.sessions {
             let is_good = matches!(found.change, "new" | "forward");
             let slot = if is_good { Slot::Added } else { Slot::Caution };
-            let mut line = row(slot, found.change, found.session.as_str());
-            line.push(Slot::Plain, "  ");
+            let word = if found.change == "forward" {
+                "updated"
+            } else {
+                found.change
+            };
+            let mut line = row(slot, word, found.session.as_str());
             if let Some(id) = &found.id {
+                line.push(Slot::Plain, "  ");
                 line.push(Slot::Id, id.short());
             }
-            let count = checkpoints(found.checkpoints.unwrap_or(0));
+            let count = found.checkpoints.unwrap_or(0);
+            let more = |word: &str| CountedNoun::new(count, &format!("{word} checkpoint")).to_string();
             let detail = match (found.change, found.checkpoints) {
-                ("new", _) => format!("  {count}"),
-                ("forward", Some(0)) => "  pruned there".to_owned(),
-                ("forward", _) => format!("  {count} more"),
-                (_, Some(_)) => format!("  {count} fewer"),
-                (_, None) if found.id.is_none() => "missing there".to_owned(),
-                _ => "different history than before".to_owned(),
+                ("new", _) => checkpoints(count),
+                ("forward", Some(0)) => "pruned there".to_owned(),
+                ("forward", _) => more("more"),
+                (_, Some(_)) => more("fewer"),
+                (_, None) if found.id.is_none() => "not there any more".to_owned(),
+                _ => "another history than before".to_owned(),
             };
-            line.push(Slot::Plain, detail);
+            line.push(Slot::Plain, format!("  {detail}"));
             if !found.followed {
-                line.push(Slot::Caution, ", not followed");
+                line.push(Slot::Caution, "; kept here as it was");
             }
             text.push(line);
         }
@@ -388,13 +397,12 @@ impl View for FetchReceipt<'_> {
             text.push(line.with(Slot::Plain, format!("  {}", refused.reason)));
         }
         for (session, count) in &self.waiting {
-            let line = row(Slot::Caution, "waits", session);
-            let pull = format!("git checkpoint pull {remote} {session}");
-            let count = checkpoints(*count);
-            text.push(line.with(
-                Slot::Plain,
-                format!("  {count} fetched earlier, not in yours: '{pull}'"),
-            ));
+            let line = row(Slot::Caution, "pending", session);
+            let earlier = format!("  {} fetched earlier, not in yours yet:", checkpoints(*count));
+            text.push(line.with(Slot::Plain, earlier));
+            text.push(TextLine::plain(format!(
+                "              git checkpoint pull {remote} {session}"
+            )));
         }
         if self.older > 0 {
             let older = CountedNoun::new(self.older, "older session");

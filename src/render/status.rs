@@ -271,11 +271,14 @@ struct LabeledLines {
 }
 
 impl LabeledLines {
+    /// What is too long for a line goes on below.
     fn row(&mut self, label: &str, value: &TextLine) {
-        let mut line = TextLine::new().with(Slot::Heading, label);
-        line.pad_to(LABEL);
-        line.append(value);
-        self.text.push(line);
+        for (at, value) in value.folded(self.columns).iter().enumerate() {
+            let mut line = TextLine::new().with(Slot::Heading, if at == 0 { label } else { "" });
+            line.pad_to(LABEL);
+            line.append(value);
+            self.text.push(line);
+        }
     }
 
     /// The same; what is too long for a line is cut.
@@ -369,6 +372,8 @@ impl StatusView<'_> {
         }
         out.row("code", &receipt::code(self.git));
         match (&self.current, &self.notes.left_out) {
+            // The files are between two states, which is all that there is to say of them.
+            _ if !self.something_to_save && (self.interrupted.is_some() || self.notes.running.is_some()) => {}
             (Some(current), _) => self.to_save(current, &mut out),
             (None, Some(words)) => out.row("to save", &caution(format!("a save would leave out {words}"))),
             (None, None) => {}
@@ -429,55 +434,55 @@ impl StatusView<'_> {
             }
             _ => out.plain(
                 "session",
-                format!("no current session; {others}: see 'git checkpoint resume'"),
+                format!("no current session; {others}: 'git checkpoint list'"),
             ),
         }
     }
 
     fn to_save(&self, current: &CurrentSessionView<'_>, out: &mut LabeledLines) {
+        let missing = current.saved_changes_missing;
         let line = match (self.something_to_save, self.files_to_save, &self.notes.left_out) {
+            // "Saved" and "a save would drop it" are no pair.
+            (false, _, None) if missing > 0 => None,
             (false, _, None) => {
                 let elsewhere = current.saved_elsewhere.filter(|_| current.files_changed != Some(0));
                 let by = elsewhere.map(|path| format!("; the latest checkpoint was saved in {path}"));
-                let slot = if current.saved_changes_missing == 0 {
-                    Slot::Good
-                } else {
-                    Slot::Plain
-                };
-                let line = TextLine::new().with(slot, "everything is saved");
-                line.with(Slot::Plain, by.unwrap_or_default())
+                let line = TextLine::new().with(Slot::Good, "everything is saved");
+                Some(line.with(Slot::Plain, by.unwrap_or_default()))
             }
-            (false, _, Some(words)) => caution(format!("everything but {words} is saved")),
+            (false, _, Some(words)) => {
+                let rest = if missing > 0 { "" } else { "everything else is saved; " };
+                Some(caution(format!("{rest}left out: {words}")))
+            }
             (true, n, _) if n > 0 && current.files_changed.is_none() => {
-                caution(format!("{} changed since the commit", CountedNoun::new(n, "file")))
+                let files = CountedNoun::new(n, "file");
+                Some(caution(format!("{files} changed since the commit")))
             }
             (true, n, _) if n > 0 => {
                 let files = CountedNoun::new(n, "file");
                 let by = current
                     .saved_elsewhere
                     .map(|path| format!(", which was saved in {path}"));
-                caution(format!(
-                    "{files} changed since the latest checkpoint{}",
-                    by.unwrap_or_default()
-                ))
+                let by = by.unwrap_or_default();
+                Some(caution(format!("{files} changed since the latest checkpoint{by}")))
             }
-            _ if current.draft_operations == 0 && !current.chat.unsaved => {
-                caution("all files are saved, but not what is staged or in progress".to_owned())
-            }
-            _ => caution("unsaved changes".to_owned()),
+            _ if current.draft_operations == 0 && !current.chat.unsaved => Some(caution(
+                "all files are saved, but not what is staged or in progress".to_owned(),
+            )),
+            _ => Some(caution("unsaved changes".to_owned())),
         };
-        out.row("to save", &line);
-        if current.saved_changes_missing > 0 {
-            let (are, them) = if current.saved_changes_missing == 1 {
-                ("is", "it")
-            } else {
-                ("are", "them")
-            };
-            let changes = CountedNoun::new(current.saved_changes_missing, "saved change");
-            out.row(
-                "",
-                &caution(format!("{changes} {are} not in these files; a save would drop {them}:")),
-            );
+        let mut label = "to save";
+        if let Some(line) = line {
+            out.row(label, &line);
+            label = "";
+        }
+        if missing > 0 {
+            let (are, them) = if missing == 1 { ("is", "it") } else { ("are", "them") };
+            let changes = CountedNoun::new(missing, "saved change");
+            let by = current.saved_elsewhere.map(|path| format!(", saved in {path},"));
+            let by = by.unwrap_or_default();
+            let text = format!("{changes}{by} {are} not in these files; a save would drop {them}:");
+            out.row(label, &caution(text));
             out.plain("", "git checkpoint resume --apply");
         }
         if let (true, Some(words)) = (self.something_to_save, &self.notes.left_out) {

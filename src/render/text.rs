@@ -189,6 +189,26 @@ impl TextLine {
     /// The line on as many lines as it takes to be `columns` wide at most, broken at spaces; those after the first are
     /// indented a little more. What has no space stays whole, and so does a command.
     pub fn folded(&self, columns: usize) -> Vec<Self> {
+        let indent = self.text.len() - self.text.trim_start().len();
+        self.folded_to(columns, indent + 2)
+    }
+
+    /// The same; lines after the first begin below the value where the line is a label and its value. `None` for a row of
+    /// more columns than these two.
+    pub fn folded_value(&self, columns: usize) -> Option<Vec<Self>> {
+        /// No label is wider, with its indent.
+        const LABEL: usize = 16;
+        let label = self.text.trim_start();
+        let value = label[label.find("  ")?..].trim_start();
+        let column = width(&self.text[..self.text.len() - value.len()]);
+        if !value.contains(' ') {
+            // Below its label it would be no shorter.
+            return None;
+        }
+        (column <= LABEL && !value.contains("  ")).then(|| self.folded_to(columns, column))
+    }
+
+    fn folded_to(&self, columns: usize, hang: usize) -> Vec<Self> {
         if self.width() <= columns {
             return vec![self.clone()];
         }
@@ -201,7 +221,7 @@ impl TextLine {
             let line = out.last_mut().expect("there is always one");
             let begun = line.width() > indent + 2 || (line.width() > 0 && !line.to_string().trim().is_empty());
             if begun && line.width() + space + word.width() > columns {
-                out.push(Self::plain(" ".repeat((indent + 2).min(columns / 2))));
+                out.push(Self::plain(" ".repeat(hang.min(columns / 2))));
             } else if begun {
                 line.push(Slot::Plain, " ".repeat(space));
             }
@@ -456,6 +476,24 @@ mod tests {
             .map(ToString::to_string)
             .collect();
         assert_eq!(folded, ["unbreakable-word", "  x"]);
+    }
+
+    #[test]
+    fn a_value_is_folded_below_itself_and_a_row_of_columns_is_not() {
+        let folded = |text: &str| -> Option<Vec<String>> {
+            let lines = TextLine::plain(text).folded_value(30)?;
+            Some(lines.iter().map(ToString::to_string).collect())
+        };
+        assert_eq!(
+            folded("  index    not restored: 1 staged; see: git checkpoint restore").unwrap(),
+            [
+                "  index    not restored: 1",
+                "           staged; see:",
+                "           git checkpoint restore"
+            ]
+        );
+        assert_eq!(folded("  write    src/parser.rs          changed"), None);
+        assert_eq!(folded("a value that is wide  and no label"), None);
     }
 
     #[test]

@@ -53,6 +53,6 @@ impl EncryptedSessions {
     pub(super) fn continues_locked(&self, document: &Document) -> bool {
         let previous = document.previous.as_ref().map(Digest::as_str);
         let before = previous.and_then(|digest| self.get(digest));
-        before.is_some_and(|before| before.is_locked) || document.encrypted.as_ref().is_some_and(|info| info.is_locked)
+        before.is_some_and(|before| before.is_locked) || document.is_locked()
     }
 }

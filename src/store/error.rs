@@ -92,7 +92,7 @@ pub enum Error {
     #[error("none of your keys is a recipient, so you could not read what you save")]
     NoRecipient,
     /// A checkpoint that continues one whose record cannot be read would lose it.
-    #[error("the record of '{session}' is encrypted and cannot be read here, so nothing can be added to it")]
+    #[error("without a key, nothing can be read from the record of '{session}' or added to it")]
     RecordLocked {
         /// The session.
         session: String,
@@ -330,7 +330,7 @@ impl Error {
             Self::Setting { .. } => "see the current settings: git checkpoint help settings".to_owned(),
             Self::Quarantine => "call it from the hook 'post-receive'; 'pre-receive' and 'update' are too early".to_owned(),
             Self::ImplicitBare { path } => format!("specify it: git --git-dir={} checkpoint ...", quoted(path)),
-            Self::Bare { .. } => "run the command in a working tree, or specify one with --work-tree".to_owned(),
+            Self::Bare { .. } => "run the command in a working tree, or specify one: git --work-tree=<directory> checkpoint ...".to_owned(),
             Self::WorkTreeMissing { .. } => "correct or remove the setting: git config core.worktree <directory>\n\
                                             git config --unset core.worktree"
                 .to_owned(),

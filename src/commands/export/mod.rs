@@ -14,7 +14,7 @@ use std::{
 pub(super) use self::keep::{after_autosave, after_save, are_ignored};
 use super::{
     Context, agent_session,
-    error::{CommandError, FailureKind},
+    error::{AgainOption, CommandError, FailureKind},
     failure,
     opening::{self, IdentityArgs, OpenedRepository},
 };
@@ -218,7 +218,7 @@ impl Args {
             return Ok(());
         }
         let path = quoted(&output.display().to_string());
-        let error = CommandError::new(FailureKind::Usage, format!("the ending of {path} says no format"));
+        let error = CommandError::new(FailureKind::Usage, format!("the name {path} does not tell the format"));
         Err(error.hint(format!("specify it: git checkpoint export --format <format> -o {path}")))
     }
 }
@@ -357,7 +357,8 @@ fn vacant(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandErr
         return Ok(());
     }
     let message = format!("file '{}' is not empty", path.display());
-    Err(CommandError::new(FailureKind::Refused, message).hint("overwrite it: --force"))
+    let again = context.with_option("--force");
+    Err(CommandError::new(FailureKind::Refused, message).again("overwrite it", again, AgainOption::Force))
 }
 
 fn write(context: &Context, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     super::{
         Context,
-        error::{CommandError, FailureKind},
+        error::{AgainOption, CommandError, FailureKind},
     },
     Args, omissions, receipt,
 };
@@ -20,7 +20,10 @@ pub(super) fn room(args: &Args, context: &Context) -> Result<(), CommandError> {
     let name = args.format().name;
     let Some(path) = args.output.as_deref().filter(|path| path.as_os_str() != "-") else {
         let message = format!("'--format {name}' writes several files");
-        return Err(CommandError::new(FailureKind::Usage, message).hint("specify a directory: -o DIR"));
+        return Err(CommandError::new(FailureKind::Usage, message).hint(format!(
+            "specify a directory: {}",
+            context.with_option("-o <directory>")
+        )));
     };
     let found = os::room(&context.env.cwd.join(path)).map_err(|error| {
         let message = format!("cannot read '{}': {}", path.display(), os::reason(&error));
@@ -30,11 +33,12 @@ pub(super) fn room(args: &Args, context: &Context) -> Result<(), CommandError> {
         os::Room::Taken if !args.force => {
             let message = format!("directory '{}' is not empty", path.display());
             Err(CommandError::new(FailureKind::Refused, message)
-                .hint("write into it and overwrite files of the same names: --force"))
+                .hint("files of the same names would be overwritten, the others stay")
+                .again("write into it", context.with_option("--force"), AgainOption::Force))
         }
         os::Room::Other => {
             let message = format!("'{}' is not a directory", path.display());
-            Err(CommandError::new(FailureKind::Refused, message).hint("specify another directory: -o DIR"))
+            Err(CommandError::new(FailureKind::Refused, message).hint("specify another directory with -o"))
         }
         os::Room::Free | os::Room::Taken => Ok(()),
     }

@@ -82,8 +82,8 @@ fn words(place: &str) -> Vec<String> {
             format!(": the {}", plain(list)),
         ],
         ["record", member] => vec![format!(": the {}", plain(member))],
-        ["session", "created_at", ..] => vec![", its begin,".to_owned()],
-        ["session", "id", ..] => vec![", its id,".to_owned()],
+        ["session", "created_at", ..] => vec![", start time,".to_owned()],
+        ["session", "id", ..] => vec![", id,".to_owned()],
         ["session", member, ..] => vec![format!(", {},", plain(member))],
         ["steps", member, ..] => part(member, "1 step"),
         ["log", member, ..] => part(member, "1 log line"),
@@ -112,8 +112,8 @@ fn forms(mark: &str) -> Vec<String> {
 
 fn missing(text: &str, omitted: &[OmittedContent], marks: &BTreeMap<String, String>) -> Vec<String> {
     // The members of a session are in one line.
-    let line = |one: &OmittedContent| match one.what.strip_prefix("of the session: ") {
-        Some(members) => format!(", {members},"),
+    let line = |one: &OmittedContent| match one.what.strip_suffix(" of the session") {
+        Some(members) => format!(", {},", members.replace(" and ", ", ")),
         None => format!(": {}", one.what),
     };
     let report: Vec<String> = omitted.iter().map(line).collect();

@@ -24,15 +24,15 @@ pub(in crate::commands) struct TodoArgs {
 
 #[derive(Debug, Subcommand)]
 enum TodoAction {
-    /// Add an item
+    /// Add a reminder
     Add(AddText),
     /// Mark reminders as done
     Done(ItemArgs),
     /// Reopen reminders
     Reopen(ItemArgs),
-    /// List the items with their numbers
+    /// List reminders with their numbers
     List(ItemListArgs),
-    /// Remove items from the record
+    /// Remove reminders from the record
     Remove(ItemArgs),
 }
 

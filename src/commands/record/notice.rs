@@ -116,11 +116,12 @@ pub(super) fn report(
         SessionOrigin::Meant => {}
         is => {
             let word = if is == SessionOrigin::Started {
-                "in the new session "
+                ", new"
             } else {
-                "continuing session "
+                ", resumed"
             };
-            text.push(TextLine::plain(word).with(Slot::Session, appended.session.as_str()));
+            let line = TextLine::plain("  session ").with(Slot::Session, appended.session.as_str());
+            text.push(line.with(Slot::Plain, word));
         }
     }
     if let Some(CheckpointOutcome::Saved(receipt)) = saved.map(AsRef::as_ref) {

@@ -18,6 +18,15 @@ pub(super) fn require_person(context: &Context) -> Result<(), CommandError> {
     )
 }
 
+/// Why there is nothing to do: no hunk was wanted, or there was none.
+pub(super) fn nothing(is_asked: bool) -> &'static str {
+    if is_asked {
+        "no hunk was chosen"
+    } else {
+        "no text file differs, so there is no hunk to choose"
+    }
+}
+
 /// Runs the child that asks. It reads our standard input; what it writes is passed on as it comes. The editor for a hunk
 /// has the terminal for itself.
 pub(super) fn ask(context: &Context, scene: &Scene<'_>, git: Git) -> Result<(), Error> {

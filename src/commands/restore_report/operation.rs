@@ -10,8 +10,13 @@ use crate::{
 const HEADS: [&str; 3] = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
 
 /// Reports that the checkpoint was saved during an operation that is not in progress now, and the command that sets it up:
-/// with the index of a merge alone, `git commit` would record an ordinary commit.
-pub(in crate::commands) fn report_operation(context: &Context, opened: &OpenedRepository, selector: &str) {
+/// with the index of a merge alone, `git commit` would record an ordinary commit. The receipt may have reported it already.
+pub(in crate::commands) fn report_operation(
+    context: &Context,
+    opened: &OpenedRepository,
+    selector: &str,
+    is_reported: bool,
+) {
     let scene = opened.scene();
     let found = failure::selector(selector).map(|selector| select::checkpoint(&scene, &selector));
     let Ok(Ok(found)) = found else { return };
@@ -21,10 +26,12 @@ pub(in crate::commands) fn report_operation(context: &Context, opened: &OpenedRe
     if !matches!(store::operation::unfinished(scene.repo), Ok(None)) {
         return;
     }
-    context.ui.warning(&format!(
-        "the checkpoint was saved during {}, which is not in progress now",
-        operation.kind.with_article()
-    ));
+    if !is_reported {
+        context.ui.warning(&format!(
+            "the checkpoint was saved during {}, which is not in progress now",
+            operation.kind.with_article()
+        ));
+    }
     let heads = operation
         .heads
         .iter()

@@ -4,11 +4,11 @@ use super::RestoreView;
 use crate::{
     commands::{Context, opening::OpenedRepository},
     ops::{
+        fork::leftover::ForkLeftover,
         plan_runner::{AppliedPlan, PlanOperation},
         record::RecordFate,
         refuse::Refusal,
         restore_outcome::RestoreOutcome,
-        undo::UndoOutcome,
         unfinished::OperationFate,
     },
     render::{
@@ -43,9 +43,13 @@ fn unstaged(restored: &RestoreOutcome, paths: &str) -> Option<String> {
     }
 }
 
-fn stays(taken: &UndoOutcome) -> Vec<WorktreeRow<'_>> {
-    let stays = taken.stays.iter();
-    stays.map(|(path, branch)| WorktreeRow { path, branch }).collect()
+fn stays(left: &ForkLeftover) -> WorktreeRow<'_> {
+    WorktreeRow {
+        path: &left.path,
+        branch: &left.branch,
+        changed: left.is_changed,
+        session: left.session.as_deref(),
+    }
 }
 
 pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>) -> RestoreReceipt<'a> {
@@ -80,6 +84,7 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
     let now = opened.scene().now;
     RestoreReceipt {
         dry_run,
+        more: report.more.clone(),
         operation: match report.taken {
             Some(taken) => taken.direction.word(),
             None => restored
@@ -145,7 +150,7 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
                 to: to.clone(),
             })
             .collect(),
-        stays: report.taken.map(stays).unwrap_or_default(),
+        stays: report.stays.iter().map(stays).collect(),
         conflicts: report
             .conflicts
             .iter()

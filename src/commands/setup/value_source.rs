@@ -19,7 +19,7 @@ use crate::{
     ops::{
         items,
         list::{self, SessionFilter},
-        step, undelete,
+        step, trash,
     },
     render::age,
     store::{
@@ -150,7 +150,7 @@ fn sessions(opened: &OpenedRepository, all: bool) -> Vec<CompletionValue> {
 fn deleted_sessions(opened: &OpenedRepository) -> Vec<CompletionValue> {
     let scene = opened.scene();
     let mut out: Vec<CompletionValue> = Vec::new();
-    let mut deleted = undelete::trash(&scene).unwrap_or_default();
+    let mut deleted = trash::deleted(&scene).unwrap_or_default();
     deleted.sort_by_key(|deleted| std::cmp::Reverse(deleted.at));
     for deleted in deleted {
         let value = deleted.name.to_string();

@@ -9,7 +9,7 @@ use super::{pulled, wired};
 use crate::{
     commands::{
         Context,
-        error::{CommandError, FailureKind},
+        error::{AgainOption, CommandError, FailureKind},
         export::refuse_symlinks,
         opening::{self, IdentityArgs},
         session_word::{self, SessionWord},
@@ -58,7 +58,11 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     let file = context.env.cwd.join(&args.file);
     if file.exists() && !args.force {
         let message = format!("file '{}' exists", args.file.display());
-        return Err(CommandError::new(FailureKind::Refused, message).hint("replace it: --force"));
+        return Err(CommandError::new(FailureKind::Refused, message).again(
+            "replace it",
+            context.with_option("--force"),
+            AgainOption::Force,
+        ));
     }
     if let Some(directory) = file.parent().filter(|directory| !directory.is_dir()) {
         let message = format!("no directory '{}'", args.file.parent().unwrap_or(directory).display());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     commands::error::{CommandError, FailureKind},
     model::step::quoted,
-    ops::share::{Error, Leak, fetch::RemoteChange},
+    ops::share::{Error, Leak, LeakedCommit, fetch::RemoteChange},
 };
 
 impl From<Error> for CommandError {
@@ -82,7 +82,8 @@ impl CommandError {
                 is_here,
             } => {
                 let out = of(FailureKind::NotFound);
-                if is_here {
+                // Who deletes it there does not want it there.
+                if is_here && !command.contains(" delete") {
                     out.hint(format!("push yours: git checkpoint push {remote} {session}"))
                 } else {
                     out.hint(format!(
@@ -113,15 +114,46 @@ impl CommandError {
                     "or accept the remote's state: git checkpoint pull {remote} {session} --follow"
                 ))
             }
-            Error::Secrets { ref leaks } => of(FailureKind::Refused)
-                .hint("a push cannot be undone, and checkpoints keep secrets that files have lost since")
-                .hint(purge(leaks))
-                .hint("not a secret? git config --add checkpoint.redactAllow <regex>, or push with --allow-secrets"),
+            Error::Secrets { ref leaks, ref commit } => {
+                let mut out = of(FailureKind::Refused);
+                if commit.is_none() || leaks.iter().any(|leak| leak.is_file) {
+                    out = out
+                        .hint("a push cannot be undone, and checkpoints keep secrets that files have lost since")
+                        .hint(purge(leaks));
+                }
+                if let Some(commit) = commit {
+                    out = rewriting(commit).into_iter().fold(out, Self::hint);
+                }
+                out.hint("not a secret? git config --add checkpoint.redactAllow <regex>, or push with --allow-secrets")
+            }
             Error::Lfs { ref remote, .. } => of(FailureKind::Fatal).hint(format!(
                 "install git-lfs, or check the output of 'git lfs push {remote} HEAD', and push again"
             )),
         }
     }
+}
+
+/// How a secret in a commit of the project goes. Checkpoints that were saved on that commit need it as long as they are
+/// there, so only a session that begins after the rewriting is without it.
+fn rewriting(commit: &LeakedCommit) -> Vec<String> {
+    let id = commit.id.short();
+    let mut out = vec![format!(
+        "commit {id} is of the project itself, and a purge changes checkpoints only"
+    )];
+    if commit.is_in_head {
+        let from = if commit.is_root {
+            "--root".to_owned()
+        } else {
+            format!("{id}^")
+        };
+        out.push(format!("rewrite it first: git rebase -i --autostash {from}"));
+    }
+    out.push(
+        "then push a session that begins without it: git checkpoint start && git checkpoint save && \
+         git checkpoint push"
+            .to_owned(),
+    );
+    out
 }
 
 /// The command that removes secrets from the checkpoints.

@@ -257,7 +257,8 @@ fn as_branches(remote: &str, name: &ShortName) -> String {
 
 /// The receipt of a push.
 pub(in crate::commands) fn view(pushed: &PushOutcome) -> PushReceipt<'_> {
-    let sessions = pushed.sessions.iter().map(|sent| {
+    let error = pushed.sessions.iter().position(|sent| !sent.fate.is_good());
+    let sessions = pushed.sessions.iter().enumerate().map(|(at, sent)| {
         let mut row = PushRow {
             session: &sent.name,
             id: oid(sent.id),
@@ -267,6 +268,7 @@ pub(in crate::commands) fn view(pushed: &PushOutcome) -> PushReceipt<'_> {
             reason: None,
             unmerged: sent.unmerged,
             diverged: (0, 0),
+            is_error: error == Some(at),
         };
         match &sent.fate {
             PushFate::Refused { why, .. } => row.reason = Some(why),

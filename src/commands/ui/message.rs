@@ -129,12 +129,13 @@ impl Ui {
                 let lines = text.lines().iter();
                 // A row of a table stays as it is.
                 let is_row = |line: &TextLine| line.text().trim_start().contains("  ");
+                let columns = self.width().min(WIDTH);
                 lines
                     .flat_map(|line| {
                         if is_row(line) {
-                            vec![line.clone()]
+                            line.folded_value(columns).unwrap_or_else(|| vec![line.clone()])
                         } else {
-                            line.folded(self.width().min(WIDTH))
+                            line.folded(columns)
                         }
                     })
                     .for_each(|line| self.data(line));

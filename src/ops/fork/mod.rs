@@ -6,6 +6,7 @@
 mod carried;
 mod cut_off;
 mod filtered;
+pub mod leftover;
 pub mod list;
 mod places;
 pub mod remove;

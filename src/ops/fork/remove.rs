@@ -538,7 +538,7 @@ fn elsewhere(scene: &Scene<'_>, here: &Path) -> PathBuf {
 }
 
 /// Ignored files that differ from those of this working tree: `checkpoint.forkCopy` copied the others from here.
-fn ignored(there: &Scene<'_>, path: &Path, here: &Path) -> Result<Vec<RepoPath>, Error> {
+pub(super) fn ignored(there: &Scene<'_>, path: &Path, here: &Path) -> Result<Vec<RepoPath>, Error> {
     let output = store::git(there.repo)
         .args(["ls-files", "-z", "--others", "--ignored", "--exclude-standard"])
         .run()

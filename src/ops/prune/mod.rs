@@ -83,6 +83,8 @@ impl RetentionRules {
 pub struct PrunedRef {
     /// The session's name, or the ref.
     pub name: String,
+    /// The session that its checkpoint names.
+    pub session: Option<String>,
     /// Old value of the ref.
     pub id: ObjectId,
     /// How many checkpoints it had.

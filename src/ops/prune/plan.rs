@@ -239,6 +239,7 @@ impl PrunePlan {
                 chain.goes_whole = true;
                 self.outcome.sessions.push(PrunedRef {
                     name: chain.name.to_string(),
+                    session: Some(chain.name.to_string()),
                     id: chain.entries[0].id,
                     checkpoints: chain.entries.len(),
                 });
@@ -309,6 +310,7 @@ impl PrunePlan {
             if old && (stood_for || rules.force) && !watched.contains(session) {
                 self.outcome.autosaves.push(PrunedRef {
                     name,
+                    session: entry.trailers.session,
                     id,
                     checkpoints: 1,
                 });
@@ -331,7 +333,12 @@ impl PrunePlan {
                 .is_none_or(|age| since.is_none_or(|since| since < limit(age)));
             if old {
                 let checkpoints = session::chain(scene.repo, id).map_while(Result::ok).count();
-                self.outcome.trash.push(PrunedRef { name, id, checkpoints });
+                self.outcome.trash.push(PrunedRef {
+                    name,
+                    session: entry.and_then(|entry| entry.trailers.session),
+                    id,
+                    checkpoints,
+                });
             }
         }
         Ok(())

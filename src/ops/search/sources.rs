@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    super::{Error, Scene, select, undelete},
+    super::{Error, Scene, select, trash},
     SearchRequest,
 };
 use crate::{
@@ -65,7 +65,7 @@ pub(super) fn sources(scene: &Scene<'_>, request: &SearchRequest) -> Result<(Vec
         add(store::remote::shown(&session.name), SessionOrigin::Fetched, session.tip);
     }
     if request.trash {
-        for deleted in undelete::trash(scene)? {
+        for deleted in trash::deleted(scene)? {
             add(deleted.name.to_string(), SessionOrigin::Trash, Ok(deleted.tip));
         }
     }

@@ -332,8 +332,8 @@ fn push_all(scene: &Scene<'_>, remote: &str, outcome: &mut QueueOutcome, wire: W
 fn give_up(error: &Error, names: &[(ShortName, ShortName)], outcome: &mut QueueOutcome) -> bool {
     let why = match error {
         // Where they are is for a push by hand; a state file is no place for it.
-        Error::Secrets { leaks } if leaks.len() == 1 => "1 secret would be published".to_owned(),
-        Error::Secrets { leaks } => format!("{} secrets would be published", leaks.len()),
+        Error::Secrets { leaks, .. } if leaks.len() == 1 => "1 secret would be published".to_owned(),
+        Error::Secrets { leaks, .. } => format!("{} secrets would be published", leaks.len()),
         error => error.to_string(),
     };
     let all = !is_of_one(error);

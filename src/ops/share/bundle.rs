@@ -58,11 +58,7 @@ pub fn create(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Bu
     names.dedup();
     let mut sessions = Vec::new();
     for name in names {
-        let found = session_choice::named(scene, &name)?.ok_or_else(|| OpsError::NotFound {
-            text: name.to_string(),
-            candidates: Vec::new(),
-            remote: None,
-        })?;
+        let found = session_choice::named(scene, &name)?.ok_or_else(|| OpsError::absent(name))?;
         sessions.push((found.name, found.tip.entry.id));
     }
     let refs = sessions.iter().map(|(name, _)| session::ref_name(name));

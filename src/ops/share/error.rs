@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::{model::name::ShortName, ops, secrets, store};
+use crate::{
+    model::{id::Oid, name::ShortName},
+    ops, secrets, store,
+};
 
 /// A secret in what was to be pushed: where, never the secret.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +20,17 @@ pub struct Leak {
     pub kind: String,
     /// Whether it is a file of the working tree in a checkpoint, which can be purged.
     pub is_file: bool,
+}
+
+/// A commit of the project that has a secret. A purge changes checkpoints only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeakedCommit {
+    /// The commit.
+    pub id: Oid,
+    /// Whether the history of HEAD has it, which a rebase can change.
+    pub is_in_head: bool,
+    /// Whether it has no parent.
+    pub is_root: bool,
 }
 
 /// Any failure of sharing. No session of this repository was changed.
@@ -137,6 +151,8 @@ pub enum Error {
     Secrets {
         /// Where they are.
         leaks: Vec<Leak>,
+        /// The first commit of the project that has one; where there are several, one in the history of HEAD.
+        commit: Option<LeakedCommit>,
     },
     /// LFS content that a pushed checkpoint needs cannot be sent.
     #[error("{} of git-lfs would be missing on remote '{}': {why}", counted(*objects, "file"), remote.escape_debug())]

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::{super::ids::short, Error, Leak, Wire};
+use super::{super::ids::short, Error, Leak, LeakedCommit, Wire};
 use crate::{
     model::{document::CheckpointKind, path::RepoPath},
     ops::{Error as OpsError, Scene},
@@ -16,7 +16,7 @@ use crate::{
     store::{
         self, Kind as ObjectKind, ObjectId,
         checkpoint::{self, CheckpointCommit},
-        history,
+        graph, history,
         incoming::{self, LimitedBlob},
         refs,
         remote::Remote,
@@ -30,6 +30,9 @@ const MAX_SCANNED: u64 = 32 << 20;
 /// When so much was looked at, the rest is named; in bytes. A minute's work.
 const MAX_TOTAL: u64 = 2 << 30;
 
+/// How many commits are walked to learn whether HEAD's history has one.
+const WALKED: usize = 200_000;
+
 /// The entry of the allow-list for private keys.
 const ALLOWED_KEYS: &str = "kind:private-key";
 
@@ -40,6 +43,8 @@ pub(super) struct UploadPlan {
     pub(super) commits: Vec<ObjectId>,
     /// Secrets in what the remote lacks.
     pub(super) leaks: BTreeSet<Leak>,
+    /// The first of the commits that have one.
+    pub(super) leaked_commit: Option<LeakedCommit>,
     /// Files that were not looked at, because they are too large.
     pub(super) unscanned: Vec<String>,
     /// Contents of git-lfs that the snapshots point to: SHA-256 in hexadecimal.
@@ -287,8 +292,29 @@ impl UploadScan<'_> {
             // The parents of a commit at the border of a shallow clone are not here.
             let bases: Vec<_> = parents[&commit].iter().filter_map(|id| tree(id).ok()).collect();
             let of = format!("commit {}", short(commit));
+            let known = self.out.leaks.len();
             self.commit(commit, &of)?;
             self.files(new, &bases, &of)?;
+            if self.out.leaks.len() > known {
+                self.leaked(commit, parents[&commit].is_empty())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the first commit that has a secret. The latest ones come first.
+    fn leaked(&mut self, commit: ObjectId, is_root: bool) -> Result<(), Error> {
+        let repo = self.scene.repo;
+        let is_in_head = match refs::head(repo)?.id {
+            Some(head) => graph::is_ancestor(repo, commit, head, WALKED)? == Some(true),
+            None => false,
+        };
+        if is_in_head || !self.out.leaked_commit.as_ref().is_some_and(|known| known.is_in_head) {
+            self.out.leaked_commit = Some(LeakedCommit {
+                id: checkpoint::oid(commit),
+                is_in_head,
+                is_root,
+            });
         }
         Ok(())
     }

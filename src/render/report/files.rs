@@ -11,10 +11,11 @@ use crate::{
     model::{
         change::ChangeKind,
         facts::StagedKind,
+        id::Oid,
         path::RepoPath,
         report::{
-            FileReport, MergeVerdict, ReportVerdict, SavedFile, SavedFiles, SavedState, UncommittedChanges,
-            UncommittedCounts,
+            FileReport, MergeVerdict, ReportVerdict, SavedAndCurrent, SavedFile, SavedFiles, SavedState,
+            UncommittedChanges, UncommittedCounts,
         },
         time::Timestamp,
     },
@@ -36,7 +37,8 @@ const LONGEST_PATH: usize = 44;
 /// Paths up to this leave room for the commit on the same line.
 const SHORT_PATH: usize = 20;
 
-pub(super) fn all(line: &FileReport, selector: &str) -> ReportRow {
+/// `heads` are the commits that were checked out, then and now.
+pub(super) fn all(line: &FileReport, heads: Option<&SavedAndCurrent<Option<Oid>>>) -> ReportRow {
     let mut pieces = Vec::new();
     let mut add = |count: u64, words: &str| {
         if count > 0 {
@@ -64,10 +66,15 @@ pub(super) fn all(line: &FileReport, selector: &str) -> ReportRow {
         pieces.insert(0, TextLine::plain("as saved"));
     }
     let mut row = ReportRow::new("files", line.verdict, pieces);
+    // Files that are as saved may be among them: a comparison with the checkpoint has not all.
+    let command = match heads.map(|heads| (&heads.then, &heads.now)) {
+        Some((Some(then), Some(now))) => format!("git diff --name-status {} {}", then.short(), now.short()),
+        _ => "git ls-tree -r --name-only HEAD".to_owned(),
+    };
     name_paths(
         &mut row,
         line.committed.all.count,
-        selector,
+        command,
         line.committed.all.first.iter().map(|change| {
             let (word, slot) = match change.kind {
                 ChangeKind::Added => ("added", Slot::Added),
@@ -101,7 +108,7 @@ struct NamedPath {
 }
 
 /// Names paths below a row; so many, then how many more there are.
-fn name_paths(row: &mut ReportRow, count: u64, selector: &str, paths: impl Iterator<Item = NamedPath>) {
+fn name_paths(row: &mut ReportRow, count: u64, command: String, paths: impl Iterator<Item = NamedPath>) {
     let mut paths: Vec<_> = paths.collect();
     paths.sort_by_key(|path| path.rank);
     let shown = &paths[..paths.len().min(NAMED)];
@@ -121,12 +128,11 @@ fn name_paths(row: &mut ReportRow, count: u64, selector: &str, paths: impl Itera
         })
         .collect();
     let more = usize(count).saturating_sub(shown.len());
-    row.omitted.extend(omitted(more, selector));
+    row.omitted.extend(omitted(more, command));
 }
 
 /// The count of paths that are not named, with the command that names them.
-fn omitted(more: usize, selector: &str) -> Option<(String, String)> {
-    let command = format!("git checkpoint diff {selector} --name-status");
+fn omitted(more: usize, command: String) -> Option<(String, String)> {
     (more > 0).then(|| (format!("{more} more"), command))
 }
 
@@ -169,7 +175,9 @@ pub(super) fn saved(line: &SavedFiles, selector: &str, now: Timestamp) -> Option
     row.details
         .extend(shown.iter().take(NAMED).flat_map(|file| detail(file, room, now)));
     let more = usize(line.count - line.same).saturating_sub(NAMED);
-    row.omitted.extend(omitted(more, selector));
+    // Those that were committed differ from nothing.
+    row.omitted
+        .extend(omitted(more, format!("git checkpoint show {selector} --all")));
     Some(row)
 }
 
@@ -223,7 +231,7 @@ fn detail(file: &SavedFile, room: usize, now: Timestamp) -> Vec<TextLine> {
     lines
 }
 
-pub(super) fn worktree(line: &UncommittedChanges, selector: &str) -> ReportRow {
+pub(super) fn worktree(line: &UncommittedChanges) -> ReportRow {
     let counts = [
         (line.conflicted.count, "unmerged"),
         (line.staged.count, "staged"),
@@ -289,7 +297,8 @@ pub(super) fn worktree(line: &UncommittedChanges, selector: &str) -> ReportRow {
             place: if kind == StagedKind::Unknown { "" } else { "staged" },
         }
     };
-    name_paths(&mut row, count, selector, paths.into_iter().map(named_path));
+    let command = "git status -u".to_owned();
+    name_paths(&mut row, count, command, paths.into_iter().map(named_path));
     row
 }
 

@@ -54,7 +54,8 @@ pub(super) fn rows(report: &ChangeReport, selector: &str) -> Vec<ReportRow> {
     );
     // That nothing changed is not known where something could not be read.
     let is_known = report.failed.iter().all(|failure| failure.part != ReportPart::Files);
-    let all = report.files.as_ref().map(|line| files::all(line, selector));
+    let heads = report.branch.as_ref().map(|branch| &branch.head);
+    let all = report.files.as_ref().map(|line| files::all(line, heads));
     rows.extend(all.filter(|row| is_known || row.verdict != ReportVerdict::Same));
     rows.extend(
         report
@@ -62,7 +63,7 @@ pub(super) fn rows(report: &ChangeReport, selector: &str) -> Vec<ReportRow> {
             .as_ref()
             .and_then(|saved| files::saved(saved, selector, now)),
     );
-    rows.extend(report.worktree.as_ref().map(|line| files::worktree(line, selector)));
+    rows.extend(report.worktree.as_ref().map(files::worktree));
     // With another HEAD the index is another as well.
     let same_head = report.branch.as_ref().is_none_or(|branch| branch.head.is_same());
     rows.extend(report.worktree.as_ref().filter(|_| same_head).and_then(files::index));

@@ -248,7 +248,7 @@ Since then                                                             verdict
                bbbbbbbb  parse v2\\x1b[2J tokens | and `more` (Tom, yesterday)
                ... 9995 more: git log --oneline aaaaaaaa..bbbbbbbb
   files      13 differ from the saved state, 12 changed by commits     changed
-               ... 12 more: git checkpoint diff auth --name-status
+               ... 12 more: git diff --name-status aaaaaaaa bbbbbbbb
   saved      of 12 saved changes, 1 in conflict, 1 missing,            conflict
              9 changed since, 1 as saved
                conflict  src/parser.rs                                 +12 -3
@@ -262,9 +262,9 @@ Since then                                                             verdict
                changed   f2
                changed   f3
                changed   f4
-               ... 3 more: git checkpoint diff auth --name-status
+               ... 3 more: git checkpoint show auth --all
   worktree   1 untracked, 1 not in the checkpoint                      changed
-               ... 1 more: git checkpoint diff auth --name-status
+               ... 1 more: git status -u
   upstream   origin/main is not in this repository                     missing
   operation  rebase of topic, step 2 of 5 in progress                  changed
   stash      not known: cannot read\\nit                                unknown

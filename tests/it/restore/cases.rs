@@ -199,8 +199,8 @@ fn skipped_is_not_absent() {
         shown(&plan.lines),
         [
             "keep .env (the checkpoint did not save it (excluded))",
-            "keep big (the checkpoint did not save it (too-large))",
-            "skip gone (the checkpoint did not save it (too-large))",
+            "keep big (the checkpoint did not save it (too large))",
+            "skip gone (the checkpoint did not save it (too large))",
         ]
     );
     assert_eq!(world.read("big"), b"small");

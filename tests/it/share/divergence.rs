@@ -395,7 +395,7 @@ fn a_chain_that_was_pruned_is_the_same_session() {
     world.checkpoint(["push"]).success();
 
     world.enter("bob");
-    world.checkpoint(["fetch"]).success().stdout_has("1 checkpoint more");
+    world.checkpoint(["fetch"]).success().stdout_has("1 more checkpoint");
     world.checkpoint(["pull"]).success().stdout_has("1 checkpoint");
     assert_eq!(at(&world, "bob", "refs/checkpoints/auth"), four);
     // What was dropped there is kept here.

@@ -65,7 +65,7 @@ fn what_is_fetched_to_look_at_is_not_kept() {
     for words in ["1 checkpoint more", "git checkpoint pull"] {
         unchanged(&world, &["fetch", "origin", "--dry-run"])
             .success()
-            .stdout_has("1 checkpoint");
+            .stdout_has("1 more checkpoint");
         unchanged(&world, &["fetch", "--dry-run", "--json"]).success();
         unchanged(&world, &["pull", "--dry-run"]).success();
         let push = unchanged(&world, &["push", "origin", "auth", "--dry-run"]);

@@ -324,6 +324,16 @@ fn without_a_key_everything_works_that_needs_no_reading() {
         .stdout_has("none of your keys opens it")
         .stderr_has("is encrypted");
     assert!(!shown.stdout().contains("hidden"));
+    for line in [&["show", "auth"][..], &["resume", "auth"], &["status"], &["save"]] {
+        let output = world.checkpoint(line);
+        assert_eq!(output.stderr().matches("warning: ").count(), 1, "{line:?}: {output}");
+    }
+    // Who cannot read it is not helped by being a recipient.
+    let rekeyed = world.checkpoint(["rekey", "auth"]);
+    rekeyed
+        .code(4)
+        .stderr_has("checkpoint.identity <file>")
+        .stderr_lacks("encryptTo");
     let json = world.checkpoint(["show", "auth", "--json"]).success().stdout_json();
     assert_eq!((&json["locked"], read(&world)), (&true.into(), None));
     let listed = world.checkpoint(["list", "--json"]).success().stdout_json();
@@ -348,7 +358,7 @@ fn without_a_key_everything_works_that_needs_no_reading() {
         world
             .checkpoint(line)
             .code(4)
-            .stderr_has("encrypted and cannot be read here")
+            .stderr_has("without a key, nothing can be read from the record of ")
             .stderr_has("checkpoint.identity");
     }
     let before = world.fingerprint();
@@ -853,7 +863,7 @@ fn without_a_key_no_command_takes_a_text_that_nobody_could_read() {
         let refused = world.checkpoint(*line);
         assert!(!refused.is_success(), "{line:?}: {}", refused.stdout());
         if refused.status().code() != Some(129) {
-            refused.code(4).stderr_has("nothing can be added");
+            refused.code(4).stderr_has("or added to it");
         }
     }
     // What needs no key goes on.

@@ -376,7 +376,7 @@ fn what_a_refused_push_fetched_is_told_by_fetch() {
     world
         .checkpoint(["fetch"])
         .success()
-        .stdout_has("waits     auth  1 checkpoint fetched earlier, not in yours: 'git checkpoint pull origin auth'");
+        .stdout_has("  pending   auth  1 checkpoint fetched earlier, not in yours yet:\n              git checkpoint pull origin auth\n");
     world.checkpoint(["pull", "origin", "auth"]).success();
     world.checkpoint(["fetch"]).success().stdout_lacks("waits");
 }

@@ -216,7 +216,7 @@ fn without_a_current_session_the_one_just_paused_is_meant() {
         let out = world.checkpoint(args);
         out.success();
         if args != ["show", "half"] {
-            out.stderr_has("note: no session is current: using 'feature-token-auth', which was paused last");
+            out.stderr_has("note: no current session; using 'feature-token-auth', which was paused last");
         }
     }
     // On another branch as well.

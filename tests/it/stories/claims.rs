@@ -207,3 +207,27 @@ fn a_claim_holds_for_a_year_at_most() {
         .code(129)
         .stderr_has("366d");
 }
+
+/// Who claims or releases a session that is paused does not resume it.
+#[test]
+fn a_claim_leaves_a_paused_session_paused() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-qm", "base", "--session", "s"]).success();
+    world.checkpoint(["pause", "-q"]).success();
+    let status = || {
+        let listed = world.checkpoint(["list", "--json"]).success().stdout_json();
+        listed["sessions"][0]["status"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(status(), "paused");
+    for line in [&["claim"][..], &["claim", "--for", "2h"], &["release"]] {
+        world
+            .checkpoint(line)
+            .success()
+            .stdout_has("  s, paused")
+            .stdout_lacks("resumed");
+        assert_eq!(status(), "paused", "{line:?}");
+    }
+    world.checkpoint(["resume", "-q"]).success();
+    world.checkpoint(["claim"]).success();
+    assert_eq!(status(), "active");
+}

@@ -369,7 +369,8 @@ fn taking_a_fork_back_tells_of_its_work_tree() {
     undone
         .success()
         .stdout_has("the working tree, with branch checkpoint/try")
-        .stderr_has("git worktree remove");
+        .stdout_has("git worktree remove")
+        .stderr_lacks("git worktree remove");
     assert_eq!(world.read("../try/README.md"), b"edited\n");
     world.checkpoint(["redo"]).success().stdout_lacks("the working tree");
     let there = |args: &[&str]| world.command(PROGRAM, args).within("../try").run();

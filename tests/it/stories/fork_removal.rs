@@ -398,22 +398,3 @@ fn an_undo_passes_over_a_fork_that_went_on() {
     assert_eq!(world.read("README.md"), restored);
     world.checkpoint(["verify", "--all"]).success();
 }
-
-/// The undo of a fork with a working tree names the commands that remove what stays.
-#[test]
-fn an_undone_fork_names_the_commands_that_remove_its_working_tree() {
-    let world = World::with_commit();
-    world.checkpoint(["save", "-m", "b"]).success();
-    world
-        .checkpoint(["fork", "--name", "k", "--worktree", "../k"])
-        .success();
-    let path = fs::canonicalize(world.root().join("k")).unwrap();
-    let path = path.to_str().unwrap();
-    world
-        .checkpoint(["undo"])
-        .success()
-        .stdout_has(&format!("           to remove it: git worktree remove {path}\n"))
-        .stdout_has("           then: git branch -D checkpoint/k\n");
-    world.git(["worktree", "remove", path]).success();
-    world.git(["branch", "-qD", "checkpoint/k"]).success();
-}

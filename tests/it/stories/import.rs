@@ -367,7 +367,7 @@ fn exports_come_in_again() {
     world
         .checkpoint(["export", "--format", "folder"])
         .code(129)
-        .stderr_has("-o DIR");
+        .stderr_has("git checkpoint export --format folder -o <directory>\n");
     world
         .checkpoint(["export", "--format", "folder", "-o", "out/auth", "auth"])
         .success()
@@ -484,7 +484,8 @@ fn an_export_tells_what_is_not_in_it_and_mixes_nothing() {
         .checkpoint(["export", "--format", "dagent", "-o", "d", "auth"])
         .success()
         .stderr_has("not included: the summary")
-        .stderr_has("not included: of the session: title")
+        .stderr_has("not included: title")
+        .stderr_has(" of the session\n")
         .stderr_has("not included: 1 earlier checkpoint")
         .stderr_has("not included: 1 snapshot of the files")
         .stderr_lacks("reason");

@@ -84,7 +84,7 @@ fn secrets_are_left_out_by_their_content_and_named_everywhere() {
     let status = world.checkpoint(["status", "--exit-code"]);
     status
         .code(1)
-        .stdout_has("everything but 6 paths")
+        .stdout_has("everything else is saved; left out: 6 paths")
         .stdout_has(".env: a secret")
         .stdout_lacks("everything is saved");
     let status = world.checkpoint(["status", "--json"]).success().stdout_json();
@@ -182,7 +182,9 @@ fn numbers(world: &World, place: &str) -> usize {
     let text = world.checkpoint(["status"]).success().stdout().to_owned();
     let json = world.checkpoint(["status", "--json"]).success().stdout_json();
     let listed = json["left_out"].as_array().unwrap().len();
-    let said = text.split_once("everything but ").map(|(_, rest)| rest.to_owned());
+    let said = text
+        .split_once("everything else is saved; left out: ")
+        .map(|(_, rest)| rest.to_owned());
     let said = said.and_then(|rest| rest.split(' ').next()?.parse().ok());
     assert_eq!(said.unwrap_or(0), listed, "{place}: {text}");
     listed

@@ -416,7 +416,7 @@ fn work_in_a_submodule_is_not_saved_here() {
     world
         .checkpoint(["status", "--exit-code"])
         .code(1)
-        .stdout_has("everything but submodule 'lib' is saved");
+        .stdout_has("everything else is saved; left out: submodule 'lib'");
 }
 
 #[test]

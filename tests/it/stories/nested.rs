@@ -192,7 +192,7 @@ fn a_nested_repository_is_named_and_never_touched() {
         if shape.listed {
             world.checkpoint(["status", "--exit-code"]).code(1);
             let shown = world.checkpoint(["show", "s"]);
-            shown.success().stdout_has("nested-repository");
+            shown.success().stdout_has("a nested repository");
         }
         stays("save");
 

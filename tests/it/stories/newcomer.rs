@@ -10,7 +10,7 @@ fn the_task_and_the_last_message_are_where_one_looks() {
         .success()
         .stdout()
         .to_owned();
-    assert!(start.contains("auth, new"), "{start}");
+    assert!(start.starts_with("Started session auth at "), "{start}");
     world
         .checkpoint(["status"])
         .success()

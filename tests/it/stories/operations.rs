@@ -311,7 +311,7 @@ fn a_merge_cherry_pick_or_revert_is_set_up_again() {
             .checkpoint(["restore", "s", "--index"])
             .success()
             .stdout_has(case.words)
-            .stdout_has("is in progress again");
+            .stdout_has("  git      in progress again: ");
         assert_eq!(said(&world), before, "{name}");
         // A second time there is nothing to do, and it stays.
         world.checkpoint(["restore", "s", "--index"]).success();
@@ -369,7 +369,8 @@ fn an_operation_that_git_begins_anew_is_named_with_its_command() {
             .checkpoint(["restore", "s", "--index", "--force"])
             .success()
             .stdout_has(case.words)
-            .stdout_has("is not in progress again")
+            .stdout_has("  git      not in progress again: ")
+            .stdout_has("           git cannot continue it\n")
             .stdout_has(command);
     }
 }
@@ -384,7 +385,8 @@ fn an_operation_that_does_not_fit_is_left_with_the_reason() {
     world
         .checkpoint(["restore", "s", "--index", "--force"])
         .success()
-        .stdout_has("is not in progress again: HEAD is at")
+        .stdout_has("  git      not in progress again: ")
+        .stdout_has("           HEAD is at ")
         .stdout_has("git switch --detach");
     world.git(["rev-parse", "--quiet", "--verify", "MERGE_HEAD"]).code(1);
     // Another one is in progress.
@@ -396,7 +398,7 @@ fn an_operation_that_does_not_fit_is_left_with_the_reason() {
     world
         .checkpoint(["restore", "s", "--index", "--force"])
         .success()
-        .stdout_has("another one is in progress: merging apart");
+        .stdout_has("           another one is in progress: merging apart; finish it first\n");
     // Without the index nothing is set up.
     let (world, _) = saved_and_given_up(&CASES[5], false);
     world
@@ -431,8 +433,7 @@ fn an_apply_sets_a_merge_up_with_its_whole_index_only() {
     world
         .checkpoint(["apply", "s", "--index"])
         .code(1)
-        .stdout_has("merging side")
-        .stdout_has("is in progress again");
+        .stdout_has("  git      in progress again: merging side\n");
     assert!(is_merging(&world));
     assert_ne!(world.git_line(["ls-files", "--unmerged"]), "");
     world.checkpoint(["apply", "--abort"]).success();
@@ -445,7 +446,7 @@ fn an_apply_sets_a_merge_up_with_its_whole_index_only() {
     world.file("unrelated", "local\n");
     world
         .checkpoint(["apply", "s", "--index"])
-        .stdout_has("is not in progress again: not all that was unmerged is in the index");
+        .stdout_has("           not all that was unmerged is in the index");
     assert!(!is_merging(&world));
     // Something else is staged here.
     let (world, _) = saved_and_given_up(&CASES[1], false);
@@ -455,7 +456,7 @@ fn an_apply_sets_a_merge_up_with_its_whole_index_only() {
     world.git(["add", staged]).success();
     world
         .checkpoint(["apply", "s", "--index"])
-        .stdout_has("is not in progress again: not all that was staged is in the index");
+        .stdout_has("           not all that was staged is in the index");
     assert!(!is_merging(&world));
 }
 

@@ -430,9 +430,11 @@ fn it_works_in_other_formats_of_repositories() {
 fn a_person_is_asked() {
     let world = prepared();
     let answer = |answer: &str| {
-        Terminal::new(80, "xterm")
-            .answer("Continue?", answer)
-            .run(&world, PROGRAM, ["purge", "--", "conf/secret"])
+        Terminal::new(80, "xterm").answer("This cannot be undone.", answer).run(
+            &world,
+            PROGRAM,
+            ["purge", "--", "conf/secret"],
+        )
     };
     let tip = || world.git_line(["rev-parse", "checkpoints/auth"]);
     let before = tip();

@@ -92,8 +92,8 @@ fn show_has_all_of_it() {
     let shown = world.checkpoint(["show"]);
     shown.success();
     for text in [
-        "Phase  2 of 5 port",
-        "Iteration  3",
+        "Phase: 2 of 5 port",
+        "Iteration: 3",
         "Checks (1)\n  tests (fail; 3 of 214)\n",
         "Delegations (2)\n  reviewer (about 2000 tokens; panel)\n  claude (done; issue #12; 48000 tokens; took 12m 0s)\n",
         "Paths of agents (1)\n  ana: src, docs\n",

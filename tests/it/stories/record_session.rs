@@ -131,7 +131,7 @@ fn the_session_is_the_one_that_save_would_take() {
     // Paused: it is continued, and says so; the save makes it active.
     world.checkpoint(["pause", "-m", "away"]).success();
     let third = world.checkpoint(["todo", "add", "three"]).success().stdout().to_owned();
-    assert!(third.contains(&format!("continuing session {name}")), "{third}");
+    assert!(third.ends_with(&format!("\n  session {name}, resumed\n")), "{third}");
     world.checkpoint(["save", "-m", "back"]).success();
     let document = world
         .git(["show", &format!("checkpoints/{name}:checkpoint.json")])
@@ -143,7 +143,7 @@ fn the_session_is_the_one_that_save_would_take() {
     world
         .checkpoint(["todo", "add", "elsewhere", "--session", "other"])
         .success()
-        .stdout_has("in the new session other");
+        .stdout_has("  session other, new\n");
     world
         .command(crate::support::PROGRAM, ["todo", "add", "env"])
         .env("CHECKPOINT_SESSION", "other")

@@ -186,10 +186,7 @@ fn files_are_named_up_to_a_budget() {
         world.file(format!("many/{n}"), "x\n");
     }
     let out = world.checkpoint(["resume", "s"]).success().stdout().to_owned();
-    assert!(
-        out.contains("... 24 more: git checkpoint diff s --name-status"),
-        "{out}"
-    );
+    assert!(out.contains("... 24 more: git status -u\n"), "{out}");
 }
 
 #[test]

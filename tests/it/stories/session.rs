@@ -8,7 +8,7 @@ fn start_save_edit_commit_pause_resume_finish() {
     world
         .checkpoint(["start", "auth", "--agent", "claude", "--task", "move login"])
         .success()
-        .stdout_has("auth, new");
+        .stdout_has("Started session auth at ");
     world.file("src/main.txt", "one\n2\nthree\n");
     world
         .checkpoint([

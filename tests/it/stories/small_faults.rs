@@ -154,7 +154,8 @@ fn a_save_in_another_working_tree_is_named() {
     let status = world.checkpoint(["status"]);
     status
         .success()
-        .stdout_has("everything is saved; the latest checkpoint was saved in ");
+        .stdout_has("to save    1 saved change, saved in ")
+        .stdout_lacks("everything is saved");
     assert!(status.stdout().contains("second"), "{status}");
 }
 

@@ -653,7 +653,7 @@ fn what_a_submodule_has_is_not_said_to_be_saved() {
     world
         .checkpoint(["status", "--exit-code"])
         .code(1)
-        .stdout_has("everything but submodule 'lib' is saved");
+        .stdout_has("everything else is saved; left out: submodule 'lib'");
 }
 
 #[test]

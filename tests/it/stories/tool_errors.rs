@@ -311,7 +311,7 @@ fn meanings_of_exit_codes_fit_what_happened() {
     );
     let (text, _) = called(&world, &[("restore", confirmed)]).remove(0);
     assert!(
-        text.contains("the token is not of a plan for these arguments and the checkpoint that they mean now")
+        text.contains("the token is of another plan: one with other arguments, or of another checkpoint")
             && text.contains("exit code 4: refused for the reason above")
             && text.contains("hint: nothing was changed; make a new plan"),
         "{text}"

@@ -124,6 +124,10 @@ fn turns_are_listed_and_rewound_with_the_conversation() {
     assert!(!PathBuf::from(plan["agent"]["file"].as_str().unwrap()).exists());
     assert!(before.differences(&world.fingerprint()).is_empty());
 
+    let planned = world.checkpoint(["rewind", "1", "--dry-run"]);
+    let planned = planned.success().stdout();
+    assert!(planned.contains("would be written to"), "{planned}");
+    assert!(planned.ends_with("\nDry run: nothing was changed.\n"), "{planned}");
     let done = world.checkpoint(["rewind", "1", "--json"]).success().stdout_json();
     let there = |name: &str| world.path(name).exists();
     assert!(there("f0") && !there("f1") && !there("f2") && !there("mine"));

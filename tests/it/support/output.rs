@@ -68,6 +68,14 @@ impl Output {
         std::str::from_utf8(&self.stderr).unwrap_or_else(|e| panic!("standard error: {e}\n{self}"))
     }
 
+    /// The command that follows these words on a line of either stream, as a person copies it.
+    #[track_caller]
+    pub fn advised(&self, words: &str) -> String {
+        let lines = self.stdout().lines().chain(self.stderr().lines());
+        let mut found = lines.filter_map(|line| Some(line.split_once(words)?.1.trim().to_owned()));
+        found.next().unwrap_or_else(|| panic!("no line with '{words}'\n{self}"))
+    }
+
     /// Standard output as one JSON document.
     #[track_caller]
     pub fn stdout_json(&self) -> serde_json::Value {

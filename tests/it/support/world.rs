@@ -130,6 +130,11 @@ impl World {
         self.command(PROGRAM, args).run()
     }
 
+    /// Runs a line as a person types it into a shell.
+    pub fn typed(&self, line: &str) -> Output {
+        self.command("sh", ["-c", line]).run()
+    }
+
     /// The one line that git prints for these arguments, which must succeed.
     pub fn git_line<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
         self.git(args).success().stdout().trim_end().to_owned()

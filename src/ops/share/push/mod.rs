@@ -279,7 +279,10 @@ fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result
     let outgoing = outgoing::of(scene, &remote, &going, notes, wire)?;
     let leaks: Vec<_> = outgoing.leaks.into_iter().collect();
     if !leaks.is_empty() && !request.allow_secrets {
-        return Err(Error::Secrets { leaks });
+        return Err(Error::Secrets {
+            leaks,
+            commit: outgoing.leaked_commit,
+        });
     }
     if !outgoing.pointers.is_empty() && !request.dry_run {
         push.contents(&outgoing.pointers.iter().cloned().collect::<Vec<_>>())?;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     model::{document::SessionStatus, id::Oid, name::ShortName},
-    ops::{Scene, compose, undelete},
+    ops::{Scene, compose, trash},
     store::{
         self, ObjectId, checkpoint,
         refs::{self, ExpectedValue, RefUpdate},
@@ -61,7 +61,7 @@ impl PruneReason {
 /// everything is here: nothing is lost by it.
 pub fn candidates(scene: &Scene<'_>, request: &RemotePruneRequest) -> Result<(String, Vec<PruneCandidate>), Error> {
     let remote = find(scene, request.remote.as_deref(), true)?;
-    let trash = undelete::trash(scene)?;
+    let trash = trash::deleted(scene)?;
     let own = store::author(scene.repo, checkpoint::git_time(scene.now)).email;
     let mut found = Vec::new();
     let has_all = |tip: ObjectId, there: ObjectId| -> Result<bool, Error> {
