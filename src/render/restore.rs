@@ -122,7 +122,7 @@ pub struct CheckpointOrigin<'a> {
     /// How long ago it was made, in words.
     #[serde(skip)]
     pub age: String,
-    /// Whether it has nothing that could be applied: all its files are as in its commit.
+    /// Whether git had no change to report of its files.
     #[serde(skip)]
     pub is_clean: bool,
 }
@@ -319,7 +319,7 @@ impl RestoreReceipt<'_> {
         }
     }
 
-    /// Whether the files are those of a checkpoint without uncommitted changes.
+    /// Whether git had no change to report of the checkpoint: whether the files are as saved says nothing then.
     fn is_of_clean(&self) -> bool {
         !self.is_reverse && self.conflicts.is_empty() && self.from.as_ref().is_some_and(|from| from.is_clean)
     }
@@ -372,9 +372,6 @@ impl RestoreReceipt<'_> {
         }
         if !self.conflicts.is_empty() && !matches!(self.outcome, "nothing" | "planned" | "refused") {
             line.push(Slot::Caution, " with conflicts");
-        }
-        if self.outcome == "nothing" && self.operation == "apply" && self.is_of_clean() {
-            line.push(Slot::Plain, ": it has no uncommitted changes");
         }
         let nothing = self.outcome == "nothing" && self.from.is_some() && self.conflicts.is_empty();
         let counts = self.counts();

@@ -388,7 +388,7 @@ fn bits_and_empty_directories_are_brought_as_well() {
     world
         .checkpoint(["apply", "@"])
         .success()
-        .stdout_has("Already up to date");
+        .stdout_has("Nothing to apply of");
     world.checkpoint(["undo"]).success();
     assert_eq!(bits("tracked"), 0o644);
     assert!(!world.path("empty").exists());

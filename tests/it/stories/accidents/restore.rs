@@ -363,7 +363,7 @@ fn b44_a_merge_in_progress_is_respected() {
     world
         .checkpoint(["apply", "@~1"])
         .success()
-        .stdout_has("Already up to date");
+        .stdout_has("Nothing to apply of");
     assert_eq!(text(&world, "README.md"), "half solved\n");
     world.git(["add", "README.md"]).success();
     // What was saved in this very merge comes back to it.
