@@ -565,7 +565,7 @@ fn follow_up(
             CheckpointOutcome::Planned(_) => None,
             CheckpointOutcome::Saved(_) | CheckpointOutcome::Unchanged(_) => receipt.id,
         };
-        put_aside::clean(context, opened, saved, document.take())?;
+        put_aside::clean(context, opened, &receipt.session, saved, document.take())?;
         if saved.is_some() {
             context.ui.hint(
                 "Save",
