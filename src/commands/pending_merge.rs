@@ -4,45 +4,39 @@ use super::{Context, error::CommandError, opening::OpenedRepository};
 use crate::{
     model::document::CheckpointKind,
     ops::{
-        apply::{self, ResolutionState},
-        receipt::{CheckpointOutcome, CheckpointReceipt},
+        apply,
+        receipt::{CheckpointReceipt, MergeFate},
     },
     render::count::CountedNoun,
     store::merge_state::{ConflictCommand, MergeState},
 };
 
-/// Concludes a merge of which a save has the resolution, and reports that; else warns as [`warn`] does.
-pub(super) fn conclude_or_warn(context: &Context, opened: &OpenedRepository, outcome: &CheckpointOutcome) {
-    let receipt = outcome.receipt();
-    let is_save = matches!(
-        receipt.kind(),
-        CheckpointKind::Save | CheckpointKind::Pause | CheckpointKind::Finish
-    );
-    let has_files = receipt.document.snapshot.is_some();
-    if receipt.unmerged > 0 || !is_save || !has_files {
-        return warn(context, opened, receipt);
-    }
-    let scene = opened.scene();
-    // What cannot be read is no reason to fail: the checkpoint is made.
-    let Some((state, resolution)) = apply::concludable(&scene, &receipt.session).ok().flatten() else {
-        return warn(context, opened, receipt);
-    };
-    match (resolution, outcome) {
-        (ResolutionState::Resolved, CheckpointOutcome::Planned(_)) => {}
-        (ResolutionState::Resolved, _) => match apply::conclude_with_save(&scene, &state) {
-            Ok(()) => context.ui.status(format!(
-                "the merge of '{}' is concluded: the checkpoint has its resolution",
-                state.from
-            )),
-            Err(error) => context
-                .ui
-                .warning(&format!("the {}: {}", pending_words(&state), CommandError::from(error))),
-        },
-        _ => context.ui.warning(&format!(
-            "the {}; to save its resolution: {}",
-            pending_words(&state),
-            continuation(&state)
+/// Reports a merge that a save concluded; else warns as [`warn`] does.
+pub(super) fn report(context: &Context, opened: &OpenedRepository, receipt: &CheckpointReceipt) {
+    match &receipt.merge {
+        MergeFate::NotMeant => warn(context, opened, receipt),
+        MergeFate::Resolved => {}
+        MergeFate::Concluded(state) => context.ui.status(format!(
+            "the merge of '{}' is concluded: the checkpoint has its resolution",
+            state.from
         )),
+        MergeFate::Failed(state, why) => context.ui.warning(&format!("the {}: {why}", pending_words(state))),
+        MergeFate::Unresolved(state) => context.ui.warning(&format!(
+            "the {}; to save its resolution: {}",
+            pending_words(state),
+            continuation(state)
+        )),
+        MergeFate::Discarded(state) => {
+            let pending = pending_words(state);
+            context
+                .ui
+                .warning(&format!("the {pending}, but nothing of it is in the files any more"));
+            let (operation, continued) = (state.operation, continuation(state));
+            context.ui.hint(
+                "Conflict",
+                &format!("to end it: git checkpoint {operation} --abort; to keep your side of it: {continued} --force"),
+            );
+        }
     }
 }
 
@@ -52,30 +46,32 @@ fn warn(context: &Context, opened: &OpenedRepository, receipt: &CheckpointReceip
     let pending = apply::in_conflict(&opened.scene()).ok().flatten();
     let is_left = matches!(receipt.kind(), CheckpointKind::Finish | CheckpointKind::Pause);
     if receipt.unmerged > 0 {
-        let paths = CountedNoun::new(receipt.unmerged, "unmerged path");
+        let paths = unmerged_words(receipt.unmerged, receipt.marked);
         let (warning, then) = match &pending {
-            Some(state) => (
-                format!(
-                    "the {}: {paths}, with conflict markers in the files",
-                    pending_words(state)
-                ),
-                continuation(state),
-            ),
-            None => (
-                format!("the checkpoint has {paths}, with conflict markers in the files"),
-                "save again".to_owned(),
-            ),
+            Some(state) => (format!("the {}: {paths}", pending_words(state)), continuation(state)),
+            None => (format!("the checkpoint has {paths}"), "save again".to_owned()),
         };
         context.ui.warning(&warning);
+        let resolve = if receipt.marked > 0 { "resolve them, " } else { "" };
         context
             .ui
-            .hint("Conflict", &format!("resolve them, 'git add' them, then: {then}"));
+            .hint("Conflict", &format!("{resolve}'git add' them, then: {then}"));
     } else if let Some(state) = pending.filter(|state| is_left && state.operation == ConflictCommand::Merge) {
         context.ui.warning(&format!(
             "the {}; to save its resolution: {}",
             pending_words(&state),
             continuation(&state)
         ));
+    }
+}
+
+/// Unmerged paths, and how many of their files have conflict markers.
+pub(super) fn unmerged_words(unmerged: usize, marked: usize) -> String {
+    let paths = CountedNoun::new(unmerged, "unmerged path");
+    match marked {
+        0 => paths.to_string(),
+        _ if marked >= unmerged => format!("{paths}, with conflict markers in the files"),
+        _ => format!("{paths}, {marked} of them with conflict markers in the file"),
     }
 }
 

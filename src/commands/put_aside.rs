@@ -8,7 +8,7 @@ use super::{
     restore_report::{self, RestoreView},
 };
 use crate::{
-    model::step::quoted,
+    model::{name::ShortName, step::quoted},
     ops::{
         apply::ApplyOutcome,
         clean,
@@ -99,8 +99,29 @@ pub(super) fn report(
     Ok(())
 }
 
-/// Cleans the working tree after it was saved as a checkpoint, and reports it; without one it is only planned.
+/// Cleans the working tree after it was saved as a checkpoint of a session, and reports it; without one it is only planned.
 pub(super) fn clean(
+    context: &mut Context,
+    opened: &OpenedRepository,
+    session: &ShortName,
+    saved: Option<store::ObjectId>,
+    within: Option<serde_json::Value>,
+) -> Result<(), CommandError> {
+    let session = session.as_str();
+    try_clean(context, opened, saved, within).map_err(|error| {
+        if saved.is_none() {
+            return error;
+        }
+        // Nothing is lost: the checkpoint has what the files still have.
+        error
+            .hint(format!(
+                "session '{session}' is saved and paused, but the working tree is not cleaned; to try again: git checkpoint pause --clean"
+            ))
+            .hint(format!("to go on with it: git checkpoint resume {session}"))
+    })
+}
+
+fn try_clean(
     context: &mut Context,
     opened: &OpenedRepository,
     saved: Option<store::ObjectId>,
@@ -133,6 +154,10 @@ pub(super) fn check_clean(opened: &OpenedRepository, dry_run: bool) -> Result<()
     }
     let planned = clean::clean(&opened.scene(), None, &|_, _| ())?;
     if planned.refusals().is_empty() {
+        let index = planned.brought.as_ref().map(|planned| &planned.index);
+        if index.is_some_and(|index| !index.paths.is_empty()) {
+            clean::check_index(&opened.scene())?;
+        }
         return Ok(());
     }
     let report = RestoreView {

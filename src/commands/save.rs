@@ -26,7 +26,7 @@ use crate::{
     ops::{
         amend::AmendRequest,
         chat::ChatChange,
-        items,
+        conclude, items,
         receipt::CheckpointOutcome,
         save::{self, SaveRequest},
         share, switch,
@@ -442,7 +442,9 @@ fn report_and(
     let change = request.chat.clone();
     let outcome = {
         let _counting = context.ui.counting("Looking at files");
-        save::save(&opened.scene(), request)?
+        let mut outcome = save::save(&opened.scene(), request)?;
+        conclude::conclude(&opened.scene(), &mut outcome);
+        outcome
     };
     let receipt = outcome.receipt();
     if let ChatChange::Compact(prepared) = change {
@@ -458,7 +460,7 @@ fn report_and(
     for line in views::submodule_lines(&receipt.document.git) {
         context.ui.warning(&line);
     }
-    pending_merge::conclude_or_warn(context, opened, &outcome);
+    pending_merge::report(context, opened, receipt);
     saved_content::warn(context, receipt);
     if matches!(outcome, CheckpointOutcome::Saved(_)) {
         saved_content::warn_environment(context, opened, receipt);
@@ -563,7 +565,7 @@ fn follow_up(
             CheckpointOutcome::Planned(_) => None,
             CheckpointOutcome::Saved(_) | CheckpointOutcome::Unchanged(_) => receipt.id,
         };
-        put_aside::clean(context, opened, saved, document.take())?;
+        put_aside::clean(context, opened, &receipt.session, saved, document.take())?;
         if saved.is_some() {
             context.ui.hint(
                 "Save",

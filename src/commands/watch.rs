@@ -52,9 +52,13 @@ const SHARE: u32 = 100;
 ///
 /// While it runs, other commands in this working tree ask it which directories changed, and scan only those; '-v' says
 /// in how many. They scan all files when it is not certain: after a change of the index or of settings, after a directory
-/// was moved, when reports were lost, where files have several names or there are nested repositories. The system does not
-/// report what is written through a name of a file elsewhere (a hard link), by an NFS server, or through memory that a
-/// process of another user mapped before. The scan of all files every fifth time finds that.
+/// was moved, when reports were lost, where files have several names or there are nested repositories. A directory is
+/// scanned as long as a file in it is open for writing, or may be.
+///
+/// The system does not report what is written through a name of a file in an ignored directory or outside of the working
+/// tree (a hard link), by an NFS server, or through a file that a process of another user, or of a container, opened in a
+/// way that reports do not show: before the watcher started, twice at a time, or under another name. The same goes for a
+/// loop device whose file /sys does not show. The scan of all files every fifth time finds that.
 /// 'git config checkpoint.watcher off' makes all commands scan all files.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

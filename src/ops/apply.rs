@@ -33,7 +33,7 @@ use super::{
         self, MeanwhilePolicy, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation,
         ProgressCallback,
     },
-    put_aside::{CheckpointPresence, WholeFiles},
+    put_aside::{self, CheckpointPresence, WholeFiles},
     record::RecordFate,
     refuse::{self, Refusal},
     rerere,
@@ -296,7 +296,7 @@ fn run(
         summary: format!("before applying {}", short(checkpoint.entry.id)),
         scope: PathScope {
             only: only.map(|paths| paths.into_iter().collect()),
-            trusted: note.force,
+            trusted: note.force || put_aside::was_put_aside(scene, checkpoint)?,
             include: note.force,
             // Conflicts are in it as unmerged entries.
             index: true,

@@ -18,7 +18,7 @@ use super::{
     Error, Scene,
     autosave::{self, AutosaveOutcome, AutosaveReceipt},
     compose, refuse, session_choice,
-    watch_answers::{WatchAnswers, WatchedTree, lock},
+    watch_answers::{WatchAnswers, WatchedTree, lock, settle_doubts},
 };
 use crate::{
     model::id::Digest,
@@ -111,6 +111,13 @@ impl Lookout {
         Ok(())
     }
 
+    /// Looks at the files that processes have open, where others ask and a directory is in doubt for them.
+    pub fn settle_doubts(&self) {
+        if let (Some(tree), Some(_)) = (&self.tree, &self.answers) {
+            settle_doubts(tree, true);
+        }
+    }
+
     fn tree(&mut self, scene: &Scene<'_>) -> Result<Arc<Mutex<WatchedTree>>, Error> {
         if let Some(tree) = &self.tree {
             return Ok(Arc::clone(tree));
@@ -125,6 +132,7 @@ impl Lookout {
         refuse::too_broad(scene)?;
         let before = AutosaveInputs::of(scene)?;
         let tree = self.tree(scene)?;
+        self.settle_doubts();
         let (reported, has_open_files) = {
             let mut tree = lock(&tree);
             // Without others that ask, every turn would look at all files for it.

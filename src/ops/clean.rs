@@ -32,6 +32,7 @@ use crate::{
         path::RepoPath,
         plan::PlanReason,
     },
+    os,
     store::{
         ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id, oid},
@@ -39,7 +40,10 @@ use crate::{
         objects::Writer,
         restored, tree,
     },
-    worktree::journal::{self, Journal},
+    worktree::{
+        journal::{self, Journal},
+        restore::index,
+    },
 };
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -88,6 +92,14 @@ pub fn clean(
         merge_state::remove(scene.repo)?;
     }
     Ok(cleaned)
+}
+
+/// Fails if the index cannot be changed now, for up to the time that is waited for it: it is locked, or nothing can be
+/// written next to it.
+pub fn check_index(scene: &Scene<'_>) -> Result<(), Error> {
+    let token = os::random_token().map_err(Error::Random)?;
+    drop(index::lock(scene.repo, scene.index, &token, scene.wait)?);
+    Ok(())
 }
 
 /// Finishes what was interrupted.

@@ -5,7 +5,7 @@
 //! its end and keeps which commit became which. The cost is that of a save and does not depend on how many sessions
 //! or checkpoints there are, as only the current session is looked at.
 
-use super::{Error, Scene, fork_notes, link, receipt::CheckpointOutcome, save, session_choice};
+use super::{Error, Scene, conclude, fork_notes, link, receipt::CheckpointOutcome, save, session_choice};
 use crate::{
     model::{
         document::{CheckpointKind, SessionStatus},
@@ -105,7 +105,9 @@ pub fn run(scene: &Scene<'_>, hook: Hook, args: &[String], input: &[u8]) -> Resu
             request.summary = Some(format!("before a push to {}", arg(0).unwrap_or("a remote")));
         }
     }
-    match save::save(scene, request)? {
+    let mut outcome = save::save(scene, request)?;
+    conclude::conclude(scene, &mut outcome);
+    match outcome {
         CheckpointOutcome::Saved(receipt) => {
             let Some(id) = receipt.id else {
                 return Ok(HookOutcome::Unchanged);

@@ -75,8 +75,11 @@ pub(super) fn checkpoints(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Vec<Che
 pub(super) fn listed(scene: &Scene<'_>, tip: &Checkpoint, session: Option<&str>) -> Vec<PutAside> {
     let found = checkpoints(scene, tip).unwrap_or_default();
     let mut rows: Vec<PutAside> = found.iter().rev().map(row).collect();
-    if let (Some(session), Some(latest)) = (session, rows.first_mut()) {
-        // Of several, this brings the latest.
+    // Of several, this brings the latest; before it, the latest checkpoint itself, where that was never here.
+    let is_first = found.last().is_some_and(|latest| latest.digest == tip.digest);
+    if let (Some(session), Some(latest)) = (session, rows.first_mut())
+        && (is_first || was_here(scene, tip).unwrap_or(false))
+    {
         latest.command = resume_command(session);
     }
     rows
@@ -109,21 +112,20 @@ pub(super) fn missing(
     session: &str,
     present: &compose::CurrentSnapshot,
 ) -> Vec<PutAside> {
-    let mut rows = listed(scene, tip, Some(session));
+    let mut rows = listed(scene, tip, None);
     for row in rows.iter_mut().take(COMPARED) {
         let Ok(aside) = checkpoint::load(scene.repo, object_id(&row.id)) else {
             continue;
         };
-        let report = changes::since(scene, &writer.overlay(scene.repo), &aside, present, None);
-        // Where the file was changed by others the saved change is missing in it as well.
-        let absent = report
-            .saved
-            .map(|saved| saved.missing + saved.reverted + saved.changed + saved.conflict);
-        row.missing_changes = absent;
+        row.missing_changes = missing_changes(scene, writer, &aside, present);
     }
     rows.retain(|row| row.missing_changes != Some(0));
     if let Some(latest) = rows.first_mut() {
-        latest.command = resume_command(session);
+        // That brings what is missing of the latest checkpoint before any other work.
+        let is_first = latest.id == oid(tip.entry.id);
+        if is_first || missing_changes(scene, writer, tip, present).unwrap_or(0) == 0 {
+            latest.command = resume_command(session);
+        }
     }
     for aside in brought_since(scene, tip)
         .unwrap_or_default()
@@ -140,6 +142,19 @@ pub(super) fn missing(
         }
     }
     rows
+}
+
+/// How many of the changes of a checkpoint are not in the working tree.
+fn missing_changes(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    checkpoint: &Checkpoint,
+    present: &compose::CurrentSnapshot,
+) -> Option<u64> {
+    let report = changes::since(scene, &writer.overlay(scene.repo), checkpoint, present, None);
+    // Where the file was changed by others the saved change is missing in it as well.
+    let saved = report.saved?;
+    Some(saved.missing + saved.reverted + saved.changed + saved.conflict)
 }
 
 /// Whether all changes of a checkpoint are lost in the working tree. A reset takes all but untracked files; a part that
@@ -353,6 +368,17 @@ pub(super) fn present_ancestor(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Re
         before = earlier.previous();
     }
     Ok(None)
+}
+
+/// Whether the files of a checkpoint were put aside in this working tree: what they are, its user had there.
+pub(super) fn was_put_aside(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<bool, Error> {
+    let list = undo::read(scene.repo)?;
+    Ok(list.entries().any(|(entry, in_force)| {
+        let files = entry.files.as_ref();
+        in_force
+            && entry.operation == PlanOperation::Clean.word()
+            && files.is_some_and(|files| files.digest == checkpoint.digest)
+    }))
 }
 
 /// Whether the files of a checkpoint are or were in this working tree.

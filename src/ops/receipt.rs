@@ -9,7 +9,7 @@ use crate::{
         name::ShortName,
         path::RepoPath,
     },
-    store::{ObjectId, current::Elsewhere},
+    store::{ObjectId, current::Elsewhere, merge_state::MergeState},
 };
 
 /// Outcome of a request to make a checkpoint.
@@ -49,6 +49,8 @@ pub struct CheckpointReceipt {
     pub skipped: Vec<SkippedEntry>,
     /// The number of paths that are unmerged.
     pub unmerged: usize,
+    /// How many of their files have conflict markers.
+    pub marked: usize,
     /// Secrets found on the way in.
     pub redactions: Vec<RedactedSecret>,
     /// Content that could not be searched for secrets.
@@ -81,6 +83,26 @@ pub struct CheckpointReceipt {
     pub new_bytes: u64,
     /// Whether it is the checkpoint that an earlier request with the same key made.
     pub repeated: bool,
+    /// What became of a merge whose conflicts were open.
+    pub merge: MergeFate,
+}
+
+/// What became of a merge whose conflicts were open in the session of a checkpoint.
+#[derive(Debug, Default)]
+pub enum MergeFate {
+    /// There is none, or paths are unmerged, or the checkpoint concludes none.
+    #[default]
+    NotMeant,
+    /// It would be concluded; this was a dry run.
+    Resolved,
+    /// The checkpoint has its resolution, and it is over.
+    Concluded(MergeState),
+    /// The checkpoint has its resolution, but it could not be concluded, for this reason.
+    Failed(MergeState, String),
+    /// No path is unmerged, but files are as it left them.
+    Unresolved(MergeState),
+    /// No path is unmerged, and nothing of it is in the files any more.
+    Discarded(MergeState),
 }
 
 impl CheckpointReceipt {

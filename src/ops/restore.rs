@@ -376,7 +376,7 @@ impl RestoreRun<'_> {
             enters: false,
             overlay: note.overlay,
             keep_ignored: true,
-            trusted: note.force,
+            trusted: note.force || put_aside::was_put_aside(self.scene, &self.checkpoint)?,
             include: note.force,
             index: note.index,
             cwd: (!note.directory.as_bytes().is_empty()).then(|| note.directory.clone()),

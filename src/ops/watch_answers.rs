@@ -6,14 +6,17 @@
 //! A snapshot that is not answered, for whatever reason, looks at all files. The watcher itself stops to answer before each
 //! of its own full looks, and takes that look's confirmation as any other: what no report covers (`os::reports`) is found
 //! then at the latest.
+//!
+//! A second thread settles doubts about open files, which takes longer than a snapshot waits: until then it looks itself at
+//! the directories in doubt.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-use crate::os::{self, LocalListener, LocalStream, Reports, WatchError};
+use crate::os::{self, LocalListener, LocalStream, OpenFiles, Reports, WatchError};
 use crate::worktree::snapshot::watcher::{
     self, MessageKind, WatcherAnswer, WatcherMessage, WatcherMoment, remembered_directories,
 };
@@ -24,6 +27,10 @@ const PAUSE: Duration = Duration::from_millis(10);
 const IDLE: Duration = Duration::from_secs(1);
 /// How long no directory is watched after one could not be.
 const RETRY: Duration = Duration::from_secs(60);
+/// The share of the time that looks at the open files may take is one in this many: a part of what watching may take.
+const SHARE: u32 = 200;
+/// The time until it is looked again whether a file is closed whose end is not reported.
+const AGAIN: Duration = Duration::from_secs(5);
 
 /// The reports on one working tree, and the memory that was confirmed last.
 #[derive(Debug)]
@@ -37,6 +44,8 @@ pub(super) struct WatchedTree {
     confirmed: Option<ConfirmedMemory>,
     /// Why directories could not be watched, and when.
     refused: Option<(WatchError, Instant)>,
+    /// Whether the last snapshot said that something in the directories can change without a trace in them.
+    is_unsure: bool,
     /// Changes that were reported by reports that are gone.
     changes: u64,
 }
@@ -65,6 +74,7 @@ impl WatchedTree {
             reports: None,
             confirmed: None,
             refused: None,
+            is_unsure: false,
             changes: 0,
         }
     }
@@ -124,9 +134,23 @@ impl WatchedTree {
     /// Believes nothing that was confirmed: the next snapshot looks at all files.
     pub(super) fn doubt(&mut self) {
         self.confirmed = None;
-        // Files that were open before they were watched may be closed now.
-        if let Some(reports) = self.reports.as_mut().filter(|reports| reports.has_open_files()) {
-            reports.find_held();
+    }
+
+    /// The moment of the doubts about open files; `None` if there are none.
+    fn doubt_moment(&mut self, all: bool) -> Option<u64> {
+        self.drain();
+        let reports = self.reports.as_mut()?;
+        (reports.has_doubts() || all && reports.has_open_files()).then(|| reports.doubt_moment())
+    }
+
+    fn is_held_everywhere(&self) -> bool {
+        self.reports.as_ref().is_some_and(Reports::is_held_everywhere)
+    }
+
+    fn settle(&mut self, moment: u64, open: &OpenFiles) {
+        self.drain();
+        if let Some(reports) = &mut self.reports {
+            reports.settle(moment, open);
         }
     }
 
@@ -140,13 +164,17 @@ impl WatchedTree {
         let reports = self.reports.as_ref()?;
         let is_here = reports.root() == Some(message.root) && os::mount_scope() == Some(message.mounts);
         match message.kind {
-            MessageKind::Question => Some(WatcherAnswer {
-                moment: WatcherMoment {
-                    watcher: self.id,
-                    position: reports.position(),
-                },
-                reported: self.reported(message.memory).filter(|_| is_here),
-            }),
+            MessageKind::Question => {
+                let answer = WatcherAnswer {
+                    moment: WatcherMoment {
+                        watcher: self.id,
+                        position: reports.position(),
+                    },
+                    reported: self.reported(message.memory).filter(|_| is_here),
+                };
+                self.is_unsure |= message.memory == 0;
+                Some(answer)
+            }
             MessageKind::Confirmation(moment) => {
                 if is_here && moment.watcher == self.id && self.id != 0 {
                     self.confirm(message.memory, moment.position);
@@ -174,6 +202,10 @@ impl WatchedTree {
         let Some(directories) = remembered_directories(&self.cache, memory) else {
             return;
         };
+        // No file has a further name any more: one that had may be open under it.
+        if let (Some(reports), true) = (&mut self.reports, std::mem::take(&mut self.is_unsure)) {
+            reports.doubt_all();
+        }
         let path = |path: &[u8]| match path.strip_suffix(b"/") {
             Some(path) => self.root.join(os::os_string(path)),
             None => self.root.clone(),
@@ -201,7 +233,7 @@ impl WatchedTree {
         if !missing.is_empty() && self.watch(&missing).is_err() {
             return;
         }
-        let Some(reports) = &self.reports else { return };
+        let Some(reports) = &mut self.reports else { return };
         // The numbers are good for nothing if reports were lost meanwhile.
         if losses.is_some_and(|losses| losses != reports.losses()) {
             return;
@@ -210,9 +242,11 @@ impl WatchedTree {
         for number in numbers.iter_mut().filter(|number| number.is_none()) {
             *number = missing.next().and_then(|path| reports.find(path));
         }
+        let position = position.min(reports.position());
+        reports.had_single_names(position);
         self.confirmed = Some(ConfirmedMemory {
             memory,
-            position: position.min(reports.position()),
+            position,
             directories: directories.into_iter().zip(numbers).collect(),
             losses: reports.losses(),
         });
@@ -224,12 +258,27 @@ pub(super) fn lock(tree: &Mutex<WatchedTree>) -> MutexGuard<'_, WatchedTree> {
     tree.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A thread that answers until this is dropped.
+/// Looks at the files that processes have open, if there are doubts that this can settle; with `all`, also if files were
+/// found open before. Gives how long it took.
+pub(super) fn settle_doubts(tree: &Mutex<WatchedTree>, all: bool) -> Option<Duration> {
+    let (moment, root) = {
+        let mut tree = lock(tree);
+        (tree.doubt_moment(all)?, tree.root.clone())
+    };
+    // A file is reported as open before the process has it.
+    std::thread::sleep(PAUSE);
+    let begun = Instant::now();
+    let open = OpenFiles::find(&root);
+    lock(tree).settle(moment, &open);
+    Some(begun.elapsed())
+}
+
+/// Threads that answer until this is dropped.
 #[derive(Debug)]
 pub(super) struct WatchAnswers {
     directory: PathBuf,
     is_over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl WatchAnswers {
@@ -239,30 +288,55 @@ impl WatchAnswers {
         let directory = lock(tree).cache.parent()?.to_owned();
         let listener = LocalListener::bind(&directory, watcher::SOCKET).ok()?;
         let is_over = Arc::new(AtomicBool::new(false));
-        let (tree, over) = (Arc::clone(tree), Arc::clone(&is_over));
-        let thread = std::thread::Builder::new()
-            .spawn(move || answer_all(&listener, &tree, &over))
-            .ok()?;
-        Some(Self {
+        let mut answers = Self {
             directory,
-            is_over,
-            thread: Some(thread),
-        })
+            is_over: Arc::clone(&is_over),
+            threads: Vec::new(),
+        };
+        let (doubted, over) = (Arc::clone(tree), Arc::clone(&is_over));
+        let settling = std::thread::Builder::new()
+            .spawn(move || settle_all(&doubted, &over))
+            .ok()?;
+        let doubts = settling.thread().clone();
+        answers.threads.push(settling);
+        let tree = Arc::clone(tree);
+        let answering = std::thread::Builder::new()
+            .spawn(move || answer_all(&listener, &tree, &is_over, &doubts))
+            .ok()?;
+        answers.threads.push(answering);
+        Some(answers)
     }
 }
 
 impl Drop for WatchAnswers {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-        // Wakes the thread. If it cannot be, it ends a moment later.
+        // Wakes the threads. One that cannot be woken ends a moment later.
         let _ = os::connect_local(&self.directory, watcher::SOCKET, watcher::WAIT);
-        if let Some(thread) = self.thread.take() {
+        for thread in self.threads.drain(..) {
+            thread.thread().unpark();
             let _ = thread.join();
         }
     }
 }
 
-fn answer_all(listener: &LocalListener, tree: &Mutex<WatchedTree>, is_over: &AtomicBool) {
+/// Settles doubts about open files, as far as that does not take more than its share of the time.
+fn settle_all(tree: &Mutex<WatchedTree>, is_over: &AtomicBool) {
+    let (mut next, mut is_held) = (Instant::now(), false);
+    while !is_over.load(Ordering::Relaxed) {
+        let rest = next.saturating_duration_since(Instant::now());
+        if !rest.is_zero() {
+            std::thread::park_timeout(rest);
+        } else if let Some(took) = settle_doubts(tree, is_held) {
+            is_held = lock(tree).is_held_everywhere();
+            next = Instant::now() + (took * SHARE).max(if is_held { AGAIN } else { PAUSE });
+        } else {
+            std::thread::park();
+        }
+    }
+}
+
+fn answer_all(listener: &LocalListener, tree: &Mutex<WatchedTree>, is_over: &AtomicBool, doubts: &Thread) {
     let mut is_pausing = false;
     while !is_over.load(Ordering::Relaxed) {
         let queue = if is_pausing {
@@ -274,12 +348,14 @@ fn answer_all(listener: &LocalListener, tree: &Mutex<WatchedTree>, is_over: &Ato
         is_pausing = is_reported;
         if is_reported {
             lock(tree).drain();
+            doubts.unpark();
         }
         while let Some(mut stream) = Some(())
             .filter(|()| is_asked)
             .and_then(|()| listener.accept(watcher::WAIT))
         {
             answer_one(&mut stream, tree);
+            doubts.unpark();
         }
     }
 }

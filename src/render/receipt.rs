@@ -51,7 +51,7 @@ pub struct SaveReceipt<'a> {
     pub partial: bool,
     /// Paths on disk that are not in the checkpoint.
     pub skipped: Vec<SkippedPath>,
-    /// The number of paths that are unmerged, with conflict markers in the files.
+    /// The number of paths that are unmerged.
     pub unmerged: usize,
     /// Secrets that were found and, unless disabled, replaced.
     pub redactions: Vec<RedactionRow>,

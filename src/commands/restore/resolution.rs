@@ -109,8 +109,20 @@ fn refuse_saved(scene: Scene<'_>, state: &MergeState, command: ConflictCommand) 
     let checkpoints = CountedNoun::new(count, "checkpoint");
     let were = if count == 1 { "was" } else { "were" };
     let message = format!("{checkpoints} {were} saved after the {command} of '{}'", state.from);
+    let concludes = match apply::resolution(&scene, state)? {
+        ResolutionState::Resolved => format!(
+            "no path is unmerged any more; the next save concludes the merge, or: git checkpoint {command} --continue"
+        ),
+        ResolutionState::Discarded(_) => format!(
+            "nothing of it is in the files any more; to keep your side of every conflict as the resolution: git checkpoint \
+             {command} --continue --force"
+        ),
+        ResolutionState::Reset(_) => format!(
+            "files are as the {command} left them, but no longer unmerged: edit them, then: git checkpoint {command} --continue"
+        ),
+    };
     Err(CommandError::new(FailureKind::Refused, message)
-        .hint("no path is unmerged any more; the next save concludes the merge, or: git checkpoint merge --continue")
+        .hint(concludes)
         .hint(format!(
             "to go back to before it, which takes what was saved since out of the session: git checkpoint {command} --abort --force"
         )))

@@ -7,6 +7,7 @@ use crate::{
         error::{CommandError, FailureKind},
         failure,
         opening::{self, IdentityArgs, OpenedRepository},
+        pending_merge::unmerged_words,
     },
     model::name::ShortName,
     ops::share::push::{self, PushFate, PushOutcome, PushRequest, PushSelection, RefusalCause},
@@ -136,10 +137,10 @@ pub(in crate::commands) fn send(
         context.ui.show(&view(&pushed))?;
     }
     for sent in pushed.sessions.iter().filter(|sent| sent.unmerged > 0) {
-        let (name, paths) = (&sent.name, CountedNoun::new(sent.unmerged, "unmerged path"));
-        context.ui.warning(&format!(
-            "the latest checkpoint of '{name}' has {paths}, with conflict markers in the files"
-        ));
+        let (name, paths) = (&sent.name, unmerged_words(sent.unmerged, sent.marked));
+        context
+            .ui
+            .warning(&format!("the latest checkpoint of '{name}' has {paths}"));
         context
             .ui
             .hint("Conflict", "resolve them, 'git add' them, then save and push again");

@@ -26,7 +26,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use self::killed::{BrokenTurn, TurnBreak, broken_turn};
 use self::{early::EventFiles, killed::killed_turn, session::bound};
-use super::{Error, Scene, fork_notes, receipt::CheckpointOutcome, redact::Redactor, save, session_choice};
+use super::{Error, Scene, conclude, fork_notes, receipt::CheckpointOutcome, redact::Redactor, save, session_choice};
 use crate::{
     agents::hooks::{
         adapter::Adapter,
@@ -261,7 +261,12 @@ fn prompt(
         None if files.is_late => None,
         None => Some(match killed_turn(scene, event, binding)? {
             Some(mut killed) => killed.save(scene, event, files.early)?,
-            None => save::save_early(scene, request(CheckpointKind::Edit, "edits between turns"), files.early)?,
+            None => {
+                let request = request(CheckpointKind::Edit, "edits between turns");
+                let mut outcome = save::save_early(scene, request, files.early)?;
+                conclude::conclude(scene, &mut outcome);
+                outcome
+            }
         }),
     };
     let began = match &outcome {
@@ -468,7 +473,9 @@ fn save_turn(
         inexact: open.inexact || !ended.is_announced,
         ..AgentTurn::default()
     });
-    save::save_early(scene, request, early)
+    let mut outcome = save::save_early(scene, request, early)?;
+    conclude::conclude(scene, &mut outcome);
+    Ok(outcome)
 }
 
 /// The key of a turn: the agent's own, else its number and the time of its prompt, which no other turn has.

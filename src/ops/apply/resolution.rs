@@ -6,6 +6,7 @@ use super::super::{
     Error, Scene, chat,
     compose::{self, CurrentSnapshot},
     ids::short,
+    markers,
     plan_runner::AppliedPlan,
     refuse::Refusal,
     rerere,
@@ -18,7 +19,7 @@ use crate::{
     model::{document::CheckpointKind, id::Oid, list::Source, name::ShortName, operation::Operation, path::RepoPath},
     os,
     store::{
-        self, ObjectId, Repository,
+        ObjectId, Repository,
         checkpoint::{self, object_id, oid},
         draft, facts, lock,
         merge_state::{self, ConflictCommand, MergeState},
@@ -46,13 +47,7 @@ pub fn unmerged_paths(scene: &Scene<'_>) -> Result<Vec<RepoPath>, Error> {
 
 /// The paths of a merge or apply in which conflict markers are left.
 pub fn marked(scene: &Scene<'_>, state: &MergeState) -> Result<Vec<RepoPath>, Error> {
-    let root = store::work_tree(scene.repo)?;
-    let is_marked = |path: &&RepoPath| {
-        let bytes = os::read_regular(&root.join(os::os_string(path.as_bytes()))).unwrap_or_default();
-        let has = |marker: &[u8]| bytes.split(|byte| *byte == b'\n').any(|line| line.starts_with(marker));
-        has(b"<<<<<<< ") && has(b"=======") && has(b">>>>>>> ")
-    };
-    Ok(state.paths.iter().filter(is_marked).cloned().collect())
+    Ok(markers::marked(scene, &state.paths)?)
 }
 
 /// The merge or apply whose conflicts are being resolved in this working tree.

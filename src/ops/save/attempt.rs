@@ -6,8 +6,8 @@ use super::{
     super::{
         Error, Scene, WorktreeError,
         compose::{self, CurrentSnapshot, Predecessor},
-        placement,
-        receipt::{CheckpointOutcome, CheckpointReceipt, SessionOrigin, StalePath},
+        markers, placement,
+        receipt::{CheckpointOutcome, CheckpointReceipt, MergeFate, SessionOrigin, StalePath},
         record, refuse,
         session_choice::{self, SessionChoice},
         unapplied,
@@ -279,6 +279,8 @@ impl SaveAttempt<'_> {
             parent: None,
             document,
             unmerged: self.present.lists().unmerged().count(),
+            // What cannot be read is no reason to fail: the checkpoint is made.
+            marked: markers::marked(self.files, self.present.lists().unmerged()).map_or(0, |marked| marked.len()),
             skipped: self.present.lists().skipped,
             redactions: Vec::new(),
             unsearched: Vec::new(),
@@ -295,6 +297,7 @@ impl SaveAttempt<'_> {
             alike: None,
             new_bytes: 0,
             repeated: false,
+            merge: MergeFate::NotMeant,
         }
     }
 

@@ -1,8 +1,10 @@
 //! Change reports of Linux.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +13,9 @@ use rustix::fd::OwnedFd;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-use super::{MOST_FOLDERS, WatchError};
+use super::doubts::{Doubts, SettledChanges};
+use super::open_names::{FileName, OpenNames};
+use super::{MOST_FOLDERS, OpenFiles, WatchError};
 use crate::os::system;
 
 /// Everything that can change what a look at a directory finds, and the opening of files.
@@ -45,8 +49,6 @@ const LOSSES: ReadFlags = ReadFlags::QUEUE_OVERFLOW
 
 /// Room for some thousand reports at a time.
 const ROOM: usize = 64 << 10;
-/// The most files of which it is known that they left a directory and not yet where to.
-const MOVING: usize = 4096;
 
 /// Reports of changes in some directories, with the order in which they came.
 #[derive(Debug)]
@@ -60,12 +62,12 @@ pub struct Reports {
     slots: Vec<Slot>,
     by_path: BTreeMap<PathBuf, usize>,
     by_watch: HashMap<i32, usize>,
-    /// How often each file was opened and not closed yet.
-    open: HashMap<(usize, Box<[u8]>), u32>,
-    /// The same of files on the way from one name to another.
-    moving: HashMap<u32, u32>,
-    /// Directories of files that may have been open for writing before they were watched.
-    held: HashSet<usize>,
+    open: OpenNames,
+    doubts: Doubts,
+    /// Directories where names came that may be further ones of a file, with the position of the last one.
+    arrivals: HashMap<usize, u64>,
+    /// Whether all of these are in doubt already, also about what is not reported.
+    are_arrivals_doubted: bool,
     /// The number of the last report or new watch.
     position: u64,
     changes: u64,
@@ -81,8 +83,6 @@ struct Slot {
     since: Option<u64>,
     /// Position of its last change.
     changed: u64,
-    /// How many files in it are open.
-    open: usize,
 }
 
 impl Reports {
@@ -96,9 +96,10 @@ impl Reports {
             slots: Vec::new(),
             by_path: BTreeMap::new(),
             by_watch: HashMap::new(),
-            open: HashMap::new(),
-            moving: HashMap::new(),
-            held: HashSet::new(),
+            open: OpenNames::default(),
+            doubts: Doubts::default(),
+            arrivals: HashMap::new(),
+            are_arrivals_doubted: false,
             position: 0,
             changes: 0,
             losses: 0,
@@ -129,7 +130,13 @@ impl Reports {
             self.add_with_parents(directory)?;
         }
         if self.slots.len() > first {
-            self.find_held();
+            // Files may be open in them, and every file may have further names.
+            for at in first..self.slots.len() {
+                self.doubts.raise(at, false);
+                self.arrivals.insert(at, self.position);
+            }
+            self.are_arrivals_doubted = false;
+            self.settle_doubts();
         }
         Ok(())
     }
@@ -173,7 +180,6 @@ impl Reports {
             watch,
             since: Some(self.position),
             changed: 0,
-            open: 0,
         });
         self.by_path.insert(directory.to_owned(), at);
         self.by_watch.insert(watch, at);
@@ -195,9 +201,6 @@ impl Reports {
                     Err(_) => is_lost = true,
                 }
             }
-        }
-        if self.moving.len() > MOVING {
-            self.moving.clear();
         }
         if is_lost || queue.is_err() {
             self.forget();
@@ -228,40 +231,51 @@ impl Reports {
         Some(())
     }
 
-    /// Notes which files are open, under which names.
+    /// Notes which files are open, under which names, and what is not known of them.
     fn take_name(&mut self, at: usize, name: &[u8], events: ReadFlags, cookie: u32) {
         let file = (at, Box::from(name));
-        let before = self.open.get(&file).copied().unwrap_or(0);
-        let now = if events.contains(ReadFlags::OPEN) {
-            before + 1
+        if events.contains(ReadFlags::OPEN) {
+            self.open.opened(file);
+            self.doubts.raise(at, false);
         } else if events.intersects(ReadFlags::CLOSE_WRITE | ReadFlags::CLOSE_NOWRITE) {
-            before.saturating_sub(1)
+            self.open.closed(file);
+            // It may have been the one that was found open.
+            if self.doubts.is_held(at) {
+                self.doubts.raise(at, false);
+            }
+        } else if events.contains(ReadFlags::CREATE) {
+            self.open.created(&file);
+            self.take_arrival(at);
         } else if events.contains(ReadFlags::MOVED_FROM) {
-            self.moving.insert(cookie, before);
-            0
+            self.open.left(file, cookie);
         } else if events.contains(ReadFlags::MOVED_TO) {
-            let moved = self.moving.remove(&cookie);
-            if moved.is_none() {
-                // It may be open in the place that it came from.
-                self.held.insert(at);
-            }
-            moved.unwrap_or(0)
+            let exists = |(at, name): &FileName| {
+                let directory = self.slots.get(*at).map(|slot| &slot.path);
+                directory.is_some_and(|directory| directory.join(OsStr::from_bytes(name)).symlink_metadata().is_ok())
+            };
+            let was_open = self.open.came(file, cookie, exists);
+            self.lose_name(at, was_open);
+            self.take_arrival(at);
         } else if events.contains(ReadFlags::DELETE) {
-            0
-        } else {
-            before
-        };
-        let slot = &mut self.slots[at];
-        match (before, now) {
-            (0, 0) => {}
-            (_, 0) => {
-                self.open.remove(&file);
-                slot.open -= 1;
+            let was_open = self.open.deleted(file);
+            self.lose_name(at, was_open);
+        }
+    }
+
+    /// A name came: it may be a further one of a file that is open.
+    fn take_arrival(&mut self, at: usize) {
+        self.doubts.raise(at, true);
+        self.arrivals.insert(at, self.position + 1);
+    }
+
+    /// A file in this directory lost its name while it was open, or may have been: from now on nothing is reported of it
+    /// under its further names.
+    fn lose_name(&mut self, at: usize, was_open: bool) {
+        if (was_open || self.doubts.has(at)) && !self.are_arrivals_doubted {
+            for at in self.arrivals.keys() {
+                self.doubts.raise(*at, true);
             }
-            (_, now) => {
-                self.open.insert(file, now);
-                slot.open += usize::from(before == 0);
-            }
+            self.are_arrivals_doubted = true;
         }
     }
 
@@ -278,9 +292,9 @@ impl Reports {
         for (path, at) in below {
             let slot = &mut self.slots[at];
             slot.since = None;
-            if std::mem::take(&mut slot.open) > 0 {
-                self.open.retain(|(of, _), _| *of != at);
-            }
+            self.open.forget(at);
+            self.doubts.forget(at);
+            self.arrivals.remove(&at);
             self.by_path.remove(&path);
             self.by_watch.remove(&slot.watch);
             // It is gone already, but where a directory of that name took its place.
@@ -296,9 +310,9 @@ impl Reports {
         self.slots.clear();
         self.by_path.clear();
         self.by_watch.clear();
-        self.open.clear();
-        self.moving.clear();
-        self.held.clear();
+        self.open = OpenNames::default();
+        self.doubts.forget_all();
+        self.arrivals.clear();
         // Without a new one the next try to watch fails, as the old one knows these directories.
         if let Ok(queue) = queue() {
             self.queue = queue;
@@ -343,15 +357,66 @@ impl Reports {
 
     /// Whether the directory of this number may have changed since that position.
     pub fn may_have_changed(&self, at: usize, position: u64) -> bool {
-        let is_as_it_was = |slot: &Slot| {
-            slot.since.is_some_and(|since| since <= position) && slot.changed <= position && slot.open == 0
-        };
-        !self.slots.get(at).is_some_and(is_as_it_was) || self.held.contains(&at)
+        let is_as_it_was = |slot: &Slot| slot.since.is_some_and(|since| since <= position) && slot.changed <= position;
+        !self.slots.get(at).is_some_and(is_as_it_was) || self.open.has_any(at) || self.doubts.has(at)
     }
 
-    /// Whether a file is open in a watched directory, through which it may change without a report.
+    /// Whether a file is open in a watched directory, or may be, through which it may change without a report.
     pub fn has_open_files(&self) -> bool {
-        !self.open.is_empty() || !self.held.is_empty()
+        !self.open.is_empty() || !self.doubts.is_empty()
+    }
+
+    /// Whether a look at the files that are open could settle a doubt.
+    pub fn has_doubts(&self) -> bool {
+        self.doubts.has_raised()
+    }
+
+    /// Whether a file is open of which a further name may be in any directory. Its end is not reported.
+    pub fn is_held_everywhere(&self) -> bool {
+        self.doubts.is_held_everywhere()
+    }
+
+    /// Doubts that everything is as it was reported: a file with several names may be open, some of which are gone.
+    pub fn doubt_all(&mut self) {
+        for at in 0..self.slots.len() {
+            if self.is_watched(at) {
+                self.doubts.raise(at, true);
+            }
+        }
+    }
+
+    /// Notes that at that position no file in the watched directories had a further name.
+    pub fn had_single_names(&mut self, position: u64) {
+        self.arrivals.retain(|_, at| *at > position);
+    }
+
+    /// What a look at the open files that begins now is to be settled with.
+    pub fn doubt_moment(&mut self) -> u64 {
+        // A doubt that was raised again is settled by a later look alone.
+        self.are_arrivals_doubted = false;
+        self.doubts.moment()
+    }
+
+    /// Settles the doubts until that moment with a look at the open files that began after it.
+    pub fn settle(&mut self, moment: u64, open: &OpenFiles) {
+        let directories = open.files.iter().filter_map(|file| self.by_path.get(file.parent()?));
+        let held = (directories.copied().collect(), open.has_other_names);
+        let changed = match self.doubts.settle(moment, held) {
+            SettledChanges::Some(changed) if changed.is_empty() => return,
+            SettledChanges::Some(changed) => changed,
+            SettledChanges::All => (0..self.slots.len()).collect(),
+        };
+        self.position += 1;
+        self.changes += 1;
+        for at in changed {
+            self.slots[at].changed = self.position;
+        }
+    }
+
+    /// Looks up which files in the watched directories are open for writing by processes whose files this user may see.
+    pub fn settle_doubts(&mut self) {
+        let moment = self.doubt_moment();
+        self.settle(moment, &OpenFiles::find(&self.root));
     }
 
     /// Device and number of the root, if it is still where it was.
@@ -363,13 +428,6 @@ impl Reports {
     /// What is ready to be read when there are reports.
     pub fn queue(&self) -> Option<OwnedFd> {
         self.queue.try_clone().ok()
-    }
-
-    /// Looks up which files in the watched directories are open for writing by processes whose files this user may see.
-    pub fn find_held(&mut self) {
-        let files = crate::os::open_files::open_for_writing(&self.root);
-        let directories = files.iter().filter_map(|file| self.by_path.get(file.parent()?));
-        self.held = directories.copied().collect();
     }
 }
 

@@ -1,9 +1,9 @@
 //! What is reported, and what is not known any more.
 
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{Reports, WatchError};
+use super::{OpenFiles, Reports, WatchError};
 
 /// A root with directories that are watched, where the system reports what happens in directories for temporary files.
 fn watched() -> Option<(tempfile::TempDir, Reports)> {
@@ -22,8 +22,14 @@ fn watched() -> Option<(tempfile::TempDir, Reports)> {
     Some((directory, reports))
 }
 
-/// Which directories may have changed since a position.
+/// Which directories may have changed since a position, once it was looked which files are open.
 fn changed(directory: &tempfile::TempDir, reports: &mut Reports, position: u64) -> Vec<&'static str> {
+    reports.drain();
+    reports.settle_doubts();
+    changed_unsettled(directory, reports, position)
+}
+
+fn changed_unsettled(directory: &tempfile::TempDir, reports: &mut Reports, position: u64) -> Vec<&'static str> {
     reports.drain();
     let all = ["", "a", "a/b", "a/b/c", "d"].into_iter();
     all.filter(|path| {
@@ -31,6 +37,22 @@ fn changed(directory: &tempfile::TempDir, reports: &mut Reports, position: u64) 
         at.is_none_or(|at| reports.may_have_changed(at, position))
     })
     .collect()
+}
+
+fn settle(reports: &mut Reports) {
+    reports.drain();
+    reports.settle_doubts();
+}
+
+/// Whether nothing may have changed that was not reported until now.
+fn is_quiet(directory: &tempfile::TempDir, reports: &mut Reports) -> bool {
+    settle(reports);
+    let position = reports.position();
+    changed(directory, reports, position).is_empty()
+}
+
+fn open_for_writing(file: &Path) -> File {
+    File::options().read(true).write(true).open(file).expect("opened")
 }
 
 #[test]
@@ -70,7 +92,7 @@ fn an_open_file_may_change_until_it_is_closed() {
     drop(one);
     assert_eq!(changed(&directory, &mut reports, position), ["a/b"], "the other one");
     fs::rename(&file, directory.path().join("d/moved")).expect("moved");
-    reports.drain();
+    settle(&mut reports);
     let position = reports.position();
     assert_eq!(
         changed(&directory, &mut reports, position),
@@ -83,11 +105,14 @@ fn an_open_file_may_change_until_it_is_closed() {
     fs::rename(outside.path(), directory.path().join("d/came")).expect("moved");
     reports.drain();
     let position = reports.position();
-    assert_eq!(changed(&directory, &mut reports, position), ["d"], "it may be open");
-    reports.find_held();
+    assert_eq!(
+        changed_unsettled(&directory, &mut reports, position),
+        ["d"],
+        "it may be open"
+    );
     assert_eq!(changed(&directory, &mut reports, position), ["d"], "it is");
     drop(outside);
-    reports.find_held();
+    settle(&mut reports);
     let writer = File::options()
         .append(true)
         .open(directory.path().join("d/moved"))
@@ -104,6 +129,157 @@ fn an_open_file_may_change_until_it_is_closed() {
 }
 
 #[test]
+fn two_opens_that_are_reported_as_one_are_both_closed_before_it_is_quiet() {
+    let Some((directory, mut reports)) = watched() else {
+        return;
+    };
+    let file = directory.path().join("a/b/file");
+    // Nothing comes between them, and nothing is read meanwhile.
+    let (one, two) = (open_for_writing(&file), open_for_writing(&file));
+    reports.drain();
+    drop(one);
+    settle(&mut reports);
+    let position = reports.position();
+    assert_eq!(changed(&directory, &mut reports, position), ["a/b"], "one is left");
+    drop(two);
+    assert!(is_quiet(&directory, &mut reports));
+    assert!(!reports.has_open_files());
+    // Without a look nothing is known of any open.
+    drop(File::open(&file).expect("opened"));
+    let position = reports.position();
+    assert_eq!(changed_unsettled(&directory, &mut reports, position), ["a/b"]);
+    assert!(reports.has_doubts());
+}
+
+#[test]
+fn names_that_are_exchanged_take_their_open_files_along() {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    for (is_open, was) in [
+        ([true, false], "first"),
+        ([false, true], "second"),
+        ([true, true], "both"),
+    ] {
+        let Some((directory, mut reports)) = watched() else {
+            return;
+        };
+        let (one, other) = (directory.path().join("a/b/file"), directory.path().join("d/other"));
+        fs::write(&other, "other").expect("written");
+        assert!(is_quiet(&directory, &mut reports));
+        let files = [(&one, is_open[0]), (&other, is_open[1])];
+        let [first, second] = files.map(|(file, is_open)| is_open.then(|| open_for_writing(file)));
+        assert!(!is_quiet(&directory, &mut reports));
+        if renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).is_err() {
+            return;
+        }
+        // As if they were open in processes that this user may not see: the counts alone have to say it.
+        reports.drain();
+        let moment = reports.doubt_moment();
+        reports.settle(moment, &OpenFiles::default());
+        let position = reports.position();
+        let expected: &[_] = match is_open {
+            [true, false] => &["d"],
+            [false, true] => &["a/b"],
+            _ => &["a/b", "d"],
+        };
+        assert_eq!(changed_unsettled(&directory, &mut reports, position), expected, "{was}");
+        assert_eq!(changed(&directory, &mut reports, position), expected, "{was}");
+        drop((first, second));
+        assert!(is_quiet(&directory, &mut reports), "{was}");
+    }
+}
+
+#[test]
+fn a_file_that_is_moved_there_and_back_again_is_still_open() {
+    let Some((directory, mut reports)) = watched() else {
+        return;
+    };
+    let (here, there) = (directory.path().join("a/b/file"), directory.path().join("d/there"));
+    let file = open_for_writing(&here);
+    fs::rename(&here, &there).expect("moved");
+    fs::rename(&there, &here).expect("moved back");
+    reports.drain();
+    let moment = reports.doubt_moment();
+    reports.settle(moment, &OpenFiles::default());
+    let position = reports.position();
+    assert_eq!(changed_unsettled(&directory, &mut reports, position), ["a/b"]);
+    drop(file);
+    assert!(is_quiet(&directory, &mut reports));
+}
+
+#[test]
+fn a_file_that_got_its_name_while_it_was_open_may_change_until_it_is_closed() {
+    let Some((directory, mut reports)) = watched() else {
+        return;
+    };
+    reports.had_single_names(reports.position());
+    let (temporary, name) = (directory.path().join("d/.tmp"), directory.path().join("a/b/new"));
+    let file = File::create(&temporary).expect("created");
+    fs::hard_link(&temporary, &name).expect("linked");
+    let position = reports.position();
+    assert!(
+        changed(&directory, &mut reports, position).contains(&"a/b"),
+        "two names"
+    );
+    fs::remove_file(&temporary).expect("removed");
+    settle(&mut reports);
+    let position = reports.position();
+    assert!(changed(&directory, &mut reports, position).contains(&"a/b"), "one name");
+    drop(file);
+    // What was written until then was not reported.
+    assert_eq!(
+        changed(&directory, &mut reports, position),
+        ["", "a", "a/b", "a/b/c", "d"]
+    );
+    assert!(is_quiet(&directory, &mut reports));
+}
+
+/// Between two looks at the processes, the reports alone have to say what may be open.
+#[test]
+fn a_name_that_goes_while_its_file_is_open_leaves_others_in_doubt() {
+    let Some((directory, mut reports)) = watched() else {
+        return;
+    };
+    reports.had_single_names(reports.position());
+    let (one, other) = (directory.path().join("d/one"), directory.path().join("a/b/other"));
+    fs::write(&one, "text").expect("written");
+    fs::hard_link(&one, &other).expect("linked");
+    assert!(is_quiet(&directory, &mut reports));
+    let (file, position) = (open_for_writing(&one), reports.position());
+    assert_eq!(changed_unsettled(&directory, &mut reports, position), ["d"]);
+    fs::remove_file(&one).expect("removed");
+    assert_eq!(changed_unsettled(&directory, &mut reports, position), ["a/b", "d"]);
+    drop(file);
+    settle(&mut reports);
+    assert_eq!(changed(&directory, &mut reports, position), ["a/b", "d"]);
+    assert!(is_quiet(&directory, &mut reports));
+    // Where no name is a further one, only its own directory is concerned.
+    reports.had_single_names(reports.position());
+    fs::write(&one, "text").expect("written");
+    let position = reports.position();
+    fs::remove_file(&one).expect("removed");
+    assert_eq!(changed_unsettled(&directory, &mut reports, position), ["d"]);
+}
+
+#[test]
+fn a_look_settles_only_what_was_in_doubt_when_it_began() {
+    let Some((directory, mut reports)) = watched() else {
+        return;
+    };
+    let file = directory.path().join("a/b/file");
+    let moment = reports.doubt_moment();
+    let look = OpenFiles::find(directory.path());
+    let (one, two) = (open_for_writing(&file), open_for_writing(&file));
+    reports.drain();
+    drop(one);
+    reports.drain();
+    reports.settle(moment, &look);
+    let position = reports.position();
+    assert_eq!(changed_unsettled(&directory, &mut reports, position), ["a/b"]);
+    drop(two);
+    assert!(is_quiet(&directory, &mut reports));
+}
+
+#[test]
 fn files_that_were_open_before_count() {
     let Some((directory, mut reports)) = watched() else {
         return;
@@ -116,7 +292,7 @@ fn files_that_were_open_before_count() {
     let (at, position) = (reports.find(&late).expect("watched"), reports.position());
     assert!(reports.may_have_changed(at, position));
     drop(file);
-    reports.find_held();
+    reports.settle_doubts();
     assert!(!reports.may_have_changed(at, position) || reports.position() > position);
     reports.drain();
     assert!(reports.may_have_changed(at, position), "its end is reported");

@@ -105,6 +105,8 @@ pub struct PushedSession {
     pub fate: PushFate,
     /// The paths that are unmerged in that checkpoint.
     pub unmerged: usize,
+    /// How many of them have conflict markers in that checkpoint.
+    pub marked: usize,
 }
 
 /// Outcome of a push for one session.

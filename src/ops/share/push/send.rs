@@ -9,14 +9,17 @@ use super::{
     command::{NAMED, PushAnswers, PushSpec, push_refs},
 };
 use crate::{
-    model::name::ShortName,
-    ops::{Scene, compose, session_choice},
+    model::{name::ShortName, path::RepoPath},
+    ops::{Scene, compose, markers, session_choice},
     os,
     store::{
-        self, ObjectId, checkpoint, graph,
+        self, Kind, ObjectId,
+        checkpoint::{self, object_id},
+        graph,
         refs::{self, ExpectedValue, RefUpdate},
         remote::Remote,
         remote_state::RemoteState,
+        tree,
     },
     worktree::snapshot,
 };
@@ -186,12 +189,17 @@ impl Push<'_> {
             Some((name, id, fate))
         });
         let sent = sent.map(|(name, id, fate)| {
-            let unmerged = if fate.is_sent() { self.unmerged(&name, id)? } else { 0 };
+            let (unmerged, marked) = if fate.is_sent() {
+                self.unmerged(&name, id)?
+            } else {
+                (0, 0)
+            };
             Ok(PushedSession {
                 name,
                 id,
                 fate,
                 unmerged,
+                marked,
             })
         });
         let sent = sent.collect::<Result<_, Error>>()?;
@@ -209,17 +217,25 @@ impl Push<'_> {
         RefusalCause::Other
     }
 
-    /// The number of paths that are unmerged in a checkpoint.
-    fn unmerged(&self, name: &ShortName, id: ObjectId) -> Result<usize, Error> {
+    /// The number of paths that are unmerged in a checkpoint, and of those with conflict markers.
+    fn unmerged(&self, name: &ShortName, id: ObjectId) -> Result<(usize, usize), Error> {
+        let repo = self.scene.repo;
         let checkpoint = session_choice::load(self.scene, name.as_str(), id)?;
         if !checkpoint.document.trees.contains_key("conflicts") {
-            return Ok(0);
+            return Ok((0, 0));
         }
         let damaged = crate::ops::Error::damaged(name.as_str());
-        Ok(checkpoint::lists(self.scene.repo, &checkpoint)
-            .map_err(damaged)?
-            .unmerged()
-            .count())
+        let lists = checkpoint::lists(repo, &checkpoint).map_err(damaged)?;
+        let files = checkpoint.document.snapshot.as_ref();
+        let files = files.map(|snapshot| object_id(&snapshot.tree));
+        // A content that cannot be read was sent all the same.
+        let is_marked = |path: &RepoPath| {
+            let blob = object_id(&tree::entry(repo, files?, path).ok()??.id);
+            let content = checkpoint::read(repo, blob, Kind::Blob, "blob").ok()?;
+            Some(markers::has_markers(&content))
+        };
+        let marked = lists.unmerged().filter(|path| is_marked(path) == Some(true)).count();
+        Ok((lists.unmerged().count(), marked))
     }
 
     /// The sessions that the remote had and has no more, as far as that is known or, of very many, asked for here. One that
