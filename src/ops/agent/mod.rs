@@ -261,12 +261,7 @@ fn prompt(
         None if files.is_late => None,
         None => Some(match killed_turn(scene, event, binding)? {
             Some(mut killed) => killed.save(scene, event, files.early)?,
-            None => {
-                let request = request(CheckpointKind::Edit, "edits between turns");
-                let mut outcome = save::save_early(scene, request, files.early)?;
-                conclude::conclude(scene, &mut outcome);
-                outcome
-            }
+            None => save_edits(scene, files.early)?,
         }),
     };
     let began = match &outcome {
@@ -290,6 +285,13 @@ fn prompt(
         Some(outcome) => saved(name.clone(), outcome),
         None => EventOutcome::Unchanged(name.clone()),
     })
+}
+
+fn save_edits(scene: &Scene<'_>, early: Option<save::EarlyFiles>) -> Result<CheckpointOutcome, Error> {
+    let request = request(CheckpointKind::Edit, "edits between turns");
+    let mut outcome = save::save_early(scene, request, early)?;
+    conclude::conclude(scene, &mut outcome);
+    Ok(outcome)
 }
 
 /// Whether the end of a prompt's turn came first: by the key of the turn; of an agent without keys by the prompt, which

@@ -185,6 +185,7 @@ struct Mapper {
 const MAPPER: &str = r#"
 import mmap, os, sys, time
 files = {}
+root = os.open("/", os.O_RDONLY)
 
 def keep(path, file):
     files.setdefault(path, []).append(file)
@@ -225,7 +226,8 @@ for line in sys.stdin:
             file = os.open(os.path.dirname(path), os.O_RDWR | os.O_TMPFILE)
             os.write(file, b"part\n")
             clear(path)
-            os.link(f"/proc/self/fd/{file}", path, follow_symlinks=True)
+            # With a directory Python follows the symlink, without one it does not.
+            os.link(f"/proc/self/fd/{file}", path, src_dir_fd=root, follow_symlinks=True)
             # Reported as if it were made by this.
             open(path).close()
             keep(path, file)
