@@ -36,7 +36,7 @@ pub(super) struct Args {
     remote: Option<String>,
     /// Also delete a session that somebody else has claimed, or one whose latest checkpoint is missing; nothing brings that
     /// one back
-    #[arg(long, conflicts_with = "remote")]
+    #[arg(long)]
     force: bool,
     /// Show what would be done
     #[arg(short = 'n', long)]
@@ -76,7 +76,7 @@ pub(super) struct UnpinArgs {
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
     if let Some(remote) = &args.remote {
-        return share::remove::run(remote, &args.selectors, args.dry_run, context, &opened);
+        return share::remove::run(remote, &args.selectors, (args.force, args.dry_run), context, &opened);
     }
     let selectors = args
         .selectors

@@ -1,5 +1,7 @@
 //! `purge`: content removed for good.
 
+use std::collections::BTreeMap;
+
 use super::{
     Context,
     error::{CommandError, FailureKind},
@@ -9,15 +11,18 @@ use super::{
     share,
 };
 use crate::{
-    model::path::RepoPath,
+    model::{path::RepoPath, step::quoted},
     ops::{
         purge::{self, PurgeOutcome, PurgeRequest, PurgeScope, PurgeTarget},
         share::{
-            fetch::{self, FetchRequest},
-            push,
+            fetch::{self, FetchRequest, RemoteChange},
+            push::{self, PurgedAtRemote},
         },
     },
-    render::purge::{COLLECT, PurgeReceipt, PurgedPath, PurgedRef, RemoteSession},
+    render::{
+        count::CountedNoun,
+        purge::{COLLECT, PurgeReceipt, PurgedPath, PurgedRef, RemoteSession},
+    },
     store,
 };
 
@@ -59,7 +64,7 @@ pub(super) struct Args {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Remove it on remotes as well, which are asked for their sessions first
+    /// Remove it on remotes as well, which are asked for their sessions first; checkpoints of others stay there without it
     #[arg(long, conflicts_with = "dry_run")]
     remote: bool,
     /// Do not ask
@@ -98,28 +103,99 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     }
     let planned = purge::purge(&scene, &request(true))
         .map_err(|error| is_a_file(args.pathspecs.as_given(error), &args, context))?;
+    let beyond = beyond(&opened, &planned)?;
+    let mut parts = ReceiptParts {
+        opened: &opened,
+        again: again(&args, &planned),
+        beyond: &beyond,
+        done: Vec::new(),
+    };
     if args.dry_run || planned.is_empty() {
-        report(context, &opened, &planned, &[])?;
+        report(context, &parts, &planned)?;
         if planned.is_empty() && !args.remote && !store::remote::all(scene.repo).is_empty() {
             let then = "remotes were not asked: git checkpoint purge --remote, with the same arguments";
             context.ui.hint("Purge", then);
         }
         return unasked.into_iter().next().map_or(Ok(()), Err);
     }
-    if !args.yes && !context.ui.confirm(&view(&opened, &planned, &[]).question(), "--yes")? {
+    if args.remote {
+        refuse_of_others(&opened, &planned, &beyond)?;
+    }
+    if !args.yes && !context.ui.confirm(&view(&parts, &planned).question(), "--yes")? {
         return Err(CommandError::new(FailureKind::Negative, "nothing was removed"));
     }
     let purged = {
         let _counting = context.ui.counting("Purging");
         purge::purge(&scene, &request(false))?
     };
-    let done = if args.remote {
-        at_remotes(context, &opened, &purged)
-    } else {
-        Vec::new()
-    };
-    report(context, &opened, &purged, &done)?;
+    if args.remote {
+        let failures = at_remotes(context, &opened, &purged, &mut parts.done);
+        unasked.extend(failures);
+    }
+    report(context, &parts, &purged)?;
     unasked.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// The same purge of the remotes as well, as it is typed; a checkpoint by its commit, as a step of a session means another
+/// one now.
+fn again(args: &Args, planned: &PurgeOutcome) -> String {
+    match &planned.meant {
+        PurgeScope::Checkpoint { id, .. } => format!("git checkpoint purge --remote {id}"),
+        _ => format!("git checkpoint purge --remote{}", args.pathspecs.typed()),
+    }
+}
+
+/// Numbers of checkpoints by the sessions of remotes.
+type Beyond = BTreeMap<purge::OnRemote, usize>;
+
+/// Of a purge of a whole session, how many checkpoints each remote has of it that are not here.
+fn beyond(opened: &opening::OpenedRepository, planned: &PurgeOutcome) -> Result<Beyond, CommandError> {
+    let mut counts = Beyond::new();
+    if let PurgeScope::Session { name } = &planned.meant {
+        for on in &planned.remotes {
+            counts.insert(on.clone(), there(on).only_there(&opened.scene(), name)?);
+        }
+    }
+    Ok(counts)
+}
+
+fn there(on: &purge::OnRemote) -> PurgedAtRemote<'_> {
+    PurgedAtRemote {
+        remote: &on.remote,
+        session: &on.session,
+        tip: &on.tip,
+    }
+}
+
+/// Refuses to take from a remote what others have claimed, and a session with checkpoints that nobody here has seen: there
+/// is no way back.
+fn refuse_of_others(
+    opened: &opening::OpenedRepository,
+    planned: &PurgeOutcome,
+    beyond: &Beyond,
+) -> Result<(), CommandError> {
+    for (on, beyond) in beyond {
+        if *beyond > 0 {
+            let (remote, _) = push::place(&opened.scene(), &on.remote, &on.session);
+            let checkpoints = CountedNoun::new(*beyond, "checkpoint");
+            let message = format!(
+                "session '{}' has {checkpoints} on remote '{}' that {} not here",
+                on.session.escape_debug(),
+                remote.escape_debug(),
+                if *beyond == 1 { "is" } else { "are" },
+            );
+            return Err(CommandError::new(FailureKind::Refused, message)
+                .hint(format!(
+                    "pull them first, and repeat the command: git checkpoint pull {remote} {}",
+                    on.session
+                ))
+                .hint("a file or a single checkpoint is removed there without that"));
+        }
+    }
+    for on in &planned.remotes {
+        there(on).refuse_claimed(&opened.scene())?;
+    }
+    Ok(())
 }
 
 /// Asks the remotes for their sessions, so that what they have is purged too, whatever was last seen of them. The errors of those that
@@ -138,40 +214,64 @@ fn ask_remotes(context: &Context, opened: &opening::OpenedRepository) -> Vec<Com
         let asked = share::wired(context, "git checkpoint purge --remote", |wire| {
             fetch::fetch(&opened.scene(), &request, wire)
         });
-        if let Err(error) = asked {
-            context.ui.warning(&format!(
-                "remote '{}' was not asked: {}",
-                remote.name.escape_debug(),
-                error.message()
-            ));
-            unasked.push(CommandError::silent(FailureKind::Negative));
+        let name = remote.name.escape_debug();
+        match asked {
+            Ok(fetched) => {
+                let refused = fetched
+                    .refused
+                    .iter()
+                    .map(|(session, why)| (session.as_str(), why.as_str()));
+                let replaced = fetched
+                    .sessions
+                    .iter()
+                    .filter(|session| !session.taken && session.change == RemoteChange::Rewritten)
+                    .map(|session| {
+                        (
+                            session.name.as_str(),
+                            "it was replaced there; see 'git checkpoint fetch'",
+                        )
+                    });
+                for (session, why) in refused.chain(replaced) {
+                    context.ui.warning(&format!(
+                        "session '{session}' of remote '{name}' was not looked at: {why}"
+                    ));
+                    unasked.push(CommandError::silent(FailureKind::Negative));
+                }
+            }
+            Err(error) => {
+                context
+                    .ui
+                    .warning(&format!("remote '{name}' was not asked: {}", error.message()));
+                unasked.push(CommandError::silent(FailureKind::Negative));
+            }
         }
     }
     unasked
 }
 
-/// Lets the remotes forget what was purged; which of them did.
-fn at_remotes(context: &Context, opened: &opening::OpenedRepository, purged: &PurgeOutcome) -> Vec<purge::OnRemote> {
-    let mut done = Vec::new();
+/// Lets the remotes forget what was purged. Adds to `done` which of them did, and returns a failure for each of the others,
+/// whose errors are reported.
+fn at_remotes(
+    context: &Context,
+    opened: &opening::OpenedRepository,
+    purged: &PurgeOutcome,
+    done: &mut Vec<purge::OnRemote>,
+) -> Vec<CommandError> {
+    let mut failures = Vec::new();
     for on in &purged.remotes {
-        let full = format!("refs/checkpoints-remote/{}/{}", on.remote, on.session);
-        let Some(moved) = purged.refs.iter().find(|moved| moved.name == full) else {
-            continue;
-        };
-        let there = push::PurgedAtRemote {
-            remote: on.remote.clone(),
-            session: on.session.clone(),
-            tip: moved.old.clone(),
-        };
         let result = share::wired(context, "git checkpoint purge --remote", |wire| {
-            push::purge_there(&opened.scene(), &there, wire)
+            let now = |id| purged.replaced.get(&id).copied();
+            push::purge_there(&opened.scene(), there(on), now, wire)
         });
         match result {
             Ok(()) => done.push(on.clone()),
-            Err(error) => context.ui.error(&error),
+            Err(error) => {
+                context.ui.error(&error);
+                failures.push(CommandError::silent(FailureKind::Negative));
+            }
         }
     }
-    done
+    failures
 }
 
 /// A selector that names nothing may be a file that was given without `--`.
@@ -189,15 +289,21 @@ fn is_a_file(error: crate::ops::Error, args: &Args, context: &Context) -> Comman
     }
 }
 
-fn report(
-    context: &mut Context,
-    opened: &opening::OpenedRepository,
-    purged: &PurgeOutcome,
-    done: &[purge::OnRemote],
-) -> Result<(), CommandError> {
-    let receipt = view(opened, purged, done);
+/// What a receipt needs besides the outcome.
+struct ReceiptParts<'a> {
+    opened: &'a opening::OpenedRepository,
+    /// The command that purges the remotes as well.
+    again: String,
+    /// Of a whole session, how many checkpoints each remote has of it that are not here.
+    beyond: &'a Beyond,
+    /// The remotes that forgot it.
+    done: Vec<purge::OnRemote>,
+}
+
+fn report(context: &mut Context, parts: &ReceiptParts<'_>, purged: &PurgeOutcome) -> Result<(), CommandError> {
+    let receipt = view(parts, purged);
     context.ui.report(&receipt)?;
-    if !done.is_empty() {
+    if !parts.done.is_empty() {
         context.ui.warning(
             "a server keeps the objects until it collects garbage; hosts do that on request, and clones of others keep what \
              they fetched",
@@ -212,22 +318,20 @@ fn report(
     Ok(())
 }
 
-fn view<'p>(
-    opened: &opening::OpenedRepository,
-    purged: &'p PurgeOutcome,
-    done: &[purge::OnRemote],
-) -> PurgeReceipt<'p> {
+fn view<'p>(parts: &ReceiptParts<'_>, purged: &'p PurgeOutcome) -> PurgeReceipt<'p> {
     let (of, subject) = match &purged.meant {
         PurgeScope::Paths => ("files", None),
         PurgeScope::Checkpoint { id, .. } => ("checkpoint", Some(id.short().to_owned())),
         PurgeScope::Session { name } => ("session", Some(name.to_string())),
     };
     let remote = |on: &purge::OnRemote| {
-        let (remote, there) = push::place(&opened.scene(), &on.remote, &on.session);
-        if of == "session" {
-            format!("git push {remote} --delete {there}")
-        } else {
-            format!("git push --force {remote} refs/checkpoints/{}:{there}", on.session)
+        let (remote, full) = push::place(&parts.opened.scene(), &on.remote, &on.session);
+        let remote = quoted(&remote);
+        match parts.beyond.get(on) {
+            _ if of != "session" => parts.again.clone(),
+            // It deletes only what was seen there.
+            Some(0) => format!("git push --force-with-lease={full}:{} {remote} --delete {full}", on.tip),
+            _ => format!("git checkpoint pull {remote} {}", on.session),
         }
     };
     PurgeReceipt {
@@ -269,7 +373,7 @@ fn view<'p>(
                 remote: &on.remote,
                 session: &on.session,
                 command: remote(on),
-                removed: done.contains(on),
+                removed: parts.done.contains(on),
             })
             .collect(),
         forks: purged.forks.iter().map(crate::model::name::ShortName::as_str).collect(),

@@ -284,6 +284,15 @@ pub const NAMES: [&str; 8] = [
 ];
 
 impl Lists {
+    /// The paths whose content a purge removed: what the files and the index had there is not known.
+    pub fn purged(&self) -> impl Iterator<Item = &RepoPath> {
+        let purged = self
+            .skipped
+            .iter()
+            .filter(|skipped| skipped.reason == SkipReason::Purged);
+        purged.map(|skipped| &skipped.path)
+    }
+
     /// The lists that are not empty, by name (in byte order), as the bytes of their files.
     pub fn encode(&self) -> Vec<(&'static str, Vec<u8>)> {
         let plain = |paths: &[RepoPath]| lines(paths.iter().map(|p| (String::new(), p)));

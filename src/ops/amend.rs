@@ -9,7 +9,7 @@ use super::{
     Error, Scene, compose, ids,
     redact::{RedactedSecret, Redactor},
     ref_transaction::{Aftermath, UndoableRefTransaction},
-    rekey,
+    refuse, rekey,
     session_choice::{self, SessionChoice},
     share::ChainRelation,
     share::status::{self, ShareState},
@@ -96,7 +96,7 @@ pub fn amend(scene: &Scene<'_>, mut request: AmendRequest) -> Result<Amendment, 
     let Some(chosen) = session_choice::named(scene, &chosen.name)? else {
         return Err(suggestions::none_current(scene));
     };
-    refuse(scene, &chosen, &request)?;
+    check(scene, &chosen, &request)?;
     let document = document(scene, &chosen, request.changes, request.summary)?;
     let document = Document {
         name: request.name.or(document.name),
@@ -116,11 +116,12 @@ fn subject(scene: &Scene<'_>) -> Result<SessionChoice, Error> {
     paused.ok_or_else(|| suggestions::none_current(scene))
 }
 
-fn refuse(scene: &Scene<'_>, chosen: &SessionChoice, request: &AmendRequest) -> Result<(), Error> {
+fn check(scene: &Scene<'_>, chosen: &SessionChoice, request: &AmendRequest) -> Result<(), Error> {
     let (name, tip) = (&chosen.name, &chosen.tip);
     if tip.document.kind == CheckpointKind::Start {
         return Err(Error::NothingToAmend { session: name.clone() });
     }
+    refuse::claimed(scene, name, &tip.document.session)?;
     let has = |state: &ShareState| {
         let ShareState::Both(relation) = state else {
             return false;

@@ -20,6 +20,7 @@ pub use resolution::{
 pub(super) use resolution::{not_concluded, note_conflicts, pending};
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -451,7 +452,9 @@ fn not_staged(
     };
     let mut is_meant = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));
     let mut count = 0;
-    for path in staged.iter().map(|change| &change.path) {
+    let purged: HashSet<_> = saved.lists.purged().collect();
+    let staged = staged.iter().map(|change| &change.path);
+    for path in staged.filter(|path| !purged.contains(path)) {
         let then = tree::entry(repo, goal.index, path)?;
         let is_left =
             then != tree::entry(repo, saved.index, path)? && then == tree::entry(repo, present.index_tree, path)?;

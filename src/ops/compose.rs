@@ -242,6 +242,8 @@ pub(super) fn fork(scene: &Scene<'_>, source: &Checkpoint, named: ShortName) -> 
     let mut document = successor(scene, source, CheckpointKind::Fork);
     document.session.id = ids::session_id()?;
     document.session.created_at = scene.now;
+    // Who works in the source alone does so there.
+    document.session.claim = None;
     document.session.forked_from = Some(ForkSource {
         digest: source.digest.clone(),
         session: named,

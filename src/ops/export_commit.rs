@@ -9,13 +9,14 @@ use super::{
     Error, Scene,
     ids::short,
     select::{self, SelectedCheckpoint},
+    target_state,
 };
 use crate::{
     model::{id::Oid, selector::Selector},
     store::{
         self, ObjectId,
         checkpoint::{self, object_id, oid},
-        refs,
+        refs, tree,
     },
 };
 
@@ -78,9 +79,12 @@ pub fn commit(
             conflict.path.quoted()
         ));
     }
+    // A purge takes content from checkpoints, and no file from the project.
+    let of_head = head.map(|head| tree::tree_of(scene.repo, Some(head))).transpose()?;
+    let files = target_state::with_purged(scene.repo, object_id(&snapshot.tree), lists.purged(), of_head)?;
     let own = selected.checkpoint.entry.subject.clone();
     let text = message.map_or(own, str::to_owned);
-    let mut child = git().args(["commit-tree", "-F", "-", snapshot.tree.as_str()]);
+    let mut child = git().args(["commit-tree", "-F", "-", &files.to_string()]);
     if let Some(head) = &document.git.head {
         child = child.args(["-p", head.as_str()]);
     }

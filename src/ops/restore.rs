@@ -269,6 +269,9 @@ impl RestoreRun<'_> {
             .as_ref()
             .map_or_else(|| short(checkpoint.entry.id), ToString::to_string);
         let continued = interrupted.is_some();
+        if !files && !note.force && !continued {
+            self.refuse_claimed()?;
+        }
         let (journal, change) = interrupted.unzip();
         let began = parts::began(scene, journal.as_ref())?;
         let unstaged = Cell::new(UnstagedChanges::default());
@@ -351,6 +354,16 @@ impl RestoreRun<'_> {
             self.finish(&mut restored, change.flatten())?;
         }
         Ok(restored)
+    }
+
+    /// Refuses to change nothing but the record of a session that another agent or person has claimed.
+    fn refuse_claimed(&self) -> Result<(), Error> {
+        if let Some(chosen) = session_choice::session_for_command(self.scene)?
+            && let (RecordFate::Restored { .. }, _) = record::plan(self.scene, &self.checkpoint)?
+        {
+            refuse::claimed(self.scene, &chosen.name, &chosen.tip.document.session)?;
+        }
+        Ok(())
     }
 
     /// State of the record that the restore would replace.

@@ -8,6 +8,7 @@ use crate::{
     store::{
         ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id},
+        merge,
         pathspec::PathFilter,
         tree,
     },
@@ -103,6 +104,24 @@ impl TargetState {
     }
 }
 
+/// A tree in which purged paths are as in another one: so no change of them is known. Written to the repository or its
+/// memory.
+pub(super) fn with_purged<'p>(
+    repo: &Repository,
+    tree: ObjectId,
+    purged: impl Iterator<Item = &'p RepoPath>,
+    other: Option<ObjectId>,
+) -> Result<ObjectId, Error> {
+    let mut edits = Vec::new();
+    for path in purged {
+        let entry = other.map(|other| tree::entry(repo, other, path)).transpose()?.flatten();
+        if tree::entry(repo, tree, path)?.is_some() || entry.is_some() && tree::is_free(repo, tree, path)? {
+            edits.push((path.clone(), entry));
+        }
+    }
+    Ok(merge::edited(repo, tree, &edits)?)
+}
+
 /// Parts of the saved index that are not in the current one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnstagedChanges {
@@ -132,7 +151,11 @@ pub(super) fn unstaged(
         Some(head) if checkpoint::commit_parts(repo, head).is_err() => Vec::new(),
         head => tree::diff(repo, head, Some(goal.index), tree::Renames::Off)?,
     };
+    let purged: HashSet<_> = goal.lists.purged().collect();
     for path in staged.iter().map(|change| &change.path) {
+        if purged.contains(path) {
+            continue;
+        }
         let is_there = || -> Result<bool, Error> {
             Ok(tree::entry(repo, goal.index, path)? == tree::entry(repo, present.index_tree, path)?)
         };

@@ -86,7 +86,7 @@ pub struct RemoteSession<'a> {
     pub remote: &'a str,
     /// The session.
     pub session: &'a str,
-    /// Command that removes it there.
+    /// Command that removes it there, or first brings here what only the remote has of the session.
     pub command: String,
     /// Whether that was done.
     pub removed: bool,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::{
     commands::error::{CommandError, FailureKind},
     model::step::quoted,
-    ops::share::{Error, Leak, LeakedCommit, fetch::RemoteChange},
+    ops::share::{Error, Leak, LeakedCommit, PurgeObstacle, fetch::RemoteChange},
 };
 
 impl From<Error> for CommandError {
@@ -94,6 +94,28 @@ impl CommandError {
             Error::NotDeleted { ref remote, .. } => {
                 of(FailureKind::Refused).hint(format!("see what it has now: git checkpoint fetch {remote}"))
             }
+            Error::Claimed {
+                ref remote,
+                ref session,
+                is_deletion,
+                ..
+            } => {
+                let out = of(FailureKind::Refused).hint(format!(
+                    "take it over: git checkpoint pull {remote} {session} && git checkpoint claim {session} --force && \
+                     git checkpoint push {remote} {session}"
+                ));
+                if is_deletion {
+                    out.hint(format!(
+                        "or delete it all the same: git checkpoint delete --remote {remote} {session} --force"
+                    ))
+                } else {
+                    out
+                }
+            }
+            Error::NotPurged { ref why, .. } => of(FailureKind::Refused).hint(match why {
+                PurgeObstacle::Moved => "it went on meanwhile: repeat the command",
+                PurgeObstacle::Declined(_) => "repeat the command once the remote takes it",
+            }),
             Error::Refused { .. } => {
                 of(FailureKind::Invalid).hint("nothing was imported; ask the person who pushed it")
             }

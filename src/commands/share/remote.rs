@@ -63,6 +63,9 @@ struct DeleteArgs {
     /// The remote; the one of the session, else the usual one of a push
     #[arg(long, value_name = "REMOTE")]
     remote: Option<String>,
+    /// Also delete a session that somebody else has claimed
+    #[arg(long)]
+    force: bool,
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -70,8 +73,8 @@ struct DeleteArgs {
 
 /// Delete sessions on a remote that were deleted here
 ///
-/// Only sessions of which everything is here, as last fetched or pushed: one that somebody added to is refused. To delete
-/// single ones, see 'git checkpoint remote delete'.
+/// Only sessions of which everything is here, as last fetched or pushed: one that somebody added to is refused, and one that
+/// somebody else has claimed stays. To delete single ones, see 'git checkpoint remote delete'.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -152,7 +155,7 @@ fn delete(args: DeleteArgs, context: &mut Context) -> Result<(), CommandError> {
         Some(remote) => remote,
         None => push::usual_remote(&opened.scene())?,
     };
-    remove::run(&remote, &args.sessions, args.dry_run, context, &opened)
+    remove::run(&remote, &args.sessions, (args.force, args.dry_run), context, &opened)
 }
 
 /// Shows what goes, asks, and deletes it.

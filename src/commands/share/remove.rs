@@ -17,7 +17,7 @@ use crate::{
 pub(in crate::commands) fn run(
     remote: &str,
     names: &[String],
-    dry_run: bool,
+    (force, dry_run): (bool, bool),
     context: &mut Context,
     opened: &OpenedRepository,
 ) -> Result<(), CommandError> {
@@ -29,7 +29,7 @@ pub(in crate::commands) fn run(
         .map_err(|error| CommandError::of(FailureKind::Usage, &error))?;
     let command = format!("git checkpoint delete --remote {remote}");
     let removed = wired(context, &command, |wire| {
-        push::remove(&opened.scene(), remote, &names, dry_run, wire)
+        push::remove(&opened.scene(), remote, &names, (force, dry_run), wire)
     })?;
     let view = RemovalView {
         remote,

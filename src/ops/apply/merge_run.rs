@@ -10,7 +10,7 @@ use super::{
         pathspecs,
         put_aside::{self, CleanedFiles, WholeFiles},
         session_choice, suggestions,
-        target_state::TargetState,
+        target_state::{self, TargetState},
     },
     ApplyJournal, unresolved,
 };
@@ -48,6 +48,8 @@ pub(in crate::ops) struct Sides {
     pub(in crate::ops) base: Base,
     /// The bytes of files that they have only a part of.
     pub(in crate::ops) whole: WholeFiles,
+    /// Paths that were purged from what is brought or reverted: they stay as they are.
+    pub(in crate::ops) purged: Vec<RepoPath>,
 }
 
 pub(in crate::ops) enum Base {
@@ -111,6 +113,7 @@ impl Sides {
             };
             let theirs = before(scene, checkpoint, &files)?;
             return Ok(Self {
+                purged: files.lists.purged().chain(theirs.lists.purged()).cloned().collect(),
                 theirs,
                 base,
                 whole: WholeFiles::default(),
@@ -136,6 +139,7 @@ impl Sides {
             None => WholeFiles::of(scene, scene.repo, checkpoint, &files)?,
         };
         Ok(Self {
+            purged: files.lists.purged().cloned().collect(),
             theirs: files,
             base,
             whole,
@@ -319,10 +323,11 @@ impl MergeRun<'_> {
         ours: TargetState,
     ) -> Result<(TargetState, Conflicts, Vec<RepoPath>), Error> {
         let base = self.sides.base(repo, &ours)?;
+        let purged = self.sides.purged.iter();
         let trees = Trees {
             base,
             ours: Some(ours.tree),
-            theirs: Some(self.sides.theirs.tree),
+            theirs: Some(target_state::with_purged(repo, self.sides.theirs.tree, purged, base)?),
         };
         let options = self.options();
         let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
@@ -419,10 +424,12 @@ impl MergeRun<'_> {
     /// the user.
     fn stage(&self, repo: &Repository, goal: &mut TargetState) -> Result<(), Error> {
         let theirs = &self.sides.theirs.lists;
+        let base = self.sides.base_index();
+        let purged = self.sides.purged.iter();
         let trees = Trees {
-            base: self.sides.base_index(),
+            base,
             ours: Some(goal.index),
-            theirs: Some(self.sides.theirs.index),
+            theirs: Some(target_state::with_purged(repo, self.sides.theirs.index, purged, base)?),
         };
         let options = self.options();
         let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;

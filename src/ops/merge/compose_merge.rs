@@ -229,7 +229,9 @@ fn session(sides: &MergeTips, base: Option<&CommonBase>, conflicts: &mut Vec<Mem
         return out;
     }
     let before = base.and_then(|base| base.checkpoint.document.session.claim.as_ref());
-    out.claim = Claim::merged(before, ours.claim.as_ref(), theirs.claim.as_ref());
+    // A fork starts without the claim of its source, which is no release of it.
+    let of_theirs = theirs.claim.as_ref().or(before.filter(|_| ours.id != theirs.id));
+    out.claim = Claim::merged(before, ours.claim.as_ref(), of_theirs);
     let members = |session: &Session| {
         let mut map = match serde_json::to_value(session) {
             Ok(Value::Object(map)) => map,

@@ -270,6 +270,7 @@ fn merged_sides(scene: &Scene<'_>, sides: &MergeTips, base: Option<ObjectId>) ->
     let theirs = TargetState::of(scene, &sides.theirs, sides.from.as_str())?;
     Ok(Sides {
         whole: WholeFiles::of(scene, scene.repo, &sides.theirs, &theirs)?,
+        purged: theirs.lists.purged().cloned().collect(),
         theirs,
         base,
     })

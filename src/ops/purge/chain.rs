@@ -97,6 +97,11 @@ impl<'a> Rewriter<'a> {
         }
     }
 
+    /// Every checkpoint that was read, with the one that a chain which ended in it ends in now.
+    pub(super) fn ends(&self) -> impl Iterator<Item = (ObjectId, ObjectId)> {
+        self.done.iter().map(|(old, now)| (*old, now.id))
+    }
+
     /// Follow-up work for everything that changed.
     pub(super) fn into_rest(self) -> PurgeFollowUp {
         let mut rest = PurgeFollowUp {

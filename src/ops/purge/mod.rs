@@ -111,7 +111,13 @@ pub struct OnRemote {
     pub remote: String,
     /// The session.
     pub session: String,
+    /// Its latest checkpoint there.
+    pub tip: Oid,
 }
+
+/// What each checkpoint that a purge read is now as the end of a session: itself, written again, or the one before it;
+/// `None` if it goes with its whole session. What is not in it was not read.
+pub type Replacements = HashMap<ObjectId, Option<ObjectId>>;
 
 /// Result of a purge, or of its dry run.
 #[derive(Debug)]
@@ -140,6 +146,8 @@ pub struct PurgeOutcome {
     pub forgotten: usize,
     /// Remotes that still have it.
     pub remotes: Vec<OnRemote>,
+    /// What the remotes are to have instead.
+    pub replaced: Replacements,
     /// Forks that begin from a session that is gone, and keep its first checkpoint.
     pub forks: Vec<ShortName>,
     /// Removed contents that something else in the repository still holds: its own history, index, stash or reflogs.
@@ -249,6 +257,19 @@ fn refuse_claimed(scene: &Scene<'_>, meant: &PurgeScope) -> Result<(), Error> {
     }
 }
 
+/// Refuses to write the chain of a session again that another agent or person has claimed, whatever the purge is of.
+fn refuse_claimed_chains(scene: &Scene<'_>, moved: &[ChangedRef]) -> Result<(), Error> {
+    for one in moved.iter().filter(|one| one.new.is_some()) {
+        let name = one.name.strip_prefix(session::PREFIX);
+        let Some(name) = name.and_then(|name| name.parse::<ShortName>().ok()) else {
+            continue;
+        };
+        let tip = checkpoint::load(scene.repo, object_id(&one.old)).map_err(Error::damaged(name.as_str()))?;
+        refuse::claimed(scene, &name, &tip.document.session)?;
+    }
+    Ok(())
+}
+
 /// Outcome of one attempt of a purge.
 enum PurgeAttempt {
     /// It was done, or planned.
@@ -278,6 +299,7 @@ fn attempt_with(
     let without = filter.map(|filter| PathRemover::new(scene.repo, &writer, filter));
     let mut rewriter = Rewriter::new(scene.repo, &writer, without, unmatched, contents, &scope.drop);
     let plan = plan(&found, &scope, &mut rewriter)?;
+    refuse_claimed_chains(scene, &plan.moved)?;
     if let Some(mut unmatched) = rewriter.unmatched.take() {
         rewriter.removed.keys().for_each(|path| unmatched.path(path));
         // What is there, but in no checkpoint, is no mistake in typing.
@@ -307,10 +329,14 @@ fn attempt_with(
         logs: plan.logs,
         forgotten: 0,
         remotes: plan.remotes,
+        replaced: rewriter.ends().map(|(old, now)| (old, Some(now))).collect(),
         forks: plan.forks,
         still_held: Vec::new(),
         on_disk,
     };
+    if scope.session_id.is_some() {
+        purged.replaced.extend(scope.gone.iter().map(|id| (*id, None)));
+    }
     if request.dry_run {
         let held = reachability::reached_by_project(scene.repo, &removed)?;
         purged.still_held = held.into_iter().map(oid).collect();
@@ -354,12 +380,12 @@ fn plan(found: &RefInventory, scope: &PurgeSelection, rewriter: &mut Rewriter<'_
                 old: oid(old),
                 new: None,
             });
-            plan.remotes.extend(on_remote(&one.name));
+            plan.remotes.extend(on_remote(&one.name, old));
             continue;
         }
         let new = rewriter.tip(old).map_err(Error::damaged(shown(&one.name)))?;
         if new != old {
-            let fetched = on_remote(&one.name);
+            let fetched = on_remote(&one.name, old);
             let is_foreign = fetched.is_some() || one.name.starts_with("refs/checkpoints-incoming/");
             plan.remotes.extend(fetched);
             plan.moved.push(ChangedRef {
@@ -435,10 +461,8 @@ fn note_remotes(scene: &Scene<'_>, purged: &PurgeOutcome) -> Result<(), Error> {
     for remote in remote::all(scene.repo) {
         let spelled = remote::encoded(&remote.name);
         for on in purged.remotes.iter().filter(|on| on.remote == spelled) {
-            let full = remote_ref(on);
-            let moved = purged.refs.iter().find(|moved| moved.name == full);
             // What cannot be read any more is only uploaded once more.
-            let commits = moved.and_then(|moved| project_commits(scene, object_id(&moved.old)));
+            let commits = project_commits(scene, object_id(&on.tip));
             RemoteState::update(scene.repo, &remote.name, |state| {
                 state.set_purged(&on.session, &commits.unwrap_or_default());
             })?;
@@ -452,11 +476,6 @@ fn project_commits(scene: &Scene<'_>, id: ObjectId) -> Option<Vec<ObjectId>> {
     let snapshot = checkpoint::entry(scene.repo, id).ok()?.snapshot_commit()?;
     let (_, parents) = checkpoint::commit_parts(scene.repo, snapshot).ok()?;
     Some(parents.into_iter().take(1).collect())
-}
-
-/// The ref that follows a session of a remote.
-fn remote_ref(on: &OnRemote) -> String {
-    format!("{}{}/{}", session::REMOTE_PREFIX, on.remote, on.session)
 }
 
 /// How many of the checkpoints that stay, by their trees, have a file as the one that goes had changed it.
@@ -493,11 +512,12 @@ fn carried(scene: &Scene<'_>, scope: &PurgeSelection, stay: &[ObjectId]) -> Resu
 }
 
 /// The remote and session of a ref that follows one.
-fn on_remote(name: &str) -> Option<OnRemote> {
+fn on_remote(name: &str, tip: ObjectId) -> Option<OnRemote> {
     let (remote, session) = name.strip_prefix(session::REMOTE_PREFIX)?.split_once('/')?;
     Some(OnRemote {
         remote: remote.to_owned(),
         session: session.to_owned(),
+        tip: oid(tip),
     })
 }
 

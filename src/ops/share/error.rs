@@ -126,6 +126,30 @@ pub enum Error {
         /// Reason, in words.
         why: String,
     },
+    /// Another agent or person has claimed a session of a remote that was to be changed there.
+    #[error("session '{session}' of remote '{}' is claimed by {by} on {host}", remote.escape_debug())]
+    Claimed {
+        /// The remote.
+        remote: String,
+        /// The session.
+        session: ShortName,
+        /// The holder.
+        by: String,
+        /// The machine.
+        host: String,
+        /// Whether it was to be deleted, which can be forced.
+        is_deletion: bool,
+    },
+    /// A session of a remote still has what was purged.
+    #[error("session '{session}' was not purged on remote '{}': {why}", remote.escape_debug())]
+    NotPurged {
+        /// The remote.
+        remote: String,
+        /// The session.
+        session: ShortName,
+        /// The reason.
+        why: PurgeObstacle,
+    },
     /// Remote version of the session is not safe to use.
     #[error("session '{session}' of remote '{}' was refused: {why}", remote.escape_debug())]
     Refused {
@@ -167,6 +191,17 @@ pub enum Error {
     /// Something else failed.
     #[error(transparent)]
     Ops(Box<ops::Error>),
+}
+
+/// Why a session of a remote stays as it is in a purge.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PurgeObstacle {
+    /// The remote has something that the purge did not read.
+    #[error("it is not what was last fetched of it")]
+    Moved,
+    /// The remote did not take it.
+    #[error("{0}")]
+    Declined(String),
 }
 
 impl From<ops::Error> for Error {

@@ -1,6 +1,6 @@
 //! Which sessions a remote has, by its refs in every namespace that may hold sessions.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Error, Wire, exchange, unreachable};
 use crate::{
@@ -139,6 +139,19 @@ pub(super) fn exact(
     let wanted: HashSet<String> = wanted.into_iter().collect();
     let found = refs.into_iter().filter(|(full, _)| wanted.contains(full));
     Ok(found
+        .filter_map(|(full, id)| Some((full, ObjectId::from_hex(id.as_bytes()).ok()?)))
+        .collect())
+}
+
+/// The refs of a remote that match patterns, with their values.
+pub(super) fn refs(
+    scene: &Scene<'_>,
+    remote: &Remote,
+    patterns: Vec<String>,
+    wire: Wire<'_>,
+) -> Result<HashMap<String, ObjectId>, Error> {
+    let refs = ask(scene, remote, patterns, wire)?.into_iter();
+    Ok(refs
         .filter_map(|(full, id)| Some((full, ObjectId::from_hex(id.as_bytes()).ok()?)))
         .collect())
 }

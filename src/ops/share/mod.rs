@@ -20,7 +20,7 @@ mod since;
 pub mod status;
 
 pub use chain::ChainRelation;
-pub use error::{Error, Leak, LeakedCommit};
+pub use error::{Error, Leak, LeakedCommit, PurgeObstacle};
 
 use super::Scene;
 use crate::{

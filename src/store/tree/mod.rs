@@ -49,6 +49,18 @@ pub fn entry(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<Optio
     Ok(side_at(repo, Some(tree), path.as_bytes().as_bstr())?.map(TreeEntryInfo::from))
 }
 
+/// Whether nothing of a tree is in the way of an entry at this path.
+pub fn is_free(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<bool, Error> {
+    let bytes = path.as_bytes();
+    let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    for end in slashes.map(|(at, _)| at).chain([bytes.len()]) {
+        if entry(repo, tree, &RepoPath::from(&bytes[..end]))?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(!has_directory(repo, tree, path)?)
+}
+
 /// Whether a tree has a directory at this path.
 pub fn has_directory(repo: &Repository, tree: ObjectId, path: &RepoPath) -> Result<bool, Error> {
     let mut next = tree;

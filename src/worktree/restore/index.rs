@@ -99,6 +99,12 @@ pub fn compare(
     if let Some(paths) = paths {
         differing.retain(|path| paths.keeps(path));
     }
+    // Of what was purged it is not known, so the entry stays where nothing else takes its place.
+    for path in then.lists.purged() {
+        if differing.contains(path) && tree::is_free(repo, then.tree, path)? {
+            differing.remove(path);
+        }
+    }
     Ok(IndexChange {
         paths: differing.into_iter().collect(),
         lacking: Vec::new(),

@@ -356,6 +356,36 @@ fn autosaves_go_when_asked_under_the_name_of_the_machine() {
         .success()
         .stdout_has("1 autosave pushed");
     assert!(refs().starts_with(&format!("{name}.")), "{}", refs());
+    // A later one takes the place of what came from here, and of nothing else.
+    let own = refs();
+    let push = || {
+        let later = save(&world, "later");
+        world.git(["update-ref", &name, &later]).success();
+        world.checkpoint(["push", "--autosaves"]).success();
+        later
+    };
+    let later = push();
+    assert_eq!(refs(), own);
+    assert_eq!(at(&world, "hub", &own), later);
+    let other = world.git_line([
+        "-C",
+        "../hub",
+        "commit-tree",
+        "-m",
+        "of a namesake",
+        &format!("{later}^{{tree}}"),
+    ]);
+    world.git(["-C", "../hub", "update-ref", &own, &other]).success();
+    let third = push();
+    assert_eq!(
+        at(&world, "hub", &own),
+        other,
+        "what another machine of this name pushed"
+    );
+    assert_eq!(at(&world, "hub", &format!("{own}-2")), third);
+    let fourth = push();
+    assert_eq!(at(&world, "hub", &own), other);
+    assert_eq!(at(&world, "hub", &format!("{own}-2")), fourth);
 }
 
 #[test]

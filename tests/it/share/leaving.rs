@@ -121,6 +121,47 @@ fn a_session_that_went_on_at_the_remote_stays_there() {
 }
 
 #[test]
+fn a_claimed_session_stays_on_the_remote() {
+    let world = pushed();
+    for name in ["finished", "deleted"] {
+        world.checkpoint(["pull", "origin", name]).success();
+        world.checkpoint(["claim", name, "--agent", "a1", "-q"]).success();
+    }
+    world.checkpoint(["push", "--all"]).success();
+    world.checkpoint(["delete", "deleted", "--force"]).success();
+    let all = ["active", "ahead", "deleted", "finished", "theirs"];
+    assert_eq!(there(&world), all);
+    for line in [
+        &["delete", "--remote", "origin", "finished"][..],
+        &["delete", "--remote", "origin", "ahead", "finished"],
+        &["delete", "--remote", "origin", "finished", "--dry-run"],
+        &["remote", "delete", "deleted"],
+    ] {
+        let session = if line[0] == "remote" { "deleted" } else { "finished" };
+        world
+            .checkpoint(line)
+            .code(4)
+            .stderr_has(&format!("session '{session}' of remote 'origin' is claimed by a1"))
+            .stderr_has("--force");
+        assert_eq!(there(&world), all, "{line:?}");
+    }
+    world
+        .checkpoint(["remote", "prune", "--finished", "--others", "--yes"])
+        .success();
+    assert_eq!(there(&world), ["active", "ahead", "deleted", "finished"]);
+    // The holder may, and whoever says so.
+    world
+        .command(crate::support::PROGRAM, ["remote", "delete", "deleted"])
+        .env("CHECKPOINT_AGENT", "a1")
+        .run()
+        .success();
+    world
+        .checkpoint(["delete", "--remote", "origin", "finished", "--force"])
+        .success();
+    assert_eq!(there(&world), ["active", "ahead"]);
+}
+
+#[test]
 fn a_purge_can_ask_the_remotes() {
     for namespace in ["refs/checkpoints/", "refs/heads/sessions/"] {
         let world = shared();
@@ -135,8 +176,10 @@ fn a_purge_can_ask_the_remotes() {
         world.checkpoint(["push", "--all"]).success();
         std::fs::remove_file(world.path("secret")).unwrap();
         // The commands that are named work with the namespace of the remote.
+        let plan = world.checkpoint(["purge", "--dry-run", "two"]);
+        plan.success().stdout_has(&format!("--delete {namespace}two"));
         let plan = world.checkpoint(["purge", "--dry-run", "--", "secret"]);
-        plan.success().stdout_has(&format!("{namespace}one"));
+        plan.success().stdout_has("git checkpoint purge --remote -- secret");
         let purged = world.checkpoint(["purge", "--remote", "--yes", "--", "secret"]);
         purged.success().stdout_has("has it no longer").stderr_has("garbage");
         let reachable = |world: &World| {

@@ -12,6 +12,7 @@ mod many;
 mod named;
 mod namespaces;
 mod provenance;
+mod purged;
 mod refusing;
 mod secrets;
 mod shapes;

@@ -157,6 +157,11 @@ fn a_claimed_session_is_not_taken_from_its_holder() {
         &["delete", "s"],
         &["purge", "s", "--yes"],
         &["purge", &middle, "--yes"],
+        &["purge", "--yes", "--", "a"],
+        &["purge", "--yes", "--remote", "--", "a"],
+        &["purge", "--dry-run", "--", "a"],
+        &["save", "--amend", "-m", "theirs", "--session", "s"],
+        &["save", "--amend", "--dry-run", "-m", "theirs", "--session", "s"],
         &["finish", "--session", "s"],
         &["rename", "s", "t", "--dry-run"],
         &["delete", "s", "--dry-run"],
@@ -172,11 +177,10 @@ fn a_claimed_session_is_not_taken_from_its_holder() {
         .stdout_json();
     assert_eq!(pruned["stays"][0]["why"], "claimed", "{pruned}");
     assert_eq!(refs(), before);
-    // A save is made, as documented, and files may be removed from everything.
+    // A save is made, as documented.
     of_other(&["save", "--session", "s", "-m", "x"])
         .success()
         .stderr_has("claimed by a1");
-    of_other(&["purge", "--yes", "--", "a"]).success();
     // The holder may, and whoever says so.
     world
         .command(crate::support::PROGRAM, ["rename", "s", "t"])
@@ -188,6 +192,70 @@ fn a_claimed_session_is_not_taken_from_its_holder() {
     of_other(&["undo"]).success();
     of_other(&["claim", "u", "--force", "-q"]).success();
     of_other(&["finish", "--session", "u", "-m", "done"]).success();
+}
+
+#[test]
+fn the_record_of_a_claimed_session_is_not_set_back_by_others() {
+    let world = claimed();
+    let by = |agent: &str, args: &[&str]| {
+        let run = world.command(crate::support::PROGRAM, args);
+        run.env("CHECKPOINT_AGENT", agent).env("CHECKPOINT_SESSION", "s").run()
+    };
+    by("a1", &["decision", "one"]).success();
+    by("a1", &["save", "-m", "decided"]).success();
+    let back = ["restore", "--record-only", "s~1"];
+    by("a2", &back)
+        .code(4)
+        .stderr_has("session 's' is claimed by a1")
+        .stderr_has("git checkpoint claim s --force");
+    by("a1", &back).success();
+    by("a1", &["undo"]).success();
+    by("a2", &["restore", "--record-only", "s~1", "--force"]).success();
+}
+
+/// Nor is a fork of it, of any of its checkpoints.
+#[test]
+fn a_fork_starts_without_the_claim_of_its_source() {
+    let world = claimed();
+    world
+        .checkpoint(["claim", "s", "--agent", "a1", "-q", "--for", "9h"])
+        .success();
+    let of_other = |args: &[&str]| {
+        world
+            .command(crate::support::PROGRAM, args)
+            .env("CHECKPOINT_AGENT", "a2")
+            .run()
+    };
+    let claim = |session: &str| {
+        let message = world.git(["log", "-1", "--format=%(trailers:key=Checkpoint-Claim)", session]);
+        let document = world.git(["show", &format!("{session}:checkpoint.json")]);
+        let claim = document.success().stdout_json()["session"]["claim"].clone();
+        assert_eq!(claim.is_null(), message.success().stdout().trim().is_empty());
+        claim
+    };
+    of_other(&["fork", "s", "--name", "whole"]).success();
+    of_other(&["fork", "s~1", "--name", "earlier"]).success();
+    for fork in ["whole", "earlier"] {
+        assert!(claim(&format!("checkpoints/{fork}")).is_null(), "{fork}");
+        of_other(&["rename", fork, &format!("{fork}-2")]).success();
+        of_other(&["claim", &format!("{fork}-2"), "-q"]).success();
+        of_other(&["release", &format!("{fork}-2"), "-q"]).success();
+    }
+    of_other(&["finish", "--session", "earlier-2", "-m", "x"]).success();
+    of_other(&["delete", "earlier-2"]).success();
+    // What it brings back is no release of the source's.
+    let held = claim("checkpoints/s");
+    assert_eq!(held["by"], "a1");
+    of_other(&["switch", "whole-2"]).success();
+    world.file("b", "b\n");
+    of_other(&["save", "-m", "more", "--session", "whole-2"]).success();
+    world.checkpoint(["switch", "s"]).success();
+    world
+        .command(crate::support::PROGRAM, ["merge", "whole-2", "--session", "s"])
+        .env("CHECKPOINT_AGENT", "a1")
+        .run()
+        .success();
+    assert_eq!(claim("checkpoints/s"), held);
 }
 
 #[test]

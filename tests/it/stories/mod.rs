@@ -72,6 +72,7 @@ mod prompts;
 mod property;
 mod prune;
 mod purge;
+mod purged_paths;
 mod put_aside;
 mod put_aside_shapes;
 mod record;

@@ -89,6 +89,10 @@ impl PullAttempt<'_> {
         document.session.name = tail.clone();
         document.trigger = Some("pull".to_owned());
         let people = compose::people(scene);
+        // One's own goes along with one's own checkpoints.
+        let by = compose::by(scene, &people);
+        let claim = ours.document.session.claim.clone();
+        document.session.claim = claim.filter(|claim| !claim.holds_against(&by, scene.now));
         let writer = Writer::durable(scene.repo)?;
         let damaged = |fault| OpsError::damaged(self.name.as_str())(fault);
         let (held, _) = checkpoint::siblings(scene.repo, &ours.entry).map_err(damaged)?;

@@ -17,16 +17,14 @@ pub(super) struct PushSpec {
     pub(super) id: Option<ObjectId>,
     /// Its name at the remote.
     pub(super) target: String,
-    /// Expected remote value; `None` for a fast-forward.
+    /// Expected remote value; `None` for a fast-forward. No ref moves wherever it is.
     pub(super) lease: Option<ObjectId>,
-    /// Whether it moves wherever it is.
-    pub(super) force: bool,
 }
 
 impl PushSpec {
     /// Whether a pattern of the namespace can replace it: it is moved forward, as git does by itself.
     fn is_plain(&self, namespace: &str) -> bool {
-        self.id.is_some() && self.lease.is_none() && !self.force && self.target.starts_with(namespace)
+        self.id.is_some() && self.lease.is_none() && self.target.starts_with(namespace)
     }
 
     fn lease_option(&self) -> Option<String> {
@@ -36,9 +34,8 @@ impl PushSpec {
 
     fn argument(&self) -> String {
         // One with a lease must not be forced as well, or the lease would not count.
-        let force = if self.force && self.lease.is_none() { "+" } else { "" };
         let id = self.id.map(|id| id.to_string()).unwrap_or_default();
-        format!("{force}{id}:{}", self.target)
+        format!("{id}:{}", self.target)
     }
 }
 

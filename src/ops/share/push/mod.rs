@@ -9,6 +9,7 @@ mod answer;
 mod command;
 mod notes;
 mod prune;
+mod purge;
 mod remove;
 mod rename;
 mod send;
@@ -24,9 +25,8 @@ use crate::{
     ops::{Scene, select, session_choice, suggestions},
     store::{self, ObjectId, history, refs, remote::Remote, scratch::Scratch, session},
 };
-pub use prune::{
-    PruneCandidate, PruneReason, PurgedAtRemote, RemotePruneRequest, candidates, place, prune, purge_there,
-};
+pub use prune::{PruneCandidate, PruneReason, RemotePruneRequest, candidates, prune};
+pub use purge::{PurgedAtRemote, place, purge_there};
 pub use remove::{RemovedSession, remove, usual_remote};
 pub use rename::RenamedForPush;
 use send::Push;

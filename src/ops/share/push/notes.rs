@@ -33,7 +33,6 @@ pub(super) fn send(push: &Push<'_>) -> Result<Option<String>, Error> {
             id: tip(push)?,
             target: NOTES.to_owned(),
             lease: None,
-            force: false,
         };
         let done = push_refs(push.scene.repo, push.remote, &[spec], false, push.wire)?;
         let answer = done.of.get(NOTES);

@@ -1,20 +1,16 @@
-//! `remote prune`: the sessions at a remote that are not needed there any more, and `purge --remote`: what a purge asks of
-//! the remotes.
+//! `remote prune`: the sessions at a remote that are not needed there any more.
 
 use super::{
-    super::{ChainRelation, Error, Wire, chain, find, listing},
-    command::{PushSpec, push_refs},
+    super::{ChainRelation, Error, Wire, chain, find},
     remove::{RemovedSession, remove},
 };
 use crate::{
-    model::{document::SessionStatus, id::Oid, name::ShortName},
-    ops::{Scene, compose, trash},
+    model::{document::SessionStatus, name::ShortName},
+    ops::{Scene, refuse, trash},
     store::{
-        self, ObjectId, checkpoint,
-        refs::{self, ExpectedValue, RefUpdate},
-        remote::{self, Remote},
-        remote_state::RemoteState,
-        session,
+        self, ObjectId,
+        checkpoint::{self, Checkpoint},
+        refs, session,
     },
 };
 
@@ -58,7 +54,7 @@ impl PruneReason {
 }
 
 /// The name of a remote and the sessions that would be pruned there, as of the last fetch or push. Only those of which
-/// everything is here: nothing is lost by it.
+/// everything is here: nothing is lost by it. None that another agent or person has claimed.
 pub fn candidates(scene: &Scene<'_>, request: &RemotePruneRequest) -> Result<(String, Vec<PruneCandidate>), Error> {
     let remote = find(scene, request.remote.as_deref(), true)?;
     let trash = trash::deleted(scene)?;
@@ -76,6 +72,11 @@ pub fn candidates(scene: &Scene<'_>, request: &RemotePruneRequest) -> Result<(St
         let (Some(name), Ok(there)) = (name, target) else {
             continue;
         };
+        // What somebody works on stays, whoever finished it.
+        let is_free = |latest: &Checkpoint| refuse::claimed(scene, &name, &latest.document.session).is_ok();
+        if !checkpoint::load(scene.repo, there).is_ok_and(|latest| is_free(&latest)) {
+            continue;
+        }
         let why = if let Some(tip) = session::tip(scene.repo, &name)? {
             let Ok(latest) = checkpoint::load(scene.repo, tip) else {
                 continue;
@@ -115,92 +116,5 @@ pub fn prune(
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    remove(scene, remote, &names, dry_run, wire)
-}
-
-/// A session at a remote that still has what was purged here.
-#[derive(Clone, Debug)]
-pub struct PurgedAtRemote {
-    /// The remote, as refs spell it.
-    pub remote: String,
-    /// The session.
-    pub session: String,
-    /// Its latest checkpoint there, as it was last seen before the purge.
-    pub tip: Oid,
-}
-
-/// The remote that refs spell so.
-fn spelled(scene: &Scene<'_>, name: &str) -> Option<Remote> {
-    let all = remote::all(scene.repo).into_iter();
-    all.into_iter().find(|known| remote::encoded(&known.name) == name)
-}
-
-/// The name of a remote and the ref of a session there.
-pub fn place(scene: &Scene<'_>, remote: &str, session: &str) -> (String, String) {
-    match spelled(scene, remote) {
-        Some(known) => (known.name, format!("{}{session}", known.namespace)),
-        None => (remote.to_owned(), format!("{}{session}", session::PREFIX)),
-    }
-}
-
-/// Lets a remote have what a session is after a purge: it is deleted there, or replaced by what was written again. Only what
-/// was last seen there is touched.
-pub fn purge_there(scene: &Scene<'_>, purged: &PurgedAtRemote, wire: Wire<'_>) -> Result<(), Error> {
-    let remote = spelled(scene, &purged.remote).ok_or_else(|| Error::NoRemote {
-        name: Some(purged.remote.clone()),
-        known: Vec::new(),
-    })?;
-    let name = ShortName::new(&purged.session).map_err(|_| Error::NotThere {
-        remote: remote.name.clone(),
-        session: purged.session.clone(),
-        is_here: false,
-    })?;
-    let refused = |why: &str| Error::NotDeleted {
-        remote: remote.name.clone(),
-        session: name.clone(),
-        why: why.to_owned(),
-    };
-    let old = checkpoint::object_id(&purged.tip);
-    let new = session::tip(scene.repo, &name)?;
-    let there = listing::exact(scene, &remote, &[&name], wire)?;
-    if there.is_empty() {
-        return Ok(RemoteState::update(scene.repo, &remote.name, |state| {
-            state.set(&name, None);
-        })?);
-    }
-    let mut specs = Vec::new();
-    for (target, id) in there {
-        if id != old {
-            return Err(refused("it is not what was last fetched of it"));
-        }
-        // A copy in another namespace is not needed.
-        let is_usual = target == remote.session_ref(&name);
-        specs.push(PushSpec {
-            id: new.filter(|_| is_usual),
-            target,
-            lease: Some(id),
-            force: false,
-        });
-    }
-    let answers = push_refs(scene.repo, &remote, &specs, false, wire)?;
-    for spec in &specs {
-        match answers.of.get(&spec.target) {
-            Some(answer) if answer.is_good() => {}
-            Some(super::answer::RemoteAnswer::Refused(why)) => return Err(refused(why)),
-            Some(_) => return Err(refused("it is not what was last fetched of it")),
-            None => return Err(super::super::unreachable(&remote, &answers.exchange.words)),
-        }
-    }
-    if let Some(new) = new {
-        let edit = RefUpdate {
-            name: remote.tracking_ref(&name),
-            expected: ExpectedValue::Any,
-            new: Some(new),
-            message: "checkpoint: purged at the remote".to_owned(),
-        };
-        refs::update(scene.repo, &[edit], &compose::people(scene).committer, scene.wait)?;
-    }
-    Ok(RemoteState::update(scene.repo, &remote.name, |state| {
-        state.set(&name, None);
-    })?)
+    remove(scene, remote, &names, (false, dry_run), wire)
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     model::name::ShortName,
-    ops::{Scene, compose, session_choice},
+    ops::{self, Scene, compose, refuse, session_choice},
     store::{
         ObjectId, graph, lock,
         refs::{self, ExpectedValue, RefUpdate},
@@ -44,12 +44,33 @@ pub fn usual_remote(scene: &Scene<'_>) -> Result<String, Error> {
     Ok(find(scene, None, true)?.name)
 }
 
-/// Deletes sessions at a remote, as they were last seen there.
+/// Refuses to change a session at a remote that another agent or person has claimed, in the state `tip` of it.
+pub(super) fn refuse_claimed(
+    scene: &Scene<'_>,
+    (remote, name): (&Remote, &ShortName),
+    tip: ObjectId,
+    is_deletion: bool,
+) -> Result<(), Error> {
+    let session = session_choice::load(scene, name.as_str(), tip)?.document.session;
+    refuse::claimed(scene, name, &session).map_err(|error| match error {
+        ops::Error::Claimed { by, host, .. } => Error::Claimed {
+            remote: remote.name.clone(),
+            session: name.clone(),
+            by,
+            host,
+            is_deletion,
+        },
+        error => error.into(),
+    })
+}
+
+/// Deletes sessions at a remote, as they were last seen there; without `force` none that another agent or person has
+/// claimed.
 pub fn remove(
     scene: &Scene<'_>,
     remote: &str,
     names: &[ShortName],
-    dry_run: bool,
+    (force, dry_run): (bool, bool),
     wire: Wire<'_>,
 ) -> Result<Vec<RemovedSession>, Error> {
     let remote = find(scene, Some(remote), true)?;
@@ -69,6 +90,9 @@ pub fn remove(
                 is_here: here.is_some(),
             });
         };
+        if !force {
+            refuse_claimed(scene, (&remote, name), tip, true)?;
+        }
         let relation = here.map(|here| chain::relation(scene.repo, here, tip)).transpose()?;
         removed.push(RemovedSession {
             name: name.clone(),
@@ -122,7 +146,6 @@ fn transfer(
                 id: None,
                 target: target.clone(),
                 lease: Some(*id),
-                force: false,
             });
         }
         if !found {

@@ -26,6 +26,8 @@ use crate::{
 
 /// Limit of commits that are searched to decide whether one descends from another.
 const WALKED: usize = 200_000;
+/// How many machines of one name may push autosaves of a session.
+const MOST_NAMESAKES: usize = 100;
 /// How often a push is tried again because the remote moved meanwhile.
 const TRIES: usize = 3;
 
@@ -293,12 +295,12 @@ impl Push<'_> {
         PushSpec {
             id: Some(id),
             target: self.remote.session_ref(name),
-            force: lease.is_some(),
             lease,
         }
     }
 
-    /// The autosaves of these sessions, under a name that no other machine has.
+    /// The autosaves of these sessions, under the name of this machine. Where what the remote has under it is not here,
+    /// another machine is called alike, and a number follows the name.
     pub(super) fn autosaves(&self, sessions: &[SessionToPush]) -> Result<Vec<PushSpec>, Error> {
         let mut specs = Vec::new();
         if !self.request.autosaves {
@@ -306,6 +308,7 @@ impl Push<'_> {
         }
         let host = ShortName::slug(self.scene.host, "x");
         let host = host.as_str().trim_end_matches("-x").to_owned();
+        let mut autosaves = Vec::new();
         for (name, id, _) in sessions {
             let id = session_choice::load(self.scene, name.as_str(), *id)?
                 .document
@@ -314,13 +317,31 @@ impl Push<'_> {
             for (full, target) in refs::list(self.scene.repo, &format!("refs/checkpoints-autosave/{id}/"))? {
                 // Of a damaged one nothing can be sent; verify names it.
                 let Ok(id) = target else { continue };
-                specs.push(PushSpec {
-                    id: Some(id),
-                    target: format!("{}.{host}", self.remote.autosave_ref(&full)),
-                    lease: None,
-                    force: true,
-                });
+                autosaves.push((id, format!("{}.{host}", self.remote.autosave_ref(&full))));
             }
+        }
+        if autosaves.is_empty() {
+            return Ok(specs);
+        }
+        let patterns = if autosaves.len() > NAMED {
+            vec![format!("{}*", self.remote.autosave_ref("refs/checkpoints-autosave/"))]
+        } else {
+            autosaves.iter().map(|(_, target)| format!("{target}*")).collect()
+        };
+        let there = listing::refs(self.scene, self.remote, patterns, self.wire)?;
+        for (id, target) in autosaves {
+            let numbered = (2..MOST_NAMESAKES).map(|n| format!("{target}-{n}"));
+            let free = std::iter::once(target.clone()).chain(numbered).find_map(|target| {
+                let lease = there.get(&target).copied();
+                let is_own = lease.is_none_or(|known| self.scene.repo.has_object(known));
+                is_own.then_some((target, lease))
+            });
+            let Some((target, lease)) = free else { continue };
+            specs.push(PushSpec {
+                id: Some(id),
+                target,
+                lease,
+            });
         }
         Ok(specs)
     }

@@ -1,0 +1,318 @@
+//! What a purge takes from remotes, and what of others stays there.
+
+use super::{at, clone, save, script, shared};
+use crate::support::{Output, PROGRAM, World};
+
+/// The subjects of a session on the hub, latest first, without the first checkpoint.
+fn subjects(world: &World, full: &str) -> Vec<String> {
+    let log = world.git(["-C", "../hub", "log", "--first-parent", "--format=%s", full]);
+    let all: Vec<_> = log.success().stdout().lines().map(str::to_owned).collect();
+    all.into_iter().take_while(|line| !line.starts_with("start ")).collect()
+}
+
+/// Whether a ref of the hub leads to a file of this name.
+fn has(world: &World, name: &str) -> bool {
+    let objects = world.git(["-C", "../hub", "rev-list", "--objects", "--all"]);
+    let end = format!(" {name}");
+    objects.success().stdout().lines().any(|line| line.ends_with(&end))
+}
+
+/// The identity of the session `main`.
+fn identity(world: &World, directory: &str) -> String {
+    let document = world.git(["-C", directory, "show", "refs/checkpoints/main:checkpoint.json"]);
+    let id = document.success().stdout_json()["session"]["id"].clone();
+    id.as_str().unwrap().to_owned()
+}
+
+fn refs(world: &World, directory: &str) -> String {
+    let refs = world.git(["-C", directory, "for-each-ref", "refs/checkpoints", "refs/heads"]);
+    refs.success().stdout().to_owned()
+}
+
+/// A clone `other` with a session of its own, which is pushed; back in `repo`.
+fn others(world: &World, session: &str) {
+    clone(world, "other");
+    world.checkpoint(["start", session]).success();
+    world.file("secret", "needle\n");
+    world.file("bobs", "work of bob\n");
+    save(world, "by bob");
+    world.checkpoint(["push", "origin"]).success();
+    world.enter("repo");
+}
+
+/// Two checkpoints of `main` on the hub, the first with a secret, and a third by somebody else in `other`; in `repo`.
+fn continued() -> World {
+    let world = shared();
+    world.file("secret", "needle\n");
+    save(&world, "one");
+    world.file("kept", "kept\n");
+    save(&world, "two");
+    world.checkpoint(["push", "origin"]).success();
+    clone(&world, "other");
+    world.checkpoint(["pull", "origin", "main"]).success();
+    world.checkpoint(["resume", "--apply", "main"]).success();
+    world.file("bobs", "work of bob\n");
+    save(&world, "by bob");
+    world.checkpoint(["push", "origin"]).success();
+    world.enter("repo");
+    world
+}
+
+#[test]
+fn checkpoints_of_others_stay_on_the_remote() {
+    for is_path in [true, false] {
+        for before in ["nothing", "fetch", "save", "fetch and save", "plain purge"] {
+            let world = continued();
+            let one = world.git_line(["rev-parse", "refs/checkpoints/main~1"]);
+            let what: Vec<&str> = if is_path { vec!["--", "secret"] } else { vec![&one] };
+            let purge = |first: &[&str]| {
+                let args: Vec<&str> = ["purge", "--yes"].iter().chain(first).chain(&what).copied().collect();
+                world.checkpoint(args)
+            };
+            if before.contains("fetch") {
+                world.checkpoint(["fetch"]).success();
+            }
+            if before.contains("save") {
+                world.file("mine", "mine\n");
+                save(&world, "mine");
+            }
+            if before == "plain purge" {
+                // Then the remote still has it, and its checkpoint is found there.
+                purge(&[]).success();
+            }
+            purge(&["--remote"]).success().stdout_has("has it no longer");
+            let case = format!("path {is_path}, {before}");
+            let wanted: &[&str] = if is_path {
+                &["by bob", "two", "one"]
+            } else {
+                &["by bob", "two"]
+            };
+            assert_eq!(subjects(&world, "refs/checkpoints/main"), wanted, "{case}");
+            let bobs = world.git(["-C", "../hub", "show", "refs/checkpoints/main^2:bobs"]);
+            bobs.success().stdout_is("work of bob\n");
+            assert!(!is_path || !has(&world, "secret"), "{case}");
+            assert!(!has(&world, "mine"), "{case}: nothing is published");
+            // Both sides go on from it.
+            world.checkpoint(["pull", "origin", "main"]).success();
+            world.enter("other");
+            world.checkpoint(["pull", "origin", "main"]).success();
+            assert_eq!(
+                at(&world, "other", "refs/checkpoints/main"),
+                at(&world, "hub", "refs/checkpoints/main"),
+                "{case}"
+            );
+            world.checkpoint(["verify", "main"]).success();
+        }
+    }
+}
+
+#[test]
+fn another_session_of_the_same_name_stays_on_the_remote() {
+    for fetched in [false, true] {
+        let world = shared();
+        others(&world, "main");
+        world.file("secret", "needle\n");
+        save(&world, "mine");
+        if fetched {
+            world.checkpoint(["fetch"]).success();
+        }
+        let mine = identity(&world, ".");
+        world
+            .checkpoint(["purge", "--yes", "--remote", "--", "secret"])
+            .success();
+        assert_eq!(subjects(&world, "refs/checkpoints/main"), ["by bob"]);
+        let bobs = world.git(["-C", "../hub", "show", "refs/checkpoints/main^2:bobs"]);
+        bobs.success().stdout_is("work of bob\n");
+        assert!(!has(&world, "secret"));
+        assert_eq!(identity(&world, "."), mine);
+        assert_ne!(identity(&world, "../hub"), mine);
+        // A whole session that is only called alike is none of them.
+        world.checkpoint(["purge", "--yes", "--remote", "main"]).success();
+        assert_eq!(subjects(&world, "refs/checkpoints/main"), ["by bob"]);
+    }
+}
+
+#[test]
+fn a_session_that_only_the_remote_has_stays_there() {
+    for fetched in [false, true] {
+        let world = shared();
+        others(&world, "bobses");
+        world.file("secret", "needle\n");
+        save(&world, "mine");
+        if fetched {
+            world.checkpoint(["fetch"]).success();
+        }
+        world
+            .checkpoint(["purge", "--yes", "--remote", "--", "secret"])
+            .success();
+        assert_eq!(subjects(&world, "refs/checkpoints/bobses"), ["by bob"]);
+        let bobs = world.git(["-C", "../hub", "show", "refs/checkpoints/bobses^2:bobs"]);
+        bobs.success().stdout_is("work of bob\n");
+        assert!(!has(&world, "secret"));
+        world.checkpoint(["pull", "origin", "bobses"]).success();
+    }
+}
+
+/// Also where no session here has it, and where it is in the namespace of branches.
+#[test]
+fn a_session_in_another_namespace_is_written_again_and_not_deleted() {
+    let world = continued();
+    let branch = "refs/heads/checkpoints/main";
+    world
+        .git(["-C", "../hub", "update-ref", branch, "refs/checkpoints/main"])
+        .success();
+    world
+        .git(["-C", "../hub", "update-ref", "-d", "refs/checkpoints/main"])
+        .success();
+    // An ordinary branch that is called as another session.
+    world
+        .git(["-C", "../hub", "update-ref", "refs/heads/checkpoints/x", "main"])
+        .success();
+    world
+        .checkpoint(["purge", "--yes", "--remote", "--", "secret"])
+        .success();
+    assert_eq!(subjects(&world, branch), ["by bob", "two", "one"]);
+    assert!(!has(&world, "secret"));
+    assert_eq!(
+        at(&world, "hub", "refs/heads/checkpoints/x"),
+        at(&world, "hub", "refs/heads/main")
+    );
+}
+
+#[test]
+fn a_claimed_session_of_the_remote_is_not_purged() {
+    for there_only in [true, false] {
+        let world = shared();
+        let name = if there_only { "bobses" } else { "main" };
+        others(&world, name);
+        world.enter("other");
+        world.checkpoint(["claim", "--agent", "bob"]).success();
+        world.checkpoint(["push", "origin"]).success();
+        world.enter("repo");
+        world.file("secret", "needle\n");
+        save(&world, "mine");
+        let before = (refs(&world, "."), refs(&world, "../hub"));
+        world
+            .checkpoint(["purge", "--yes", "--remote", "--", "secret"])
+            .code(4)
+            .stderr_has(&format!("session '{name}'"))
+            .stderr_has("claimed by bob");
+        assert_eq!((refs(&world, "."), refs(&world, "../hub")), before);
+        // Its holder may.
+        let holder = world.command(PROGRAM, ["purge", "--yes", "--remote", "--", "secret"]);
+        holder.env("CHECKPOINT_AGENT", "bob").run().success();
+        assert_eq!(subjects(&world, &format!("refs/checkpoints/{name}")).len(), 2);
+        assert!(!has(&world, "secret"));
+    }
+}
+
+#[test]
+fn a_remote_that_declines_is_reported() {
+    let world = continued();
+    let hook = script(&world, "hub/hooks/pre-receive", "exit 1");
+    let before = refs(&world, "../hub");
+    let purge = || world.checkpoint(["purge", "--yes", "--remote", "--json", "--", "secret"]);
+    let declined = purge();
+    declined
+        .code(1)
+        .stderr_has("session 'main' was not purged on remote 'origin'")
+        .stderr_has("pre-receive hook declined")
+        .stderr_lacks("deleted");
+    assert_eq!(declined.stdout_json()["remotes"][0]["removed"], false);
+    assert_eq!(refs(&world, "../hub"), before);
+    world
+        .checkpoint(["status"])
+        .stdout_has("still has what was purged here");
+    // Once it takes it, the same command finishes.
+    std::fs::remove_file(hook).unwrap();
+    assert_eq!(purge().success().stdout_json()["remotes"][0]["removed"], true);
+    assert_eq!(subjects(&world, "refs/checkpoints/main"), ["by bob", "two", "one"]);
+    assert!(!has(&world, "secret"));
+}
+
+/// Pushes one more checkpoint of `main` from `other` at the moment in which `repo` pushes.
+fn race(world: &World) {
+    world.enter("other");
+    world.file("late", "late\n");
+    save(world, "late");
+    world.enter("repo");
+    let text = "unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE\nrm \"$0\"\n\
+                git -C ../other push --quiet --no-verify ../hub refs/checkpoints/main:refs/checkpoints/main\n";
+    script(world, "repo/.git/hooks/pre-push", text);
+}
+
+#[test]
+fn what_is_pushed_meanwhile_stays() {
+    let world = continued();
+    race(&world);
+    let purge = || world.checkpoint(["purge", "--yes", "--remote", "--", "secret"]);
+    purge().code(1).stderr_has("session 'main' was not purged on remote");
+    assert_eq!(
+        subjects(&world, "refs/checkpoints/main"),
+        ["late", "by bob", "two", "one"]
+    );
+    purge().success();
+    assert_eq!(
+        subjects(&world, "refs/checkpoints/main"),
+        ["late", "by bob", "two", "one"]
+    );
+    assert!(!has(&world, "secret"));
+}
+
+/// What a receipt says that removes it on the remote.
+fn command(output: &Output) -> String {
+    let json = output.success().stdout_json();
+    json["remotes"][0]["command"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_command_that_is_named_keeps_what_others_have() {
+    let world = continued();
+    world.checkpoint(["fetch"]).success();
+    let line = command(&world.checkpoint(["purge", "--yes", "--json", "--", "sec*"]));
+    assert_eq!(line, "git checkpoint purge --remote -- 'sec*'");
+    let line = line.replace("purge", "purge --yes");
+    world.command("sh", ["-c", &line]).run().success();
+    assert_eq!(subjects(&world, "refs/checkpoints/main"), ["by bob", "two", "one"]);
+    assert!(!has(&world, "secret"));
+}
+
+#[test]
+fn a_whole_session_is_deleted_only_as_it_was_seen() {
+    // With all of it here.
+    let world = continued();
+    world.checkpoint(["pull", "origin", "main"]).success();
+    let before = refs(&world, "../hub");
+    let line = command(&world.checkpoint(["purge", "--yes", "--json", "main"]));
+    race(&world);
+    world.command("sh", ["-c", &line]).run().code(1);
+    assert_ne!(refs(&world, "../hub"), before, "it went on");
+    assert_eq!(subjects(&world, "refs/checkpoints/main")[0], "late");
+    // With more of it there than here nothing is deleted, neither by the command that is named.
+    for fetched in [true, false] {
+        let world = continued();
+        if fetched {
+            world.checkpoint(["fetch"]).success();
+        }
+        let before = (refs(&world, "."), refs(&world, "../hub"));
+        world
+            .checkpoint(["purge", "--yes", "--remote", "main"])
+            .code(4)
+            .stderr_has("session 'main' has 1 checkpoint on remote 'origin' that is not here")
+            .stderr_has("git checkpoint pull origin main");
+        assert_eq!((refs(&world, "."), refs(&world, "../hub")), before);
+        if fetched {
+            let line = command(&world.checkpoint(["purge", "--dry-run", "--json", "main"]));
+            assert_eq!(line, "git checkpoint pull origin main");
+        }
+        world.checkpoint(["pull", "origin", "main"]).success();
+        world.checkpoint(["purge", "--yes", "--remote", "main"]).success();
+        assert_eq!(at(&world, "hub", "refs/checkpoints/main"), "");
+    }
+    // And the command deletes what is as it was.
+    let world = continued();
+    world.checkpoint(["pull", "origin", "main"]).success();
+    let line = command(&world.checkpoint(["purge", "--yes", "--json", "main"]));
+    world.command("sh", ["-c", &line]).run().success();
+    assert_eq!(at(&world, "hub", "refs/checkpoints/main"), "");
+}
