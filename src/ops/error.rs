@@ -603,16 +603,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error for a text that means nothing and is like nothing.
-    pub(super) fn absent(text: impl std::fmt::Display) -> Self {
-        Self::NotFound {
-            text: text.to_string(),
-            candidates: Vec::new(),
-            remote: None,
-            is_deleted: false,
-        }
-    }
-
     /// Whether it says no more than that there is no session: none is current, or the one that is named is not there.
     pub fn is_without_session(&self) -> bool {
         matches!(

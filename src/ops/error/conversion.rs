@@ -1,4 +1,4 @@
-//! Failures of the store as those of an operation.
+//! Failures of the store as those of an operation, and an error that several places make.
 
 use super::{super::ids, Error};
 use crate::{
@@ -10,6 +10,18 @@ use crate::{
         rewrite::RewriteError,
     },
 };
+
+impl Error {
+    /// The error for a text that means nothing and is like nothing.
+    pub(in crate::ops) fn absent(text: impl std::fmt::Display) -> Self {
+        Self::NotFound {
+            text: text.to_string(),
+            candidates: Vec::new(),
+            remote: None,
+            is_deleted: false,
+        }
+    }
+}
 
 impl From<RewriteError> for Error {
     fn from(error: RewriteError) -> Self {
