@@ -1,5 +1,7 @@
 //! Changes that the current files are without although they are edited: the edit was made from an earlier version.
 
+use std::collections::HashSet;
+
 use super::{Error, Scene};
 use crate::{
     model::{name::ShortName, path::RepoPath, report::MergeVerdict},
@@ -63,6 +65,7 @@ pub(super) fn among(
         let is_changed = merged.verdict.is_conflict() || merged.result != PathMergeOutcome::Keep;
         is_changed && merged.verdict != MergeVerdict::Unknown
     });
+    let meant: HashSet<&RepoPath> = paths.iter().collect();
     let names = lacking.flat_map(|merged| [Some(merged.saved), merged.from]);
-    Ok(names.flatten().filter(|path| paths.contains(path)).collect())
+    Ok(names.flatten().filter(|path| meant.contains(path)).collect())
 }

@@ -1,7 +1,7 @@
 //! Texts that are nothing but assignments, as an environment file has them, and whether one of them is a secret. That shows
 //! copies of environment files, whatever they are called.
 
-use super::file::is_placeholder;
+use super::placeholder::is_placeholder;
 
 /// Words in a name that speak of a secret.
 const SECRETS: &[&str] = &[

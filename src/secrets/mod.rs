@@ -18,6 +18,7 @@ mod json;
 mod key_file;
 mod opaque;
 mod packed;
+mod placeholder;
 mod random;
 mod redact;
 mod rules;

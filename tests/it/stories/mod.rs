@@ -54,6 +54,7 @@ mod left_out;
 mod merge;
 mod merge_abort;
 mod merge_conclusion;
+mod merge_pending;
 mod merge_random;
 mod merge_record;
 #[cfg(unix)]
