@@ -330,12 +330,12 @@ fn entries_of_large_directories_are_those_of_git() {
     for directory in 0..12 {
         let size = if directory % 3 == 0 { 5 } else { 150 + directory };
         for n in 0..size {
-            world.file(&format!("d{directory}/name-{n}"), format!("{directory} {n}\n"));
+            world.file(format!("d{directory}/name-{n}"), format!("{directory} {n}\n"));
         }
         // Names that git orders by the slash behind a directory.
-        world.file(&format!("d{directory}/dir/inside"), "inside\n".to_owned());
-        world.file(&format!("d{directory}/dir.txt"), "beside\n".to_owned());
-        world.file(&format!("d{directory}/dir-a/deep/file"), "deep\n".to_owned());
+        world.file(format!("d{directory}/dir/inside"), "inside\n");
+        world.file(format!("d{directory}/dir.txt"), "beside\n");
+        world.file(format!("d{directory}/dir-a/deep/file"), "deep\n");
     }
     world.git(["add", "-A"]).success();
     world.git(["commit", "-qm", "many"]).success();
