@@ -7,17 +7,16 @@ use std::path::Path;
 use super::ChangedPath;
 use crate::model::path::RepoPath;
 use crate::os::dir::Dir;
-use crate::store::Repository;
 use crate::store::undo::PathState;
 use crate::worktree::restore::Error;
 use crate::worktree::restore::disk::{directories_above, split};
 
 /// More directories and files than this are not synced one by one, but with all that is on their file systems.
-const SINGLE: usize = 64;
+pub(super) const SINGLE: usize = 64;
 
 /// Brings changes to the disk. A file that is gone or was replaced meanwhile is none of ours any more.
-pub(super) fn sync(repo: &Repository, changes: &[ChangedPath]) -> Result<(), Error> {
-    let Some(root_path) = repo.workdir().filter(|_| !changes.is_empty()) else {
+pub(super) fn sync(root: Option<&Path>, changes: &[ChangedPath]) -> Result<(), Error> {
+    let Some(root_path) = root.filter(|_| !changes.is_empty()) else {
         return Ok(());
     };
     let failed = |path: &[u8]| Error::io("write to the disk", root_path.join(RepoPath::from(path).to_string()));

@@ -128,10 +128,28 @@ pub fn execute(
     if executor.done.stopped.is_none() {
         executor.tidy();
     }
-    verify(repo, plan, execution.token, &mut executor);
-    if let Err(error) = durable::sync(repo, &executor.done.changes) {
+    let changes = std::mem::take(&mut executor.done.changes);
+    let root = repo.workdir();
+    let sync = || durable::sync(root, &changes);
+    let synced = if changes.len() > durable::SINGLE {
+        // The disk is at work while what was written is read again, from the memory of the system.
+        std::thread::scope(|scope| {
+            let beside = os::spawn_worker(scope, sync);
+            verify(repo, plan, execution.token, &mut executor);
+            match beside.map(std::thread::ScopedJoinHandle::join) {
+                Some(Ok(synced)) => synced,
+                Some(Err(panic)) => std::panic::resume_unwind(panic),
+                None => sync(),
+            }
+        })
+    } else {
+        verify(repo, plan, execution.token, &mut executor);
+        sync()
+    };
+    if let Err(error) = synced {
         executor.done.stopped.get_or_insert(error);
     }
+    executor.done.changes = changes;
     (execution.progress)(all, all);
     Ok(executor.done)
 }
