@@ -289,7 +289,7 @@ fn is_a_file(error: crate::ops::Error, args: &Args, context: &Context) -> Comman
     }
 }
 
-/// What a receipt needs besides the outcome.
+/// Parts of a receipt besides the outcome.
 struct ReceiptParts<'a> {
     opened: &'a opening::OpenedRepository,
     /// The command that purges the remotes as well.

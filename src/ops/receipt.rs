@@ -83,11 +83,11 @@ pub struct CheckpointReceipt {
     pub new_bytes: u64,
     /// Whether it is the checkpoint that an earlier request with the same key made.
     pub repeated: bool,
-    /// What became of a merge whose conflicts were open.
+    /// Fate of a merge whose conflicts were open.
     pub merge: MergeFate,
 }
 
-/// What became of a merge whose conflicts were open in the session of a checkpoint.
+/// Fate of a merge whose conflicts were open in the session of a checkpoint.
 #[derive(Debug, Default)]
 pub enum MergeFate {
     /// There is none, or paths are unmerged, or the checkpoint concludes none.

@@ -84,7 +84,7 @@ pub struct CurrentSession {
     pub tip: ObjectId,
     /// That checkpoint's document.
     pub document: Document,
-    /// What a log calls it.
+    /// Its line in a log.
     pub subject: String,
     /// State.
     pub standing: SessionStanding,

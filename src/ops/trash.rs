@@ -1,4 +1,4 @@
-//! What is in the trash: deleted sessions, amended checkpoints, and what other commands replaced.
+//! Content of the trash: deleted sessions, amended checkpoints, and what other commands replaced.
 
 use super::{Error, Scene};
 use crate::{

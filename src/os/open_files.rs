@@ -14,7 +14,7 @@ const ACCESS: u32 = 3;
 /// The end of the path of a file whose name is gone since it was opened.
 const DELETED: &[u8] = b" (deleted)";
 
-/// What is open for writing, or mapped for it.
+/// Files that are open for writing, or mapped for it.
 #[derive(Debug, Default)]
 pub struct OpenFiles {
     /// The files below the root, under the names by which they were opened.

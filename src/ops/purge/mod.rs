@@ -115,7 +115,7 @@ pub struct OnRemote {
     pub tip: Oid,
 }
 
-/// What each checkpoint that a purge read is now as the end of a session: itself, written again, or the one before it;
+/// The end of a session that each checkpoint which a purge read is now: itself, written again, or the one before it;
 /// `None` if it goes with its whole session. What is not in it was not read.
 pub type Replacements = HashMap<ObjectId, Option<ObjectId>>;
 
@@ -146,7 +146,7 @@ pub struct PurgeOutcome {
     pub forgotten: usize,
     /// Remotes that still have it.
     pub remotes: Vec<OnRemote>,
-    /// What the remotes are to have instead.
+    /// Replacements that the remotes are to get.
     pub replaced: Replacements,
     /// Forks that begin from a session that is gone, and keep its first checkpoint.
     pub forks: Vec<ShortName>,

@@ -135,7 +135,7 @@ fn received(line: &str) -> Option<u64> {
     number.split('.').next()?.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// What git says of its failure, without its general advice.
+/// Words of git about its failure, without its general advice.
 fn reasons(words: &str) -> Vec<String> {
     let plain = |line: &&str| !line.starts_with("remote: ") && step(line).is_none();
     let why: Vec<String> = words

@@ -390,7 +390,7 @@ impl Reports {
         self.arrivals.retain(|_, at| *at > position);
     }
 
-    /// What a look at the open files that begins now is to be settled with.
+    /// Moment of a look at the open files that begins now.
     pub fn doubt_moment(&mut self) -> u64 {
         // A doubt that was raised again is settled by a later look alone.
         self.are_arrivals_doubted = false;

@@ -110,7 +110,7 @@ impl Reports {
     }
 }
 
-/// What is open, which is not known.
+/// Files that are open: here none are known.
 #[derive(Debug)]
 pub struct OpenFiles;
 

@@ -27,7 +27,7 @@ pub struct ByteDifferences {
 struct Replaced<'p> {
     path: &'p [u8],
     was: &'p TargetContent,
-    /// What it is overwritten with.
+    /// The content that overwrites it.
     is: Option<&'p TargetContent>,
 }
 

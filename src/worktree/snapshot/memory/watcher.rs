@@ -39,7 +39,7 @@ pub struct WatcherMessage {
     pub mounts: (u64, u64),
 }
 
-/// What a message is about.
+/// Subject of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageKind {
     /// Which directories of this memory had reports?
