@@ -19,13 +19,13 @@ def commit(world, *options):
 
 
 def in_an_autosave(world):
-    world.write("config", f"PORT=80\nTOKEN={SECRET}\n")
+    world.write("config", f"listen on 80\nTOKEN={SECRET}\n")
     world.checkpoint("watch", "--once")
     return "--autosaves"
 
 
 def in_a_commit_below_an_autosave(world):
-    world.write("config", f"PORT=80\nTOKEN={SECRET}\n")
+    world.write("config", f"listen on 80\nTOKEN={SECRET}\n")
     world.git("add", "config")
     commit(world, "-m", "config")
     world.git("rm", "-q", "config")
@@ -51,7 +51,7 @@ def a_name_beyond_the_first_fifty(world):
 
 
 def staged_alone(world):
-    world.write("config", f"PORT=80\nTOKEN={SECRET}\n")
+    world.write("config", f"listen on 80\nTOKEN={SECRET}\n")
     world.git("add", "config")
     (world.repo / "config").unlink()
 
@@ -62,7 +62,7 @@ def a_note(world):
 
 
 PLACES = {
-    "a file of a checkpoint": saved(lambda world: world.write("config", f"PORT=80\nTOKEN={SECRET}\n")),
+    "a file of a checkpoint": saved(lambda world: world.write("config", f"listen on 80\nTOKEN={SECRET}\n")),
     "a file of an autosave": in_an_autosave,
     "a commit below an autosave": in_a_commit_below_an_autosave,
     "the name of a file": saved(lambda world: world.write(SECRET, "named\n")),
