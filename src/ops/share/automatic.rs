@@ -251,9 +251,20 @@ pub fn run(scene: &Scene<'_>, wire: Wire<'_>) -> Result<QueueOutcome, Error> {
 /// One round, under the lock.
 fn turn(scene: &Scene<'_>, wire: Wire<'_>) -> Result<QueueOutcome, Error> {
     let mut outcome = QueueOutcome::default();
-    let mut state = push_queue::state(scene.repo);
     if let Some(remote) = &scene.settings.auto_push {
         push_all(scene, remote, &mut outcome, wire)?;
+    }
+    let is_due = is_fetch_due(scene, &push_queue::state(scene.repo));
+    let fetched = scene.settings.auto_fetch.as_ref().filter(|_| is_due).map(|remote| {
+        let request = fetch::FetchRequest {
+            remote: Some(remote.clone()),
+            ..fetch::FetchRequest::default()
+        };
+        fetch::fetch(scene, &request, wire).err().map(|error| error.to_string())
+    });
+    // Not before: while a remote was asked, commands have noted what they reported.
+    let mut state = push_queue::state(scene.repo);
+    if scene.settings.auto_push.is_some() {
         state.refused = outcome
             .waiting
             .iter()
@@ -270,14 +281,8 @@ fn turn(scene: &Scene<'_>, wire: Wire<'_>) -> Result<QueueOutcome, Error> {
             state.why.clone_from(&outcome.failure);
         }
     }
-    if let Some(remote) = &scene.settings.auto_fetch
-        && is_fetch_due(scene, &state)
-    {
-        let request = fetch::FetchRequest {
-            remote: Some(remote.clone()),
-            ..fetch::FetchRequest::default()
-        };
-        state.fetch_failure = fetch::fetch(scene, &request, wire).err().map(|error| error.to_string());
+    if let Some(failure) = fetched {
+        state.fetch_failure = failure;
         state.fetched_at = Some(scene.now);
     }
     push_queue::note(scene.repo, &state)?;
