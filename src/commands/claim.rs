@@ -170,7 +170,7 @@ fn change(
     let scene = opened.scene();
     let session = select::checkpoint(&scene, &failure::selector("@")?)?;
     let session = session.checkpoint.document.session;
-    // Whoever claims or releases a paused session does not work in it yet, or any more. One that was resumed is current.
+    // Who claims a paused session does not work in it yet, and who releases it no more. One that was resumed is current.
     let current = store::current::read(scene.repo)?.session;
     if current.is_none_or(|current| current.id != session.id) {
         request.status = session.status;

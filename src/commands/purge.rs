@@ -167,7 +167,7 @@ fn there(on: &purge::OnRemote) -> PurgedAtRemote<'_> {
     }
 }
 
-/// Refuses to take from a remote what others have claimed, and a session with checkpoints that nobody here has seen: there
+/// Refuses to take from a remote what others have claimed, and a session with checkpoints that are not here: there
 /// is no way back.
 fn refuse_of_others(
     opened: &opening::OpenedRepository,

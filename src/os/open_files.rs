@@ -114,7 +114,7 @@ impl Search<'_> {
                 && let Ok(meta) = fs::metadata(entry.path())
             {
                 let names = meta.nlink() + u64::from(is_deleted(&file));
-                // A file without a name is nobody's.
+                // A file without a name is not in the working tree.
                 if meta.nlink() == 0 {
                     continue;
                 }

@@ -106,14 +106,14 @@ impl CommandError {
                 ));
                 if is_deletion {
                     out.hint(format!(
-                        "or delete it all the same: git checkpoint delete --remote {remote} {session} --force"
+                        "or delete it anyway: git checkpoint delete --remote {remote} {session} --force"
                     ))
                 } else {
                     out
                 }
             }
             Error::NotPurged { ref why, .. } => of(FailureKind::Refused).hint(match why {
-                PurgeObstacle::Moved => "it went on meanwhile: repeat the command",
+                PurgeObstacle::Moved => "it has changed since: repeat the command",
                 PurgeObstacle::Declined(_) => "repeat the command once the remote takes it",
             }),
             Error::Refused { .. } => {

@@ -72,7 +72,7 @@ pub fn candidates(scene: &Scene<'_>, request: &RemotePruneRequest) -> Result<(St
         let (Some(name), Ok(there)) = (name, target) else {
             continue;
         };
-        // What somebody works on stays, whoever finished it.
+        // A session that is claimed stays, also where another person finished it.
         let is_free = |latest: &Checkpoint| refuse::claimed(scene, &name, &latest.document.session).is_ok();
         if !checkpoint::load(scene.repo, there).is_ok_and(|latest| is_free(&latest)) {
             continue;

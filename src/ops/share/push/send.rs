@@ -230,7 +230,7 @@ impl Push<'_> {
         let lists = checkpoint::lists(repo, &checkpoint).map_err(damaged)?;
         let files = checkpoint.document.snapshot.as_ref();
         let files = files.map(|snapshot| object_id(&snapshot.tree));
-        // A content that cannot be read was sent all the same.
+        // Content that cannot be read was sent anyway.
         let is_marked = |path: &RepoPath| {
             let blob = object_id(&tree::entry(repo, files?, path).ok()??.id);
             let content = checkpoint::read(repo, blob, Kind::Blob, "blob").ok()?;
