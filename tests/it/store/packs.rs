@@ -111,11 +111,9 @@ fn chains_that_git_has_packed_are_read_as_git_reads_them() {
     let world = World::with_commit();
     world.checkpoint(["start", "s"]).success();
     for n in 0..30 {
-        // Long enough that a delta is the smaller form of each.
-        let summary = format!(
-            "summary {n} {}",
-            "words that are the same everywhere ".repeat(10 + n % 3)
-        );
+        // Each is most like the one before it, so that deltas become a chain.
+        let words = (n..n + 40).map(|word: u32| format!("{:06x}", word.wrapping_mul(7_919_777) & 0xff_ffff));
+        let summary = format!("summary {n:02} {}", words.collect::<Vec<_>>().join(" "));
         let args = ["save", "--no-files", "--allow-empty", "-m", &summary];
         world.checkpoint(args).success();
     }
@@ -127,8 +125,7 @@ fn chains_that_git_has_packed_are_read_as_git_reads_them() {
     ]);
     let by_git: Vec<Result<String, String>> = by_git.lines().map(|line| Ok(line.to_owned())).collect();
     assert_eq!((by_git.len(), &chain(&world)), (31, &by_git), "in our own packs");
-    // In so small a window nothing is next to the same whole object for long: chains become long.
-    world.git(["repack", "-adfq", "--depth=50", "--window=3"]).success();
+    world.git(["repack", "-adfq", "--depth=50", "--window=10"]).success();
     let index = only_index(&world);
     let packed = world
         .git(["verify-pack", "-v", index.to_str().unwrap()])
@@ -138,7 +135,7 @@ fn chains_that_git_has_packed_are_read_as_git_reads_them() {
     let deltas = packed
         .lines()
         .filter(|line| line.contains(" commit ") && line.split_whitespace().count() == 7);
-    assert!(deltas.count() > 10 && packed.contains("chain length = 2"), "{packed}");
+    assert!(deltas.count() > 10 && packed.contains("chain length = 3"), "{packed}");
     assert_eq!(chain(&world), by_git, "as deltas");
     world.git(["repack", "-adfq", "--depth=0"]).success();
     assert_eq!(chain(&world), by_git, "as whole objects");
