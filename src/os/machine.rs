@@ -1,6 +1,6 @@
 //! Facts about the machine and the process: host name, creation mask, random names.
 
-use std::io;
+use std::io::{self, Read as _};
 
 /// The name of this host as the kernel knows it, or `localhost` when it has none.
 pub fn host_name() -> String {
@@ -13,7 +13,10 @@ pub fn host_name() -> String {
 /// On Linux from `/proc/self/status`, elsewhere unknown: reading it there means setting it, which another thread
 /// creating a file at that moment would notice.
 pub fn umask() -> Option<u32> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    // It is the second line, and the whole file takes seven more reads.
+    let mut status = [0; 256];
+    let length = std::fs::File::open("/proc/self/status").and_then(|mut file| file.read(&mut status));
+    let status = std::str::from_utf8(status.get(..length.ok()?)?).ok()?;
     let value = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
     u32::from_str_radix(value.trim(), 8).ok()
 }

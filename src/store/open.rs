@@ -370,6 +370,10 @@ fn check_work_tree(repo: &Repository, environment: &OpenEnvironment) -> Result<(
 
 /// Whether a directory is the other one or lies below it, links resolved.
 fn is_within(directory: &Path, other: &Path) -> bool {
+    // To resolve both takes a call for each part of the paths.
+    if other.parent() == Some(directory) && !other.is_symlink() {
+        return false;
+    }
     match (directory.canonicalize(), other.canonicalize()) {
         (Ok(directory), Ok(other)) => directory.starts_with(other),
         _ => false,
@@ -406,8 +410,9 @@ fn use_work_tree(repo: &mut Repository, root: &Path) -> Result<(), Error> {
 /// which leads elsewhere when that name is a symlink, and overlooks the setting when `..` is in the path to the
 /// repository.) `None` where git does not look at it: in linked working trees, and without a working tree.
 fn configured_work_tree(repo: &Repository) -> Option<PathBuf> {
-    let real = repo.git_dir().canonicalize().ok()?;
     let config = repo.config_snapshot();
+    config.string("core.worktree")?;
+    let real = repo.git_dir().canonicalize().ok()?;
     if repo.git_dir() != repo.common_dir() || config.boolean("core.bare") == Some(true) {
         return None;
     }

@@ -328,6 +328,11 @@ fn is_git_dir(path: &Path) -> io::Result<bool> {
 
 /// Device and number of the repository's directories, if they lie in the working tree elsewhere than in its `.git`.
 pub(super) fn own_directories(repo: &Repository, root: &Path) -> Vec<(u64, u64)> {
+    // To resolve the paths takes a call for each part of them.
+    let is_usual = repo.git_dir() == repo.common_dir() && repo.git_dir() == root.join(".git");
+    if is_usual && !repo.git_dir().is_symlink() {
+        return Vec::new();
+    }
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let root = real(root);
     let usual = root.join(".git");
