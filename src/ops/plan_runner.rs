@@ -119,6 +119,8 @@ struct PlanRunner<'a> {
     /// The same present as a save would have it.
     plain: Option<Plain>,
     changes: BTreeMap<RepoPath, PathState>,
+    /// The lengths of files that were written.
+    lengths: BTreeMap<RepoPath, u64>,
     /// Paths that were not, in the last round, what the snapshot said: their bytes are read again.
     moved: Vec<RepoPath>,
     /// Paths that this operation changed before, or that of which it is the way back.
@@ -155,6 +157,7 @@ impl<'a> PlanRunner<'a> {
             brought: AppliedPlan::nothing(),
             plain: None,
             changes: BTreeMap::new(),
+            lengths: BTreeMap::new(),
             moved: Vec::new(),
             own: own.map(Iterator::collect),
             journal: None,
@@ -332,6 +335,10 @@ impl<'a> PlanRunner<'a> {
         };
         self.begun = true;
         for change in done.changes {
+            match change.length {
+                Some(length) => self.lengths.insert(change.path.clone(), length),
+                None => self.lengths.remove(&change.path),
+            };
             self.changes.insert(change.path, change.state);
         }
         let sum = &mut self.brought.done;
@@ -386,14 +393,11 @@ impl<'a> PlanRunner<'a> {
 
     /// Lets `git status` see that written files are as in the index.
     fn settle_lengths(&self, repo: &Repository, goal: &TargetState) -> Result<(), Error> {
-        let is_file = |state: &PathState| matches!(state, PathState::File { .. });
-        let files = self.changes.iter().filter(|(_, state)| is_file(state));
-        let written: Vec<RepoPath> = files.map(|(path, _)| path.clone()).collect();
         let (token, wait) = (&self.token, self.scene.wait);
         Ok(index::settle_lengths(
             repo,
             self.scene.index,
-            (goal.tree, &written, &goal.lists.raw),
+            (goal.tree, &self.lengths, &goal.lists.raw),
             token,
             wait,
         )?)

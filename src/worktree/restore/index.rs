@@ -214,26 +214,26 @@ pub fn write(
 /// Lets git compare files that were written and are as their entries say, where the index has another length of them:
 /// git takes such a file for changed without reading it. A file has another length with other line ends, for example.
 ///
-/// `tree` is what was written, those of `raw` byte for byte: what git would store of them only it can say. Only stat data
+/// `tree` is what was written, those of `raw` byte for byte: what git would store of them only it can say. `written` has the
+/// lengths of the files. Only stat data
 /// of unchanged files changes; entries that are unmerged or have flags keep theirs, and so does everything where another
 /// process holds the index.
 pub fn settle_lengths(
     repo: &Repository,
     index: Option<&Path>,
-    (tree, written, raw): (ObjectId, &[RepoPath], &[RepoPath]),
+    (tree, written, raw): (ObjectId, &BTreeMap<RepoPath, u64>, &[RepoPath]),
     token: &str,
     wait: Duration,
 ) -> Result<(), Error> {
     let raw: HashSet<&RepoPath> = raw.iter().collect();
-    let is_meant = !written.is_empty() && store::read_only_directory(repo).is_none();
-    let Some(root) = repo.workdir().filter(|_| is_meant) else {
+    if written.is_empty() || store::read_only_directory(repo).is_some() {
         return Ok(());
-    };
+    }
     let known = GitIndex::read(repo, index)?;
     let entries = known.state().entries();
     let settled = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID | Flags::INTENT_TO_ADD;
     let mut unsure = Vec::new();
-    for path in written {
+    for (path, is) in written {
         let at = entries.partition_point(|entry| entry.path(known.state()) < path.as_bytes());
         let Some(entry) = entries
             .get(at)
@@ -245,15 +245,9 @@ pub fn settle_lengths(
         if length == 0 || entry.stage() != Stage::Unconflicted || entry.flags.intersects(settled) {
             continue;
         }
-        let Ok(name) = gix::path::from_byte_slice(path.as_bytes()) else {
-            continue;
-        };
         // The index has the low 32 bits.
         #[expect(clippy::cast_possible_truncation, reason = "as git does")]
-        let is_other = root
-            .join(name)
-            .symlink_metadata()
-            .is_ok_and(|meta| meta.is_file() && meta.len() as u32 != length);
+        let is_other = *is as u32 != length;
         if is_other
             && let Some(stored) = tree::entry(repo, tree, path)?
             && (checkpoint::object_id(&stored.id) == entry.id || raw.contains(path))

@@ -103,8 +103,8 @@ pub fn plan(
     })?;
     let settings = SnapshotSettings::of(repo)?;
     let system = FileSystem::of(settings.ignore_case);
-    let present = TreeSide::new(repo, present, system, options.entered)?;
-    let target = TreeSide::new(repo, target, system, options.entered)?;
+    let present = TreeSide::new(present, system, options.entered)?;
+    let target = TreeSide::new(target, system, options.entered)?;
     let globals = GlobalPatterns::read(repo, settings.case())?;
     let own = options.own.filter(|_| options.is_earlier);
     let left_out: BTreeSet<&[u8]> = own

@@ -27,8 +27,8 @@ pub(super) enum Equality {
 }
 
 impl Converter<'_> {
-    /// Whether the file or link called `name` in an open directory is exactly this content; then what it is on disk. Its
-    /// permission bits do not count. Fails only if the disk cannot be read.
+    /// Whether the file or link called `name` in an open directory is exactly this content; then the stat data that it had
+    /// before it was read. Its permission bits do not count. Fails only if the disk cannot be read.
     pub(super) fn is_on_disk(
         &mut self,
         directory: &Dir,
@@ -45,11 +45,9 @@ impl Converter<'_> {
         let before = dir::file_meta(&file)?;
         // Where symlinks are not supported, a file with the target replaces one.
         let fits = before.kind == FileKind::File && (content.thing != Thing::Link || !self.settings.symlinks);
-        if !fits || !self.holds(&file, before.size, path, content, equality)? {
-            return Ok(None);
-        }
-        let after = dir::file_meta(&file)?;
-        Ok((after == before).then_some(after))
+        // Who relies on it compares the stat data once more at that time, so they are not read here a second time.
+        let holds = fits && self.holds(&file, before.size, path, content, equality)?;
+        Ok(holds.then_some(before))
     }
 
     fn is_link_on_disk(&self, directory: &Dir, name: &[u8], content: &TargetContent) -> io::Result<Option<Meta>> {
@@ -124,6 +122,14 @@ impl Converter<'_> {
         let cleaned = cleaned.as_deref().unwrap_or(bytes);
         let stored = convert::forward(cleaned, conversion, self.settings, &mut |_| false)?;
         self.source.hasher.hash_only(Kind::Blob, &stored).ok()
+    }
+}
+
+/// The SHA-256 of a file that is to have `size` bytes; `None` where it has fewer or more.
+pub(super) fn sum_of_sized(file: &File, size: u64, buffer: &mut Vec<u8>) -> io::Result<Option<Sum>> {
+    match usize::try_from(size).ok().filter(|size| *size <= WHOLE) {
+        Some(size) => Ok(read_sized(file, size, buffer)?.then(|| Sha256::digest(&buffer).into())),
+        None => sum_of(file, size).map(Some),
     }
 }
 

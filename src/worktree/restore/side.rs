@@ -43,9 +43,11 @@ pub(super) enum SideEntry {
     Repository(ObjectId),
 }
 
+/// The entries of a directory by their names.
+pub(super) type DirectoryEntries = BTreeMap<Vec<u8>, SideEntry>;
+
 /// One side, ready to be asked.
 pub(super) struct TreeSide<'a> {
-    repo: &'a Repository,
     files: SideFiles<'a>,
     system: FileSystem,
     modes: HashMap<&'a [u8], u32>,
@@ -59,7 +61,6 @@ pub(super) struct TreeSide<'a> {
 impl<'a> TreeSide<'a> {
     /// Checks every path in the lists. What is known in the `entered` directories counts even if they are repositories.
     pub(super) fn new(
-        repo: &'a Repository,
         files: SideFiles<'a>,
         system: FileSystem,
         entered: Option<&'a HashSet<RepoPath>>,
@@ -83,7 +84,6 @@ impl<'a> TreeSide<'a> {
             })?;
         }
         Ok(Self {
-            repo,
             files,
             system,
             modes: lists
@@ -154,21 +154,25 @@ impl<'a> TreeSide<'a> {
     }
 
     /// Entries of a directory, sorted by name. `path` has a slash at its end, or is empty for the root.
-    pub(super) fn directory(&self, path: &[u8], tree: Option<ObjectId>) -> Result<BTreeMap<Vec<u8>, SideEntry>, Error> {
+    pub(super) fn directory(
+        &self,
+        repo: &Repository,
+        path: &[u8],
+        tree: Option<ObjectId>,
+    ) -> Result<DirectoryEntries, Error> {
         let mut nodes = BTreeMap::new();
         let no_path = |name: &[u8], why| Error::UnsafePath {
             path: RepoPath::new([path, name].concat()),
             why,
         };
-        if let Some(id) = tree.filter(|id| *id != ObjectId::empty_tree(self.repo.object_hash())) {
+        if let Some(id) = tree.filter(|id| *id != ObjectId::empty_tree(repo.object_hash())) {
             let broken = |why: String| Error::Tree {
                 path: RepoPath::new(path.strip_suffix(b"/").unwrap_or(path)),
                 id,
                 why,
             };
-            let data =
-                checkpoint::read(self.repo, id, Kind::Tree, "tree").map_err(|fault| broken(fault.to_string()))?;
-            for entry in TreeRefIter::from_bytes(&data, self.repo.object_hash()) {
+            let data = checkpoint::read(repo, id, Kind::Tree, "tree").map_err(|fault| broken(fault.to_string()))?;
+            for entry in TreeRefIter::from_bytes(&data, repo.object_hash()) {
                 let entry = entry.map_err(|error| broken(error.to_string()))?;
                 let id = entry.oid.to_owned();
                 let node = match entry.mode.kind() {
@@ -212,11 +216,7 @@ impl<'a> TreeSide<'a> {
     }
 
     /// The names of this side's directory that the file system takes for another one of the target's.
-    pub(super) fn aliased(
-        &self,
-        present: &BTreeMap<Vec<u8>, SideEntry>,
-        target: &BTreeMap<Vec<u8>, SideEntry>,
-    ) -> HashSet<Vec<u8>> {
+    pub(super) fn aliased(&self, present: &DirectoryEntries, target: &DirectoryEntries) -> HashSet<Vec<u8>> {
         if !self.system.folds {
             return HashSet::new();
         }
@@ -243,7 +243,7 @@ impl<'a> TreeSide<'a> {
     }
 
     /// Entry at a path.
-    pub(super) fn node(&self, path: &[u8]) -> Result<Option<SideEntry>, Error> {
+    pub(super) fn node(&self, repo: &Repository, path: &[u8]) -> Result<Option<SideEntry>, Error> {
         let mut at = self.root();
         let mut start = 0;
         loop {
@@ -254,7 +254,7 @@ impl<'a> TreeSide<'a> {
                 .iter()
                 .position(|byte| *byte == b'/')
                 .map_or(path.len(), |slash| start + slash);
-            match self.directory(&path[..start], tree)?.remove(&path[start..end]) {
+            match self.directory(repo, &path[..start], tree)?.remove(&path[start..end]) {
                 None => return Ok(None),
                 Some(node) if end == path.len() => return Ok(Some(node)),
                 Some(node) => at = node,

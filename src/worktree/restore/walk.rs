@@ -14,8 +14,9 @@ use std::sync::Arc;
 use super::Error;
 use super::content::Converter;
 use super::disk::directories_above;
+use super::parallel::{in_parts, thread_count};
 use super::paths::PathProblem;
-use super::side::{SideEntry, TreeSide};
+use super::side::{DirectoryEntries, SideEntry, TreeSide};
 use crate::model::list::SkipReason;
 use crate::model::path::RepoPath;
 use crate::store::{ObjectId, Repository};
@@ -26,6 +27,8 @@ use crate::worktree::snapshot::ignore::{GlobalPatterns, IgnoreChain};
 /// kilobytes of trees can describe a million times more.
 const MAX_NODES: usize = 1_000_000;
 const MAX_DEPTH: usize = 4096;
+/// Directories that are listed at once, by several threads: enough for their start, and few to keep.
+const AHEAD: usize = 512;
 
 /// A path on which the two sides may differ.
 pub(super) struct PathPair<'w> {
@@ -152,25 +155,44 @@ impl<'a> PairWalk<'a> {
                 replaced: false,
             },
         }];
-        while let Some(frame) = frames.pop() {
-            self.directory(frame, converter, &mut frames, &mut decide)?;
+        while !frames.is_empty() {
+            let next = frames.split_off(frames.len().saturating_sub(AHEAD));
+            let listed = self.list(&next)?;
+            for (frame, listed) in next.into_iter().zip(listed).rev() {
+                self.directory(frame, listed?, converter, &mut frames, &mut decide)?;
+            }
         }
         Ok(())
+    }
+
+    /// Lists directories on both sides.
+    fn list(&self, frames: &[Frame]) -> Result<Vec<Result<[DirectoryEntries; 2], Error>>, Error> {
+        let (present, target) = (self.present, self.target);
+        let list = |repo: &Repository, frame: &Frame| {
+            let list = |side: &TreeSide<'_>, tree: Option<Option<ObjectId>>| match tree {
+                Some(tree) => side.directory(repo, &frame.path, tree),
+                None => Ok(BTreeMap::new()),
+            };
+            Ok([list(present, frame.present)?, list(target, frame.target)?])
+        };
+        let work =
+            |repo: &Repository, frames: &[Frame]| Ok(frames.iter().map(|frame| list(repo, frame)).collect::<Vec<_>>());
+        let helpers = thread_count(self.repo, frames.len());
+        let mut listed = Vec::with_capacity(frames.len());
+        for part in in_parts(self.repo, frames, helpers, work) {
+            listed.extend(part?);
+        }
+        Ok(listed)
     }
 
     fn directory(
         &mut self,
         mut frame: Frame,
+        [mut present, mut target]: [DirectoryEntries; 2],
         converter: &Converter<'_>,
         frames: &mut Vec<Frame>,
         decide: &mut impl FnMut(&mut Self, PathPair<'_>) -> Result<WalkDecision, Error>,
     ) -> Result<(), Error> {
-        let list = |side: &TreeSide<'_>, tree: Option<Option<ObjectId>>| match tree {
-            Some(tree) => side.directory(&frame.path, tree),
-            None => Ok(BTreeMap::new()),
-        };
-        let mut present = list(self.present, frame.present)?;
-        let mut target = list(self.target, frame.target)?;
         self.rules(&mut frame, &present, &target, converter)?;
         let aliased = self.present.aliased(&present, &target);
         let names: BTreeSet<Vec<u8>> = present.keys().chain(target.keys()).cloned().collect();
@@ -254,11 +276,11 @@ impl<'a> PairWalk<'a> {
     fn rules(
         &self,
         frame: &mut Frame,
-        present: &BTreeMap<Vec<u8>, SideEntry>,
-        target: &BTreeMap<Vec<u8>, SideEntry>,
+        present: &DirectoryEntries,
+        target: &DirectoryEntries,
         converter: &Converter<'_>,
     ) -> Result<(), Error> {
-        let read = |side: &BTreeMap<Vec<u8>, SideEntry>, name: &[u8]| match side.get(name) {
+        let read = |side: &DirectoryEntries, name: &[u8]| match side.get(name) {
             Some(SideEntry::File { id, .. }) => {
                 let path = [&frame.path, name].concat();
                 Ok(Some((*id, converter.source.read(&path, *id)?)))
@@ -300,7 +322,7 @@ impl<'a> PairWalk<'a> {
                 [directory, &b"/"[..]].concat()
             };
             let file = [&inside[..], b".gitignore"].concat();
-            if let Some(SideEntry::File { id, .. }) = self.target.node(&file)? {
+            if let Some(SideEntry::File { id, .. }) = self.target.node(self.repo, &file)? {
                 let text = converter.source.read(&file, id)?;
                 ignore = self.globals.add(&ignore, &inside, &text);
             }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Error;
-use super::content::{Converter, Sum, TargetContent};
+use super::content::{Converter, TargetContent};
 use super::parallel::{BATCH, in_parts, parts, thread_count};
 use super::plan::{RestorePlan, RestoreStep};
 use super::source::{VerifiedBlobs, VerifiedBlobsBuilder};
@@ -25,7 +25,7 @@ use crate::model::path::RepoPath;
 use crate::os;
 use crate::store::Repository;
 use crate::store::undo::PathState;
-use step::Executor;
+use step::{Executor, WrittenBytes};
 
 /// How a plan is executed.
 pub struct Execution<'a> {
@@ -68,6 +68,8 @@ pub struct ChangedPath {
     pub path: RepoPath,
     /// The state that it was left in.
     pub state: PathState,
+    /// Bytes of the file.
+    pub length: Option<u64>,
 }
 
 impl ExecutionOutcome {
@@ -185,10 +187,10 @@ fn check_sources(repo: &Repository, plan: &RestorePlan) -> Result<VerifiedBlobs,
 /// Reads again what was written.
 fn verify(repo: &Repository, plan: &RestorePlan, token: &str, executor: &mut Executor<'_>) {
     let written = std::mem::take(&mut executor.written);
-    let verify = |repo: &Repository, written: &[(usize, Sum)]| {
+    let verify = |repo: &Repository, written: &[(usize, WrittenBytes)]| {
         let mut executor = Executor::new(repo, plan, token, Arc::default())?;
-        for (at, sum) in written {
-            executor.verify(*at, sum);
+        for (at, bytes) in written {
+            executor.verify(*at, bytes);
         }
         Ok(executor.done.differing)
     };
@@ -200,7 +202,7 @@ fn verify(repo: &Repository, plan: &RestorePlan, token: &str, executor: &mut Exe
         match part {
             Ok(differing) => executor.done.differing.extend(differing),
             // What could not be read again there is read again here.
-            Err(_) => written.iter().for_each(|(at, sum)| executor.verify(*at, sum)),
+            Err(_) => written.iter().for_each(|(at, bytes)| executor.verify(*at, bytes)),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::store::undo::PathState;
 use crate::worktree::restore::content::{ContentError, Converter, Sum, TargetContent, Thing};
 use crate::worktree::restore::disk::split;
 use crate::worktree::restore::plan::{RestorePlan, RestoreStep};
-use crate::worktree::restore::proof::{Equality, sum_of};
+use crate::worktree::restore::proof::{Equality, sum_of, sum_of_sized};
 use crate::worktree::restore::source::VerifiedBlobs;
 use crate::worktree::restore::state::digest;
 use crate::worktree::{journal::TEMPORARY, restore::Error};
@@ -38,6 +38,13 @@ pub(super) enum StepResult {
     Failed(String),
 }
 
+/// The bytes that a file or the text of a link has.
+#[derive(Clone, Copy, Default)]
+pub(super) struct WrittenBytes {
+    sum: Sum,
+    length: u64,
+}
+
 /// Executes steps; one for each thread.
 pub(super) struct Executor<'a> {
     plan: &'a RestorePlan,
@@ -50,9 +57,9 @@ pub(super) struct Executor<'a> {
     current: Option<PathBuf>,
     pub done: ExecutionOutcome,
     /// The numbers of steps that wrote something, and what.
-    pub written: Vec<(usize, Sum)>,
-    /// Of the bytes of the file that was written, or given other bits, last.
-    sum: Sum,
+    pub written: Vec<(usize, WrittenBytes)>,
+    /// Of the file that was written, or given other bits, last.
+    last: WrittenBytes,
     /// Output of the filter program for the file that was created last.
     filtered: Option<Vec<u8>>,
 }
@@ -77,7 +84,7 @@ impl<'a> Executor<'a> {
             current: below_root(repo.current_dir(), root_path),
             done: ExecutionOutcome::default(),
             written: Vec::new(),
-            sum: Sum::default(),
+            last: WrittenBytes::default(),
             filtered: None,
         })
     }
@@ -159,9 +166,11 @@ impl<'a> Executor<'a> {
     }
 
     fn change(&mut self, path: &[u8], state: PathState) {
+        let length = matches!(state, PathState::File { .. }).then_some(self.last.length);
         self.done.changes.push(ChangedPath {
             path: RepoPath::from(path),
             state,
+            length,
         });
     }
 
@@ -169,7 +178,7 @@ impl<'a> Executor<'a> {
     fn state_of(&self, thing: Thing) -> PathState {
         match thing {
             Thing::Link if self.plan.settings.symlinks => PathState::Symlink {
-                digest: digest(&self.sum),
+                digest: digest(&self.last.sum),
             },
             Thing::Link => self.file_of(0o666 & !self.plan.umask),
             Thing::File { mode, .. } => self.file_of(mode),
@@ -179,7 +188,7 @@ impl<'a> Executor<'a> {
     fn file_of(&self, mode: u32) -> PathState {
         PathState::File {
             bits: mode & 0o7777,
-            digest: digest(&self.sum),
+            digest: digest(&self.last.sum),
         }
     }
 
@@ -315,7 +324,7 @@ impl<'a> Executor<'a> {
             return Ok(StepResult::Moved);
         }
         os::set_mode(&file, mode)?;
-        self.sum = sum;
+        self.last = WrittenBytes { sum, length: now.size };
         Ok(StepResult::Done)
     }
 
@@ -348,8 +357,9 @@ impl<'a> Executor<'a> {
             Ok((sum, meta)) => {
                 let outcome = replace(&dir, &temporary, name, before.as_ref(), &meta);
                 if matches!(outcome, Ok(StepResult::Done)) {
-                    self.sum = sum;
-                    self.written.push((at, sum));
+                    let length = meta.size;
+                    self.last = WrittenBytes { sum, length };
+                    self.written.push((at, self.last));
                     let filtered = self.filtered.take();
                     if filtered.is_some_and(|bytes| !self.converter.is_saved_as(&bytes, path, is)) {
                         self.done.unstable.push(RepoPath::from(path));
@@ -422,19 +432,25 @@ impl<'a> Executor<'a> {
     }
 
     /// Reads back what was written.
-    pub(super) fn verify(&mut self, at: usize, sum: &Sum) {
+    pub(super) fn verify(&mut self, at: usize, bytes: &WrittenBytes) {
         let step = &self.plan.steps[at];
-        if !matches!(self.reads_as(step.path(), sum), Ok(true)) {
+        if !matches!(self.reads_as(step.path(), bytes), Ok(true)) {
             self.done.differing.push(RepoPath::from(step.path()));
         }
     }
 
-    fn reads_as(&mut self, path: &[u8], sum: &Sum) -> io::Result<bool> {
+    fn reads_as(&mut self, path: &[u8], bytes: &WrittenBytes) -> io::Result<bool> {
         let (directory, name) = split(path);
-        let dir = self.open(directory)?;
+        self.open(directory)?;
+        let Some((_, dir)) = &self.directory else {
+            return Ok(false);
+        };
         match dir.file(name) {
-            Ok(file) => Ok(sum_of(&file, dir::file_meta(&file)?.size)? == *sum),
-            Err(error) if dir::is_link(&error) => Ok(Sha256::digest(dir.link(name)?)[..] == sum[..]),
+            Ok(file) => {
+                let sum = sum_of_sized(&file, bytes.length, &mut self.converter.buffer)?;
+                Ok(sum == Some(bytes.sum))
+            }
+            Err(error) if dir::is_link(&error) => Ok(Sha256::digest(dir.link(name)?)[..] == bytes.sum[..]),
             Err(error) => Err(error),
         }
     }

@@ -128,7 +128,7 @@ impl Planner<'_, '_> {
         for directory in &walk.present.lists().empty_dirs {
             let path = directory.as_bytes();
             let settled = saved.contains(directory) || gone.contains(path) || is_under_skipped(walk, path);
-            if settled || !self.is_selected(path) || walk.target.node(path)?.is_some() {
+            if settled || !self.is_selected(path) || walk.target.node(walk.repo, path)?.is_some() {
                 continue;
             }
             if self
@@ -156,7 +156,7 @@ impl Planner<'_, '_> {
     /// Whether a path is that of another repository of the present, or in one.
     fn is_in_repository(&mut self, walk: &PairWalk<'_>, path: &[u8]) -> Result<bool, Error> {
         for path in std::iter::once(path).chain(directories_above(path)) {
-            let node = walk.present.node(path)?;
+            let node = walk.present.node(walk.repo, path)?;
             let is_skipped = walk.present.skipped(path) == Some(SkipReason::NestedRepository);
             if is_skipped || matches!(node, Some(SideEntry::Repository(_))) {
                 return Ok(true);
@@ -206,7 +206,7 @@ impl Planner<'_, '_> {
         for skipped in &walk.present.lists().skipped {
             let path = skipped.path.as_bytes();
             let told = is_under_skipped(walk, path) || !self.is_selected(path);
-            if !told && self.system.check(path, true).is_ok() && walk.target.node(path)?.is_none() {
+            if !told && self.system.check(path, true).is_ok() && walk.target.node(walk.repo, path)?.is_none() {
                 self.plan.line(Act::Keep, path, not_held(skipped.reason));
             }
         }
