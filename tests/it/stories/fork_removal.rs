@@ -76,23 +76,31 @@ fn rewrite(path: &Path, stop: &AtomicBool) -> String {
 
 #[test]
 fn a_working_tree_in_which_a_program_writes_is_not_removed() {
+    // On a busy machine the program may not get its turn before the end.
+    let is_refused = (0..5).any(|_| is_removal_refused_beside_a_writer());
+    assert!(is_refused, "no removal noticed the program");
+}
+
+fn is_removal_refused_beside_a_writer() -> bool {
     let world = forked(300);
     let root = there(&world);
     let before = content(&root);
     let busy = root.join("d9/f0299");
     let stop = AtomicBool::new(false);
-    let last = std::thread::scope(|scope| {
+    let (removed, last) = std::thread::scope(|scope| {
         let writer = scope.spawn(|| rewrite(&busy, &stop));
         std::thread::sleep(Duration::from_millis(20));
         let removed = world.checkpoint(["fork", "--remove", "try"]);
         stop.store(true, Ordering::Relaxed);
-        let last = writer.join().unwrap();
-        removed
-            .code(4)
-            .stderr_has("the working tree of 'try' was not removed")
-            .stderr_has("git checkpoint fork --remove try");
-        last
+        (removed, writer.join().unwrap())
     });
+    if removed.is_success() {
+        return false;
+    }
+    removed
+        .code(4)
+        .stderr_has("the working tree of 'try' was not removed")
+        .stderr_has("git checkpoint fork --remove try");
     assert_eq!(fs::read_to_string(&busy).unwrap(), last);
     let others = |all: Vec<(PathBuf, Option<Vec<u8>>)>| {
         let others = all.into_iter().filter(|(path, _)| *path != busy);
@@ -105,6 +113,7 @@ fn a_working_tree_in_which_a_program_writes_is_not_removed() {
     assert_eq!(world.git_line(["show", "checkpoints/try^2:d9/f0299"]), last.trim_end());
     world.git(["worktree", "list"]).success().stdout_lacks("/try");
     world.git(["fsck", "--strict"]).success();
+    true
 }
 
 #[test]
