@@ -53,9 +53,11 @@ pub fn is_cancelled() -> bool {
     CURRENT.with_borrow(|current| current.as_ref().is_some_and(Cancellation::is_requested))
 }
 
-/// Lets the work of this thread run to its end, whatever is asked from now on.
+/// Lets the work of this thread run to its end, whatever is asked from now on. A file that grows beyond the limit of the
+/// process (`ulimit -f`) is an error of that file then, and does not end the process half way.
 pub fn complete_this() {
     CURRENT.replace(None);
+    super::system::survive_large_files();
 }
 
 /// The cancellation of this thread, for a worker that helps it.

@@ -118,6 +118,41 @@ const OTHERS: &[&str] = &[
     "special", "start", "stop", "total", "unk",
 ];
 
+/// Ways to hash, sign or check, which `password_hash` and the like name.
+const METHODS: &[&str] = &[
+    "argon2",
+    "argon2d",
+    "argon2i",
+    "argon2id",
+    "basic",
+    "bcrypt",
+    "bearer",
+    "blake2b",
+    "crypt",
+    "digest",
+    "es256",
+    "hmac",
+    "hs256",
+    "hs384",
+    "hs512",
+    "jwt",
+    "ldap",
+    "md5",
+    "none",
+    "oauth2",
+    "pbkdf2",
+    "pbkdf2_sha256",
+    "plain",
+    "rs256",
+    "rs512",
+    "scrypt",
+    "sha1",
+    "sha256",
+    "sha384",
+    "sha512",
+    "yescrypt",
+];
+
 /// A number with fewer digits counts or limits something.
 const SHORT_NUMBER: usize = 4;
 
@@ -285,7 +320,27 @@ fn is_literal(assignment: &Assignment<'_>) -> bool {
         || value.starts_with('/')
             && !value.contains(['+', '='])
             && !value.bytes().any(|byte| byte.is_ascii_uppercase());
-    !(is_switch || is_number || is_place || is_reference(value, quoted) || is_label(assignment.key, value))
+    let is_method = METHODS.contains(&lower.as_str());
+    let is_named = is_label(assignment.key, value) || is_name(assignment.key, value);
+    !(is_switch || is_number || is_method || is_place || is_named || is_reference(value, quoted))
+}
+
+/// A name of the thing itself, in several words of which the key has one that speaks of a secret (`CREATE_TOKEN=token_create`,
+/// `api_key: API-Schlüssel`), or one from a scale, as tokens of a design are (`token: spacing-4`).
+fn is_name(key: &str, value: &str) -> bool {
+    let parts: Vec<String> = value.split(['-', '_', '.', ' ']).map(str::to_lowercase).collect();
+    let key = words(key);
+    let is_word = |part: &String| part.chars().all(char::is_alphabetic) && !part.is_empty();
+    let is_spoken = |part: &String| SECRETS.contains(&part.as_str()) || part == "api" || part == "key";
+    let repeats = parts.iter().any(|part| is_spoken(part) && key.contains(part));
+    let is_scale = || {
+        let [name, number] = parts.as_slice() else {
+            return false;
+        };
+        let is_short = number.len() < SHORT_NUMBER && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_word(name) && is_short && key.iter().any(|word| word == "token" || word == "tokens")
+    };
+    parts.len() > 1 && repeats && parts.iter().all(is_word) || is_scale()
 }
 
 /// A variable, the output of a command, what a template fills in, or what a tool decrypts.
@@ -330,6 +385,10 @@ mod tests {
             "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI\nAWS_ACCESS_KEY_ID=AKIAX\n",
             "PRIVATE_KEY=\"-----BEGIN KEY-----\nMIIB\nq/z0=\n-----END KEY-----\"\nPORT=1\n",
             "PIN_PASS=1234\n",
+            "API_KEY=api-4f3a9b\n",
+            "PASSWORD=correct-horse-battery\n",
+            "TOKEN=abcd-1234efgh\n",
+            concat!("ROOT_PASSWORD", "=blue-500\n"),
             concat!("MYSQL_PW", "D=letmein\n"),
         ];
         for text in texts {
@@ -385,6 +444,10 @@ mod tests {
             "PWD=/home/me\nOLDPWD=/tmp\nOLD_PWD=xyz1\nKEY=value\nPUBLIC_KEY=abcd\n",
             "login.password = Passwort\nlogin.forgot_password = Forgot your password?\n",
             "pad_token=PAD1\neos_token=EOS1\n",
+            "password_hash=argon2id\npassword_min_length=12\nsecret=HS256\n",
+            "token: spacing-4\naccent_token: blue-500\n",
+            "api_key: API-Schlüssel\n",
+            "X_API_KEY=header-name-x-api-key\nCREATE_TOKEN=token_create\nRESET_PASSWORD=password.reset.link\n",
             "PASS=letmein\nis what he said\n",
             "monkey=banana\nkeyboard=us_intl\ncompass=north\n",
         ] {

@@ -33,7 +33,7 @@ use std::fmt;
 use std::ops::Range;
 
 pub use json::JsonFinding;
-pub use packed::{PackedFinding, PackedReport, UnsearchedData};
+pub use packed::{BEYOND_LIMITS, PackedFinding, PackedReport, UnsearchedData};
 pub use scan::Scanner;
 pub use settings::{Error, OwnRule, RedactionMode, RedactionSettings};
 pub use stream::ChunkRedactor;

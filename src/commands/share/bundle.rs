@@ -80,6 +80,13 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     let bundled = wired(context, "git checkpoint bundle", |wire| {
         bundle::create(&opened.scene(), &request, wire)
     })?;
+    if !bundled.border.is_empty() {
+        let commits = CountedNoun::new(bundled.border.len(), "commit");
+        context.ui.warning(&format!(
+            "this clone is shallow: the bundle lacks the history before {commits}, and only a repository that has it can \
+             import the bundle; for one with all history: git fetch --unshallow"
+        ));
+    }
     let sessions = bundled.sessions.iter();
     context.ui.report(&BundleReceipt {
         file: args.file.display().to_string(),

@@ -35,6 +35,8 @@ pub struct Bundled {
     pub sessions: Vec<(ShortName, ObjectId)>,
     /// The size of the file in bytes.
     pub bytes: u64,
+    /// Commits in it whose parents are not: this clone is shallow. Only a repository that has the parents can read it.
+    pub border: Vec<ObjectId>,
 }
 
 /// Writes a bundle. The file must not be there yet.
@@ -61,6 +63,7 @@ pub fn create(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Bu
         let found = session_choice::named(scene, &name)?.ok_or_else(|| OpsError::absent(name))?;
         sessions.push((found.name, found.tip.entry.id));
     }
+    let border = border(scene, sessions.iter().map(|(_, tip)| *tip))?;
     let refs = sessions.iter().map(|(name, _)| session::ref_name(name));
     let git = store::git(scene.repo)
         .args(["bundle", "create", "--progress"])
@@ -74,7 +77,29 @@ pub fn create(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Bu
         });
     }
     let bytes = std::fs::metadata(&request.file).map_or(0, |meta| meta.len());
-    Ok(Bundled { sessions, bytes })
+    Ok(Bundled {
+        sessions,
+        bytes,
+        border,
+    })
+}
+
+/// The commits at the border of a shallow clone that checkpoints lead to.
+fn border(scene: &Scene<'_>, tips: impl Iterator<Item = ObjectId>) -> Result<Vec<ObjectId>, Error> {
+    let shallow = scene.repo.shallow_commits();
+    let shallow = shallow.map_err(|error| store::Error::gix("read the shallow commits")(error))?;
+    let Some(shallow) = shallow else {
+        return Ok(Vec::new());
+    };
+    let tips: String = tips.map(|tip| format!("{tip}\n")).collect();
+    let listed = store::git(scene.repo).args(["rev-list", "--stdin"]).input(tips).run();
+    let listed = listed.map_err(store::Error::from)?.stdout;
+    let mut border: Vec<_> = listed
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| ObjectId::from_hex(line).ok())
+        .collect();
+    border.retain(|id| shallow.contains(id));
+    Ok(border)
 }
 
 /// Outcome of reading a bundle.

@@ -14,9 +14,9 @@ pub struct Leak {
     pub of: String,
     /// The file of the working tree, or of the checkpoint.
     pub path: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// The kind of secret.
+    /// The line, from 1; `None` for what is packed.
+    pub line: Option<usize>,
+    /// The kind of secret, and what it is packed in.
     pub kind: String,
     /// Whether it is a file of the working tree in a checkpoint, which can be purged.
     pub is_file: bool,
@@ -248,10 +248,8 @@ fn listed(leaks: &[Leak]) -> String {
     const SHOWN: usize = 20;
     let mut out = String::new();
     for leak in leaks.iter().take(SHOWN) {
-        out.push_str(&format!(
-            "\n  {} in {}:{} ({})",
-            leak.kind, leak.path, leak.line, leak.of
-        ));
+        let line = leak.line.map(|line| format!(":{line}")).unwrap_or_default();
+        out.push_str(&format!("\n  {} in {}{line} ({})", leak.kind, leak.path, leak.of));
     }
     if leaks.len() > SHOWN {
         out.push_str(&format!("\n  and {} more", leaks.len() - SHOWN));

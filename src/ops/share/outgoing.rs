@@ -433,11 +433,28 @@ impl UploadScan<'_> {
                 self.out.leaks.insert(Leak {
                     of: of.to_owned(),
                     path: place(finding.line),
-                    line: finding.line,
+                    line: Some(finding.line),
                     kind: finding.kind.to_string(),
                     is_file: self.in_snapshot,
                 });
             }
+        }
+    }
+
+    /// Looks at what is in base64, escapes or an archive. What is packed beyond the limits is named as not searched.
+    fn packed_secrets(&mut self, bytes: &[u8], of: &str, path: &str) {
+        for finding in self.scanner.redact_packed(bytes).1.findings {
+            if finding.kind == secrets::BEYOND_LIMITS {
+                self.out.unscanned.push(format!("{path} ({of})"));
+                continue;
+            }
+            self.out.leaks.insert(Leak {
+                of: of.to_owned(),
+                path: path.to_owned(),
+                line: None,
+                kind: format!("{} in {}", finding.kind, finding.forms.join(" in ")),
+                is_file: self.in_snapshot,
+            });
         }
     }
 
@@ -451,6 +468,9 @@ impl UploadScan<'_> {
                 }
                 let known = self.out.leaks.len();
                 self.secrets(&bytes, of, |_| path.to_owned());
+                if self.out.leaks.len() == known {
+                    self.packed_secrets(&bytes, of, path);
+                }
                 // A key may be in a form that is no text.
                 let is_allowed = self
                     .scene
@@ -462,7 +482,7 @@ impl UploadScan<'_> {
                     self.out.leaks.insert(Leak {
                         of: of.to_owned(),
                         path: path.to_owned(),
-                        line: 1,
+                        line: None,
                         kind: "private-key".to_owned(),
                         is_file: self.in_snapshot,
                     });

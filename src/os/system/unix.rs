@@ -43,6 +43,15 @@ pub(in crate::os) fn is_out_of_files(error: &io::Error) -> bool {
     )
 }
 
+/// Lets a write beyond the limit of file sizes fail, where the signal would end the process. It is handled rather than
+/// ignored, so that programs that are started have it as before.
+pub(in crate::os) fn survive_large_files() {
+    static HANDLED: std::sync::Once = std::sync::Once::new();
+    HANDLED.call_once(|| {
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
+    });
+}
+
 /// Asks a process to end.
 pub(in crate::os) const TERMINATE: i32 = SIGTERM;
 /// Ends a process.

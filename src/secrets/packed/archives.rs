@@ -9,7 +9,7 @@ use flate2::{
 };
 use zip::{CompressionMethod, ZipArchive, ZipWriter, write::SimpleFileOptions};
 
-use super::{Search, UNSEARCHED};
+use super::{BEYOND_LIMITS, Search, UNSEARCHED};
 use crate::secrets::RedactionMode;
 
 /// A form that is recognized by its first bytes.
@@ -135,7 +135,7 @@ impl Search<'_> {
     /// Data that unpacks to more than the bound.
     fn beyond(&mut self, name: &'static str) -> Option<Vec<u8>> {
         let is_on = self.scanner.mode() == RedactionMode::On;
-        self.note("packed-data".into(), is_on, name);
+        self.note(BEYOND_LIMITS.into(), is_on, name);
         is_on.then(|| UNSEARCHED.into())
     }
 

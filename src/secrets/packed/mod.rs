@@ -27,6 +27,8 @@ const LIMIT: usize = 128 << 20;
 const JSON: usize = 1 << 20;
 /// No secret of a known form is shorter.
 const SHORTEST: usize = 16;
+/// The kind of what was not searched, since it is packed beyond the limits.
+pub const BEYOND_LIMITS: &str = "packed-data";
 /// The text that replaces data whose unpacked content is beyond the limits.
 const UNSEARCHED: &str = "[REDACTED:packed-data-beyond-the-limits]";
 
@@ -275,7 +277,7 @@ impl<'s> Search<'s> {
     /// Looks into data that was packed in a form. `None` when it stays as it is.
     fn inside(&mut self, form: &'static str, bytes: &[u8]) -> Option<Vec<u8>> {
         if self.forms.len() == DEPTH || bytes.len() > self.left {
-            self.note("packed-data".into(), self.scanner.mode() == RedactionMode::On, form);
+            self.note(BEYOND_LIMITS.into(), self.scanner.mode() == RedactionMode::On, form);
             return (self.scanner.mode() == RedactionMode::On).then(|| UNSEARCHED.into());
         }
         self.left -= bytes.len();

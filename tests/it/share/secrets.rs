@@ -156,3 +156,35 @@ fn a_tree_deeper_than_git_allows_ends_the_push_with_a_message() {
         pushed.stderr()
     );
 }
+
+/// Packed by other programs, so that no test rests on our own packing.
+#[test]
+fn what_a_file_has_in_a_packed_form_is_looked_at() {
+    let shell = |script: String| vec!["sh".to_owned(), "-c".to_owned(), script];
+    let lines = format!("seq 2000; echo 'token {}'; seq 2000", token());
+    let escaped = token().replace('-', "\\u002d");
+    for (name, script, form) in [
+        (
+            "gh.yaml",
+            format!(
+                "printf 'data:\\n  token: %s\\n' \"$(printf %s {} | base64 -w0)\"",
+                token()
+            ),
+            "base64",
+        ),
+        ("dump.sql.gz", format!("{{ {lines}; }} | gzip -c"), "gzip"),
+        (
+            "app.json",
+            format!("printf '%s' '{{\"a\": 1, \"tok\": \"{escaped}\"}}'"),
+            "JSON",
+        ),
+        ("twice.b64", format!("{{ {lines}; }} | gzip -c | base64"), "gzip"),
+    ] {
+        let world = started();
+        let args = shell(format!("{{ {script}; }} >{name}"));
+        world.command(&args[0], &args[1..]).run().success();
+        save(&world, "packed");
+        world.checkpoint(["push"]).code(4).stderr_has(form);
+        refused(&world, &[], &format!("in {name} (auth, checkpoint "));
+    }
+}

@@ -256,3 +256,39 @@ fn the_settings_of_fetch_have_no_say() {
     );
     assert!(!world.path(".git/FETCH_HEAD").exists());
 }
+
+/// A file that only some repositories can read is written with a warning.
+#[test]
+fn a_bundle_of_a_shallow_clone_names_what_it_lacks() {
+    let world = shared();
+    for n in 0..3 {
+        world.file("README.md", format!("{n}\n"));
+        world.git(["commit", "--quiet", "-am", "more"]).success();
+    }
+    world.git(["push", "--quiet", "origin", "main"]).success();
+    let path = world.root().join("shallow");
+    let args = ["clone", "--quiet", "--depth=2", &url(&world), path.to_str().unwrap()];
+    world.git(args).success();
+    world.enter("shallow");
+    world.checkpoint(["start", "auth"]).success();
+    world.file("new.txt", "new\n");
+    save(&world, "one");
+    let warned = world.checkpoint(["bundle", "../lacking.bundle"]);
+    warned
+        .success()
+        .stderr_has("this clone is shallow: the bundle lacks the history before 1 commit")
+        .stderr_has("git fetch --unshallow");
+    // One that has the history can read it.
+    world.enter("repo");
+    world.checkpoint(["unbundle", "../lacking.bundle"]).success();
+    let empty = world.root().join("empty");
+    world.git(["init", "--quiet", empty.to_str().unwrap()]).success();
+    world.enter("empty");
+    assert!(!world.checkpoint(["unbundle", "../lacking.bundle"]).is_success());
+    world.enter("shallow");
+    world.git(["fetch", "--quiet", "--unshallow"]).success();
+    let whole = world.checkpoint(["bundle", "../whole.bundle"]);
+    whole.success().stderr_lacks("shallow");
+    world.enter("empty");
+    world.checkpoint(["unbundle", "../whole.bundle"]).success();
+}

@@ -1,4 +1,5 @@
-//! Few descriptors: what cannot be opened is reported as that, and never as absent or damaged.
+//! Limits of the process. Few descriptors: what cannot be opened is reported as that, and never as absent or damaged. Small
+//! files: what cannot be written is an error of that file, and no end half way.
 
 use serde_json::{Value, json};
 
@@ -142,4 +143,34 @@ fn front_ends_name_the_limit_of_open_files() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
     world.git(["fsck", "--strict"]).success();
     world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn a_file_beyond_the_limit_of_sizes_is_an_error_and_no_end_half_way() {
+    for command in [&["pause", "--clean"][..], &["restore", "first"]] {
+        let world = World::without_repository();
+        world.git(["init", "--quiet", "--initial-branch=main"]).success();
+        world.file("big", "x".repeat(300_000));
+        world.file("a", "a\n");
+        world.git(["add", "--all"]).success();
+        world.git(["commit", "--quiet", "-m", "init"]).success();
+        world.checkpoint(["save", "-m", "before"]).success();
+        world.checkpoint(["fork-point", "first"]).success();
+        world.file("big", "small\n");
+        world.file("a", "changed\n");
+        world.file("n", "new\n");
+        let script = ["-c", "ulimit -f 100 && exec \"$@\"", "sh", PROGRAM];
+        let run = world.command("sh", script.iter().chain(command).copied()).run();
+        assert!(!run.is_success(), "{command:?}");
+        run.stdout_has("big ").stdout_has("file too large");
+        world.checkpoint(["restore", "--abort"]).success();
+        for (name, text) in [("big", "small\n"), ("a", "changed\n"), ("n", "new\n")] {
+            assert_eq!(world.read(name), text.as_bytes(), "{command:?} {name}");
+        }
+        assert_eq!(
+            world.git_line(["status", "--porcelain"]),
+            " M a\n M big\n?? n",
+            "{command:?}"
+        );
+    }
 }
