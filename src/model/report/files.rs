@@ -15,7 +15,7 @@ use crate::model::{
 pub struct FileReport {
     /// `unchanged` when the files are as saved, else `changed`.
     pub verdict: ReportVerdict,
-    /// Between the saved commit and the current one.
+    /// Between the saved commit and the current one; where HEAD has no commit, all files of the saved one.
     pub committed: ChangeCounts,
     /// Between the commit of now and the files of now.
     pub uncommitted: ChangeCounts,

@@ -57,7 +57,14 @@ pub(super) fn all(line: &FileReport, heads: Option<&SavedAndCurrent<Option<Oid>>
             },
         ),
     }
-    add(line.committed.all.count, "changed by commits");
+    // On a branch without a commit, all files of the saved one are missing from it, and no commit changed them.
+    let is_unborn = heads.is_some_and(|heads| heads.then.is_some() && heads.now.is_none());
+    let committed = if is_unborn {
+        "committed then, none now"
+    } else {
+        "changed by commits"
+    };
+    add(line.committed.all.count, committed);
     add(line.uncommitted.all.count, "uncommitted");
     add(line.not_compared.count, "skipped, not compared");
     if line.since_saved.is_none() {
@@ -66,6 +73,9 @@ pub(super) fn all(line: &FileReport, heads: Option<&SavedAndCurrent<Option<Oid>>
         pieces.insert(0, TextLine::plain("as saved"));
     }
     let mut row = ReportRow::new("files", line.verdict, pieces);
+    if is_unborn {
+        return row;
+    }
     // Files that are as saved may be among them: a comparison with the checkpoint has not all.
     let command = match heads.map(|heads| (&heads.then, &heads.now)) {
         Some((Some(then), Some(now))) => format!("git diff --name-status {} {}", then.short(), now.short()),

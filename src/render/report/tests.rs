@@ -273,6 +273,36 @@ Since then                                                             verdict
     assert_eq!(shown, wanted);
 }
 
+/// A branch without a commit has lost the files of the commit, and no commit changed them. Where there was none before,
+/// commits added them.
+#[test]
+fn without_a_commit_no_file_was_changed_by_commits() {
+    let shown = |then: Option<Oid>, now: Option<Oid>, is_same: bool| {
+        let mut report = quiet();
+        report.branch.as_mut().unwrap().head = SavedAndCurrent { then, now };
+        let files = report.files.as_mut().unwrap();
+        files.committed.all.count = 2;
+        if !is_same {
+            files.verdict = ReportVerdict::Moved;
+            files.since_saved.as_mut().unwrap().all.count = 1;
+        }
+        text(&report, "auth", 100).to_string()
+    };
+    let by_commits = "2 changed by commits";
+    let lost = shown(Some(oid('a')), None, false);
+    assert!(
+        lost.contains("1 differs from the saved state, 2 committed then, none now"),
+        "{lost}"
+    );
+    let kept = shown(Some(oid('a')), None, true);
+    assert!(kept.contains("as saved, 2 committed then, none now"), "{kept}");
+    for shown in [lost, kept] {
+        assert!(!shown.contains(by_commits) && !shown.contains("more:"), "{shown}");
+    }
+    assert!(shown(None, Some(oid('a')), false).contains(by_commits));
+    assert!(shown(Some(oid('a')), Some(oid('b')), false).contains(by_commits));
+}
+
 #[test]
 fn lines_fit_at_every_width() {
     for report in [quiet(), busy()] {
