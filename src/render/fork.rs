@@ -208,6 +208,9 @@ impl ForkRow<'_> {
         }
         if files.refusals.is_empty() {
             let written = match files.written {
+                n if self.document.git.head.is_none() => {
+                    format!("as saved, {}; there is no commit", CountedNoun::new(n, "file"))
+                }
                 0 => "as saved, those of the commit".to_owned(),
                 1 => "as saved, 1 differs from the commit".to_owned(),
                 n => format!("as saved, {n} differ from the commit"),

@@ -50,6 +50,41 @@ fn a_tracked_file_that_was_deleted_is_not_an_ignored_one() {
     }
 }
 
+/// Where nothing was committed, files differ from no commit.
+#[test]
+fn a_fork_without_a_commit_says_nothing_of_one() {
+    let world = World::new();
+    for (files, said) in [
+        (0, "as saved, 0 files; there is no commit"),
+        (1, "1 file;"),
+        (2, "2 files;"),
+    ] {
+        for n in 0..files {
+            world.file(format!("f{n}"), "x\n");
+        }
+        let session = format!("s{files}");
+        world
+            .checkpoint(["save", "--allow-empty", "--session", &session, "-m", "x"])
+            .success();
+        let directory = format!("../w{files}");
+        world
+            .checkpoint([
+                "fork",
+                &session,
+                "--name",
+                &format!("f{files}"),
+                "--worktree",
+                &directory,
+            ])
+            .success()
+            .stdout_has(said)
+            .stdout_lacks("the commit");
+        for n in 0..files {
+            assert_eq!(world.read(format!("{directory}/f{n}")), b"x\n");
+        }
+    }
+}
+
 /// A fork whose files could not be brought says so, in words, in JSON and by its exit status.
 #[test]
 fn a_fork_whose_files_are_not_as_saved_says_so() {
