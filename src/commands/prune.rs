@@ -89,6 +89,40 @@ pub(super) struct Args {
     yes: bool,
 }
 
+impl Args {
+    /// The options that were given and by themselves remove nothing: 0 disables a rule, and others only keep.
+    fn idle(&self) -> Vec<&'static str> {
+        let is_zero = |number: Option<usize>| number == Some(0);
+        let all = [
+            (is_zero(self.keep_last), "--keep-last 0"),
+            (is_zero(self.keep_hourly), "--keep-hourly 0"),
+            (is_zero(self.keep_daily), "--keep-daily 0"),
+            (is_zero(self.keep_weekly), "--keep-weekly 0"),
+            (is_zero(self.max_sessions), "--max-sessions 0"),
+            (self.older_than.is_some_and(|age| age.is_zero()), "--older-than 0"),
+            (self.keep_completed, "--keep-completed"),
+            (self.keep_failed, "--keep-failed"),
+        ];
+        all.into_iter()
+            .filter(|(is, _)| *is)
+            .map(|(_, option)| option)
+            .collect()
+    }
+}
+
+/// Why nothing can go, where no rule removes anything; `idle` are the options that were given.
+fn unruled(idle: &[&str]) -> String {
+    let kept = "rule everything is kept";
+    match idle {
+        [] => format!("without a {kept}"),
+        [one] => format!("{one} removes nothing, and without another {kept}"),
+        [all @ .., last] => format!(
+            "{} and {last} remove nothing, and without another {kept}",
+            all.join(", ")
+        ),
+    }
+}
+
 /// The rules of the settings.
 fn of_settings(scene: &Scene<'_>) -> RetentionRules {
     let settings = scene.settings;
@@ -120,6 +154,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let opened = opening::open(context, &IdentityArgs::default())?;
     let scene = opened.scene();
     let set = of_settings(&scene);
+    let idle = args.idle();
     let either = |keep: bool, drop: bool| match (keep, drop) {
         (true, _) => Some(true),
         (_, true) => Some(false),
@@ -164,7 +199,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return context.ui.json(&receipt);
     }
     if context.ui.options().quiet == 0 {
-        context.ui.data(receipt.text(!rules.is_empty(), scene.now));
+        let unruled = rules.is_empty().then(|| unruled(&idle));
+        context.ui.data(receipt.text(unruled.as_deref(), scene.now));
         if args.dry_run && !pruned.is_empty() {
             context.ui.dry_run();
         }
@@ -249,5 +285,48 @@ fn view(pruned: &PruneOutcome, dry_run: bool) -> PruneReceipt<'_> {
         damaged: &pruned.damaged,
         frees_bytes: pruned.frees,
         not_undoable: &pruned.forgotten,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    /// For each option with a value and each that only keeps: "without a rule" is not said where one was given.
+    #[test]
+    fn a_rule_that_removes_nothing_is_named() {
+        let why = |line: &[&str]| {
+            let words = ["prune"].iter().chain(line);
+            unruled(&Line::try_parse_from(words).expect("options").args.idle())
+        };
+        assert_eq!(why(&[]), "without a rule everything is kept");
+        for option in [
+            "--keep-last",
+            "--keep-hourly",
+            "--keep-daily",
+            "--keep-weekly",
+            "--max-sessions",
+            "--older-than",
+        ] {
+            let wanted = format!("{option} 0 removes nothing, and without another rule everything is kept");
+            assert_eq!(why(&[option, "0"]), wanted);
+        }
+        for option in ["--keep-completed", "--keep-failed"] {
+            let wanted = format!("{option} removes nothing, and without another rule everything is kept");
+            assert_eq!(why(&[option]), wanted);
+        }
+        assert_eq!(
+            why(&["--older-than", "0s", "--keep-last", "0", "--keep-failed"]),
+            "--keep-last 0, --older-than 0 and --keep-failed remove nothing, and without another rule everything is kept"
+        );
+        assert!(why(&["--keep-last", "3"]).starts_with("without a rule"));
     }
 }

@@ -138,12 +138,12 @@ impl PruneReceipt<'_> {
         line
     }
 
-    /// The summary, then what goes and what stays; `rules`: whether there are any.
-    pub fn text(&self, rules: bool, now: Timestamp) -> Text {
+    /// The summary, then what goes and what stays; `unruled` is why nothing can go, where no rule removes anything.
+    pub fn text(&self, unruled: Option<&str>, now: Timestamp) -> Text {
         let mut text = Text::new();
-        text.push(match (self.is_empty(), rules) {
-            (true, false) => TextLine::plain("Nothing to prune: without a rule everything is kept."),
-            (true, true) => TextLine::plain("Nothing to prune."),
+        text.push(match (self.is_empty(), unruled) {
+            (true, Some(why)) => TextLine::plain(format!("Nothing to prune: {why}.")),
+            (true, None) => TextLine::plain("Nothing to prune."),
             (false, _) => self.summary(),
         });
         let row = |word: &str, id: &Oid| TextLine::plain(format!("  {word} ")).with(Slot::Id, id.short());
