@@ -47,7 +47,8 @@ pub struct ExportedCheckpoint {
     /// The documents of the checkpoints before it, oldest first, where they were asked for. The first checkpoint of a
     /// session says nothing and is none of them.
     pub earlier: Vec<Document>,
-    /// How many checkpoints are before it, where that was asked for, but for the first, which says nothing.
+    /// How many checkpoints are before it, where that was asked for; next to their documents without the first, which says
+    /// nothing and is none of those.
     pub before: usize,
     /// Work that `pause --clean` removed from the working tree and that is not back, latest first.
     pub put_aside: Vec<PutAside>,
@@ -150,11 +151,12 @@ pub fn export(scene: &Scene<'_>, selector: &Selector, scope: ExportScope) -> Res
     Ok(ExportedCheckpoint {
         put_aside: put_aside::listed(scene, &checkpoint, name.map(ShortName::as_str)),
         attachments,
-        earlier,
         before: match scope {
             ExportScope::View => 0,
+            ExportScope::Chain => earlier.len(),
             _ => before(scene, &checkpoint).map_err(damaged())?,
         },
+        earlier,
         steps: steps::read(scene.repo, &checkpoint).map_err(damaged())?,
         log: lines(scene, &checkpoint, "log").map_err(damaged())?,
         messages: messages(scene, &checkpoint).map_err(damaged())?,
@@ -190,7 +192,8 @@ fn attachments(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<Vec<Attachm
 fn before(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<usize, Fault> {
     let mut count = 0;
     for entry in session::history(scene.repo, checkpoint.entry.id).skip(1) {
-        count += usize::from(entry?.trailers.kind != Some(model::document::CheckpointKind::Start));
+        entry?;
+        count += 1;
     }
     Ok(count)
 }

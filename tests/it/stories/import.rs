@@ -486,7 +486,7 @@ fn an_export_tells_what_is_not_in_it_and_mixes_nothing() {
         .stderr_has("not included: the summary")
         .stderr_has("not included: title")
         .stderr_has(" of the session\n")
-        .stderr_has("not included: 1 earlier checkpoint")
+        .stderr_has("not included: 2 earlier checkpoints\n")
         .stderr_has("not included: 1 snapshot of the files")
         .stderr_lacks("reason");
     let told = world
@@ -505,11 +505,22 @@ fn an_export_tells_what_is_not_in_it_and_mixes_nothing() {
     world
         .checkpoint(["export", "--format", "json", "auth", "-o", "auth.json"])
         .success()
-        .stderr_has("1 earlier checkpoint");
+        .stderr_has("not included: 2 earlier checkpoints\n");
+    // They are counted as the other commands count them; one that says nothing is missing from no chain.
+    let logged = world.checkpoint(["log", "auth", "--json"]).success().stdout_json();
+    assert_eq!(logged["checkpoints"].as_array().unwrap().len(), 3);
+    world.checkpoint(["bundle", "../auth.bundle", "auth"]).success();
+    let other = World::with_commit();
+    let bundle = world.root().join("auth.bundle");
+    other
+        .checkpoint(["unbundle", bundle.to_str().unwrap()])
+        .success()
+        .stdout_has("3 checkpoints");
 
     world
         .checkpoint(["export", "--format", "folder", "-o", "f", "auth"])
-        .success();
+        .success()
+        .stderr_lacks("earlier checkpoint");
     world.checkpoint(["start", "other"]).success();
     world.checkpoint(["save", "-m", "Another", "--no-files"]).success();
     world
