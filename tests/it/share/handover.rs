@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use super::{at, clone, encrypted, log, no_quarantine, save, shared};
+#[cfg(feature = "encryption")]
+use super::encrypted;
+use super::{at, clone, log, no_quarantine, save, shared};
 
 /// In a clone where the branch was never checked out nothing was deleted.
 #[test]
@@ -576,6 +578,7 @@ fn a_fetched_session_gives_way_to_the_own_one_of_its_name() {
 }
 
 /// Who has no key is not given the message of an earlier checkpoint for that of one that cannot be read.
+#[cfg(feature = "encryption")]
 #[test]
 fn without_a_key_nothing_is_said_of_a_message_that_cannot_be_read() {
     let world = shared();
