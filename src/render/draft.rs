@@ -45,6 +45,10 @@ pub struct DraftView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<ItemView>>")]
     pub items: Option<Vec<Value>>,
+    /// Those of them that lost a text, such as an earlier answer, as they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<ItemView>>")]
+    pub former: Option<Vec<Value>>,
     /// Changes that are no item.
     #[serde(flatten)]
     pub detail: DraftDetail,

@@ -103,6 +103,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         outcome: "checked",
         lines: vec![line],
         items: Some((kind, stored)),
+        former: Vec::new(),
         detail: DraftDetail::default(),
     };
     super::report(context, &opened, &appended, told, &[])

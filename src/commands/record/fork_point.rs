@@ -266,7 +266,7 @@ fn decide(context: &mut Context, args: DecideArgs) -> Result<(), CommandError> {
         .text("chosen", Some(args.key.clone()))
         .text("reason", args.reason.or_else(|| Some(String::new())));
     let appended = items::change(&opened.scene(), kind, &[(id_of(&point).to_owned(), fields.0)])?;
-    let after = super::stored(&appended, kind, vec![point]).swap_remove(0);
+    let after = super::stored(&appended, kind, vec![point.clone()]).swap_remove(0);
     let line = TextLine::new()
         .with(Slot::Good, "Decided")
         .with(Slot::Plain, " fork point ")
@@ -277,9 +277,10 @@ fn decide(context: &mut Context, args: DecideArgs) -> Result<(), CommandError> {
         outcome: "decided",
         lines: vec![line],
         items: Some((kind, vec![after])),
+        former: Vec::new(),
         detail: DraftDetail::default(),
     };
-    super::report(context, &opened, &appended, told, &[])
+    super::report(context, &opened, &appended, told.replacing(vec![point]), &[])
 }
 
 fn list(context: &mut Context, args: &ItemListArgs) -> Result<(), CommandError> {

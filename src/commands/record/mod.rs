@@ -270,7 +270,8 @@ fn change_each(
         changed.push(item);
     }
     let appended = items::change(&opened.scene(), kind, &changes)?;
-    let told = ChangeNotice::items(outcome, word, kind, stored(&appended, kind, changed));
+    let before = changed.clone();
+    let told = ChangeNotice::items(outcome, word, kind, stored(&appended, kind, changed)).replacing(before);
     report(context, &opened, &appended, told, triggers)
 }
 
@@ -305,13 +306,8 @@ fn remove(
     let found = found?;
     let ids: Vec<_> = found.iter().map(|item| id_of(item).to_owned()).collect();
     let appended = items::remove(&opened.scene(), kind, &ids)?;
-    report(
-        context,
-        &opened,
-        &appended,
-        ChangeNotice::items(outcome, word, kind, found),
-        &[],
-    )
+    let told = ChangeNotice::items(outcome, word, kind, found);
+    report(context, &opened, &appended, told, &[])
 }
 
 /// Shows the items of a kind, with numbers.

@@ -12,6 +12,7 @@ use crate::{
     },
     render::{
         draft::{DraftDetail, DraftView},
+        record::words,
         slot::Slot,
         text::{Text, TextLine},
     },
@@ -25,6 +26,8 @@ pub(super) struct ChangeNotice {
     pub(super) lines: Vec<TextLine>,
     /// The list, and its items as they are afterwards.
     pub(super) items: Option<(&'static ItemKind, Vec<Value>)>,
+    /// Those of them that lost a text, as they were.
+    pub(super) former: Vec<Value>,
     /// Changes that are no item, for the JSON form.
     pub(super) detail: DraftDetail,
 }
@@ -43,8 +46,27 @@ impl ChangeNotice {
             outcome,
             lines: items.iter().map(line).collect(),
             items: Some((kind, items)),
+            former: Vec::new(),
             detail: DraftDetail::default(),
         }
+    }
+
+    /// The same with what the change replaced: no undo brings that back. `before` are the items as they were, in the same
+    /// order.
+    pub(super) fn replacing(mut self, before: Vec<Value>) -> Self {
+        let Some((_, after)) = &self.items else { return self };
+        let mut lines = Vec::new();
+        let told = std::mem::take(&mut self.lines).into_iter();
+        for ((line, was), is) in told.zip(before).zip(after) {
+            lines.push(line);
+            let replaced = replaced(&was, is);
+            if !replaced.is_empty() {
+                lines.extend(replaced.iter().map(|(member, text)| former(member, text)));
+                self.former.push(was);
+            }
+        }
+        self.lines = lines;
+        self
     }
 
     /// One line, and no items.
@@ -53,9 +75,33 @@ impl ChangeNotice {
             outcome,
             lines: vec![line],
             items: None,
+            former: Vec::new(),
             detail: DraftDetail::default(),
         }
     }
+}
+
+/// What a change replaced.
+pub(super) fn former(member: &str, text: &str) -> TextLine {
+    TextLine::plain(format!("  former {}: {text}", member.replace('_', " ")))
+}
+
+/// The texts and lists that an item had and that a change replaced or took away: each member, and what it was.
+fn replaced<'a>(was: &'a Value, is: &Value) -> Vec<(&'a str, String)> {
+    // Another status is what the command is for, and its receipt says it.
+    const OTHERS: [&str; 4] = ["id", "at", "by", "status"];
+    let members = was.as_object().into_iter().flatten();
+    let lost = members.filter(|(member, was)| !OTHERS.contains(&member.as_str()) && is[member.as_str()] != **was);
+    lost.filter_map(|(member, was)| {
+        let text = match was {
+            Value::String(text) => text.clone(),
+            Value::Array(_) => words(was),
+            _ => return None,
+        };
+        Some((member.as_str(), text))
+    })
+    .filter(|(_, text)| !text.is_empty())
+    .collect()
 }
 
 /// The receipt of a change that is in the draft; then the checkpoint that it causes, if any.
@@ -92,6 +138,7 @@ pub(super) fn report(
         let receipt = saved
             .zip(ids.as_ref())
             .map(|(outcome, ids)| views::receipt(outcome, ids));
+        let former = Some(told.former).filter(|former| !former.is_empty());
         let (list, items) = told.items.map(|(kind, items)| (kind.list, items)).unzip();
         let view = DraftView {
             outcome: told.outcome,
@@ -104,6 +151,7 @@ pub(super) fn report(
             checkpoint: receipt,
             list,
             items,
+            former,
             detail: told.detail,
         };
         return context.ui.json(&view);
@@ -140,7 +188,6 @@ pub(super) fn report(
     Ok(())
 }
 
-/// Warnings about a checkpoint that was made automatically.
 /// Does what follows a checkpoint automatically, if there is a new one.
 fn export_after(context: &Context, opened: &OpenedRepository, outcome: &CheckpointOutcome) {
     if let CheckpointOutcome::Saved(receipt) = outcome {
@@ -150,6 +197,7 @@ fn export_after(context: &Context, opened: &OpenedRepository, outcome: &Checkpoi
     }
 }
 
+/// Warnings about a checkpoint that was made automatically.
 fn warn_save(context: &Context, outcome: &CheckpointOutcome) {
     let receipt = outcome.receipt();
     if receipt.is_partial() {
@@ -167,5 +215,58 @@ fn word_of(is: SessionOrigin) -> &'static str {
         SessionOrigin::Meant => "meant",
         SessionOrigin::Continued => "continued",
         SessionOrigin::Started => "started",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Each text that is lost is named; what is added, moved along or left as it was is not.
+    #[test]
+    fn what_a_change_replaces_is_named() {
+        let item = |members: Value| {
+            let mut item = json!({ "id": "a", "at": "1", "by": "ana", "status": "todo", "progress": 3 });
+            crate::model::json::merge_patch(&mut item, members);
+            item
+        };
+        let said = |was: Value, is: Value| -> Vec<String> {
+            let (was, is) = (item(was), item(is));
+            let kind = super::super::kind("task");
+            let told = ChangeNotice::items("changed", "Changed", kind, vec![is]).replacing(vec![was.clone()]);
+            let lost = told.lines.len() > 1;
+            assert_eq!(told.former, if lost { vec![was] } else { Vec::new() });
+            told.lines[1..].iter().map(ToString::to_string).collect()
+        };
+        for member in [
+            "answer",
+            "answered_by",
+            "chosen",
+            "reason",
+            "notes",
+            "title",
+            "agent",
+            "issue",
+            "model_tier",
+        ] {
+            let wanted = [format!("  former {}: no", member.replace('_', " "))];
+            assert_eq!(said(json!({ member: "no" }), json!({ member: "yes" })), wanted);
+            assert_eq!(said(json!({ member: "no" }), json!({})), wanted);
+            assert!(said(json!({ member: "no" }), json!({ member: "no" })).is_empty());
+            assert!(said(json!({}), json!({ member: "yes" })).is_empty());
+        }
+        for member in ["files", "depends_on"] {
+            let wanted = [format!("  former {}: a b", member.replace('_', " "))];
+            assert_eq!(said(json!({ member: ["a", "b"] }), json!({ member: ["b"] })), wanted);
+        }
+        for other in [
+            json!({ "status": "done" }),
+            json!({ "progress": 100 }),
+            json!({ "at": "2", "by": "ben" }),
+        ] {
+            assert!(said(json!({}), other).is_empty());
+        }
     }
 }

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use serde_json::json;
 
-use super::{ChangeNotice, SessionArg, some_text, stored_path};
+use super::{ChangeNotice, SessionArg, notice, some_text, stored_path};
 use crate::{
     commands::{
         Context,
@@ -112,11 +112,14 @@ fn set(context: &mut Context, args: PartitionSetArgs) -> Result<(), CommandError
         .with(Slot::Plain, " the paths of ")
         .with(Slot::Person, &agent)
         .with(Slot::Plain, format!(": {}", words(&paths)));
-    record.partitions.insert(agent.clone(), paths);
+    let former = record.partitions.insert(agent.clone(), paths.clone());
     let mut found = overlaps(&record);
     found.retain(|overlap| overlap.agents.contains(&agent));
     warn(context, &found);
     let mut told = ChangeNotice::line("set", line);
+    let lost = former.filter(|former| *former != paths);
+    told.lines
+        .extend(lost.map(|lost| notice::former("paths", &words(&lost))));
     told.detail.overlaps = Some(found);
     super::report(context, &opened, &appended, told, &[])
 }
@@ -124,19 +127,21 @@ fn set(context: &mut Context, args: PartitionSetArgs) -> Result<(), CommandError
 fn clear(context: &mut Context, args: Clear) -> Result<(), CommandError> {
     let opened = args.whose.open(context)?;
     let now = items::now(&opened.scene())?;
-    if !now.record.partitions.contains_key(&args.name) {
+    let Some(lost) = now.record.partitions.get(&args.name) else {
         return Err(
             CommandError::new(Failure::NotFound, format!("agent '{}' has no paths", args.name))
                 .hint("list partitions: git checkpoint partition list"),
         );
-    }
+    };
     let patch = json!({ "partitions": { &args.name: null } });
     let appended = draft::append(&opened.scene(), vec![DraftChange::Record(patch)])?;
     let line = TextLine::new()
         .with(Slot::Good, "Cleared")
         .with(Slot::Plain, " the paths of ")
         .with(Slot::Person, &args.name);
-    super::report(context, &opened, &appended, ChangeNotice::line("cleared", line), &[])
+    let mut told = ChangeNotice::line("cleared", line);
+    told.lines.push(notice::former("paths", &words(lost)));
+    super::report(context, &opened, &appended, told, &[])
 }
 
 fn warn(context: &Context, found: &[Overlap]) {

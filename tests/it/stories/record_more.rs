@@ -329,3 +329,59 @@ fn an_id_that_a_record_has_twice_is_refused_with_its_place() {
     let saved = saved.success().stdout_json();
     assert_eq!(saved["record"]["tasks"].as_array().unwrap().len(), 1, "{saved}");
 }
+
+/// What a command replaces is in no undo list; its receipt names it.
+#[test]
+fn what_is_replaced_is_named() {
+    let world = begun();
+    world.checkpoint(["question", "may we?"]).success();
+    world
+        .checkpoint(["question", "answer", "1", "no, \u{202e}never"])
+        .success()
+        .stdout_lacks("former");
+    let answered = world.checkpoint(["question", "answer", "1", "yes", "--json"]);
+    let answered = answered.success().stdout_json();
+    assert_eq!(answered["items"][0]["answer"], "yes");
+    assert_eq!(answered["former"][0]["answer"], "no, \u{202e}never");
+    world
+        .checkpoint(["question", "answer", "1", "no, \u{202e}never"])
+        .success()
+        .stdout_has("  former answer: yes\n");
+    world
+        .checkpoint(["question", "reopen", "1"])
+        .success()
+        .stdout_has("  former answer: no, \\u{202e}never\n");
+    world.checkpoint(["approval", "ask", "deploy?"]).success();
+    let approve = ["approval", "answer", "1", "approve", "--by", "ana", "--reason", "green"];
+    world.checkpoint(approve).success().stdout_lacks("former");
+    world
+        .checkpoint(["approval", "answer", "1", "reject", "--by", "ben"])
+        .success()
+        .stdout_has("  former answer: approve\n")
+        .stdout_has("  former answered by: ana\n");
+    let options = ["--option", "a:A", "--option", "b:B"];
+    world
+        .checkpoint([&["fork-point", "add", "Which?"][..], &options].concat())
+        .success();
+    world
+        .checkpoint(["fork-point", "decide", "1", "a", "--reason", "short"])
+        .success();
+    world
+        .checkpoint(["fork-point", "decide", "1", "b"])
+        .success()
+        .stdout_has("  former chosen: a\n")
+        .stdout_has("  former reason: short\n");
+    world.checkpoint(["partition", "set", "ana", "src", "doc"]).success();
+    world
+        .checkpoint(["partition", "set", "ana", "src", "doc"])
+        .success()
+        .stdout_lacks("former");
+    world
+        .checkpoint(["partition", "set", "ana", "src"])
+        .success()
+        .stdout_has("  former paths: src doc\n");
+    world
+        .checkpoint(["partition", "clear", "ana"])
+        .success()
+        .stdout_has("  former paths: src\n");
+}
