@@ -163,8 +163,9 @@ pub(super) struct ApplyArgs {
 /// Undo the last command that changed files or sessions
 ///
 /// It reverts restore, apply, rewind, 'pause --clean', 'resume --apply', merge, fork, finish, 'save --amend', rename,
-/// delete, undelete, clear, import and prune, but not save, start, switch, push and purge. Repeat it to go back further;
-/// --dry-run shows the next entry. There is one undo list for each working tree, not for each session.
+/// delete, undelete, clear, import and prune, but not save, start, switch, push and purge, nor changes of the record, whose
+/// receipts say what they replaced or how to add it again. Repeat it to go back further; --dry-run shows the next entry.
+/// There is one undo list for each working tree, not for each session.
 ///
 /// Where the last command cannot be undone, or changed nothing, a terminal asks before an older one is undone. Without
 /// a terminal, undo refuses after a command that cannot be undone, unless --older is given. Later changes are not

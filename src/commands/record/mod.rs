@@ -3,6 +3,7 @@
 //! What they have in common is here: where a change goes, items given as JSON, finding items, the receipt, and the
 //! checkpoint that an event makes. A command's own file holds its arguments and little more.
 
+mod again;
 mod agent;
 mod approval;
 mod checks;
@@ -62,7 +63,7 @@ use crate::{
         draft::DraftReceipt,
         items::{self, CurrentRecord},
     },
-    render::{draft::ItemList, items as render, text::TextLine},
+    render::{draft::ItemList, items as render, slot::Slot, text::TextLine},
 };
 
 /// The session a change goes to.
@@ -306,7 +307,11 @@ fn remove(
     let found = found?;
     let ids: Vec<_> = found.iter().map(|item| id_of(item).to_owned()).collect();
     let appended = items::remove(&opened.scene(), kind, &ids)?;
-    let told = ChangeNotice::items(outcome, word, kind, found);
+    let session = opened.session_option();
+    let told = ChangeNotice::items(outcome, word, kind, found).with_lines(|item| {
+        let command = again::command(kind, item, &session);
+        TextLine::plain("  To add it again: ").with(Slot::Plain, command)
+    });
     report(context, &opened, &appended, told, &[])
 }
 

@@ -69,6 +69,14 @@ impl ChangeNotice {
         self
     }
 
+    /// The same with a line below that of each item.
+    pub(super) fn with_lines(mut self, below: impl Fn(&Value) -> TextLine) -> Self {
+        let Some((_, items)) = &self.items else { return self };
+        let told = std::mem::take(&mut self.lines).into_iter();
+        self.lines = told.zip(items).flat_map(|(line, item)| [line, below(item)]).collect();
+        self
+    }
+
     /// One line, and no items.
     pub(super) fn line(outcome: &'static str, line: TextLine) -> Self {
         Self {

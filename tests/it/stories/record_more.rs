@@ -385,3 +385,67 @@ fn what_is_replaced_is_named() {
         .success()
         .stdout_has("  former paths: src\n");
 }
+
+/// Each item that can be removed, whatever it says, comes back with the command that its removal names.
+#[test]
+fn what_is_removed_comes_back_with_the_command_of_the_receipt() {
+    let world = begun();
+    let text = "it's\n\"quoted\" \\ $HOME \u{202e}end";
+    for add in [
+        &[
+            "task",
+            "add",
+            "port it",
+            "--agent",
+            "ana",
+            "--notes",
+            text,
+            "--percent",
+            "3",
+        ][..],
+        &["task", "add", "plain"],
+        &["todo", "add", "it's \"this\" $HOME"],
+        &["todo", "add", text],
+        &["todo", "add", "--", "-x"],
+        &["decision", "keep it"],
+        &["decision", "keep it", "--reason", text],
+        &["blocker", "add", "no access", "--needs", "a key", "--ref", "OPS-31"],
+        &["question", "may we?"],
+        &["approval", "ask", "deploy?", "--provider", "slack"],
+        &["fork-point", "add", "Which?", "--option", "a:A", "--pros", "short"],
+        &["delegation", "add", "claude", "--tokens", "5"],
+        &["instruction", "add", "tests first"],
+        &["memory", "add", "notes#1"],
+        &["agent", "note", "read it", "--agent", "claude"],
+        &["check", "tests", "fail", "--text", "it's -x"],
+        &["check", "tests", "pass"],
+    ] {
+        let items = || {
+            let listed = world.checkpoint([add[0], "list", "--json"]).success().stdout_json();
+            listed["items"].as_array().unwrap().clone()
+        };
+        world.checkpoint(add).success();
+        let before = items();
+        let verb = if add[0] == "blocker" { "clear" } else { "remove" };
+        let removed = world
+            .checkpoint([add[0], verb, "1", "--session", "s"])
+            .success()
+            .clone();
+        assert!(items().is_empty(), "{add:?}");
+        let line = removed
+            .stdout()
+            .lines()
+            .find_map(|line| line.strip_prefix("  To add it again: "));
+        let command = line.unwrap_or_else(|| panic!("{removed}"));
+        assert!(command.contains(" --session s"), "{command}");
+        world.command("sh", ["-c", command]).run().success();
+        let (mut before, mut after) = (before, items());
+        if !command.contains("--json-input") {
+            for item in before.iter_mut().chain(&mut after).filter_map(Value::as_object_mut) {
+                item.retain(|member, _| !["id", "at", "by"].contains(&member.as_str()));
+            }
+        }
+        assert_eq!(after, before, "{command}");
+        world.checkpoint([add[0], verb, "1"]).success();
+    }
+}
