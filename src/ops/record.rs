@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Error, Scene, compose, ids, session_choice};
+use super::{
+    Error, Scene, compose, ids, refuse,
+    session_choice::{self, SessionChoice},
+};
 use crate::{
     model::{
         comparison::{self, RecordDifference},
@@ -34,6 +37,28 @@ pub enum RecordFate {
     Same,
     /// The checkpoint belongs to a session that is not current.
     OfAnotherSession,
+    /// It stays as it is: another agent or person has claimed the session.
+    Claimed(ClaimedRecord),
+}
+
+/// A record that stays as it is, as another agent or person has claimed its session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimedRecord {
+    /// The session.
+    pub session: ShortName,
+    /// Who has claimed it.
+    pub by: String,
+}
+
+impl ClaimedRecord {
+    /// The record of a session, where another one has claimed that.
+    pub(super) fn of(scene: &Scene<'_>, chosen: &SessionChoice) -> Option<Self> {
+        let claim = refuse::claim_of_other(scene, &chosen.tip.document.session)?;
+        Some(Self {
+            session: chosen.name.clone(),
+            by: claim.by.clone(),
+        })
+    }
 }
 
 /// Change that sets the record of the current session to that of a checkpoint.

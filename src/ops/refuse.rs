@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     model::{
+        claim::Claim,
         document::Session,
         facts::OperationKind,
         id::Oid,
@@ -40,11 +41,16 @@ const SEARCHED: usize = 10_000;
 /// Fewer deletions than this are never too many: in a small project half of the files is not much.
 const MANY: usize = 10;
 
-/// Refuses to take a session from another one who has claimed it.
-pub(super) fn claimed(scene: &Scene<'_>, name: &ShortName, session: &Session) -> Result<(), Error> {
+/// The claim of another one that a session is under.
+pub(super) fn claim_of_other<'a>(scene: &Scene<'_>, session: &'a Session) -> Option<&'a Claim> {
     let by = compose::by(scene, &compose::people(scene));
     let claim = session.claim.as_ref();
-    match claim.filter(|claim| claim.holds_against(&by, scene.now)) {
+    claim.filter(|claim| claim.holds_against(&by, scene.now))
+}
+
+/// Refuses to take a session from another one who has claimed it.
+pub(super) fn claimed(scene: &Scene<'_>, name: &ShortName, session: &Session) -> Result<(), Error> {
+    match claim_of_other(scene, session) {
         Some(claim) => Err(Error::Claimed {
             session: name.clone(),
             by: claim.by.clone(),

@@ -20,7 +20,7 @@ use super::{
         PlanOperation, ProgressCallback,
     },
     put_aside,
-    record::{self, RecordFate},
+    record::{self, ClaimedRecord, RecordFate},
     refuse,
     restore_outcome::{self, RestoreOutcome, RestoreSource},
     select::{self, SelectedCheckpoint},
@@ -366,6 +366,19 @@ impl RestoreRun<'_> {
         Ok(())
     }
 
+    /// The claim of another one under which the record stays as it is, unless an earlier process has begun to change it.
+    fn claimed(
+        &self,
+        planned: &RecordFate,
+        begun: Option<&record::RecordReset>,
+    ) -> Result<Option<ClaimedRecord>, Error> {
+        if self.note.force || begun.is_some() || !matches!(planned, RecordFate::Restored { .. }) {
+            return Ok(None);
+        }
+        let chosen = session_choice::session_for_command(self.scene)?;
+        Ok(chosen.and_then(|chosen| ClaimedRecord::of(self.scene, &chosen)))
+    }
+
     /// State of the record that the restore would replace.
     fn record_state(&self) -> Result<serde_json::Value, Error> {
         if !self.note.record {
@@ -415,6 +428,10 @@ impl RestoreRun<'_> {
         }
         if self.note.record {
             (restored.record, change) = record::plan(scene, &self.checkpoint)?;
+            if let Some(claimed) = self.claimed(&restored.record, begun.as_ref())? {
+                restored.record = RecordFate::Claimed(claimed);
+                change = None;
+            }
         }
         if self.dry_run {
             return Ok(());

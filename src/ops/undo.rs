@@ -32,7 +32,7 @@ use super::{
         self, MeanwhilePolicy, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation,
         ProgressCallback,
     },
-    record::{self, RecordFate},
+    record::{self, ClaimedRecord, RecordFate},
     ref_target,
     refuse::Refusal,
     restore_outcome::RestoreOutcome,
@@ -48,7 +48,7 @@ use crate::{
         current,
         refs::{self, ExpectedValue, RefUpdate},
         session,
-        undo::{self, Effect, UndoEntry},
+        undo::{self, Effect, RecordStep, UndoEntry},
     },
     worktree::journal::{self, Journal},
 };
@@ -69,6 +69,8 @@ pub struct UndoOutcome {
     pub refs: Vec<(String, Option<Oid>, Option<Oid>)>,
     /// Whether the record went back as well.
     pub record: bool,
+    /// The record that stays, as another agent or person has claimed its session.
+    pub claimed: Option<ClaimedRecord>,
     /// Working trees that stay although what made them was taken back: directory and branch. Those that are missing are left
     /// out.
     pub stays: Vec<(String, String)>,
@@ -96,6 +98,9 @@ struct UndoJournal {
     /// Whether it aborts a merge or apply in conflict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     aborts: bool,
+    /// Whether the step before this one left the record as it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    without_record: bool,
 }
 
 /// Takes the last operation back, or does the last one that was taken back again.
@@ -132,6 +137,8 @@ pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'
         kept,
         left: list.undone_last(entry.n),
         begun: None,
+        without_record: list.is_without_record(entry.n),
+        takes_claimed: request.force,
         request,
         progress,
     }
@@ -190,6 +197,9 @@ pub(super) fn resume(
         kept: note.target.as_ref().filter(|_| direction == Direction::Redo).or(known),
         left: note.left.or_else(|| list.undone_last(entry.n)),
         begun: noted.record,
+        // The list may have this step already.
+        without_record: note.without_record,
+        takes_claimed: note.force,
         request,
         progress,
     }
@@ -226,14 +236,19 @@ pub(super) fn forget(scene: &Scene<'_>, noted: &PlanJournal, last: Option<u64>) 
     let is_undo = noted.operation == PlanOperation::Undo;
     match is_in_force {
         Some(in_force) if last.is_none() && in_force == is_undo => Ok(()),
-        Some(_) if is_undo => Ok(undo::redone(scene.repo, note.n, scene.now, last)?),
-        Some(_) => Ok(undo::undone(
-            scene.repo,
-            note.n,
-            scene.now,
-            note.target,
-            last.or(note.left),
-        )?),
+        Some(_) => {
+            let last = if is_undo { last } else { last.or(note.left) };
+            let record = RecordStep {
+                last,
+                is_left: note.without_record,
+            };
+            if is_undo {
+                undo::redone(scene.repo, note.n, scene.now, record)?;
+            } else {
+                undo::undone(scene.repo, note.n, scene.now, note.target, record)?;
+            }
+            Ok(())
+        }
         None => Ok(()),
     }
 }
@@ -249,6 +264,10 @@ struct UndoRun<'a> {
     left: Option<u64>,
     /// The change of the record that an earlier process may have made.
     begun: Option<record::RecordReset>,
+    /// Whether the step before this one left the record as it was: then it is where this one leads.
+    without_record: bool,
+    /// Whether the record also changes where another agent or person has claimed its session.
+    takes_claimed: bool,
     request: UndoRequest,
     progress: ProgressCallback<'a>,
 }
@@ -261,7 +280,7 @@ impl UndoRun<'_> {
             last::check(self.scene, self.entry)?;
         }
         let behind = pushed::behind(self, &edits)?;
-        let record = self.record()?;
+        let (record, claimed) = self.record()?;
         let files = self.files(journal)?;
         let mut taken = UndoOutcome {
             direction: self.request.direction,
@@ -271,6 +290,7 @@ impl UndoRun<'_> {
                 .map(|(name, from, to)| (name.clone(), from.clone(), to.clone()))
                 .collect(),
             record: record.is_some(),
+            claimed,
             files: None,
             stays: self.stays(),
             abandoned: self.abandoned.clone(),
@@ -301,7 +321,7 @@ impl UndoRun<'_> {
         }
         taken.left = self.move_refs(&edits)?;
         let mut begun = !edits.is_empty();
-        match self.rest(record, safety, &mut begun) {
+        match self.rest(record, (taken.claimed.is_some(), safety), &mut begun) {
             Ok(()) if taken.files.is_none() => Ok(taken),
             Ok(()) => {
                 journal::remove(self.scene.repo)?;
@@ -319,8 +339,13 @@ impl UndoRun<'_> {
         }
     }
 
-    /// Work after the ref transaction; `begun` becomes true when part of it is done.
-    fn rest(&self, record: Option<RecordUndo<'_>>, safety: Option<Safety>, begun: &mut bool) -> Result<(), Error> {
+    /// Work after the ref transaction; `is_left` says that the record stays, and `begun` becomes true when part is done.
+    fn rest(
+        &self,
+        record: Option<RecordUndo<'_>>,
+        (is_left, safety): (bool, Option<Safety>),
+        begun: &mut bool,
+    ) -> Result<(), Error> {
         let scene = self.scene;
         if leaves_a_draft(self.entry) {
             // Also when a killed undo has moved the refs already: what is there is not carried twice.
@@ -355,9 +380,10 @@ impl UndoRun<'_> {
         if in_force == Some(!self.is_undo()) {
             return Ok(());
         }
+        let step = RecordStep { last, is_left };
         match self.request.direction {
-            Direction::Undo => undo::undone(scene.repo, n, scene.now, safety.map(|safety| oid(safety.id)), last)?,
-            Direction::Redo => undo::redone(scene.repo, n, scene.now, last)?,
+            Direction::Undo => undo::undone(scene.repo, n, scene.now, safety.map(|safety| oid(safety.id)), step)?,
+            Direction::Redo => undo::redone(scene.repo, n, scene.now, step)?,
         }
         Ok(())
     }
@@ -560,6 +586,7 @@ impl UndoRun<'_> {
                 target: Some(oid(target.entry.id)),
                 left: self.left,
                 aborts: self.request.aborts.is_some(),
+                without_record: self.without_record,
             })
             .unwrap_or_default(),
             journal,

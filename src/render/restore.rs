@@ -12,6 +12,7 @@ use super::{
 use crate::model::{
     comparison::RecordDifference,
     id::{Digest, Oid},
+    name::ShortName,
     path::RepoPath,
     plan::{self, Act, PlanReason},
     step::quoted,
@@ -61,9 +62,12 @@ pub struct RestoreReceipt<'a> {
     /// Staged content of the checkpoint that is not in the index now, with a hint; for people.
     #[serde(skip)]
     pub unstaged: Option<String>,
-    /// `not-meant`, `restored`, `same` or `of-another-session`.
-    #[schemars(extend("enum" = ["not-meant", "restored", "same", "of-another-session"]))]
+    /// `not-meant`, `restored`, `same`, `of-another-session` or `claimed`, by somebody else.
+    #[schemars(extend("enum" = ["not-meant", "restored", "same", "of-another-session", "claimed"]))]
     pub record: &'static str,
+    /// The claim under which the record stays as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<ClaimedRecordRow>,
     /// Differences of the record: all of it stays in the checkpoints that hold it.
     pub record_changes: &'a [RecordDifference],
     /// Files that were edited in the same lines after they were saved, and stay as they are.
@@ -97,6 +101,18 @@ pub struct RestoreReceipt<'a> {
     /// Lines at the end, of what was done with the files; for people.
     #[serde(skip)]
     pub more: Text,
+}
+
+/// A record that stays as it is, as somebody else has claimed its session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ClaimedRecordRow {
+    /// The session.
+    pub session: ShortName,
+    /// Who has claimed it.
+    pub by: String,
+    /// The command that sets it back even so, for people.
+    #[serde(skip)]
+    pub force: String,
 }
 
 /// Files that were replaced after another program changed them.
@@ -487,6 +503,16 @@ impl RestoreReceipt<'_> {
             text.push(TextLine::plain(
                 "  record   not restored: the checkpoint is not of the current session",
             ));
+        }
+        if let Some(claimed) = &self.claimed {
+            let (session, by) = (&claimed.session, &claimed.by);
+            text.push(TextLine::plain(format!(
+                "  record   stays as it is: session '{session}' is claimed by {by}"
+            )));
+            text.push(TextLine::plain(format!(
+                "           to set it back too: {}",
+                claimed.force
+            )));
         }
         if let Some(safety) = &self.safety
             && self.outcome != "planned"

@@ -200,6 +200,9 @@ enum UndoLine {
         /// The number of the last operation in the draft whose record was taken back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last: Option<u64>,
+        /// Whether the record was left as it was.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        without_record: bool,
     },
     Redone {
         redone: u64,
@@ -207,6 +210,9 @@ enum UndoLine {
         /// The same for the record that was brought back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last: Option<u64>,
+        /// The same.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        without_record: bool,
     },
 }
 
@@ -349,23 +355,40 @@ pub fn note(repo: &Repository, mut entry: UndoEntry) -> Result<(), Error> {
     append(repo, &UndoLine::Done(entry))
 }
 
-/// Notes that an entry was taken back; `kept` is the safety checkpoint of what was there, `last` the number of the last
-/// operation in the draft whose record it changed.
-pub fn undone(repo: &Repository, n: u64, at: Timestamp, kept: Option<Oid>, last: Option<u64>) -> Result<(), Error> {
+/// What an undo or redo did to the record of an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordStep {
+    /// The number of the last operation in the draft whose record it changed.
+    pub last: Option<u64>,
+    /// Whether it left the record as it was, and changed the rest.
+    pub is_left: bool,
+}
+
+/// Notes that an entry was taken back; `kept` is the safety checkpoint of what was there.
+pub fn undone(repo: &Repository, n: u64, at: Timestamp, kept: Option<Oid>, record: RecordStep) -> Result<(), Error> {
     append(
         repo,
         &UndoLine::Undone {
             undone: n,
             at,
             kept,
-            last,
+            last: record.last,
+            without_record: record.is_left,
         },
     )
 }
 
-/// Notes that an entry that was taken back is in force again; `last` as above.
-pub fn redone(repo: &Repository, n: u64, at: Timestamp, last: Option<u64>) -> Result<(), Error> {
-    append(repo, &UndoLine::Redone { redone: n, at, last })
+/// Notes that an entry that was taken back is in force again.
+pub fn redone(repo: &Repository, n: u64, at: Timestamp, record: RecordStep) -> Result<(), Error> {
+    append(
+        repo,
+        &UndoLine::Redone {
+            redone: n,
+            at,
+            last: record.last,
+            without_record: record.is_left,
+        },
+    )
 }
 
 /// The ref of an entry in this working tree.

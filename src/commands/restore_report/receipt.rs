@@ -14,8 +14,8 @@ use crate::{
     render::{
         age,
         restore::{
-            CheckpointOrigin, FailedPath, FilteredFile, MergeConflictRow, MovedRef, OperationRow, RefusalRow,
-            ReplacedRow, RestoreCounts, RestoreReceipt, WorktreeRow,
+            CheckpointOrigin, ClaimedRecordRow, FailedPath, FilteredFile, MergeConflictRow, MovedRef, OperationRow,
+            RefusalRow, ReplacedRow, RestoreCounts, RestoreReceipt, WorktreeRow,
         },
     },
     store::checkpoint::oid,
@@ -60,10 +60,12 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
     let dry_run = report.dry_run || restored.is_some_and(|restored| restored.dry_run);
     let record = match restored.map(|restored| &restored.record) {
         _ if report.taken.is_some_and(|taken| taken.record) => "restored",
+        _ if report.taken.is_some_and(|taken| taken.claimed.is_some()) => "claimed",
         None | Some(RecordFate::NotMeant) => "not-meant",
         Some(RecordFate::Restored { .. }) => "restored",
         Some(RecordFate::Same) => "same",
         Some(RecordFate::OfAnotherSession) => "of-another-session",
+        Some(RecordFate::Claimed(_)) => "claimed",
     };
     let refs = report.taken.map(|taken| taken.refs.as_slice()).unwrap_or_default();
     let idle = brought.is_none_or(AppliedPlan::is_nothing)
@@ -135,6 +137,7 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
             .unwrap_or_default(),
         unstaged: restored.and_then(|restored| unstaged(restored, report.paths)),
         record,
+        claimed: claimed(report, dry_run),
         record_changes: match restored.map(|restored| &restored.record) {
             Some(RecordFate::Restored { changes, .. }) => changes,
             _ => &[],
@@ -189,6 +192,29 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
         differing: done.map(|done| done.differing.as_slice()).unwrap_or_default(),
         stopped: done.and_then(|done| done.stopped.as_ref()).map(ToString::to_string),
     }
+}
+
+/// The record that stays under the claim of another one, and how to set it back even so.
+fn claimed(report: &RestoreView<'_>, dry_run: bool) -> Option<ClaimedRecordRow> {
+    let of_undo = report.taken.and_then(|taken| taken.claimed.as_ref());
+    let of_restore = report.restored.and_then(|restored| match &restored.record {
+        RecordFate::Claimed(claimed) => Some(claimed),
+        _ => None,
+    });
+    let claimed = of_undo.or(of_restore)?;
+    let force = match report.taken {
+        Some(taken) if !dry_run => format!(
+            "git checkpoint {} && {}",
+            taken.direction.opposite().word(),
+            report.force
+        ),
+        _ => report.force.to_owned(),
+    };
+    Some(ClaimedRecordRow {
+        session: claimed.session.clone(),
+        by: claimed.by.clone(),
+        force,
+    })
 }
 
 fn in_progress(fate: &OperationFate) -> Option<OperationRow> {

@@ -1,7 +1,13 @@
 //! The record of a session, taken back with the rest of an entry.
 
 use super::{
-    super::{Error, Scene, ids::short, plan_runner, record},
+    super::{
+        Error, Scene,
+        ids::short,
+        plan_runner,
+        record::{self, ClaimedRecord},
+        refuse, session_choice,
+    },
     Direction, UndoRun,
 };
 use crate::{
@@ -70,8 +76,11 @@ pub(super) fn part_only(scene: &Scene<'_>, entry: &UndoEntry, direction: Directi
 }
 
 impl UndoRun<'_> {
-    /// The session whose record changes, its record now and then.
-    pub(super) fn record(&self) -> Result<Option<RecordUndo<'_>>, Error> {
+    /// The session whose record changes, its record now and then; or the record that stays.
+    pub(super) fn record(&self) -> Result<(Option<RecordUndo<'_>>, Option<ClaimedRecord>), Error> {
+        if self.without_record {
+            return Ok((None, None));
+        }
         for effect in &self.entry.effects {
             let Effect::Record {
                 session,
@@ -95,12 +104,16 @@ impl UndoRun<'_> {
             };
             if let Some(last) = begun {
                 let done = Some(last);
-                return Ok(Some(RecordUndo {
+                let change = RecordUndo {
                     session,
                     now,
                     then,
                     done,
-                }));
+                };
+                return Ok((Some(change), None));
+            }
+            if let Some(claimed) = self.claimed(session)? {
+                return Ok((None, Some(claimed)));
             }
             let done = expected.is_some_and(|expected| record::is_replaced(&waiting, expected, now, then));
             // A finish cleared the draft up to there, unless it was killed before.
@@ -114,14 +127,31 @@ impl UndoRun<'_> {
                     what: self.entry.what.clone(),
                 });
             }
-            return Ok(Some(RecordUndo {
+            let change = RecordUndo {
                 session,
                 now,
                 then,
                 done: done.then_some(found),
-            }));
+            };
+            return Ok((Some(change), None));
         }
-        Ok(None)
+        Ok((None, None))
+    }
+
+    /// The claim of another agent or person under which a record stays as it is and the rest goes back; an error where
+    /// there is no rest. A session that moves takes its record along.
+    fn claimed(&self, session: &str) -> Result<Option<ClaimedRecord>, Error> {
+        let effects = &self.entry.effects;
+        if self.takes_claimed || effects.iter().any(|effect| matches!(effect, Effect::Ref { .. })) {
+            return Ok(None);
+        }
+        let Some(chosen) = session_choice::of_identity(self.scene, session)? else {
+            return Ok(None);
+        };
+        if effects.iter().all(|effect| matches!(effect, Effect::Record { .. })) {
+            refuse::claimed(self.scene, &chosen.name, &chosen.tip.document.session)?;
+        }
+        Ok(ClaimedRecord::of(self.scene, &chosen))
     }
 
     /// Makes the change of the record. Gives the number of the draft's last operation afterwards.

@@ -17,6 +17,15 @@ impl Direction {
         self.operation().word()
     }
 
+    /// The other way.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Undo => Self::Redo,
+            Self::Redo => Self::Undo,
+        }
+    }
+
     pub(super) fn operation(self) -> PlanOperation {
         match self {
             Self::Undo => PlanOperation::Undo,

@@ -1,6 +1,6 @@
 //! The undo list in memory: which entries are in force, and what undo and redo come to next.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Effect, UndoEntry, UndoLine};
 use crate::model::id::Oid;
@@ -15,6 +15,8 @@ pub struct UndoList {
     pub(super) length: u64,
     /// The same with the line that put an entry in force, by its number.
     lengths: BTreeMap<u64, u64>,
+    /// Entries whose record was left as it was by the undo or redo of the rest.
+    without_record: BTreeSet<u64>,
 }
 
 /// State of an entry.
@@ -66,6 +68,11 @@ impl UndoList {
         }
     }
 
+    /// Whether the last undo or redo of this entry left its record as it was: the next one finds it as it leaves the rest.
+    pub fn is_without_record(&self, n: u64) -> bool {
+        self.without_record.contains(&n)
+    }
+
     /// The length of the file when an entry came into force, in bytes: what it had before, and the entry.
     pub fn length_at(&self, n: u64) -> u64 {
         self.lengths.get(&n).copied().unwrap_or(0)
@@ -93,6 +100,23 @@ impl UndoList {
         | UndoLine::Redone { redone: n, .. } = &line
         {
             self.lengths.insert(*n, self.length);
+        }
+        if let UndoLine::Undone {
+            undone: n,
+            without_record,
+            ..
+        }
+        | UndoLine::Redone {
+            redone: n,
+            without_record,
+            ..
+        } = &line
+        {
+            if *without_record {
+                self.without_record.insert(*n);
+            } else {
+                self.without_record.remove(n);
+            }
         }
         match line {
             UndoLine::Done(entry) => {
@@ -189,6 +213,7 @@ mod tests {
             at: Timestamp::from_unix(0, 0),
             kept: None,
             last: None,
+            without_record: false,
         }
     }
 
@@ -197,6 +222,7 @@ mod tests {
             redone: n,
             at: Timestamp::from_unix(0, 0),
             last: None,
+            without_record: false,
         }
     }
 
@@ -226,6 +252,44 @@ mod tests {
         assert_eq!(
             next([entry(1), entry(2), undone(2), entry(3), undone(3)]),
             (Some(1), Some(3))
+        );
+    }
+
+    /// Of two steps the second one finds the record where the first one left it.
+    #[test]
+    fn a_record_that_one_step_left_is_left_by_the_next() {
+        let left = |line: UndoLine| match line {
+            UndoLine::Undone {
+                undone, at, kept, last, ..
+            } => UndoLine::Undone {
+                undone,
+                at,
+                kept,
+                last,
+                without_record: true,
+            },
+            UndoLine::Redone { redone, at, last, .. } => UndoLine::Redone {
+                redone,
+                at,
+                last,
+                without_record: true,
+            },
+            line => line,
+        };
+        let is_left = |lines: Vec<UndoLine>| {
+            let mut list = UndoList::default();
+            for line in lines {
+                list.add(serde_json::from_slice(&json::to_line(&line)).expect("a line"));
+            }
+            [1, 2].map(|n| list.is_without_record(n))
+        };
+        assert_eq!(is_left(vec![entry(1), entry(2), undone(2)]), [false, false]);
+        assert_eq!(is_left(vec![entry(1), entry(2), left(undone(2))]), [false, true]);
+        assert_eq!(is_left(vec![entry(1), left(undone(1)), redone(1)]), [false, false]);
+        assert_eq!(is_left(vec![entry(1), undone(1), left(redone(1))]), [true, false]);
+        assert_eq!(
+            is_left(vec![entry(1), undone(1), left(redone(1)), undone(1)]),
+            [false, false]
         );
     }
 

@@ -240,6 +240,7 @@ mod tests {
         let mut undone = UndoLine::Undone {
             undone: 1,
             last: None,
+            without_record: false,
             at: Timestamp::from_unix(0, 0),
             kept: Some(id("d")),
         };

@@ -213,6 +213,118 @@ fn the_record_of_a_claimed_session_is_not_set_back_by_others() {
     by("a2", &["restore", "--record-only", "s~1", "--force"]).success();
 }
 
+/// A whole restore restores the files and leaves the record.
+#[test]
+fn a_restore_by_others_leaves_the_record_of_a_claimed_session() {
+    let world = claimed();
+    let by = |agent: &str, args: &[&str]| {
+        let run = world.command(crate::support::PROGRAM, args);
+        run.env("CHECKPOINT_AGENT", agent).env("CHECKPOINT_SESSION", "s").run()
+    };
+    let decisions = || {
+        let listed = by("a1", &["decision", "list", "--json"]).success().stdout_json();
+        listed["items"].as_array().unwrap().len()
+    };
+    by("a1", &["decision", "one"]).success();
+    by("a1", &["save", "-m", "decided"]).success();
+    by("a1", &["decision", "two"]).success();
+    let middle = world.git_line(["rev-parse", "checkpoints/s~3"]);
+    let back = ["restore", &middle];
+    let stays = "record   stays as it is: session 's' is claimed by a1\n";
+    for line in [&[&back[..], &["--dry-run"]].concat(), &back[..]] {
+        by("a2", line)
+            .success()
+            .stdout_has(stays)
+            .stdout_has(&format!("to set it back too: git checkpoint restore {middle}"));
+        assert_eq!(decisions(), 2, "{line:?}");
+    }
+    assert_eq!(world.read("a"), b"a\n");
+    // Nor does its undo touch the record, whatever the holder noted meanwhile.
+    by("a1", &["decision", "three"]).success();
+    by("a2", &["undo", "--older"]).success().stdout_lacks("record");
+    assert_eq!((decisions(), world.read("a")), (3, b"b\n".to_vec()));
+    by("a2", &["redo"]).success();
+    assert_eq!((decisions(), world.read("a")), (3, b"a\n".to_vec()));
+    by("a2", &["undo"]).success();
+    let view = by("a2", &["restore", &middle, "--json"]).success().stdout_json();
+    assert_eq!(view["record"], "claimed");
+    assert_eq!(view["claimed"], serde_json::json!({ "session": "s", "by": "a1" }));
+    // The named command does it, and so does the holder.
+    by("a2", &["restore", &middle, "--force"]).success();
+    assert_eq!(decisions(), 2, "what was not saved stays");
+}
+
+/// An undo of a restore that changed the record as well leaves that to the holder, and redo finds it there.
+#[test]
+fn an_undo_by_others_leaves_the_record_of_a_claimed_session() {
+    let world = claimed();
+    let by = |agent: &str, args: &[&str]| {
+        let run = world.command(crate::support::PROGRAM, args);
+        run.env("CHECKPOINT_AGENT", agent).env("CHECKPOINT_SESSION", "s").run()
+    };
+    let decisions = || {
+        let listed = by("a1", &["decision", "list", "--json"]).success().stdout_json();
+        let items = listed["items"].as_array().unwrap().clone();
+        let texts = items.iter().map(|item| item["text"].as_str().unwrap().to_owned());
+        texts.collect::<Vec<_>>().join(" ")
+    };
+    by("a1", &["decision", "one"]).success();
+    by("a1", &["save", "-m", "decided"]).success();
+    let first = world.git_line(["rev-parse", "checkpoints/s~3"]);
+    by("a1", &["restore", &first]).success().stdout_has("record");
+    assert_eq!((decisions().as_str(), world.read("a")), ("", b"a\n".to_vec()));
+    by("a1", &["decision", "later"]).success();
+    let files = |text: &str| assert_eq!(String::from_utf8(world.read("a")).unwrap(), text);
+    let stays = "record   stays as it is: session 's' is claimed by a1\n";
+    let planned = by("a2", &["undo", "--older", "--dry-run"]).success().clone();
+    planned.stdout_has(stays).stdout_has("git checkpoint undo --force");
+    let undone = by("a2", &["undo", "--older"]).success().clone();
+    undone
+        .stdout_has(stays)
+        .stdout_has("to set it back too: git checkpoint redo && git checkpoint undo --force\n");
+    files("b\n");
+    assert_eq!(decisions(), "later");
+    // Redo finds the record as it is to be, also when the claim has ended.
+    world.advance(5 * 3600);
+    by("a2", &["redo"]).success();
+    files("a\n");
+    assert_eq!(decisions(), "later");
+    by("a1", &["claim", "s", "-q"]).success();
+    by("a2", &["undo", "--force"]).success();
+    files("b\n");
+    assert_eq!(decisions(), "later one");
+}
+
+/// An undo of the record alone is refused, as a restore of it is.
+#[test]
+fn an_undo_of_a_claimed_record_alone_is_refused() {
+    let world = claimed();
+    let by = |agent: &str, args: &[&str]| {
+        let run = world.command(crate::support::PROGRAM, args);
+        run.env("CHECKPOINT_AGENT", agent).env("CHECKPOINT_SESSION", "s").run()
+    };
+    let count = || {
+        let listed = by("a1", &["decision", "list", "--json"]).success().stdout_json();
+        listed["items"].as_array().unwrap().len()
+    };
+    by("a1", &["decision", "one"]).success();
+    by("a1", &["save", "-m", "decided"]).success();
+    by("a1", &["restore", "--record-only", "s~1"]).success();
+    assert_eq!(count(), 0);
+    for line in [&["undo", "--dry-run"][..], &["undo"]] {
+        by("a2", line)
+            .code(4)
+            .stderr_has("session 's' is claimed by a1")
+            .stderr_has("git checkpoint claim s --force");
+        assert_eq!(count(), 0);
+    }
+    by("a2", &["undo", "--force"]).success();
+    assert_eq!(count(), 1);
+    // The holder takes back what the other one forced.
+    by("a1", &["redo"]).success();
+    assert_eq!(count(), 0);
+}
+
 /// Nor is a fork of it, of any of its checkpoints.
 #[test]
 fn a_fork_starts_without_the_claim_of_its_source() {
