@@ -33,7 +33,8 @@ use crate::{
 /// List sessions, latest first
 ///
 /// '@' marks the current session of this working tree, '!' a damaged one. An active session without activity for longer
-/// than checkpoint.interruptedAfter is shown as interrupted.
+/// than checkpoint.interruptedAfter is shown as interrupted. SUMMARY is the one that was given for the session, which
+/// automatic checkpoints leave as it is, else the subject of the latest checkpoint; 'log' shows the subject of each.
 #[derive(Debug, clap::Args)]
 #[command(
     visible_alias = "ls",

@@ -61,7 +61,7 @@ pub(super) struct Args {
     /// Only checkpoints saved at or after this date, such as '2 days ago'
     #[arg(long, value_name = "DATE")]
     since: Option<String>,
-    /// Print one line per checkpoint: its id and its summary
+    /// Print one line per checkpoint: its id and its subject
     #[arg(long, conflicts_with = "format")]
     oneline: bool,
     /// Show the session log instead: what 'note' wrote, latest first

@@ -117,7 +117,7 @@ impl FileLog {
             TableColumn::left("LINES"),
             TableColumn::left("PATH").flexible(12),
             TableColumn::left("IN"),
-            TableColumn::left("SUMMARY").flexible(10),
+            TableColumn::left("SUBJECT").flexible(10),
         ]);
         for row in &self.versions {
             let mut lines = TextLine::new();
@@ -197,7 +197,7 @@ impl AutosaveTable {
             TableColumn::left("WORKTREE"),
             TableColumn::left("AFTER"),
             TableColumn::left("STATE"),
-            TableColumn::left("SUMMARY").flexible(10),
+            TableColumn::left("SUBJECT").flexible(10),
         ]);
         for row in &self.autosaves {
             let state = if row.covered { "covered" } else { "not covered" };

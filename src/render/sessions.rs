@@ -374,7 +374,7 @@ pub struct LogRow {
     pub name: Option<String>,
     /// The occasion.
     pub trigger: Option<String>,
-    /// The first line of its summary.
+    /// Its subject: the first line of its summary, or what made it where that says more.
     pub summary: String,
     /// Who saved it.
     pub author: String,
@@ -439,7 +439,7 @@ impl<'d> LogTable<'d> {
             TableColumn::left("KIND"),
             TableColumn::left("BY"),
             TableColumn::left("TRUST").flexible(10),
-            TableColumn::left("SUMMARY").flexible(10),
+            TableColumn::left("SUBJECT").flexible(10),
         ]);
         Self { table, dates, now }
     }

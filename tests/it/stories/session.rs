@@ -422,3 +422,34 @@ fn a_session_that_the_environment_names_and_that_is_not_there_is_said_so() {
     with("fresh", &["save", "-m", "x"]).success();
     with("fresh", &["log"]).success();
 }
+
+/// `list` has the summary of a session and `log` the subject of a checkpoint: they differ where a checkpoint was made
+/// automatically, and each column says what it has.
+#[test]
+fn lists_say_whether_a_text_is_of_the_session_or_of_the_checkpoint() {
+    let world = World::with_commit();
+    world.file("README.md", "changed\n");
+    let check = |summary: &str, subject: &str| {
+        let row = world.checkpoint(["list", "--json"]).success().stdout_json()["sessions"][0].clone();
+        let logged = world.checkpoint(["log", "--json"]).success().stdout_json();
+        let latest = logged["checkpoints"][0]["summary"].as_str().unwrap().to_owned();
+        assert_eq!(row["summary"], summary);
+        assert_eq!(latest, subject);
+        assert_eq!(row["subject"].as_str().unwrap_or(summary), subject);
+        let listed = world.checkpoint(["list"]).success().clone();
+        listed.stdout_has("SUMMARY").stdout_has(summary).stdout_lacks("SUBJECT");
+        for words in [&["log"][..], &["log", "--", "README.md"]] {
+            let logged = world.checkpoint(words).success().clone();
+            logged.stdout_has("SUBJECT").stdout_lacks("SUMMARY");
+        }
+        world.checkpoint(["log"]).success().stdout_has(subject);
+    };
+    world.checkpoint(["save", "-m", "the words"]).success();
+    check("the words", "the words");
+    world.checkpoint(["claim", "--agent", "zoe"]).success();
+    check("the words", "claimed by zoe");
+    let help = world.checkpoint(["help", "list"]).success().clone();
+    let words: Vec<&str> = help.stdout().split_whitespace().collect();
+    let said = "SUMMARY is the one that was given for the session";
+    assert!(words.join(" ").contains(said), "{help}");
+}
