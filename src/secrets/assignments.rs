@@ -388,7 +388,7 @@ mod tests {
             "API_KEY=api-4f3a9b\n",
             "PASSWORD=correct-horse-battery\n",
             "TOKEN=abcd-1234efgh\n",
-            concat!("ROOT_PASSWORD", "=blue-500\n"),
+            "PASSWORD=blue-500\n",
             concat!("MYSQL_PW", "D=letmein\n"),
         ];
         for text in texts {
