@@ -8,6 +8,9 @@ use rustix::fs::{FileType, OFlags};
 /// There is no such way here.
 pub(in crate::os) const WITHOUT_READING: OFlags = OFlags::empty();
 
+/// There is no such way here.
+pub(in crate::os) const WITHOUT_ACCESS_TIME: OFlags = OFlags::empty();
+
 /// Nothing is known of file systems here.
 pub(in crate::os) fn is_on_local(_: impl AsFd) -> bool {
     false
