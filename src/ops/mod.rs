@@ -55,6 +55,7 @@ pub mod markers;
 pub mod merge;
 pub mod notes;
 pub mod overview;
+mod parted;
 pub mod parts;
 pub mod paths;
 mod pathspecs;
@@ -103,6 +104,7 @@ pub mod undelete;
 pub mod undo;
 pub mod unfinished;
 pub mod verify;
+mod waiting;
 mod watch_answers;
 
 use std::{

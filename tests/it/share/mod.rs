@@ -11,6 +11,7 @@ mod leaving;
 mod many;
 mod named;
 mod namespaces;
+mod parting;
 mod provenance;
 mod purged;
 mod refusing;

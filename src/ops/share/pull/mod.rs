@@ -407,6 +407,8 @@ pub(super) fn trash(scene: &Scene<'_>, tip: ObjectId, message: &str, also: &[Ref
 struct Swap {
     /// Further edits of the same transaction.
     more: Vec<RefUpdate>,
+    /// Those that move autosaves. An undo moves those that are there then.
+    autosaves: Vec<RefUpdate>,
     /// Old and new pointer to the current session.
     current: Option<(current::CurrentPointer, current::CurrentPointer)>,
     /// Hint for when that cannot be written.
@@ -540,6 +542,7 @@ impl PullAttempt<'_> {
             operation: "pull",
             what: format!("pulled {} from {}", self.name, self.remote.name),
             edits: &edits,
+            for_good: &swap.autosaves,
             current: swap.current,
             remedy: swap.remedy,
             separated: swap.separated,
