@@ -15,7 +15,7 @@ use crate::{
     model::{selector::Selector, time::Timestamp},
     ops::{
         agent::{BrokenTurn, broken_turn},
-        autosave::Offer,
+        autosave::{Offer, OfferWay},
         list::SessionStanding,
         resume::{self, ChoiceReason, ResumeOutcome},
     },
@@ -37,8 +37,10 @@ use crate::{
 /// be named as its branch is. Without one: the current one, else the latest that was paused or interrupted on this
 /// branch, else the latest. A terminal asks if there are several.
 ///
-/// After a crash, an autosave of 'git checkpoint watch' may be newer than the latest checkpoint. It is recovered as a
-/// checkpoint, which loses nothing and changes no file: a terminal asks first, and --no-recover prevents it.
+/// After a crash, an autosave of 'git checkpoint watch' may be newer than the latest checkpoint. It is recovered as the next
+/// checkpoint, which changes no file: a terminal asks first, --no-recover prevents it, and 'git checkpoint undo' undoes
+/// it. If the session has later checkpoints, of others or of another working tree, the autosave stays as it is, and a
+/// command that applies its changes is printed.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -334,10 +336,15 @@ fn recover(
     resumed: ResumeOutcome,
 ) -> Result<ResumeOutcome, CommandError> {
     let scene = opened.scene();
+    let is_possible = |offer: &Offer| match offer.way {
+        OfferWay::Recover => true,
+        OfferWay::RecoverAgain => args.recover,
+        OfferWay::Apply => false,
+    };
     let Some(offer) = resumed
         .autosave
         .clone()
-        .filter(|_| !args.no_recover && !args.way.dry_run)
+        .filter(|offer| is_possible(offer) && !args.no_recover && !args.way.dry_run)
     else {
         return Ok(resumed);
     };
@@ -395,9 +402,9 @@ fn print(
         if args.recover || context.ui.can_ask() {
             context.ui.status(words);
         } else {
-            context
-                .ui
-                .warning(&format!("{words}, which was newer than the latest checkpoint"));
+            context.ui.warning(&format!(
+                "{words}, which was newer than the latest checkpoint; to undo that: git checkpoint undo"
+            ));
         }
         if !args.way.is_any() {
             context.ui.hint(
@@ -407,11 +414,18 @@ fn print(
         }
     }
     if let Some(offer) = &resumed.autosave {
-        context.ui.warning(&format!(
-            "an autosave from {} is newer than this checkpoint; recover it with: git checkpoint resume {} --recover",
-            age::age(offer.at, now),
-            resumed.session
-        ));
+        let age = age::age(offer.at, now);
+        context.ui.warning(&match offer.way {
+            OfferWay::Apply => format!(
+                "an autosave from {age} has changes that no checkpoint of this working tree has; apply them with: git \
+                 checkpoint apply {}",
+                oid(offer.id).short()
+            ),
+            OfferWay::Recover | OfferWay::RecoverAgain => format!(
+                "an autosave from {age} is newer than this checkpoint; recover it with: git checkpoint resume {} --recover",
+                resumed.session
+            ),
+        });
     }
     for trouble in &resumed.unread {
         context.ui.warning(trouble);
@@ -520,6 +534,7 @@ fn offer_of(offer: &Offer) -> Autosave {
         id: oid(offer.id),
         at: offer.at,
         draft_operations: offer.changes,
+        is_recoverable: offer.way != OfferWay::Apply,
     }
 }
 

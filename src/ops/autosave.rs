@@ -2,15 +2,20 @@
 //!
 //! An autosave is a checkpoint on a ref of its own whose parent is the session's latest one: the chain does not grow by
 //! it, the draft stays, and the next save folds in what it would have folded in anyway. Taking one up appends a save
-//! with its content. The loser of a race drops what it has and looks anew: the older state is of no use to anyone.
+//! with its content, if the session has no other checkpoint by now. The loser of a race drops what it has and looks anew:
+//! the older state is of no use to anyone.
 
 use std::collections::BTreeMap;
 
 use super::{
-    Error, Scene, chat,
+    Error, Scene,
+    autosave_list::LaterCheckpoints,
+    chat,
     compose::{self, CurrentSnapshot, Predecessor},
     draft::{self as notes, DraftChange},
-    fork_notes, placement, put_aside, refuse,
+    fork_notes, placement, put_aside,
+    ref_transaction::UndoableRefTransaction,
+    refuse,
     save::content,
     session_choice::{self, SessionChoice},
     start,
@@ -23,11 +28,13 @@ use crate::{
     },
     store::{
         self, ObjectId, autosave,
-        checkpoint::{self, Checkpoint, Siblings},
+        checkpoint::{self, Checkpoint, Siblings, object_id},
         current::SessionRef,
         draft, lock,
         objects::{self, Writer},
-        refs, session as chains, steps,
+        refs::{self, ExpectedValue, RefUpdate},
+        session as chains, steps, tree,
+        undo::{self, Effect},
     },
     worktree::snapshot::Extent,
 };
@@ -36,6 +43,8 @@ use crate::{
 const TRIES: u32 = 5;
 /// The occasion of a save that takes up an autosave.
 pub const RECOVERY: &str = "recovery";
+/// The operation of that on the undo list.
+const RECOVER: &str = "recover";
 
 /// Outcome of an autosave.
 #[derive(Debug)]
@@ -238,6 +247,20 @@ pub struct Offer {
     pub at: Timestamp,
     /// How many changes of the draft it holds that are not on the chain.
     pub changes: usize,
+    /// Which way it comes back.
+    pub way: OfferWay,
+}
+
+/// Which way an autosave comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfferWay {
+    /// As the next checkpoint of the session, which it was based on when it was made.
+    Recover,
+    /// The same, where that was undone: only where it is asked for.
+    RecoverAgain,
+    /// Its changes by an apply, since the session has checkpoints whose changes it is without: on top of them its files would
+    /// take those back.
+    Apply,
 }
 
 /// The autosave of a session in this working tree, if it is newer than the session's last checkpoint of this working tree.
@@ -251,7 +274,8 @@ pub(super) fn offer(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Offer>
     let Ok(found) = checkpoint::load(scene.repo, id) else {
         return Ok(None);
     };
-    if found.document.session.id != session.id || !is_newer(scene, &found, tip) {
+    let is_covered = || LaterCheckpoints::of(scene, tip.entry.id, &found.document).cover(&found.entry);
+    if found.document.session.id != session.id || is_covered() {
         return Ok(None);
     }
     let changes = found.document.included.iter().flatten();
@@ -260,29 +284,54 @@ pub(super) fn offer(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Offer>
         id,
         at: found.document.created_at,
         changes: usize::try_from(changes.sum::<u64>()).unwrap_or(usize::MAX),
+        way: if found.previous() != Some(tip.entry.id) || is_without(scene, &found, tip)? {
+            OfferWay::Apply
+        } else if was_undone(scene, &found)? {
+            OfferWay::RecoverAgain
+        } else {
+            OfferWay::Recover
+        },
     }))
 }
 
-/// Whether no checkpoint of this working tree came after the autosave: by the chain, and where the autosave is no
-/// longer based on it (after an undo, or a prune) by time.
-fn is_newer(scene: &Scene<'_>, found: &Checkpoint, tip: &Checkpoint) -> bool {
-    let here = compose::worktree(scene).id;
-    let parent = found.previous();
-    let chain: Vec<_> = chains::chain(scene.repo, tip.entry.id).map_while(Result::ok).collect();
-    let stands = chain.iter().position(|entry| Some(entry.id) == parent);
-    let later = &chain[..stands.unwrap_or(chain.len())];
-    let of_here = later.iter().find(|entry| {
-        checkpoint::load(scene.repo, entry.id)
-            .is_ok_and(|later| later.document.worktree.id == here && later.document.host == found.document.host)
-    });
-    match of_here {
-        None => true,
-        Some(entry) => stands.is_none() && entry.time < found.entry.time,
+/// Whether the files of an autosave are without a change of the checkpoint that it is based on, whose files were never in
+/// this working tree: that was pulled, or saved elsewhere, while work went on here.
+fn is_without(scene: &Scene<'_>, found: &Checkpoint, tip: &Checkpoint) -> Result<bool, Error> {
+    let files = |of: &Checkpoint| of.document.snapshot.as_ref().map(|snapshot| object_id(&snapshot.tree));
+    let (Some(saved), Some(now)) = (files(tip), files(found)) else {
+        return Ok(false);
+    };
+    if saved == now || put_aside::was_here(scene, tip)? {
+        return Ok(false);
     }
+    let base = tip.document.git.head.as_ref().map(object_id);
+    for change in tree::diff(scene.repo, base, Some(saved), tree::Renames::Off)? {
+        if tree::entry(scene.repo, now, &change.path)? != change.new {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
-/// Takes an autosave up: appends a save with its content to the session. No file changes. Gives the new checkpoint.
-pub fn recover(scene: &Scene<'_>, name: &ShortName, offer: &Offer) -> Result<ObjectId, Error> {
+/// Whether an autosave was recovered once, and that was undone.
+fn was_undone(scene: &Scene<'_>, found: &Checkpoint) -> Result<bool, Error> {
+    let list = undo::read(scene.repo)?;
+    let undone = list
+        .entries()
+        .filter(|(entry, is_in_force)| !is_in_force && entry.operation == RECOVER);
+    let mut recovered = undone
+        .flat_map(|(entry, _)| &entry.effects)
+        .filter_map(|effect| match effect {
+            Effect::Ref { new: Some(new), .. } => checkpoint::entry(scene.repo, object_id(new)).ok(),
+            _ => None,
+        });
+    let parents = [found.previous(), found.snapshot()];
+    Ok(recovered.any(|one| one.parents.iter().eq(parents.iter().flatten())))
+}
+
+/// Takes an autosave up: appends a save with its content to the session. No file changes. Gives the new checkpoint, or
+/// `None` where the session has other checkpoints by now.
+pub fn recover(scene: &Scene<'_>, name: &ShortName, offer: &Offer) -> Result<Option<ObjectId>, Error> {
     let found = session_choice::load(scene, "autosave", offer.id)?;
     let _worktree = lock::worktree(scene.repo, scene.wait)?;
     refs::recover(scene.repo, scene.wait)?;
@@ -290,37 +339,37 @@ pub fn recover(scene: &Scene<'_>, name: &ShortName, offer: &Offer) -> Result<Obj
     for _ in 0..TRIES {
         let _session = lock::session(scene.repo, &found.document.session.id, scene.wait)?;
         let chosen = session_choice::named(scene, name)?.ok_or_else(|| Error::absent(name))?;
+        if found.previous() != Some(chosen.tip.entry.id) {
+            return Ok(None);
+        }
         let writer = if rewriting {
             Writer::rewriting(scene.repo)?
         } else {
             Writer::durable(scene.repo)?
         };
         let written = write_recovered(scene, &writer, &chosen, &found)?;
-        let placed = placement::tip(
-            scene,
-            name,
-            Some(chosen.tip.entry.id),
-            &written,
-            writer.finish()?,
-            CheckpointKind::Save,
-        );
-        match placed.map_err(Error::from) {
-            Ok(_) => {}
-            Err(Error::Store(store::Error::Moved { .. })) => continue,
-            Err(Error::Store(store::Error::Vanished { .. })) => {
-                rewriting = true;
-                continue;
-            }
+        let edit = RefUpdate {
+            name: chains::ref_name(name),
+            expected: ExpectedValue::Is(chosen.tip.entry.id),
+            new: Some(written.id),
+            message: format!("checkpoint: {}", CheckpointKind::Save.word()),
+        };
+        // The draft stays: the document records what it folded in, and after an undo it waits again.
+        let placed = UndoableRefTransaction {
+            operation: RECOVER,
+            what: format!("recovered an autosave of session {name}"),
+            edits: &[edit],
+            sealed: Some(writer.finish()?),
+            needs: &written.needs,
+            ..UndoableRefTransaction::default()
+        }
+        .run(scene);
+        match placed {
+            Ok(_) => return Ok(Some(written.id)),
+            Err(Error::Store(store::Error::Moved { .. })) => {}
+            Err(Error::Store(store::Error::Vanished { .. })) => rewriting = true,
             Err(error) => return Err(error),
         }
-        for (draft, last) in found.document.included.iter().flatten() {
-            let now = draft::read(scene.repo, &found.document.session.id)?;
-            // The document records what it folded in; clearing only spares the next one a look.
-            if now.id.as_ref() == Some(draft) {
-                draft::clear(scene.repo, &found.document.session.id, *last, scene.wait)?;
-            }
-        }
-        return Ok(written.id);
     }
     Err(Error::Contended {
         session: name.clone(),
@@ -328,6 +377,7 @@ pub fn recover(scene: &Scene<'_>, name: &ShortName, offer: &Offer) -> Result<Obj
     })
 }
 
+/// Writes the save that an autosave becomes. The session's latest checkpoint is the one that it is based on.
 fn write_recovered(
     scene: &Scene<'_>,
     writer: &Writer,
@@ -335,22 +385,14 @@ fn write_recovered(
     found: &Checkpoint,
 ) -> Result<checkpoint::WrittenCheckpoint, Error> {
     let tip = &chosen.tip;
-    let damaged = || Error::damaged(chosen.name.as_str());
-    let (of_tip, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(damaged())?;
-    let (of_found, _) = checkpoint::siblings(scene.repo, &found.entry).map_err(damaged())?;
-    let moved_on = found.previous() != Some(tip.entry.id);
+    let damaged = Error::damaged(chosen.name.as_str());
+    let (of_found, _) = checkpoint::siblings(scene.repo, &found.entry).map_err(damaged)?;
     let mut document = found.document.clone();
-    let now = compose::document(
-        scene,
-        document.session.clone(),
-        CheckpointKind::Save,
-        document.git.clone(),
-    );
     document.kind = CheckpointKind::Save;
     document.trigger = Some(RECOVERY.to_owned());
     document.name = None;
     document.created_at = scene.now;
-    document.tool = now.tool;
+    document.tool = compose::tool();
     document.session.name = chosen.name.clone();
     document.previous = Some(tip.digest.clone());
     document.folded.clone_from(&tip.document.folded);
@@ -360,28 +402,9 @@ fn write_recovered(
     }
     document.included = None;
     let mut siblings = Siblings::default();
-    let carried = if moved_on { &of_tip } else { &of_found };
-    for kept in chat::SIBLINGS.into_iter().chain([steps::FOLDER]) {
-        siblings.keep(carried, kept);
-    }
-    for of_files in ["lists", "conflicts", "held", "operation"] {
-        siblings.keep(&of_found, of_files);
-    }
-    if moved_on {
-        writer.protect(&tip.document.session.id)?;
-        // Another process saved meanwhile: its record continues, with what the draft has, and the files are
-        // those of the autosave.
-        let mut subject = session_choice::carried(tip, &chosen.name);
-        let draft = session_choice::with_draft(scene, tip, &mut subject)?;
-        document.session = subject.session;
-        document.record = subject.record;
-        if document.record.summary.is_none() {
-            document.record.summary.clone_from(&found.document.record.summary);
-        }
-        document.folded.clone_from(&tip.document.folded);
-        document.folded.extend(draft.id.clone().zip(draft.last()));
-        chat::take_over(&mut document, &tip.document);
-        content::attach_log(scene, writer, &subject.log, &of_tip, &mut siblings)?;
+    let of_files = ["lists", "conflicts", "held", "operation"];
+    for kept in chat::SIBLINGS.into_iter().chain([steps::FOLDER]).chain(of_files) {
+        siblings.keep(&of_found, kept);
     }
     let parents = [Some(tip.entry.id), found.snapshot()].into_iter().flatten().collect();
     let people = compose::people(scene);

@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Error, Scene};
-use crate::store::{
-    ObjectId, autosave,
-    checkpoint::{self, CheckpointCommit},
-    refs,
-    scan::ObjectReader,
-    session,
+use super::{Error, Scene, compose, parted};
+use crate::{
+    model::document::{CheckpointKind, Document},
+    store::{
+        ObjectId, autosave,
+        checkpoint::{self, CheckpointCommit},
+        refs,
+        scan::ObjectReader,
+        session,
+    },
 };
 
 /// An autosave in the list.
@@ -38,7 +41,10 @@ pub fn autosaves(scene: &Scene<'_>) -> Result<Vec<ListedAutosave>, Error> {
         let logged = refs::reflog(scene.repo, &full)?.into_iter().map(|entry| entry.new);
         let mut seen = HashSet::new();
         let ids: Vec<ObjectId> = latest.into_iter().chain(logged).filter(|id| seen.insert(*id)).collect();
-        let chain = tip.map(|tip| LaterCheckpoints::of(scene, tip, &worktree, latest));
+        let last = latest.and_then(|id| checkpoint::load(scene.repo, id).ok());
+        let chain = tip
+            .zip(last)
+            .map(|(tip, last)| LaterCheckpoints::of(scene, tip, &last.document));
         for id in ids {
             // git lets what only a reflog names expire.
             if let Ok(entry) = reader.checkpoint(id) {
@@ -65,20 +71,27 @@ fn tips(scene: &Scene<'_>) -> Result<BTreeMap<String, ObjectId>, Error> {
 }
 
 /// The chain of a session, and where in it the last checkpoint of a working tree is.
-struct LaterCheckpoints {
+pub(super) struct LaterCheckpoints {
     places: HashMap<ObjectId, usize>,
     of_here: Option<(usize, CheckpointCommit)>,
 }
 
 impl LaterCheckpoints {
-    fn of(scene: &Scene<'_>, tip: ObjectId, worktree: &str, autosave: Option<ObjectId>) -> Self {
-        let host = autosave.and_then(|id| Some(checkpoint::load(scene.repo, id).ok()?.document.host));
-        let chain: Vec<_> = session::chain(scene.repo, tip).map_while(Result::ok).collect();
+    /// The chain that ends in a checkpoint, and its last checkpoint of the working tree of an autosave.
+    pub(super) fn of(scene: &Scene<'_>, tip: ObjectId, autosave: &Document) -> Self {
+        let here = compose::worktree_named(scene, &autosave.worktree.id);
+        // Every clone has a main working tree, so the path counts as well; a repository that was moved has two.
+        let is_path = |path: &String| *path == autosave.worktree.path || here.as_ref() == Some(path);
+        let is_same = |document: &Document| {
+            document.worktree.id == autosave.worktree.id
+                && document.host == autosave.host
+                && is_path(&document.worktree.path)
+        };
+        let chain = chain(scene, tip);
+        // A fork begins with the files of its source.
         let is_here = |entry: &&CheckpointCommit| {
-            checkpoint::load(scene.repo, entry.id).is_ok_and(|one| {
-                let document = &one.document;
-                document.worktree.id == worktree && Some(&document.host) == host.as_ref()
-            })
+            entry.trailers.kind != Some(CheckpointKind::Fork)
+                && checkpoint::load(scene.repo, entry.id).is_ok_and(|one| is_same(&one.document))
         };
         Self {
             places: chain.iter().zip(0..).map(|(entry, at)| (entry.id, at)).collect(),
@@ -91,11 +104,23 @@ impl LaterCheckpoints {
 
     /// Whether one of them came after the autosave: by the chain, and where the autosave is no longer based on it (after
     /// an undo, or a prune) by time.
-    fn cover(&self, autosave: &CheckpointCommit) -> bool {
+    pub(super) fn cover(&self, autosave: &CheckpointCommit) -> bool {
         let Some((at, later)) = &self.of_here else { return false };
         match autosave.parents.first().and_then(|parent| self.places.get(parent)) {
             Some(place) => at < place,
             None => later.time >= autosave.time,
         }
     }
+}
+
+/// The checkpoints of a session, latest first. One that was parted from another one has those that went along.
+fn chain(scene: &Scene<'_>, tip: ObjectId) -> Vec<CheckpointCommit> {
+    let mut out = Vec::new();
+    let mut next = Some(tip);
+    while let Some(from) = next.take() {
+        out.extend(session::chain(scene.repo, from).map_while(Result::ok));
+        let first = out.last().filter(|first| parted::is_parted(&first.trailers));
+        next = first.and_then(|first| first.parents.first().copied());
+    }
+    out
 }

@@ -260,8 +260,21 @@ pub(super) fn worktree(scene: &Scene<'_>) -> WorktreeInfo {
     let path = scene.repo.workdir().unwrap_or_else(|| scene.repo.git_dir());
     WorktreeInfo {
         id: store::worktree_id(scene.repo),
-        path: RepoPath::new(path.as_os_str().as_encoded_bytes()).quoted(),
+        path: in_documents(path),
     }
+}
+
+/// The path of a working tree of this repository, as documents name it; `None` where it is not there any more.
+pub(super) fn worktree_named(scene: &Scene<'_>, id: &str) -> Option<String> {
+    let here = worktree(scene);
+    if here.id == id {
+        return Some(here.path);
+    }
+    store::worktree_path(scene.repo, id).map(|path| in_documents(&path))
+}
+
+fn in_documents(path: &Path) -> String {
+    RepoPath::new(path.as_os_str().as_encoded_bytes()).quoted()
 }
 
 /// This program, as documents name it.

@@ -5,7 +5,13 @@ use std::collections::BTreeMap;
 
 use super::{Error, Scene, compose, waiting::CopiedEntries};
 use crate::{
-    model::{document::Document, id::Digest, name::ShortName, session::Session},
+    model::{
+        document::{CheckpointKind, Document},
+        id::Digest,
+        message::Trailers,
+        name::ShortName,
+        session::Session,
+    },
     store::{
         self, ObjectId, autosave,
         checkpoint::{self, Checkpoint, Siblings, WrittenCheckpoint},
@@ -16,6 +22,13 @@ use crate::{
 
 /// The occasion of a session that a pull parted.
 pub(super) const PULL: &str = "pull";
+/// The occasion of one that came back from the trash.
+pub(super) const UNDELETE: &str = "undelete";
+
+/// Whether a session begins with this checkpoint because another one has the identity that it had.
+pub(super) fn is_parted(first: &Trailers) -> bool {
+    first.kind == Some(CheckpointKind::Fork) && matches!(first.trigger.as_deref(), Some(PULL | UNDELETE))
+}
 
 /// Writes the checkpoint on top of a session, called `named`, with which it becomes one of its own.
 pub(super) fn first(

@@ -332,20 +332,23 @@ pub fn recover(
     offer: Offer,
     max_age: Option<std::time::Duration>,
 ) -> Result<ResumeOutcome, Error> {
-    autosave::recover(scene, &resumed.session, &offer)?;
+    let recovered = autosave::recover(scene, &resumed.session, &offer)?;
     let selector = Selector {
         base: Base::Word(resumed.session.to_string()),
         steps: Vec::new(),
     };
     let again = resume(scene, Some(&selector), max_age)?;
-    Ok(ResumeOutcome {
+    let mut again = ResumeOutcome {
         standing: resumed.standing,
         reopened: resumed.reopened,
         chosen: resumed.chosen,
-        autosave: None,
-        recovered: Some(offer),
         ..again
-    })
+    };
+    if recovered.is_some() {
+        again.autosave = None;
+        again.recovered = Some(offer);
+    }
+    Ok(again)
 }
 
 /// Resumes the session of a checkpoint, where that is its latest and no other session is current: what `pause` did to it is

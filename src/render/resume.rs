@@ -110,6 +110,8 @@ pub struct Autosave {
     pub at: Timestamp,
     /// How many operations of the draft it holds.
     pub draft_operations: usize,
+    /// Whether it can be recovered as the next checkpoint: it is based on the latest one, and has its changes.
+    pub is_recoverable: bool,
 }
 
 /// Checkpoints that were passed over.

@@ -1,6 +1,6 @@
 //! A pull that parts a session: what is not saved yet goes along with what was only here.
 
-use super::{at, clone, save, shared};
+use super::{at, clone, log, save, shared};
 use crate::support::World;
 
 /// A session `auth` that went on here and in the clone `bob`, not pulled yet.
@@ -171,4 +171,86 @@ fn autosaves_go_along_and_come_back_with_an_undo() {
         assert_eq!(listed.success().stdout().matches("in the draft").count(), 1);
         world.checkpoint(["save", "--allow-empty", "-m", "saved"]).success();
     }
+}
+
+#[test]
+fn an_autosave_after_a_pull_takes_no_pulled_change_back() {
+    for has_applied in [false, true] {
+        let world = shared();
+        world.checkpoint(["start", "auth"]).success();
+        save(&world, "one");
+        world.checkpoint(["push"]).success();
+        clone(&world, "bob");
+        world.checkpoint(["pull", "origin", "auth"]).success();
+        world.checkpoint(["switch", "auth"]).success();
+        world.file("bob", "of bob");
+        save(&world, "bob's summary");
+        world.checkpoint(["push"]).success();
+        world.enter("repo");
+        world.checkpoint(["pull"]).success();
+        if has_applied {
+            world.checkpoint(["resume", "--apply"]).success();
+        }
+        world.file("u", "autosaved");
+        world.checkpoint(["watch", "--once"]).success();
+        let tip = at(&world, "repo", "refs/checkpoints/auth");
+        let resumed = world.checkpoint(["resume"]);
+        if has_applied {
+            resumed.success().stderr_has("recovered the autosave");
+        } else {
+            resumed.success().stderr_has("git checkpoint apply ");
+            assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), tip);
+        }
+        assert_eq!(world.git_line(["show", "refs/checkpoints/auth^2:bob"]), "of bob");
+        assert_eq!(log(&world, "auth")[0], "bob's summary");
+    }
+}
+
+#[test]
+fn a_save_in_another_clone_does_not_stand_for_an_autosave() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    save(&world, "one");
+    world.checkpoint(["push"]).success();
+    world.file("u", "autosaved");
+    world.checkpoint(["watch", "--once"]).success();
+    world.advance(60);
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["switch", "auth"]).success();
+    world.file("bob", "of bob");
+    save(&world, "bob's summary");
+    world.checkpoint(["push"]).success();
+    world.enter("repo");
+    std::fs::remove_file(world.path("u")).unwrap();
+    world.checkpoint(["pull"]).success();
+    let tip = at(&world, "repo", "refs/checkpoints/auth");
+    for args in [&["resume"][..], &["resume", "--recover"]] {
+        let resumed = world.checkpoint(args);
+        resumed.success().stderr_has("git checkpoint apply ");
+        assert_eq!(
+            at(&world, "repo", "refs/checkpoints/auth"),
+            tip,
+            "nothing on top of bob's"
+        );
+    }
+    assert_eq!(log(&world, "auth")[0], "bob's summary");
+    let listed = world
+        .checkpoint(["list", "--autosaves", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(listed["autosaves"][0]["covered"], false, "{listed}");
+    let resumed = world.checkpoint(["resume", "--json"]).success().stdout_json();
+    assert_eq!(resumed["autosave"]["is_recoverable"], false);
+    let id = resumed["autosave"]["id"].as_str().unwrap();
+    world.checkpoint(["resume", "--apply"]).success();
+    world.checkpoint(["apply", id]).success();
+    assert_eq!(
+        (world.read("u"), world.read("bob")),
+        (b"autosaved".to_vec(), b"of bob".to_vec())
+    );
+    // A save of this working tree has it.
+    save(&world, "both");
+    assert!(world.checkpoint(["resume", "--json"]).success().stdout_json()["autosave"].is_null());
+    assert_eq!(world.git_line(["show", "refs/checkpoints/auth^2:u"]), "autosaved");
 }

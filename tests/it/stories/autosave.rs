@@ -207,6 +207,78 @@ fn resume_takes_up_an_autosave_that_is_newer() {
 }
 
 #[test]
+fn an_autosave_is_put_on_no_checkpoint_that_it_is_not_based_on() {
+    for args in [
+        &["save", "-m", "of the other"][..],
+        &["save", "--no-files", "-m", "of the other"],
+        &["claim"],
+    ] {
+        let world = saved();
+        world.git(["worktree", "add", "-q", "../other"]).success();
+        world.file("a", "autosaved");
+        once(&world);
+        std::fs::remove_file(world.path("a")).unwrap();
+        world.enter("other");
+        world.checkpoint(["switch", "s"]).success();
+        world.file("b", "of the other");
+        world.checkpoint(args).success();
+        world.enter("repo");
+        let tip = world.git_line(["rev-parse", "refs/checkpoints/s"]);
+        let summary = document(&world, "refs/checkpoints/s")["record"]["summary"].clone();
+        for args in [&["resume", "s"][..], &["resume", "s", "--recover"]] {
+            let resumed = world.checkpoint(args);
+            resumed.success().stderr_has("git checkpoint apply ");
+        }
+        assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/s"]), tip);
+        assert_eq!(document(&world, "refs/checkpoints/s")["record"]["summary"], summary);
+        let resumed = world.checkpoint(["resume", "s", "--json"]).success().stdout_json();
+        world
+            .checkpoint(["apply", resumed["autosave"]["id"].as_str().unwrap()])
+            .success();
+        assert_eq!(world.read("a"), b"autosaved");
+    }
+}
+
+#[test]
+fn a_recovery_is_undone_and_then_made_only_where_it_is_asked_for() {
+    let world = saved();
+    world.checkpoint(["todo", "add", "in the draft"]).success();
+    world.file("a", "autosaved");
+    once(&world);
+    let tip = world.git_line(["rev-parse", "refs/checkpoints/s"]);
+    std::fs::remove_file(world.path("a")).unwrap();
+    let todo_once = || {
+        let listed = world.checkpoint(["todo", "list"]);
+        assert_eq!(listed.success().stdout().matches("in the draft").count(), 1);
+    };
+    world.checkpoint(["resume"]).success().stderr_has("git checkpoint undo");
+    todo_once();
+    world.checkpoint(["undo"]).success().stdout_has("recovered an autosave");
+    assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/s"]), tip);
+    todo_once();
+    let status = world.checkpoint(["status"]);
+    status.success().stdout_has("in the draft");
+    world.checkpoint(["resume"]).success().stderr_has("--recover");
+    assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/s"]), tip);
+    world.checkpoint(["resume", "--recover"]).success();
+    assert_eq!(world.git_line(["show", "refs/checkpoints/s^2:a"]), "autosaved");
+    todo_once();
+    world.checkpoint(["undo"]).success();
+    world.checkpoint(["redo"]).success();
+    assert_eq!(world.git_line(["show", "refs/checkpoints/s^2:a"]), "autosaved");
+    world.checkpoint(["save", "--allow-empty", "-m", "goes on"]).success();
+    todo_once();
+    // A later autosave has not been undone.
+    world.file("a", "later");
+    once(&world);
+    world
+        .checkpoint(["resume"])
+        .success()
+        .stderr_has("recovered the autosave");
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
 fn an_autosave_older_than_the_latest_save_is_not_offered() {
     let world = saved();
     world.file("a", "1");
