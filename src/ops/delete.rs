@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Error, Scene, compose,
     ref_transaction::{Aftermath, UndoableRefTransaction},
-    refuse, select,
+    refuse, select, trash,
 };
 use crate::{
     model::{document::Document, name::ShortName, selector::Selector},
@@ -157,8 +157,8 @@ fn own_branch(scene: &Scene<'_>, document: &Document) -> Option<String> {
 
 /// The moves of a session's refs to the trash, that of the session first.
 fn to_trash(scene: &Scene<'_>, id: &str, name: &ShortName, tip: ObjectId) -> Result<Vec<RefUpdate>, Error> {
-    let message = format!("checkpoint: delete {name}");
-    let prefix = format!("refs/checkpoints-trash/{id}/");
+    let message = trash::deletion(name.as_str());
+    let prefix = format!("{}{id}/", trash::TRASH);
     let mut n = refs::next_number(scene.repo, &prefix)?;
     let mut gone = vec![(session::ref_name(name), tip)];
     for (autosave, target) in refs::list(scene.repo, &format!("refs/checkpoints-autosave/{id}/"))? {

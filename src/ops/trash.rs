@@ -10,12 +10,17 @@ use crate::{
 };
 
 /// Where deleted sessions are.
-const TRASH: &str = "refs/checkpoints-trash/";
+pub(super) const TRASH: &str = "refs/checkpoints-trash/";
 
 /// Begin of the message with which a session that is deleted gets into the trash.
 const DELETED: &str = "checkpoint: delete ";
 
-/// Messages of commands that put a session back into the trash.
+/// The message with which a session of this name gets into the trash.
+pub(super) fn deletion(name: &str) -> String {
+    format!("{DELETED}{name}")
+}
+
+/// Messages with which earlier versions put a session back into the trash.
 const DELETED_AGAIN: [&str; 2] = ["checkpoint: undo undelete", "checkpoint: redo delete"];
 
 /// Begin of the message with which a checkpoint that is amended gets into the trash.

@@ -14,6 +14,7 @@ mod pushed;
 mod records;
 mod request;
 mod resolutions;
+mod sessions;
 
 use serde::{Deserialize, Serialize};
 
@@ -484,13 +485,17 @@ impl UndoRun<'_> {
         let message = format!("checkpoint: {} {}", self.request.direction.word(), self.entry.operation);
         let mut edits = Vec::new();
         let mut n = undo::next(scene.repo)?;
+        let deletions = sessions::deletions(moves);
         for (name, from, to) in moves {
+            let deletion = deletions
+                .iter()
+                .find(|(session, _)| name.starts_with(*session) && from.is_none());
             let id = |id: &Option<Oid>| id.as_ref().map(object_id);
             edits.push(RefUpdate {
                 name: name.clone(),
                 expected: id(from).map_or(ExpectedValue::Absent, ExpectedValue::Is),
                 new: id(to),
-                message: message.clone(),
+                message: deletion.map_or_else(|| message.clone(), |(_, deletion)| deletion.clone()),
             });
             // What no ref may name any more is kept for the way back.
             let is_named = moves.iter().any(|(_, _, to)| to == from);

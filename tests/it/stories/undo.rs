@@ -518,3 +518,33 @@ fn no_session_is_deleted_before_all_are_found() {
     let sessions = world.git_line(["for-each-ref", "--format=%(refname)", "refs/checkpoints"]);
     assert_eq!(sessions, "refs/checkpoints/c");
 }
+
+#[test]
+fn a_session_that_goes_to_the_trash_again_has_its_present_name_there() {
+    let world = World::with_commit();
+    let trash = |world: &World| {
+        let listed = world.checkpoint(["list", "--trash", "--json"]).success().stdout_json();
+        let rows = listed["sessions"].as_array().unwrap().iter();
+        let mut names: Vec<_> = rows.map(|row| row["session"].as_str().unwrap().to_owned()).collect();
+        names.sort();
+        names
+    };
+    for name in ["a", "b"] {
+        save(&world, &["--session", name, "--allow-empty", "-m", name]);
+        world.checkpoint(["rename", name, &format!("{name}-now")]).success();
+    }
+    world.checkpoint(["delete", "a-now", "b-now"]).success();
+    let deleted = trash(&world);
+    assert_eq!(deleted, ["a-now", "b-now"]);
+    for _ in 0..2 {
+        world.checkpoint(["undo"]).success();
+        assert!(trash(&world).is_empty());
+        world.checkpoint(["redo"]).success();
+        assert_eq!(trash(&world), deleted);
+    }
+    world.checkpoint(["undelete", "b-now"]).success();
+    world.checkpoint(["undo"]).success();
+    assert_eq!(trash(&world), deleted, "an undelete that is undone");
+    world.checkpoint(["undelete", "a-now"]).success();
+    assert_eq!(trash(&world), ["b-now"]);
+}
