@@ -17,7 +17,7 @@ use crate::{
 /// Bring a deleted session back from the trash
 ///
 /// A deleted session stays in the trash until 'git checkpoint prune' empties it; 'git checkpoint list --trash' lists
-/// it. An active session of this branch becomes the current one if there is none.
+/// it. Its autosaves come back with it. An active session of this branch becomes the current one if there is none.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:

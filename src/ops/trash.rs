@@ -4,7 +4,7 @@ use super::{Error, Scene};
 use crate::{
     model::{document::CheckpointKind, name::ShortName},
     store::{
-        checkpoint::{self, CheckpointCommit},
+        checkpoint::{self, Checkpoint, CheckpointCommit},
         refs,
     },
 };
@@ -51,6 +51,31 @@ pub fn deleted(scene: &Scene<'_>) -> Result<Vec<TrashEntry>, Error> {
     })?;
     found.retain(|deleted| deleted.tip.trailers.kind != Some(CheckpointKind::Autosave));
     found.sort_by_key(|deleted| std::cmp::Reverse(deleted.at));
+    Ok(found)
+}
+
+/// The autosaves that were deleted with a session, with their refs.
+pub(super) fn autosaves(scene: &Scene<'_>, of: &TrashEntry) -> Result<Vec<(String, Checkpoint)>, Error> {
+    let arrived = |name: &str| -> Result<Option<(String, i64)>, Error> {
+        let log = refs::reflog(scene.repo, name)?;
+        Ok(log.last().map(|made| (made.message.clone(), made.who.time.seconds)))
+    };
+    let deleted = arrived(&of.trash)?;
+    let mut found = Vec::new();
+    let Some((session, _)) = of.trash.rsplit_once('/') else {
+        return Ok(found);
+    };
+    for (name, target) in refs::list(scene.repo, &format!("{session}/"))? {
+        if name == of.trash || arrived(&name)? != deleted {
+            continue;
+        }
+        let autosave = target.ok().and_then(|id| checkpoint::load(scene.repo, id).ok());
+        found.extend(
+            autosave
+                .filter(|it| it.document.kind == CheckpointKind::Autosave)
+                .map(|it| (name, it)),
+        );
+    }
     Ok(found)
 }
 

@@ -6,7 +6,10 @@ use super::{
     trash::{self, TrashEntry},
 };
 use crate::{
-    model::{document::SessionStatus, name::ShortName},
+    model::{
+        document::{Document, SessionStatus},
+        name::ShortName,
+    },
     store::{
         self, ObjectId, branches, checkpoint,
         current::{self, SessionRef},
@@ -71,14 +74,16 @@ pub fn undelete(
         is_current: false,
         aftermath: Aftermath::default(),
     };
+    let mut comeback = Comeback::new(scene, found, name.clone());
+    comeback.bring_autosaves(scene)?;
     let now = current::read_to_replace(scene.repo)?;
-    let document = checkpoint::load(scene.repo, tip).ok().map(|tip| tip.document);
     let branch = branches::active(scene.repo)?;
+    let document = comeback.document.as_ref();
     let after = document
         .filter(|document| now.session.is_none() && document.session.status == SessionStatus::Active)
         .filter(|document| store::is_branch(scene.repo, document.git.branch.as_deref(), branch.as_deref()))
         .map(|document| SessionRef {
-            id: document.session.id,
+            id: document.session.id.clone(),
             name: name.clone(),
         })
         .map_or_else(|| now.clone(), |session| now.switched_to(session));
@@ -86,29 +91,74 @@ pub fn undelete(
     if dry_run {
         return Ok(undeleted);
     }
-    let message = format!("checkpoint: undelete {name}");
-    let edits = [
-        RefUpdate {
-            name: session::ref_name(&name),
-            expected: ExpectedValue::Absent,
-            new: Some(tip),
-            message: message.clone(),
-        },
-        RefUpdate {
-            name: found.trash.clone(),
-            expected: ExpectedValue::Is(tip),
-            new: None,
-            message,
-        },
-    ];
     undeleted.aftermath = UndoableRefTransaction {
         operation: "undelete",
         what: format!("undeleted session {name}"),
-        edits: &edits,
+        edits: &comeback.edits(),
         current: Some((now, after)),
-        remedy: String::new(),
         ..UndoableRefTransaction::default()
     }
     .run(scene)?;
     Ok(undeleted)
+}
+
+/// Refs with which a session comes back.
+struct Comeback<'a> {
+    found: &'a TrashEntry,
+    name: ShortName,
+    /// The document of its latest checkpoint; `None` where it cannot be read.
+    document: Option<Document>,
+    tip: ObjectId,
+    /// The moves of its autosaves.
+    autosaves: Vec<RefUpdate>,
+}
+
+impl<'a> Comeback<'a> {
+    fn new(scene: &Scene<'_>, found: &'a TrashEntry, name: ShortName) -> Self {
+        let tip = found.tip.id;
+        Self {
+            found,
+            name,
+            document: checkpoint::load(scene.repo, tip).ok().map(|tip| tip.document),
+            tip,
+            autosaves: Vec::new(),
+        }
+    }
+
+    fn message(&self) -> String {
+        format!("checkpoint: undelete {}", self.name)
+    }
+
+    fn edit(&self, name: String, old: Option<ObjectId>, new: Option<ObjectId>) -> RefUpdate {
+        RefUpdate {
+            name,
+            expected: old.map_or(ExpectedValue::Absent, ExpectedValue::Is),
+            new,
+            message: self.message(),
+        }
+    }
+
+    fn edits(&self) -> Vec<RefUpdate> {
+        let mut edits = vec![
+            self.edit(session::ref_name(&self.name), None, Some(self.tip)),
+            self.edit(self.found.trash.clone(), Some(self.found.tip.id), None),
+        ];
+        edits.extend(self.autosaves.iter().cloned());
+        edits
+    }
+
+    /// The autosaves that were deleted with the session come back with it. One of a working tree that has a later one
+    /// stays in the trash.
+    fn bring_autosaves(&mut self, scene: &Scene<'_>) -> Result<(), Error> {
+        for (trash, autosave) in trash::autosaves(scene, self.found)? {
+            let document = &autosave.document;
+            let full = store::autosave::ref_in(&document.session.id, &document.worktree.id);
+            if refs::read(scene.repo, &full)?.is_none() {
+                let id = autosave.entry.id;
+                self.autosaves.push(self.edit(full, None, Some(id)));
+                self.autosaves.push(self.edit(trash, Some(id), None));
+            }
+        }
+        Ok(())
+    }
 }

@@ -279,6 +279,54 @@ fn a_recovery_is_undone_and_then_made_only_where_it_is_asked_for() {
 }
 
 #[test]
+fn autosaves_come_back_with_their_session_however_it_was_deleted() {
+    for is_redone in [false, true] {
+        let world = saved();
+        world.git(["worktree", "add", "-q", "../other"]).success();
+        world.file("a", "earlier");
+        once(&world);
+        // One of an earlier deletion stays where it is.
+        world.checkpoint(["delete", "s"]).success();
+        world.checkpoint(["start", "t"]).success();
+        world.checkpoint(["delete", "t"]).success();
+        world.checkpoint(["undelete", "s"]).success();
+        world.file("a", "precious");
+        once(&world);
+        world.enter("other");
+        world.checkpoint(["switch", "s"]).success();
+        world.file("b", "precious there");
+        once(&world);
+        world.enter("repo");
+        let refs = || {
+            let refs = world.git([
+                "for-each-ref",
+                "--format=%(objectname) %(refname)",
+                "refs/checkpoints-autosave/",
+            ]);
+            refs.stdout().to_owned()
+        };
+        let before = refs();
+        assert_eq!(before.lines().count(), 2);
+        world.checkpoint(["delete", "s"]).success();
+        if is_redone {
+            world.checkpoint(["undo"]).success();
+            world.checkpoint(["redo"]).success();
+        }
+        assert_eq!(refs(), "");
+        world.advance(60);
+        world.checkpoint(["undelete", "s"]).success();
+        assert_eq!(refs(), before);
+        world.checkpoint(["undo"]).success();
+        assert_eq!(refs(), "");
+        world.checkpoint(["redo"]).success();
+        assert_eq!(refs(), before);
+        std::fs::remove_file(world.path("a")).unwrap();
+        world.checkpoint(["resume", "s"]).success();
+        assert_eq!(world.git_line(["show", "refs/checkpoints/s^2:a"]), "precious");
+    }
+}
+
+#[test]
 fn an_autosave_older_than_the_latest_save_is_not_offered() {
     let world = saved();
     world.file("a", "1");
