@@ -24,11 +24,11 @@ use crate::{
 
 /// Fetch a session and fast-forward to it
 ///
-/// Without a session: the current one, or the only one of the remote if none is current. If both sides have diverged,
-/// your checkpoints and draft move to a separate session, which stays current, and the session itself follows the
-/// remote. With --merge both become one session, as by 'git checkpoint merge'; after a pull that separated them, --merge
-/// merges the session into yours. Nothing is dropped, and without --merge no file changes; 'git checkpoint undo' undoes
-/// the pull.
+/// Without a session: the current one, or the only one of the remote if none is current. One that was renamed, here or
+/// there, keeps the name that it has here. If both sides have diverged, your checkpoints and what is not saved yet move
+/// to a separate session, which stays current, and the session itself follows the remote. With --merge both become one
+/// session, as by 'git checkpoint merge'; after a pull that separated them, --merge merges the session into yours.
+/// Nothing is dropped, and without --merge no file changes; 'git checkpoint undo' undoes the pull.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -208,6 +208,10 @@ pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), Co
 
 fn hints(context: &Context, pulled: &PulledSession) {
     let name = &pulled.name;
+    if let Some(there) = &pulled.there {
+        let rename = format!("to call it so here as well: git checkpoint rename {name} {there}");
+        context.ui.hint("Pulled", &rename);
+    }
     if matches!(pulled.outcome, PullOutcome::New { .. }) && !pulled.current {
         // Without it, the next save would start another session.
         let next = format!("Not the current session yet; resume it: git checkpoint resume {name}");

@@ -17,7 +17,8 @@ use crate::{
 /// Bring a deleted session back from the trash
 ///
 /// A deleted session stays in the trash until 'git checkpoint prune' empties it; 'git checkpoint list --trash' lists
-/// it. Its autosaves come back with it. An active session of this branch becomes the current one if there is none.
+/// it. Its autosaves come back with it. If another session continues it by now, it comes back as a session of its own.
+/// An active session of this branch becomes the current one if there is none.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -56,6 +57,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         session: &undeleted.name,
         id: oid(undeleted.tip),
         current: undeleted.is_current,
+        parted_from: undeleted.twin.as_ref(),
         dry_run: args.dry_run,
     })?;
     if !args.dry_run && !undeleted.is_current {

@@ -1,16 +1,18 @@
 //! `delete`: a session to the trash, from which `undo` brings it back until a prune empties it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Error, Scene, compose,
     ref_transaction::{Aftermath, UndoableRefTransaction},
-    refuse, select, trash,
+    refuse, select, session_choice, trash,
 };
 use crate::{
     model::{document::Document, name::ShortName, selector::Selector},
     store::{
-        ObjectId, branches, checkpoint, current, lock, quarantine,
+        ObjectId, autosave, branches, checkpoint,
+        current::{self, SessionRef},
+        lock, quarantine,
         refs::{self, ExpectedValue, RefUpdate},
         session,
     },
@@ -88,22 +90,31 @@ pub fn delete(scene: &Scene<'_>, selectors: &[Selector], force: bool, dry_run: b
         let branch = own_branch(scene, &checkpoint.document);
         let id = checkpoint.document.session.id;
         // A session may be meant twice, by its name and by another word.
-        if found.insert(id.clone(), (name, tip, branch)).is_none() {
-            order.push(id);
+        if found.insert((id.clone(), name.clone()), (tip, branch)).is_none() {
+            order.push((id, name));
         }
     }
     // In the order of their identities, in which every command takes several.
+    let ids: BTreeSet<&str> = found.keys().map(|(id, _)| id.as_str()).collect();
     let mut locks = Vec::new();
-    for id in found.keys() {
+    for id in &ids {
         locks.push(lock::session(scene.repo, id, scene.wait)?);
     }
+    let mut there = session_choice::identified(scene, |id| ids.contains(id))?;
     let before = current::read_to_replace(scene.repo)?;
     let mut after = before.clone();
     let (mut sessions, mut edits) = (Vec::new(), Vec::new());
-    for id in &order {
-        let (name, tip, branch) = &found[id];
-        let moves = to_trash(scene, id, name, *tip)?;
-        after = after.left(id);
+    for (id, name) in &order {
+        let (tip, branch) = &found[&(id.clone(), name.clone())];
+        // Those that were deleted before this one are gone by now.
+        there.retain(|(_, other, _)| other != name);
+        let twins = there.iter().filter(|(other, ..)| other == id);
+        let twins: Vec<_> = twins.map(|(_, name, tip)| (name, *tip)).collect();
+        let moves = to_trash(scene, id, (name, *tip), &twins, &edits)?;
+        let is_other = |current: &SessionRef| twins.iter().any(|(twin, _)| **twin == current.name);
+        if !before.session.as_ref().is_some_and(is_other) {
+            after = after.left(id);
+        }
         let own = session::chain(scene.repo, *tip)
             .map(Result::ok)
             .collect::<Option<Vec<_>>>();
@@ -155,15 +166,33 @@ fn own_branch(scene: &Scene<'_>, document: &Document) -> Option<String> {
     (is_own && here.as_ref() != Some(branch) && is_there()).then(|| branch.clone())
 }
 
-/// The moves of a session's refs to the trash, that of the session first.
-fn to_trash(scene: &Scene<'_>, id: &str, name: &ShortName, tip: ObjectId) -> Result<Vec<RefUpdate>, Error> {
+/// The moves of a session's refs to the trash, that of the session first, after other `edits`. Where `twins` have the same
+/// identity, the autosaves that are not based on this latest checkpoint alone stay theirs.
+fn to_trash(
+    scene: &Scene<'_>,
+    id: &str,
+    (name, tip): (&ShortName, ObjectId),
+    twins: &[(&ShortName, ObjectId)],
+    edits: &[RefUpdate],
+) -> Result<Vec<RefUpdate>, Error> {
     let message = trash::deletion(name.as_str());
     let prefix = format!("{}{id}/", trash::TRASH);
-    let mut n = refs::next_number(scene.repo, &prefix)?;
+    let taken = edits.iter().filter(|edit| edit.name.starts_with(&prefix)).count();
+    let mut n = refs::next_number(scene.repo, &prefix)? + taken as u64;
+    let mut chains = twins.iter().flat_map(|(_, twin)| session::chain(scene.repo, *twin));
+    let is_shared = chains.any(|entry| entry.is_ok_and(|entry| entry.id == tip));
     let mut gone = vec![(session::ref_name(name), tip)];
-    for (autosave, target) in refs::list(scene.repo, &format!("refs/checkpoints-autosave/{id}/"))? {
+    for (autosave, target) in autosave::refs_of(scene.repo, id)? {
         // A damaged one is nothing to keep; repair looks at it.
-        gone.extend(target.ok().map(|target| (autosave, target)));
+        let Ok(target) = target else { continue };
+        let is_own = || {
+            let found = checkpoint::load(scene.repo, target);
+            !is_shared && found.is_ok_and(|found| found.previous() == Some(tip))
+        };
+        let is_moved = edits.iter().any(|edit| edit.name == autosave);
+        if !is_moved && (twins.is_empty() || is_own()) {
+            gone.push((autosave, target));
+        }
     }
     let mut edits = Vec::new();
     for (full, target) in gone {

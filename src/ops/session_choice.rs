@@ -210,12 +210,29 @@ pub(super) fn of_identity(scene: &Scene<'_>, id: &str) -> Result<Option<SessionC
     Ok(None)
 }
 
+/// The other sessions with the identity of the one of this name. Earlier versions made such, and git does where it fetches
+/// sessions.
+pub(super) fn twins(scene: &Scene<'_>, id: &str, name: &ShortName) -> Result<Vec<(ShortName, ObjectId)>, Error> {
+    let mut found = with_identity(scene, |found| found == id)?;
+    found.retain(|(other, _)| other != name);
+    Ok(found)
+}
+
 /// The sessions whose identity passes, with their latest checkpoints, latest first. A damaged session among the others
 /// cannot be the reason to fail: it is looked at when it is named.
 pub(super) fn with_identity(
     scene: &Scene<'_>,
     passes: impl Fn(&str) -> bool,
 ) -> Result<Vec<(ShortName, ObjectId)>, Error> {
+    let found = identified(scene, passes)?.into_iter();
+    Ok(found.map(|(_, name, tip)| (name, tip)).collect())
+}
+
+/// The same with their identities.
+pub(super) fn identified(
+    scene: &Scene<'_>,
+    passes: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, ShortName, ObjectId)>, Error> {
     let all = session::all(scene.repo)?.into_iter();
     let all: Vec<_> = all
         .filter_map(|session| Some((ShortName::new(session.name).ok()?, session.tip.ok()?)))
@@ -223,8 +240,8 @@ pub(super) fn with_identity(
     let sources: Vec<_> = all.iter().map(|(_, tip)| IdentitySource::of(tip)).collect();
     let ids = store::session_ids(scene.repo, &sources);
     let found = all.into_iter().zip(ids);
-    let passing = found.filter(|(_, id)| id.as_deref().is_some_and(&passes));
-    Ok(passing.map(|((name, tip), _)| (name, tip.id)).collect())
+    let passing = found.filter_map(|((name, tip), id)| Some((id.filter(|id| passes(id))?, name, tip.id)));
+    Ok(passing.collect())
 }
 
 /// A name for a session that is started without one: that of the branch, with a number behind it where a session here or a fetched one

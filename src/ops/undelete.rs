@@ -1,9 +1,13 @@
 //! `undelete`: bringing a deleted session back.
 
 use super::{
-    Error, Scene, ref_target,
+    Error, Scene,
+    parted::{self, AutosaveTarget},
+    ref_target,
     ref_transaction::{Aftermath, UndoableRefTransaction},
+    session_choice,
     trash::{self, TrashEntry},
+    waiting::CopiedEntries,
 };
 use crate::{
     model::{
@@ -14,6 +18,7 @@ use crate::{
         self, ObjectId, branches, checkpoint,
         current::{self, SessionRef},
         lock,
+        objects::{self, SealedObjects, Writer},
         refs::{self, ExpectedValue, RefUpdate},
         session,
     },
@@ -28,6 +33,8 @@ pub struct UndeleteOutcome {
     pub tip: ObjectId,
     /// Whether it is the current session of the branch that is checked out, as none was.
     pub is_current: bool,
+    /// The session that has the identity which this one had, so that it got one of its own.
+    pub twin: Option<ShortName>,
     /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
@@ -68,14 +75,24 @@ pub fn undelete(
             remedies: Vec::<String>::new().into(),
         });
     }
+    let id = found.trash.split('/').nth(2).unwrap_or_default();
+    let _session = (!dry_run)
+        .then(|| lock::session(scene.repo, id, scene.wait))
+        .transpose()?;
+    let twin = session_choice::of_identity(scene, id)?.map(|twin| twin.name);
     let mut undeleted = UndeleteOutcome {
         name: name.clone(),
         tip,
         is_current: false,
+        twin,
         aftermath: Aftermath::default(),
     };
     let mut comeback = Comeback::new(scene, found, name.clone());
-    comeback.bring_autosaves(scene)?;
+    if undeleted.twin.is_some() {
+        comeback.part(scene, dry_run)?;
+    } else {
+        comeback.bring_autosaves(scene)?;
+    }
     let now = current::read_to_replace(scene.repo)?;
     let branch = branches::active(scene.repo)?;
     let document = comeback.document.as_ref();
@@ -91,11 +108,13 @@ pub fn undelete(
     if dry_run {
         return Ok(undeleted);
     }
+    undeleted.tip = comeback.tip;
     undeleted.aftermath = UndoableRefTransaction {
         operation: "undelete",
         what: format!("undeleted session {name}"),
         edits: &comeback.edits(),
         current: Some((now, after)),
+        sealed: comeback.sealed,
         ..UndoableRefTransaction::default()
     }
     .run(scene)?;
@@ -111,6 +130,8 @@ struct Comeback<'a> {
     tip: ObjectId,
     /// The moves of its autosaves.
     autosaves: Vec<RefUpdate>,
+    /// Objects that were written for it.
+    sealed: Option<SealedObjects>,
 }
 
 impl<'a> Comeback<'a> {
@@ -122,6 +143,7 @@ impl<'a> Comeback<'a> {
             document: checkpoint::load(scene.repo, tip).ok().map(|tip| tip.document),
             tip,
             autosaves: Vec::new(),
+            sealed: None,
         }
     }
 
@@ -159,6 +181,35 @@ impl<'a> Comeback<'a> {
                 self.autosaves.push(self.edit(trash, Some(id), None));
             }
         }
+        Ok(())
+    }
+
+    /// Another session has the identity by now, and with it draft and chat: this one becomes one of its own, as one that a
+    /// pull parts.
+    fn part(&mut self, scene: &Scene<'_>, dry_run: bool) -> Result<(), Error> {
+        let source = session_choice::load(scene, self.found.name.as_str(), self.tip)?;
+        if dry_run {
+            return Ok(());
+        }
+        objects::sweep(scene.repo)?;
+        let writer = Writer::durable(scene.repo)?;
+        let named = (&source, &self.found.name);
+        let (document, first) = parted::first(scene, &writer, named, &self.name, parted::UNDELETE)?;
+        let target = AutosaveTarget {
+            session: &document.session,
+            folded: &document.folded,
+            tip: first.id,
+            digest: &first.digest,
+        };
+        for (_, autosave) in trash::autosaves(scene, self.found)? {
+            let based = (&autosave, self.tip);
+            let new = parted::autosave_for(scene, &writer, based, &target, &CopiedEntries::default())?;
+            let full = store::autosave::ref_in(&document.session.id, &autosave.document.worktree.id);
+            // What it was stays in the trash.
+            self.autosaves.push(self.edit(full, None, Some(new)));
+        }
+        self.sealed = Some(writer.finish()?);
+        (self.document, self.tip) = (Some(document), first.id);
         Ok(())
     }
 }

@@ -454,6 +454,15 @@ impl UndoRun<'_> {
             }
             edits.push((name.clone(), from.clone(), to.clone()));
         }
+        if let Some((name, twin)) = sessions::continued_elsewhere(self.scene, &edits)? {
+            let deleted = format!("bring it back as a session of its own: git checkpoint undelete {name}");
+            let is_deleted = self.entry.operation == "delete";
+            return Err(Error::ChangedSince {
+                what: format!("{} '{}'", self.request.direction.word(), self.entry.what),
+                why: format!("session '{twin}' continues session '{name}' by now"),
+                remedies: is_deleted.then_some(deleted).into_iter().collect::<Vec<_>>().into(),
+            });
+        }
         Ok(edits)
     }
 

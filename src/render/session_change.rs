@@ -87,6 +87,8 @@ pub struct UndeleteReceipt<'a> {
     pub id: Oid,
     /// Whether it is the current session of this branch now.
     pub current: bool,
+    /// The session that has its identity by now, so that it got one of its own.
+    pub parted_from: Option<&'a ShortName>,
     /// Whether nothing was changed.
     pub dry_run: bool,
 }
@@ -99,11 +101,16 @@ impl View for UndeleteReceipt<'_> {
     fn text(&self) -> Text {
         let verb = if self.dry_run { "Would undelete" } else { "Undeleted" };
         let line = TextLine::plain(format!("{verb} session ")).with(Slot::Session, self.session.as_str());
-        let line = line.with(Slot::Plain, " at ").with(Slot::Id, self.id.short());
+        let mut line = line.with(Slot::Plain, " at ").with(Slot::Id, self.id.short());
         if self.current {
-            return line.with(Slot::Plain, ", the current session").into();
+            line.push(Slot::Plain, ", the current session");
         }
-        line.into()
+        let mut text = Text::from(line);
+        if let Some(twin) = self.parted_from {
+            let line = TextLine::plain("  as a session of its own, since ").with(Slot::Session, twin.as_str());
+            text.push(line.with(Slot::Plain, " continues the one that was deleted"));
+        }
+        text
     }
 }
 

@@ -30,6 +30,8 @@ pub struct PullReceipt<'a> {
     pub remote: &'a str,
     /// The name of the session.
     pub session: &'a ShortName,
+    /// Its name on the remote, where it has another one there.
+    pub remote_session: Option<&'a ShortName>,
     /// Its latest checkpoint.
     pub id: Oid,
     /// Its latest checkpoint before.
@@ -77,8 +79,9 @@ impl PullReceipt<'_> {
             "up-to-date" => format!("Up to date: {name}{}", self.detail()),
             "diverged" => format!(
                 "Would pull {name}, {theirs}; {ours} of yours would move to session {tail}, or be merged with it by 'git checkpoint \
-                 pull --merge {} {name}'",
-                self.remote
+                 pull --merge {} {}'",
+                self.remote,
+                self.remote_session.unwrap_or(name)
             ),
             "merged" => format!("Would merge {name}: {theirs} of the remote, {ours} of yours"),
             _ => format!("Would pull {name}{}", self.detail()),
@@ -132,9 +135,14 @@ impl View for PullReceipt<'_> {
             }
             text.push(line);
             if self.fork.is_some() {
-                let command = format!("git checkpoint pull --merge {} {}", self.remote, self.session);
+                let name = self.remote_session.unwrap_or(self.session);
+                let command = format!("git checkpoint pull --merge {} {name}", self.remote);
                 text.push(TextLine::plain(format!("  merge both: {command}")));
             }
+        }
+        if let Some(there) = self.remote_session {
+            let line = TextLine::plain(format!("  on {} it is called ", self.remote));
+            text.push(line.with(Slot::Session, there.as_str()));
         }
         text
     }

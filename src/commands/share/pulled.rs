@@ -22,6 +22,7 @@ pub(in crate::commands) fn receipt(pulled: &PulledSession, dry_run: bool) -> Pul
     PullReceipt {
         remote: &pulled.remote,
         session: &pulled.name,
+        remote_session: pulled.there.as_ref(),
         id: oid(pulled.id),
         before: pulled.before.map(oid),
         result,

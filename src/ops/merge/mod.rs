@@ -195,11 +195,13 @@ pub fn merge(scene: &Scene<'_>, request: &MergeRequest, progress: ProgressCallba
 pub(super) fn merge_remote(
     scene: &Scene<'_>,
     of_remote: (&str, &ShortName),
+    session: &ShortName,
     theirs: ObjectId,
     how: &MergeMethod,
     progress: ProgressCallback<'_>,
 ) -> Result<MergeOutcome, Error> {
-    tips(scene, MergeTips::of_remote(scene, of_remote, theirs)?, how, progress)
+    let sides = MergeTips::of_remote(scene, of_remote, session, theirs)?;
+    tips(scene, sides, how, progress)
 }
 
 /// Merges a session that a pull moved aside into the one that it was part of, which continues the chain of a remote. The
@@ -271,8 +273,13 @@ fn tips(
 
 impl MergeTips {
     /// A session as it is here, and what a remote has of it. The merge continues the remote's chain.
-    fn of_remote(scene: &Scene<'_>, (remote, name): (&str, &ShortName), theirs: ObjectId) -> Result<Self, Error> {
-        let chosen = session_choice::named(scene, name)?.ok_or_else(|| suggestions::absent(scene, name))?;
+    fn of_remote(
+        scene: &Scene<'_>,
+        (remote, name): (&str, &ShortName),
+        session: &ShortName,
+        theirs: ObjectId,
+    ) -> Result<Self, Error> {
+        let chosen = session_choice::named(scene, session)?.ok_or_else(|| suggestions::absent(scene, session))?;
         Ok(Self {
             session: chosen.name,
             ours: chosen.tip,

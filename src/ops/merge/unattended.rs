@@ -72,7 +72,7 @@ pub(in crate::ops) fn merge_unattended(
 ) -> Result<UnattendedOutcome, Error> {
     let mut is_rewriting = false;
     for _ in 0..TRIES {
-        let sides = MergeTips::of_remote(scene, of_remote, theirs)?;
+        let sides = MergeTips::of_remote(scene, of_remote, of_remote.1, theirs)?;
         if !sides.needs(scene, false)? {
             return Ok(UnattendedOutcome::UpToDate);
         }

@@ -5,7 +5,10 @@ use std::collections::{BTreeSet, HashSet};
 use super::{PurgeScope, PurgeTarget, is_foreign, shown};
 use crate::{
     model::{document::CheckpointKind, name::ShortName, selector::Base, selector::Selector},
-    ops::{Error, Scene, select},
+    ops::{
+        Error, Scene, ids, select, session_choice,
+        trash::{self, TrashEntry},
+    },
     store::{
         self, ObjectId,
         checkpoint::{self, oid},
@@ -120,6 +123,7 @@ impl PurgeSelection {
             .document
             .session
             .id;
+        refuse_twins(scene, &name, &id)?;
         let mut scope = Self::new(PurgeScope::Session { name });
         for one in found.refs.iter().filter(|one| one.session == id) {
             scope.delete.insert(one.name.clone());
@@ -141,6 +145,34 @@ impl PurgeSelection {
         scope.session_id = Some(id);
         Ok(scope)
     }
+}
+
+/// Refuses where another session, here or in the trash, has the same identity: draft, chat and autosaves may be its own.
+fn refuse_twins(scene: &Scene<'_>, name: &ShortName, id: &str) -> Result<(), Error> {
+    let (why, hints) = if let Some((twin, _)) = session_choice::twins(scene, id, name)?.first() {
+        let part = format!("git checkpoint delete {twin} && git checkpoint undelete {twin}");
+        let why = format!("session '{twin}' has the same identity, and would go with it");
+        (why, vec![format!("first make '{twin}' a session of its own: {part}")])
+    } else {
+        let deleted = trash::deleted(scene)?;
+        let is_twin = |deleted: &&TrashEntry| deleted.trash.split('/').nth(2) == Some(id);
+        let Some(deleted) = deleted.iter().find(is_twin) else {
+            return Ok(());
+        };
+        let (commit, twin) = (ids::short(deleted.tip.id), &deleted.name);
+        let why = format!("session '{twin}' {commit} in the trash has the same identity, and would go with it");
+        let back = format!("git checkpoint undelete {commit} --name {}", twin.numbered(2));
+        let hints = vec![
+            format!("first bring it back as a session of its own: {back}"),
+            "or empty the trash: git checkpoint prune --trash".to_owned(),
+        ];
+        (why, hints)
+    };
+    Err(Error::ChangedSince {
+        what: format!("purge session '{name}'"),
+        why,
+        remedies: hints.into(),
+    })
 }
 
 /// The session that a selector names by its whole name, without a step.

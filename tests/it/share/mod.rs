@@ -7,6 +7,7 @@ mod dry_runs;
 mod encrypted;
 mod handover;
 mod hostile;
+mod identity;
 mod leaving;
 mod many;
 mod named;

@@ -5,8 +5,10 @@
 //! to the trash. Nothing is dropped.
 
 mod joined;
+mod names;
 mod part;
 
+use self::names::{KnownSession, fetched_tip, known_here, name_here};
 use super::{ChainRelation, Error, Wire, chain, fetch, fetch::FetchOutcome, listing};
 use crate::{
     model::{claim::Claim, document::CheckpointKind, name::ShortName, record::Record},
@@ -60,6 +62,8 @@ pub struct PulledSession {
     pub fetched: Option<FetchOutcome>,
     /// The session.
     pub name: ShortName,
+    /// Its name there, where that is another one.
+    pub there: Option<ShortName>,
     /// Its latest checkpoint now.
     pub id: ObjectId,
     /// Tip before the pull.
@@ -184,17 +188,22 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
     } else {
         PullMode::Done
     };
+    let here = match known_here(scene, &remote, &name, planned)? {
+        KnownSession::As(here) => here,
+        KnownSession::NameTaken | KnownSession::No => name.clone(),
+    };
+    let names = (&name, &here);
     let together = match &request.merge {
-        Some(how) => merge_diverged(scene, &remote, &name, planned, how, wire)?,
+        Some(how) => merge_diverged(scene, &remote, names, planned, how, wire)?,
         None => None,
     };
     let mut pulled = if let Some(merged) = together {
         merged
     } else {
-        let taken = names_alike(scene, &remote, &name, &fetched, wire)?;
-        bring_beside(scene, &remote, (&name, &name), &taken, planned)?
+        let taken = names_alike(scene, &remote, names, &fetched, wire)?;
+        bring_beside(scene, &remote, names, &taken, planned)?
     };
-    if let (Some(how), Some(moved)) = (&request.merge, moved.filter(|moved| moved.source == name)) {
+    if let (Some(how), Some(moved)) = (&request.merge, moved.filter(|moved| moved.source == here)) {
         let how = MergeMethod {
             dry_run: request.dry_run,
             ..how.clone()
@@ -211,12 +220,12 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
 fn names_alike(
     scene: &Scene<'_>,
     remote: &Remote,
-    name: &ShortName,
+    (there, here): (&ShortName, &ShortName),
     fetched: &FetchOutcome,
     wire: Wire<'_>,
 ) -> Result<Vec<ShortName>, Error> {
-    let theirs = refs::read(scene.repo, &remote.tracking_ref(name))?;
-    let (Some(ours), Some(theirs)) = (session::tip(scene.repo, name)?, theirs) else {
+    let theirs = refs::read(scene.repo, &remote.tracking_ref(there))?;
+    let (Some(ours), Some(theirs)) = (session::tip(scene.repo, here)?, theirs) else {
         return Ok(fetched.alike.clone());
     };
     if !fetched.alike.is_empty() {
@@ -224,7 +233,7 @@ fn names_alike(
     }
     match chain::relation(scene.repo, ours, theirs) {
         Ok(ChainRelation::Diverged { .. } | ChainRelation::Unrelated) => {
-            Ok(listing::of(scene, remote, Some(name), wire)?.alike)
+            Ok(listing::of(scene, remote, Some(here), wire)?.alike)
         }
         _ => Ok(Vec::new()),
     }
@@ -234,15 +243,12 @@ fn names_alike(
 fn merge_diverged(
     scene: &Scene<'_>,
     remote: &Remote,
-    name: &ShortName,
+    (there, name): (&ShortName, &ShortName),
     mode: PullMode,
     how: &MergeMethod,
     wire: Wire<'_>,
 ) -> Result<Option<PulledSession>, Error> {
-    let theirs = match mode {
-        PullMode::Planned(Some(tip)) => Some(tip),
-        _ => refs::read(scene.repo, &remote.tracking_ref(name))?,
-    };
+    let theirs = fetched_tip(scene, remote, there, mode)?;
     let (Some(theirs), Some(before)) = (theirs, session_choice::named(scene, name)?) else {
         return Ok(None);
     };
@@ -259,7 +265,7 @@ fn merge_diverged(
         ..how.clone()
     };
     let progress = |done: usize, all: usize| (wire.progress)("Writing files", done as u64, all as u64);
-    let mut merged = merge::merge_remote(scene, (&remote.name, name), theirs, &how, &progress)?;
+    let mut merged = merge::merge_remote(scene, (&remote.name, there), name, theirs, &how, &progress)?;
     let aftermath = std::mem::take(&mut merged.aftermath);
     let id = merged.id.unwrap_or(before);
     let author = session_choice::load(scene, name.as_str(), theirs)?.entry.author;
@@ -268,6 +274,7 @@ fn merge_diverged(
         remote: remote.name.clone(),
         fetched: None,
         name: name.clone(),
+        there: (there != name).then(|| there.clone()),
         id,
         before: Some(before),
         outcome: PullOutcome::Merged {
@@ -294,25 +301,6 @@ pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &ShortName) -> Result<Pul
     Ok(pulled)
 }
 
-/// The name that a fetched session has or gets here: `<session>-<remote>` where another session has its own.
-fn name_here(scene: &Scene<'_>, remote: &Remote, name: &ShortName) -> Result<ShortName, Error> {
-    let theirs = refs::read(scene.repo, &remote.tracking_ref(name))?;
-    let (Some(theirs), Some(ours)) = (theirs, session_choice::named(scene, name)?) else {
-        return Ok(name.clone());
-    };
-    if chain::relation(scene.repo, ours.tip.entry.id, theirs)? != ChainRelation::Unrelated {
-        return Ok(name.clone());
-    }
-    let document = session_choice::load(scene, &format!("{}/{name}", remote.name), theirs)?.document;
-    if let Some(known) = session_choice::of_identity(scene, &document.session.id)? {
-        return Ok(known.name);
-    }
-    let other = ShortName::like(&format!("{name}-{}", remote.name));
-    let is_free = |name: &ShortName| matches!(session::tip(scene.repo, name), Ok(None));
-    let mut names = std::iter::once(other.clone()).chain((2..1000).map(|n| other.numbered(n)));
-    names.find(is_free).ok_or(OpsError::Exists { name: other }.into())
-}
-
 /// Whether a session is brought up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PullMode {
@@ -336,11 +324,7 @@ fn bring_beside(
         _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
         refs::recover(scene.repo, scene.wait)?;
     }
-    let theirs = match mode {
-        PullMode::Planned(Some(tip)) => Some(tip),
-        _ => refs::read(scene.repo, &remote.tracking_ref(there))?,
-    };
-    let Some(theirs) = theirs else {
+    let Some(theirs) = fetched_tip(scene, remote, there, mode)? else {
         return Err(Error::NotThere {
             remote: remote.name.clone(),
             session: there.to_string(),
@@ -360,6 +344,7 @@ fn bring_beside(
         let step = PullAttempt {
             scene,
             remote,
+            there,
             name,
             taken,
             ours: ours.as_ref().map(|ours| &ours.tip),
@@ -423,6 +408,8 @@ struct Swap {
 struct PullAttempt<'a> {
     scene: &'a Scene<'a>,
     remote: &'a Remote,
+    /// The name of the session there.
+    there: &'a ShortName,
     name: &'a ShortName,
     taken: &'a [ShortName],
     ours: Option<&'a Checkpoint>,
@@ -474,6 +461,11 @@ impl PullAttempt<'_> {
                 self.would_part(chain::length(repo, ours.entry.id), chain::length(repo, theirs))
             }
             ChainRelation::Diverged { ours: own, theirs } => self.part(ours, own, theirs),
+            // One session whose beginning was written again there.
+            ChainRelation::Unrelated if ours.document.session.id == self.theirs.document.session.id => {
+                let length = |tip: &Checkpoint| chain::length(repo, tip.entry.id);
+                self.part(ours, length(ours), length(self.theirs))
+            }
             ChainRelation::Unrelated => self.step_aside(ours),
         }
     }
@@ -564,6 +556,7 @@ impl PullAttempt<'_> {
             remote: self.remote.name.clone(),
             fetched: None,
             name: self.name.clone(),
+            there: (self.there != self.name).then(|| self.there.clone()),
             id: now.entry.id,
             before: self.ours.map(|ours| ours.entry.id),
             outcome,
