@@ -91,8 +91,11 @@ fn border(scene: &Scene<'_>, tips: impl Iterator<Item = ObjectId>) -> Result<Vec
     let Some(shallow) = shallow else {
         return Ok(Vec::new());
     };
-    let tips: String = tips.map(|tip| format!("{tip}\n")).collect();
-    let listed = store::git(scene.repo).args(["rev-list", "--stdin"]).input(tips).run();
+    let tips: Vec<String> = tips.map(|tip| tip.to_string()).collect();
+    let listed = store::git(scene.repo)
+        .args(["rev-list", "--stdin"])
+        .input(tips.join("\n"))
+        .run();
     let listed = listed.map_err(store::Error::from)?.stdout;
     let mut border: Vec<_> = listed
         .split(|byte| *byte == b'\n')
