@@ -5,7 +5,7 @@ use super::{
     error::CommandError,
     failure,
     opening::{self, IdentityArgs},
-    share,
+    session_word, share,
 };
 use crate::{
     ops::{delete, pin, put_aside},
@@ -28,7 +28,7 @@ Examples:
   Delete it on a remote:
     git checkpoint delete --remote origin try-winnow")]
 pub(super) struct Args {
-    /// The sessions, by name, branch or id
+    /// The sessions, by name or id
     #[arg(value_name = "SESSION", required = true)]
     selectors: Vec<String>,
     /// Delete them on this remote, as last fetched or pushed; local sessions stay
@@ -83,6 +83,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         .iter()
         .map(|selector| failure::selector(selector))
         .collect::<Result<Vec<_>, _>>()?;
+    for selector in &selectors {
+        session_word::refuse_branch(&opened.scene(), selector, ("delete", true))?;
+    }
     let deletion = delete::delete(&opened.scene(), &selectors, args.force, args.dry_run).map_err(|error| {
         let error = CommandError::from(error);
         let remote = args.selectors.iter().find_map(|word| {

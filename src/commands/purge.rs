@@ -8,7 +8,7 @@ use super::{
     failure,
     opening::{self, IdentityArgs},
     pathspecs::Pathspecs,
-    share,
+    session_word, share,
 };
 use crate::{
     model::{path::RepoPath, step::quoted},
@@ -86,6 +86,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         dry_run,
     };
     let scene = opened.scene();
+    if let PurgeTarget::Selected(selector) = &what {
+        session_word::refuse_branch(&scene, selector, ("purge", false))?;
+    }
     let mut unasked = Vec::new();
     if args.remote {
         unasked = ask_remotes(context, &opened);

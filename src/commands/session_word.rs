@@ -6,7 +6,8 @@ use super::error::{CommandError, FailureKind};
 use crate::{
     model::{
         name::{InvalidName, MAX_LEN, ShortName},
-        selector::Selector,
+        selector::{Base, Selector},
+        step::quoted,
     },
     ops::{Scene, branch_sessions, select},
     os::notices,
@@ -80,6 +81,34 @@ impl SessionWord {
         notices::note(&format!("'{branch}' is not a valid session name: using '{name}'"));
         Ok(name)
     }
+}
+
+/// Refuses a selector that means a session by its branch, for a command that removes what it means. A name that was made from
+/// that of the branch is as clear as the name itself, where `allows_like` says so.
+pub(super) fn refuse_branch(
+    scene: &Scene<'_>,
+    selector: &Selector,
+    (command, allows_like): (&str, bool),
+) -> Result<(), CommandError> {
+    let Base::Word(word) = &selector.base else {
+        return Ok(());
+    };
+    // What cannot be read is for the command to report.
+    let Ok(Some(session)) = select::named_by_branch(scene, selector) else {
+        return Ok(());
+    };
+    if allows_like && ShortName::whole_like(word).is_ok_and(|like| like == session) {
+        return Ok(());
+    }
+    let meant = Selector {
+        base: Base::Word(session.to_string()),
+        steps: selector.steps.clone(),
+    };
+    let message = format!("'{}' is a branch; its session is '{session}'", word.escape_debug());
+    Err(CommandError::new(FailureKind::Refused, message).hint(format!(
+        "if that is meant: git checkpoint {command} {}",
+        quoted(&meant.to_string())
+    )))
 }
 
 /// The error for a name that is refused, with the rules.

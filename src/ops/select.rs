@@ -200,6 +200,44 @@ fn each_entry(scene: &Scene<'_>, mut each: impl FnMut(&ShortName, &CheckpointCom
     Ok(())
 }
 
+/// The session that a selector names by a branch, and by nothing that is nearer; `None` for all other selectors.
+pub fn named_by_branch(scene: &Scene<'_>, selector: &Selector) -> Result<Option<ShortName>, Error> {
+    let Base::Word(word) = &selector.base else {
+        return Ok(None);
+    };
+    let found = match store::remote::named_ref(word) {
+        Some((_, _, full)) => match branch_sessions::of_branch(scene, word)? {
+            None if refs::read(scene.repo, &full)?.is_none() => branch_sessions::named_after(scene, word)?,
+            found => found,
+        },
+        None if by_name(scene, word)?.is_some() => None,
+        None => branch_sessions::of_branch_or_named_after(scene, word)?,
+    };
+    Ok(found.map(|(name, _)| name))
+}
+
+/// What a word means as the name of a session, a whole commit id or the name of a checkpoint.
+fn by_name(scene: &Scene<'_>, word: &str) -> Result<Option<(ShortName, ObjectId)>, Error> {
+    let Ok(name) = ShortName::new(word) else {
+        return Ok(None);
+    };
+    if let Some(tip) = session::tip(scene.repo, &name)? {
+        return Ok(Some((name, tip)));
+    }
+    if let Some(found) = by_whole_id(scene, word)? {
+        return Ok(Some(found));
+    }
+    if let Some(found) = session_choice::named(scene, &name)? {
+        return Ok(Some((found.name, found.tip.entry.id)));
+    }
+    if let Ok(Some(current)) = session_choice::current_or_left(scene)
+        && let Some(entry) = find_named(scene, current.tip.entry.id, &name)
+    {
+        return Ok(Some((current.name, entry.id)));
+    }
+    Ok(None)
+}
+
 fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), Error> {
     if let Some((_, _, full)) = store::remote::named_ref(word) {
         let tip = refs::read(scene.repo, &full)?;
@@ -219,21 +257,8 @@ fn word(scene: &Scene<'_>, word: &str) -> Result<(Option<ShortName>, ObjectId), 
             .ok_or_else(|| not_found(scene, word, similar(scene, word).unwrap_or_default()))?;
         return Ok((Some(name), id));
     }
-    if let Ok(name) = ShortName::new(word) {
-        if let Some(tip) = session::tip(scene.repo, &name)? {
-            return Ok((Some(name), tip));
-        }
-        if let Some((name, id)) = by_whole_id(scene, word)? {
-            return Ok((Some(name), id));
-        }
-        if let Some(found) = session_choice::named(scene, &name)? {
-            return Ok((Some(found.name), found.tip.entry.id));
-        }
-        if let Ok(Some(current)) = session_choice::current_or_left(scene)
-            && let Some(entry) = find_named(scene, current.tip.entry.id, &name)
-        {
-            return Ok((Some(current.name), entry.id));
-        }
+    if let Some((name, id)) = by_name(scene, word)? {
+        return Ok((Some(name), id));
     }
     if let Some((name, id)) = branch_sessions::of_branch_or_named_after(scene, word)? {
         return Ok((Some(name), id));

@@ -14,6 +14,7 @@ mod bad_input;
 mod beside;
 #[cfg(unix)]
 mod borders;
+mod branch_words;
 mod branches;
 mod broken;
 mod claims;
