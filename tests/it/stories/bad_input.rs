@@ -234,3 +234,29 @@ fn a_held_lock_is_waited_for_and_then_named() {
     world.checkpoint(["save", "--session", "s", "-m", "y"]).success();
     world.git(["fsck", "--strict"]).success();
 }
+
+#[test]
+fn a_text_of_several_words_is_to_be_quoted_and_no_session() {
+    let world = World::with_commit();
+    for (line, meant) in [
+        ("task add one extra", "git checkpoint task add 'one extra'"),
+        ("decision add x y z", "git checkpoint decision add 'x y z'"),
+        ("question answer 1 a b", "git checkpoint question answer 1 'a b'"),
+        ("note a b", "git checkpoint note 'a b'"),
+    ] {
+        world
+            .checkpoint(line.split(' '))
+            .code(129)
+            .stderr_has(&format!("quote a text of several words: {meant}\n"))
+            .stderr_lacks("--session");
+    }
+    for line in ["step run build -- true", "state set a 1", "resume a b"] {
+        world
+            .checkpoint(line.split(' '))
+            .code(129)
+            .stderr_lacks("--session")
+            .stderr_lacks("quote");
+    }
+    // A command without texts may be about a session.
+    world.checkpoint(["pause", "main"]).code(129).stderr_lacks("quote");
+}
