@@ -198,9 +198,9 @@ pub(super) fn report(
             merged.report.chat.renamed
         ));
     }
-    let files = merged.file_conflicts.as_slice();
-    let files =
-        (!files.is_empty()).then(|| restore_report::conflicts_error(context, "merge", (files, &merged.resolved)));
+    let (files, of_record) = (merged.file_conflicts.as_slice(), merged.report.conflicts.len());
+    let files = (!files.is_empty())
+        .then(|| restore_report::conflicts_error(context, "merge", (files, &merged.resolved), of_record));
     if files.is_none() && merged.report.conflicts.is_empty() {
         context.ui.hint("Undo", "to undo: git checkpoint undo");
     }

@@ -16,10 +16,13 @@ pub(super) fn report(context: &Context, opened: &OpenedRepository, receipt: &Che
     match &receipt.merge {
         MergeFate::NotMeant => warn(context, opened, receipt),
         MergeFate::Resolved => {}
-        MergeFate::Concluded(state) => context.ui.status(format!(
-            "the merge of '{}' is concluded: the checkpoint has its resolution",
-            state.from
-        )),
+        MergeFate::Concluded(state) => {
+            context.ui.status(format!(
+                "the merge of '{}' is concluded: the checkpoint has its resolution",
+                state.from
+            ));
+            warn_of_record(context, receipt.document.record.conflicts.len());
+        }
         MergeFate::Failed(state, why) => context.ui.warning(&format!("the {}: {why}", pending_words(state))),
         MergeFate::Unresolved(state) => context.ui.warning(&format!(
             "the {}; to save its resolution: {}",
@@ -91,5 +94,16 @@ pub(super) fn named(opened: &OpenedRepository, error: CommandError) -> CommandEr
             error.hint(format!("the {}: {continued}, or --abort", pending_words(&state)))
         }
         _ => error,
+    }
+}
+
+/// Says that conflicts of the record are left, which no file shows.
+pub(super) fn warn_of_record(context: &Context, count: usize) {
+    if count > 0 {
+        let are = if count == 1 { "is" } else { "are" };
+        let conflicts = CountedNoun::new(count, "conflict");
+        context.ui.warning(&format!(
+            "{conflicts} of the record {are} left; see: git checkpoint conflict"
+        ));
     }
 }

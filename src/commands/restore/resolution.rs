@@ -6,6 +6,7 @@ use crate::{
         Context,
         error::{CommandError, FailureKind},
         opening::OpenedRepository,
+        pending_merge,
         restore_report::{RestoreView, bringing, report},
         save,
     },
@@ -13,7 +14,7 @@ use crate::{
     ops::{
         Scene,
         apply::{self, ResolutionState},
-        interrupted, plan_runner,
+        interrupted, items, plan_runner,
         undo::{self, Direction},
     },
     render::count::CountedNoun,
@@ -230,6 +231,8 @@ fn conclude(
     };
     if is_saved && !dry_run {
         apply::concluded(&opened.scene(), state, conclusion.resolved.as_ref())?;
+        let record = items::now(&opened.scene())?.record;
+        pending_merge::warn_of_record(context, record.conflicts.len());
     }
     saved
 }

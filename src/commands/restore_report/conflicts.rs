@@ -28,7 +28,7 @@ pub(in crate::commands) fn report_applied(
     if conflicts.is_empty() || applied.restored.dry_run {
         return Ok(());
     }
-    let mut error = conflicts_error(context, "apply", (conflicts, &applied.resolved));
+    let mut error = conflicts_error(context, "apply", (conflicts, &applied.resolved), 0);
     // Of one that is deleted on a side, what the other changed is there.
     let is_there = |verdict: &MergeVerdict| has_markers(*verdict) || *verdict == MergeVerdict::ModifyDelete;
     let unmarked = conflicts.iter().find(|(_, verdict)| !is_there(verdict));
@@ -51,8 +51,15 @@ pub(in crate::commands) fn conflicts_error(
     context: &Context,
     command: &str,
     (conflicts, resolved): (&[(RepoPath, MergeVerdict)], &[RepoPath]),
+    of_record: usize,
 ) -> CommandError {
-    let mut message = format!("{} to resolve", CountedNoun::new(conflicts.len(), "conflict"));
+    let mut message = format!(
+        "{} to resolve",
+        CountedNoun::new(conflicts.len() + of_record, "conflict")
+    );
+    if of_record > 0 {
+        message.push_str(&format!(", {of_record} of them in the record"));
+    }
     if context.ui.options().quiet > 0 || context.ui.options().json {
         for (path, verdict) in conflicts.iter().take(LISTED) {
             message.push_str(&format!("\n  {}  {}", path.quoted(), verdict.words()));

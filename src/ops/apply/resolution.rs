@@ -163,11 +163,19 @@ pub fn conclusion(scene: &Scene<'_>, state: &MergeState, dry_run: bool) -> Resul
     let resolves = |(_, operation): &(u64, Operation)| operation.resolves.is_some() || !operation.says_something();
     let is_resolution = waiting.after(&document.folded).all(resolves);
     let last = waiting.last();
+    let mut subject = session_choice::carried(&chosen.tip, name);
+    session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
+    // Those of the record are resolved one by one, and may be left.
+    let which = if subject.record.conflicts.is_empty() {
+        "the conflicts"
+    } else {
+        "the conflicts in files"
+    };
     Ok(Some(MergeConclusion {
         request: SaveRequest {
             status: document.session.status,
             trigger: Some(merge_state::CONCLUSION.to_owned()),
-            summary: Some(format!("resolved the conflicts of merging {}", state.from)),
+            summary: Some(format!("resolved {which} of merging {}", state.from)),
             start: false,
             claim: OverClaim::Forced,
             dry_run,

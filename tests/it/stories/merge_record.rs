@@ -165,3 +165,55 @@ proptest! {
         world.checkpoint(["verify", "--all"]).success();
     }
 }
+
+/// A fork whose answer and line of a file contradict those of its source.
+fn contradicting() -> World {
+    let world = World::with_commit();
+    world.file("f", "one\n");
+    world.git(["add", "f"]).success();
+    world.git(["commit", "--quiet", "-m", "f"]).success();
+    world.checkpoint(["question", "add", "which port?"]).success();
+    world.checkpoint(["save", "-m", "base"]).success();
+    world
+        .checkpoint(["fork", "--name", "alt", "--worktree", "../alt"])
+        .success();
+    for (directory, answer) in [("repo", "80"), ("alt", "90")] {
+        world.enter(directory);
+        world.file("f", format!("{answer}\n"));
+        world.checkpoint(["question", "answer", "1", answer]).success();
+        world.checkpoint(["save", "-m", answer]).success();
+    }
+    world.enter("repo");
+    world
+}
+
+#[test]
+fn conflicts_of_files_and_record_are_counted_together_and_those_that_are_left_are_named() {
+    let left = "1 conflict of the record is left; see: git checkpoint conflict";
+    for way in ["continue", "save", "resolved"] {
+        let world = contradicting();
+        world
+            .checkpoint(["merge", "alt"])
+            .code(1)
+            .stderr_has("2 conflicts to resolve, 1 of them in the record");
+        world.file("f", "both\n");
+        world.git(["add", "f"]).success();
+        if way == "resolved" {
+            world.checkpoint(["conflict", "resolve", "1", "--ours"]).success();
+        }
+        let words: &[&str] = match way {
+            "save" => &["save", "-m", "both"],
+            _ => &["merge", "--continue"],
+        };
+        let concluded = world.checkpoint(words);
+        concluded.success();
+        let log = world.checkpoint(["log"]).success().stdout().to_owned();
+        if way == "resolved" {
+            concluded.stderr_lacks("left");
+            assert!(log.contains("resolved the conflicts of merging"), "{log}");
+        } else {
+            concluded.stderr_has(left);
+            assert!(!log.contains("resolved the conflicts of merging"), "{log}");
+        }
+    }
+}
