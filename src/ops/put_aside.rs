@@ -7,15 +7,16 @@ mod whole;
 
 pub(super) use whole::{WholeFiles, with_bytes};
 
-use super::{Error, Scene, changes, compose, ids::short, plan_runner::PlanOperation, session_choice};
+use super::{Error, Scene, changes, compose, ids::short, lacking, plan_runner::PlanOperation, session_choice};
 use crate::{
     model::{document::WorktreeInfo, id::Digest, outline::PutAside, report::SavedFiles},
     store::{
         self, ObjectId,
         ancestry::{self, MergeEdges},
         checkpoint::{self, Checkpoint, object_id, oid},
+        merge::Trees,
         objects::Writer,
-        restored, undo,
+        restored, tree, undo,
     },
 };
 
@@ -118,6 +119,9 @@ pub(super) fn missing(
             continue;
         };
         row.missing_changes = missing_changes(scene, writer, &aside, present);
+        if row.missing_changes != Some(0) && is_committed(scene, writer, &aside) {
+            row.missing_changes = Some(0);
+        }
     }
     rows.retain(|row| row.missing_changes != Some(0));
     if let Some(latest) = rows.first_mut() {
@@ -134,7 +138,8 @@ pub(super) fn missing(
         .take(COMPARED)
     {
         let report = changes::since(scene, &writer.overlay(scene.repo), aside, present, None);
-        if let Some(saved) = report.saved.filter(|saved| is_lost(saved, aside)) {
+        let lost = report.saved.filter(|saved| is_lost(saved, aside));
+        if let Some(saved) = lost.filter(|_| !is_committed(scene, writer, aside)) {
             rows.push(PutAside {
                 missing_changes: Some(saved.reverted + saved.missing),
                 ..row(aside)
@@ -155,6 +160,42 @@ fn missing_changes(
     // Where the file was changed by others the saved change is missing in it as well.
     let saved = report.saved?;
     Some(saved.missing + saved.reverted + saved.changed + saved.conflict)
+}
+
+/// Whether the branch of a checkpoint has all of its changes by now, or more: they are missing only where that is not checked
+/// out. Damage is reported where the commit is needed.
+fn is_committed(scene: &Scene<'_>, writer: &Writer, checkpoint: &Checkpoint) -> bool {
+    try_committed(scene, writer, checkpoint).unwrap_or(false)
+}
+
+fn try_committed(scene: &Scene<'_>, writer: &Writer, checkpoint: &Checkpoint) -> Result<bool, Error> {
+    let document = &checkpoint.document;
+    let (Some(snapshot), Some(branch)) = (&document.snapshot, &document.git.branch) else {
+        return Ok(false);
+    };
+    let Some(tip) = store::branches::resolve(scene.repo, &format!("refs/heads/{branch}"))? else {
+        return Ok(false);
+    };
+    let root = tree::tree_of(scene.repo, Some(tip))?;
+    let base = tree::tree_of(scene.repo, document.git.head.as_ref().map(object_id))?;
+    let saved = object_id(&snapshot.tree);
+    let (mut is_changed, mut edited) = (false, Vec::new());
+    for change in tree::diff(scene.repo, Some(base), Some(saved), tree::Renames::Off)? {
+        is_changed = true;
+        let entry = tree::entry(scene.repo, root, &change.path)?;
+        if entry == change.old {
+            return Ok(false);
+        }
+        if entry != change.new {
+            edited.push(change.path);
+        }
+    }
+    let trees = Trees {
+        base: Some(base),
+        ours: Some(root),
+        theirs: Some(saved),
+    };
+    Ok(is_changed && lacking::among(scene.repo, writer, trees, &edited)?.is_empty())
 }
 
 /// Whether all changes of a checkpoint are lost in the working tree. A reset takes all but untracked files; a part that

@@ -208,3 +208,38 @@ fn every_shape_comes_back_where_git_stash_brings_it_back_and_where_it_does_not()
     assert_eq!(different, 0);
     assert!(exact > 60 && exact >= git_exact, "{exact} {git_exact}");
 }
+
+#[test]
+fn work_that_was_brought_back_and_committed_is_not_aside() {
+    let world = World::with_commit();
+    world.git(["switch", "--quiet", "-c", "feat"]).success();
+    world.file("f", "f\n");
+    world.file("README.md", "changed\n");
+    world.checkpoint(["pause", "--clean", "-m", "half"]).success();
+    // As long as it is aside, the other branch says so.
+    world.git(["switch", "--quiet", "main"]).success();
+    world.checkpoint(["status"]).success().stdout_has("half");
+    world.git(["switch", "--quiet", "feat"]).success();
+    world.checkpoint(["resume", "--apply"]).success();
+    world.git(["add", "-A"]).success();
+    world.git(["commit", "--quiet", "-m", "done"]).success();
+    world.git(["switch", "--quiet", "main"]).success();
+    world.file("h", "h\n");
+    world.git(["add", "h"]).success();
+    world.git(["commit", "--quiet", "-m", "h"]).success();
+    for command in ["status", "resume"] {
+        world
+            .checkpoint([command])
+            .success()
+            .stdout_lacks("aside")
+            .stdout_lacks("git checkpoint apply");
+    }
+    // What is brought and then thrown away is missing, as it is in no commit.
+    let world = World::with_commit();
+    world.git(["switch", "--quiet", "-c", "feat"]).success();
+    world.file("README.md", "changed\n");
+    world.checkpoint(["pause", "--clean", "-m", "half"]).success();
+    world.checkpoint(["resume", "--apply"]).success();
+    world.git(["reset", "--quiet", "--hard"]).success();
+    world.checkpoint(["status"]).success().stdout_has("aside");
+}
