@@ -79,7 +79,8 @@ pub struct GitFacts {
     /// Nothing staged, modified, deleted, untracked or conflicted, and no submodule known to be so.
     #[serde(default)]
     pub is_clean: bool,
-    /// Members that say nothing because the source of an import names none: `branch`, `head`, `status`.
+    /// Members that say nothing: `status` of a checkpoint without files, and what the source of an import does not name of
+    /// `branch`, `head` and `status`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreported: Vec<String>,
     /// The commit that the source of an import names, when it is not in this repository.
@@ -89,6 +90,9 @@ pub struct GitFacts {
     #[serde(flatten)]
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
+
+/// The member that stands for what differs from HEAD.
+const STATUS: &str = "status";
 
 impl GitFacts {
     /// Whether the operation in progress needs this commit, so that it may be a further parent of the index commit.
@@ -135,6 +139,17 @@ impl GitFacts {
     /// Whether a member has a value; those of an import may not.
     pub fn reports(&self, member: &str) -> bool {
         !self.unreported.iter().any(|one| one == member)
+    }
+
+    /// Says nothing of what differs from HEAD, which was not looked at.
+    pub fn leave_out_status(&mut self) {
+        self.unreported = vec![STATUS.to_owned()];
+        self.is_clean = false;
+    }
+
+    /// Whether it was looked at what differs from HEAD; of an import, whether its source said so.
+    pub fn has_status(&self) -> bool {
+        self.reports(STATUS)
     }
 
     /// Sets `is_clean` from the counts.

@@ -106,7 +106,8 @@ pub(super) fn create(scene: &Scene<'_>, mut request: StartRequest, current: bool
     if !request.dry_run {
         refs::recover(scene.repo, scene.wait)?;
     }
-    let facts: GitFacts = facts::git_facts(scene.repo, None)?;
+    let mut facts: GitFacts = facts::git_facts(scene.repo, None)?;
+    facts.leave_out_status();
     let Some(name) = request.name.take().or_else(|| scene.session.cloned()) else {
         // Another working tree may take the name at the same moment.
         return with_free_name(scene, &request, current, redactor.found, &facts);

@@ -67,6 +67,13 @@ pub(super) fn of(git: &GitFacts) -> String {
         .filter(|(n, _)| *n > 0)
         .map(|(n, word)| format!("{n} {word}"))
         .collect();
+    if counts.is_empty() && !git.has_status() {
+        let subject = git.head_subject.as_ref().map(|subject| format!(" '{subject}'"));
+        return match &git.head {
+            Some(head) => format!("{place}: at {}{}", head.short(), subject.unwrap_or_default()),
+            None => place,
+        };
+    }
     if counts.is_empty() {
         return match (&git.head, &git.head_subject) {
             (Some(head), Some(subject)) => format!("{place}: clean at {} '{subject}'", head.short()),
@@ -116,6 +123,8 @@ mod tests {
         git.head = Some(Oid::new("4c1d9e2".to_owned() + &"0".repeat(33)).expect("hex"));
         git.head_subject = Some("Add parser".into());
         assert_eq!(of(&git), "main: clean at 4c1d9e20 'Add parser'");
+        git.leave_out_status();
+        assert_eq!(of(&git), "main: at 4c1d9e20 'Add parser'");
         git.modified = paths(&["a.rs", "b.rs"]);
         git.staged = paths(&["a.rs", "c.rs", "d.rs"]);
         assert_eq!(of(&git), "main: 3 staged, 2 modified (a.rs, b.rs, c.rs, ..)");

@@ -269,8 +269,8 @@ pub fn code(git: &GitFacts) -> TextLine {
         line.push(Slot::Plain, format!(", {}", operation.describe()));
     }
     let counts = git.changes();
-    if counts.is_empty() && !git.reports("status") {
-        return line;
+    if counts.is_empty() && !git.has_status() {
+        return line.with(Slot::Plain, ", files not saved");
     }
     line.push(
         Slot::Plain,

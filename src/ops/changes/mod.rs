@@ -122,8 +122,8 @@ pub fn report(repo: &Repository, then: RecordedState<'_>, now: CurrentState<'_>,
         &mut failed,
     );
     // Of what the source of an import does not report, nothing is compared.
-    let worktree = worktree.filter(|_| then.files.is_some() || then.git.reports("status"));
-    let upstream = upstream.filter(|_| then.git.unreported.is_empty());
+    let worktree = worktree.filter(|_| then.files.is_some() || then.git.has_status());
+    let upstream = upstream.filter(|_| then.git.reports("branch") && then.git.reports("head"));
     let mut report = ChangeReport {
         drift: Drift::default(),
         age: age(then.at, now.at, limits.max_age),

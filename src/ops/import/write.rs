@@ -391,7 +391,7 @@ fn facts(scene: &Scene<'_>, claimed: &ForeignRepoState) -> GitFacts {
         .collect();
     facts.is_clean = match claimed.clean {
         Some(clean) => clean,
-        None => facts.reports("status") && !has_paths,
+        None => facts.has_status() && !has_paths,
     };
     facts
 }

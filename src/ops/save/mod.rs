@@ -229,7 +229,10 @@ pub(super) fn save_early(
                 }
                 (writer, present, Some(moment))
             } else {
-                let present = compose::present(&files, &writer, request.files && !is_as_saved, &held)?;
+                let mut present = compose::present(&files, &writer, request.files && !is_as_saved, &held)?;
+                if !request.files {
+                    present.facts.leave_out_status();
+                }
                 (writer, present, None)
             }
         };

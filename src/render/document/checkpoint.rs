@@ -429,6 +429,9 @@ fn files(source: &DocumentSource<'_>) -> String {
             rows.push(vec![format!("and {more} more"), what.to_owned()]);
         }
     }
+    if rows.is_empty() && !git.has_status() {
+        return "(not saved)\n".to_owned();
+    }
     table(&["Path", "State"], &rows)
 }
 

@@ -74,6 +74,9 @@ fn files(git: &GitFacts) -> String {
             rows.push(format!("{what}: and {more} more"));
         }
     }
+    if rows.is_empty() && !git.has_status() {
+        return "(not saved)\n".to_owned();
+    }
     list(&rows, false)
 }
 

@@ -297,3 +297,51 @@ fn a_submodule_with_changes_of_its_own_is_told() {
     assert_eq!(status["git"]["submodules_changed"]["count"], 1);
     assert_eq!(status["something_to_save"], false);
 }
+
+#[test]
+fn a_save_without_files_says_nothing_of_them() {
+    for dirty in [false, true] {
+        let world = World::with_commit();
+        if dirty {
+            world.file("README.md", "changed\n");
+            world.file("new", "new\n");
+        }
+        let head = world.git_line(["rev-parse", "--short=8", "HEAD"]);
+        world
+            .checkpoint(["save", "--no-files", "-m", "words"])
+            .success()
+            .stdout_has(&format!("main @ {head}, files not saved"))
+            .stdout_lacks("clean");
+        world
+            .checkpoint(["show"])
+            .success()
+            .stdout_has("files not saved")
+            .stdout_lacks("clean");
+        let json = world.checkpoint(["show", "--json"]).success().stdout_json();
+        let git = &json["document"]["git"];
+        assert_eq!(
+            (&git["is_clean"], &git["unreported"][0]),
+            (&false.into(), &"status".into())
+        );
+        for format in ["handoff", "markdown"] {
+            let note = world.checkpoint(["export", "--format", format]);
+            note.success().stdout_has("(not saved)\n").stdout_lacks("clean");
+        }
+        // Without a message the summary is made from the facts.
+        world.checkpoint(["start", "other"]).success();
+        world
+            .checkpoint(["save", "--no-files", "--allow-empty"])
+            .success()
+            .stdout_lacks("clean");
+        world.checkpoint(["show"]).success().stdout_lacks("clean");
+        world
+            .checkpoint(["resume", "main"])
+            .success()
+            .stdout_lacks("nothing uncommitted");
+        // With files it is known.
+        world
+            .checkpoint(["save", "-m", "with files"])
+            .success()
+            .stdout_has(if dirty { "1 modified, 1 untracked" } else { ", clean" });
+    }
+}
