@@ -13,7 +13,7 @@ use crate::{
     model::outline::Contents,
     ops::{
         chat::{
-            SessionChat,
+            self, SessionChat,
             request::{self, ContextRequest, TokenRequest},
         },
         contents, share,
@@ -67,6 +67,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         None => None,
         given => Some(message::text(context, given, "the message")?),
     };
+    chat::require_readable(&opened.scene())?;
     compact::before_reading(context, &opened, &args.events);
     let scene = opened.scene();
     let chat = SessionChat::open(&scene)?;

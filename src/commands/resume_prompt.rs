@@ -52,6 +52,18 @@ pub(super) fn prompt(
 fn notes(resumed: &ResumeOutcome, broken: Option<&BrokenTurn>, now: Timestamp) -> Vec<String> {
     let mut out = Vec::new();
     out.extend(broken.map(|turn| broken_words(turn, now)));
+    if let Some(info) = resumed
+        .checkpoint
+        .document
+        .encrypted
+        .as_ref()
+        .filter(|info| info.is_locked)
+    {
+        out.push(format!(
+            "The record is encrypted {}: what was saved of summary, next steps, decisions and chat is not shown here",
+            info.words()
+        ));
+    }
     if resumed.draft > 0 {
         let changes = CountedNoun::new(resumed.draft, "change");
         out.push(format!(

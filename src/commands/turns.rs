@@ -4,20 +4,21 @@ use super::{
     Context, agent_session,
     error::CommandError,
     failure,
-    opening::{self, IdentityArgs},
+    opening::{self, IdentityArgs, OpenedRepository},
     restore_report::{self, RestoreView},
     resume_prompt,
     row_args::DateArg,
 };
 use crate::{
-    model::{path::RepoPath, turn::TokenUsage},
+    model::{path::RepoPath, selector::Selector, turn::TokenUsage},
     ops::{
+        self,
         agent::{
             self, resumption,
             turns::{self, RewindTarget, SavedTurn},
         },
         plan_runner::AppliedPlan,
-        restore as op,
+        restore as op, select,
     },
     render::turns::{AgentSessionView, RewindView, TurnRow, TurnsView},
     store::{self, checkpoint::oid},
@@ -119,6 +120,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         turns: found.turns.iter().skip(omitted).map(row).collect(),
         omitted,
     };
+    if view.turns.is_empty() {
+        require_readable(&opened, selector)?;
+    }
     if context.ui.options().json {
         return context.ui.json(&view);
     }
@@ -134,6 +138,21 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         } else {
             view.text(opened.scene().now, &dates, columns)
         });
+    }
+    Ok(())
+}
+
+/// Fails where the turns are encrypted and cannot be read here: then they are not none.
+fn require_readable(opened: &OpenedRepository, selector: Option<Selector>) -> Result<(), CommandError> {
+    let selector = match selector {
+        Some(selector) => selector,
+        None => failure::selector("@")?,
+    };
+    let selected = select::checkpoint(&opened.scene(), &selector)?;
+    let document = selected.checkpoint.document;
+    if document.is_locked() {
+        let session = selected.session.unwrap_or(document.session.name).to_string();
+        return Err(ops::Error::from(store::Error::RecordLocked { session }).into());
     }
     Ok(())
 }

@@ -260,7 +260,16 @@ impl Resume<'_> {
             saved.push(Slot::Caution, format!(", from remote {}", self.fetched_from.join(", ")));
         }
         saved.folded(80).into_iter().for_each(|line| text.push(line));
+        if let Some(words) = self.locked() {
+            text.push(TextLine::new().with(Slot::Caution, words));
+        }
         text
+    }
+
+    /// That there is a record that nothing is shown of.
+    fn locked(&self) -> Option<String> {
+        let info = self.document.encrypted.as_ref().filter(|info| info.is_locked);
+        info.map(|info| format!("Encrypted {}", info.words()))
     }
 
     /// Headings, the change report as a table, the record as lists.
@@ -284,6 +293,9 @@ impl Resume<'_> {
                 "It was written by others and came from remote {}.\n\n",
                 remotes.join(", ")
             ));
+        }
+        if let Some(words) = self.locked() {
+            out.push_str(&format!("{words}.\n\n"));
         }
         if self.draft_operations > 0 {
             let changes = CountedNoun::new(self.draft_operations, "change");

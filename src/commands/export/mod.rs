@@ -23,6 +23,7 @@ use crate::{
     formats::{self, ExportExtent, ExportFiles, ExportInput, OmittedContent, System, UnexportedCounts},
     model::{binary_text, json as stored, outline::Contents, selector::Selector, step::quoted},
     ops::{
+        self,
         agent::resumption,
         export::{self, ExportScope, ExportedCheckpoint},
         export_commit, select,
@@ -261,6 +262,12 @@ pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandEr
         ExportWriter::Page => report_page(&opened, &selector)?,
         _ => (export::export(&opened.scene(), &selector, scope)?, Vec::new()),
     };
+    // Those for people say that the record is encrypted; a program would read that there is nothing.
+    let is_for_people = matches!(args.format().make, ExportWriter::Note(_) | ExportWriter::Page);
+    if exported.checkpoint.document.is_locked() && !is_for_people {
+        let session = exported.name().to_owned();
+        return Err(ops::Error::from(store::Error::RecordLocked { session }).into());
+    }
     if exported.unsaved > 0 {
         let changes = crate::render::count::CountedNoun::new(exported.unsaved, "change");
         context

@@ -3,7 +3,7 @@
 
 use super::{
     super::{markdown, outline},
-    DocumentSource, list, opt, reasoned, status, table,
+    DocumentSource, ENCRYPTED, NONE, list, opt, reasoned, status, table,
 };
 use crate::{
     model::{
@@ -45,6 +45,9 @@ const SHOWN: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// The title of the section of files.
+const FILES: &str = "Files";
+
 /// The document.
 pub fn markdown(source: &DocumentSource<'_>) -> String {
     let (document, record) = (source.document, &source.document.record);
@@ -77,8 +80,17 @@ pub fn markdown(source: &DocumentSource<'_>) -> String {
             .unwrap_or_default();
         head("Forked from", &format!("{}{option}", from.session));
     }
-    let mut section = |title: &str, text: String| out.push_str(&format!("\n## {title}\n\n{text}"));
-    let summary = record.summary.as_deref().unwrap_or("(none)");
+    // The files are known from git.
+    let is_unknown = |title: &str| document.is_locked() && title != FILES;
+    let mut section = |title: &str, text: String| {
+        let text = if is_unknown(title) {
+            format!("{ENCRYPTED}\n")
+        } else {
+            text
+        };
+        out.push_str(&format!("\n## {title}\n\n{text}"));
+    };
+    let summary = record.summary.as_deref().unwrap_or(NONE);
     section("Summary", format!("{}\n", markdown::block(summary)));
     let progress = [
         source.phase(),
@@ -140,7 +152,7 @@ pub fn markdown(source: &DocumentSource<'_>) -> String {
         "File partitions",
         table(&["Agent", "Paths"], &partitions.collect::<Vec<_>>()),
     );
-    section("Files", files(source));
+    section(FILES, files(source));
     others(record, &mut section);
     let mut rest = Outline::of(source.contents, source.selector).without(SHOWN);
     for section in &mut rest.sections {
@@ -154,10 +166,12 @@ pub fn markdown(source: &DocumentSource<'_>) -> String {
     out.push_str(&format!("\n{missing}\n"));
     let mut section = |title: &str, text: String| out.push_str(&format!("\n## {title}\n\n{text}"));
     let next = record.next_steps.iter().chain(&record.resume_instructions);
-    section(
-        "Resume instructions",
-        list(&next.map(|n| n.text.clone()).collect::<Vec<_>>(), true),
-    );
+    let next = if document.is_locked() {
+        format!("{ENCRYPTED}\n")
+    } else {
+        list(&next.map(|n| n.text.clone()).collect::<Vec<_>>(), true)
+    };
+    section("Resume instructions", next);
     out
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     super::{markdown, outline},
-    DocumentSource, NONE, list,
+    DocumentSource, list,
 };
 use crate::model::{
     facts::GitFacts,
@@ -116,7 +116,7 @@ pub fn handoff(source: &DocumentSource<'_>) -> String {
     head("Task", session.task.clone());
     head("Phase", source.phase());
     head("Progress", source.progress());
-    let summary = record.summary.as_deref().unwrap_or("(none)");
+    let summary = record.summary.as_deref().unwrap_or(source.nothing());
     out.push_str(&format!("\n{}\n", markdown::block(summary)));
     let outline = Outline::of(source.contents, source.selector);
     let mut shown = Vec::new();
@@ -149,7 +149,7 @@ pub fn handoff(source: &DocumentSource<'_>) -> String {
         section.total = section.entries.len() as u64;
         section.command = format!("git checkpoint show {} --all", source.selector);
         let text = if section.entries.is_empty() {
-            format!("{NONE}\n")
+            format!("{}\n", source.nothing())
         } else {
             outline::list(&section, ROWS)
         };

@@ -38,6 +38,8 @@ pub struct DocumentSource<'a> {
 
 /// Text for an empty section.
 const NONE: &str = "(none)";
+/// Text for a section of a record that no key opens.
+const ENCRYPTED: &str = "(encrypted)";
 
 /// A table; with no row the word for nothing.
 fn table(titles: &[&str], rows: &[Vec<String>]) -> String {
@@ -95,6 +97,11 @@ fn opt(text: Option<&String>) -> String {
 }
 
 impl DocumentSource<'_> {
+    /// The text for what the record has nothing of, or nothing that can be read.
+    fn nothing(&self) -> &'static str {
+        if self.document.is_locked() { ENCRYPTED } else { NONE }
+    }
+
     /// `3 of 5: parser`.
     fn phase(&self) -> Option<String> {
         let phase = self.document.record.phase.as_ref()?;

@@ -9,6 +9,8 @@ mod handover;
 mod hostile;
 mod identity;
 mod leaving;
+#[cfg(feature = "encryption")]
+mod locked;
 mod many;
 mod named;
 mod namespaces;
