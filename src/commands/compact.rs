@@ -15,7 +15,7 @@ use crate::{
         chat::{
             self, SessionChat,
             compact::{self, CompactionEvent, CompactionRequest, PreparedSummary},
-            request,
+            request::{self, ContextRequest},
         },
         clear::{self, ClearScope},
         contents,
@@ -23,9 +23,12 @@ use crate::{
     },
     render::{
         chat as render,
-        messages::{ClearReceipt, CompactReceipt, CompactionDryRun, CompactionPlanRow, CompactionRow, messages},
+        messages::{
+            ClearReceipt, CompactReceipt, CompactionDryRun, CompactionPlanRow, CompactionRow, RequestSize, messages,
+        },
     },
     store,
+    tokens::models::TokenMethod,
 };
 
 /// Summarize older messages
@@ -120,6 +123,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
         return dry_run(context, &chat, plan.as_ref(), scene.settings.compact_at);
     }
+    let before = request_tokens(&opened, &chat)?;
     drop(chat);
     let (shown, events) = (&*context, &args.events);
     let done = ops::compact::compact(
@@ -151,6 +155,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         .hint("try again"));
     };
     let ids = views::Ids::of(receipt);
+    let chat = SessionChat::open(&scene)?;
+    let request = RequestSize {
+        before,
+        after: request_tokens(&opened, &chat)?,
+    };
     context.ui.report(&CompactReceipt {
         outcome: "compacted",
         session: &receipt.session,
@@ -158,9 +167,15 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             id: ids.id.as_ref(),
             digest: ids.digest.as_ref(),
             compaction: &found,
+            request,
         }),
         dry_run: None,
     })?;
+    if request.after >= request.before {
+        context
+            .ui
+            .warning("nothing is gained: the summary is as long as what it replaces; to undo: git checkpoint undo");
+    }
     context
         .ui
         .hint("Compact", "see the whole chat: git checkpoint message list --full");
@@ -195,6 +210,20 @@ fn warn(context: &Context, prepared: &PreparedSummary) {
     if let Some(why) = &prepared.replaced {
         context.ui.warning(&format!("{why}; used the built-in rules instead"));
     }
+}
+
+/// The tokens of a request without a question, as 'tokens' counts them.
+fn request_tokens(opened: &OpenedRepository, chat: &SessionChat<'_>) -> Result<u64, CommandError> {
+    let request = ContextRequest {
+        checkpoint: render::checkpoint(&contents::of_chat(&opened.scene(), chat)),
+        user: None,
+        limit: 0,
+        counting: TokenMethod::of(None),
+        chat,
+        fence: None,
+        preface: "",
+    };
+    Ok(request::build(&opened.scene(), &request)?.total)
 }
 
 /// The text of a request next to its messages.

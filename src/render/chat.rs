@@ -102,9 +102,12 @@ pub fn checkpoint_with(contents: &Contents, rows: usize) -> String {
     let session = document.session.name.as_str();
     let mut outline = Outline::of(contents, session);
     let own = ["messages", "context", "agent"];
-    outline
-        .sections
-        .retain(|section| !own.contains(&section.member.as_str()));
+    // The history of the compactions, which follows the summary, is nothing for a model.
+    let mut has_summary = false;
+    outline.sections.retain(|section| {
+        let is_history = section.member == "compaction" && std::mem::replace(&mut has_summary, true);
+        !is_history && !own.contains(&section.member.as_str())
+    });
     let mut out = format!("# Checkpoint\n\nSession: {}\n", escape::line(session));
     let record = &document.record;
     if let Some(summary) = record

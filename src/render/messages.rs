@@ -237,6 +237,17 @@ pub struct CompactionRow<'a> {
     pub digest: Option<&'a Digest>,
     /// The compaction.
     pub compaction: &'a Compaction,
+    /// The size of a request without a question.
+    pub request: RequestSize,
+}
+
+/// The tokens of a whole request before and after a compaction.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct RequestSize {
+    /// Before.
+    pub before: u64,
+    /// After, with the summary.
+    pub after: u64,
 }
 
 /// A dry run of a compaction.
@@ -272,10 +283,10 @@ impl View for CompactReceipt<'_> {
             let mut line = TextLine::new().with(Slot::Changed, "Compacted");
             line.push(Slot::Plain, format!(" {} of ", messages(found.messages)));
             line.push(Slot::Session, self.session.as_str());
-            let (before, after) = (found.tokens_before, found.tokens_after);
-            line.push(Slot::Plain, format!(": {before} tokens, now {after}"));
+            let RequestSize { before, after } = made.request;
+            line.push(Slot::Plain, format!(": a request has {after} tokens, had {before}"));
             let summary = if found.by == "extractive" {
-                " (extractive summary)"
+                " (extractive)"
             } else {
                 " (summary by checkpoint.compactCommand)"
             };

@@ -78,12 +78,10 @@ fn a_session_over_the_limit_compacts_by_itself_and_its_next_request_is_below() {
         request["tokens"]
     );
     assert_eq!(request["messages"]["left_out"], 0);
-    assert!(
-        request["system"]
-            .as_str()
-            .unwrap()
-            .contains("lines taken from the messages")
-    );
+    // The summary is in it, its history is not.
+    let system = request["system"].as_str().unwrap();
+    assert!(system.contains("Earlier messages, summarized"), "{system}");
+    assert!(!system.contains("lines taken from the messages"), "{system}");
     assert_eq!(messages(&world).len(), 1200, "nothing is erased");
     world
         .checkpoint(["status"])
@@ -364,4 +362,49 @@ fn near_the_limit_it_is_told() {
         "{chat}"
     );
     world.checkpoint(["status"]).success().stderr_has("of 2400 tokens");
+}
+
+/// What a compaction says of its gain is what requests have before and after it.
+#[test]
+fn the_receipt_counts_whole_requests_and_warns_where_nothing_is_gained() {
+    let size = |world: &World| {
+        let counted = world
+            .checkpoint(["request", "--preview", "--json"])
+            .success()
+            .stdout_json();
+        counted["tokens"]["total"].as_u64().unwrap()
+    };
+    for (long, gains) in [(true, true), (false, false)] {
+        let world = session();
+        if long {
+            long_chat(&world, 60);
+        } else {
+            for n in 0..6 {
+                say(&world, "user", &format!("do it, {n}"));
+            }
+        }
+        world.checkpoint(["save", "-m", "x"]).success();
+        let before = size(&world);
+        let done = world.checkpoint(["compact", "--force"]);
+        let after = size(&world);
+        assert_eq!(after < before, gains, "{before} {after}");
+        let line = done.success().stdout().lines().next().unwrap().to_owned();
+        let numbers: Vec<u64> = line
+            .split(' ')
+            .filter_map(|word| word.trim_matches(',').parse().ok())
+            .collect();
+        let (now, was) = (numbers[numbers.len() - 2], numbers[numbers.len() - 1]);
+        assert_eq!((was, now), (before, after), "{line}");
+        if gains {
+            done.stderr_lacks("nothing is gained");
+        } else {
+            done.stderr_has("warning: nothing is gained");
+        }
+        // The record of the compaction is for people.
+        world
+            .checkpoint(["request"])
+            .success()
+            .stdout_lacks("compaction 1 of 1");
+        world.checkpoint(["show"]).success().stdout_has("compaction 1 of 1");
+    }
 }
