@@ -201,7 +201,7 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let mut way = args.way;
     let mut brought = None;
     if way.is_any() {
-        let applied = put_aside::bring(context, &opened, subject, way);
+        let applied = put_aside::bring(context, &opened, subject, way).map_err(|error| still_resumed(error, &resumed));
         // What is reported is what is there now.
         if applied.is_ok() && !dry_run {
             look_again(&opened, &args, &mut resumed);
@@ -247,6 +247,17 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
         return Err(CommandError::silent(FailureKind::Drift));
     }
     Ok(())
+}
+
+/// The error of files that did not come back, where the session is resumed even so.
+fn still_resumed(error: CommandError, resumed: &ResumeOutcome) -> CommandError {
+    if !resumed.begun {
+        return error;
+    }
+    error.hint(format!(
+        "session '{}' is resumed; for the report without files: git checkpoint resume",
+        resumed.session
+    ))
 }
 
 /// Reports that a session that had ended is active again.

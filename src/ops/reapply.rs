@@ -4,8 +4,14 @@ use super::{
     Error, Scene,
     apply::{self, ApplyOutcome},
     clean,
-    plan_runner::ProgressCallback,
-    put_aside, restore, select,
+    plan_runner::{AppliedPlan, PlanOperation, ProgressCallback},
+    put_aside,
+    record::RecordFate,
+    restore,
+    restore_outcome::{RestoreOutcome, RestoreSource},
+    select,
+    target_state::UnstagedChanges,
+    unfinished::OperationFate,
 };
 use crate::{
     model::{
@@ -50,10 +56,13 @@ pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<
     } else {
         Vec::new()
     };
+    if checkpoint.document.snapshot.is_none() && asides.is_empty() {
+        return nothing(scene, request, &checkpoint);
+    }
     let Some(latest) = asides.first() else {
         return bring(scene, request, &checkpoint, progress);
     };
-    if is_missing(scene, request, progress)? {
+    if checkpoint.document.snapshot.is_some() && is_missing(scene, request, progress)? {
         return bring(scene, request, &checkpoint, progress);
     }
     for aside in &asides {
@@ -63,6 +72,33 @@ pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<
         }
     }
     bring(scene, &of(request, latest), latest, progress)
+}
+
+/// Result where no files were saved: there is nothing to bring, and that is no failure.
+fn nothing(scene: &Scene<'_>, request: &Request, checkpoint: &Checkpoint) -> Result<ApplyOutcome, Error> {
+    let session = select::checkpoint(scene, &request.selector)?.session;
+    Ok(ApplyOutcome {
+        restored: RestoreOutcome {
+            operation: match request.way {
+                Way::Apply => PlanOperation::Apply,
+                Way::Restore => PlanOperation::Restore,
+            },
+            from: Some(RestoreSource {
+                id: checkpoint.entry.id,
+                session,
+                document: Box::new(checkpoint.document.clone()),
+            }),
+            brought: Some(AppliedPlan::nothing()),
+            unstaged: UnstagedChanges::default(),
+            record: RecordFate::NotMeant,
+            in_progress: OperationFate::NotMeant,
+            dry_run: request.dry_run,
+            aborted: false,
+        },
+        conflicts: Vec::new(),
+        kept: apply::KeptEdits::default(),
+        resolved: Vec::new(),
+    })
 }
 
 /// The request for another checkpoint.

@@ -141,6 +141,9 @@ pub struct CheckpointOrigin<'a> {
     /// Whether git had no change to report of its files.
     #[serde(skip)]
     pub is_clean: bool,
+    /// Whether it has files at all.
+    #[serde(skip)]
+    pub has_files: bool,
 }
 
 /// How much was done.
@@ -340,6 +343,10 @@ impl RestoreReceipt<'_> {
         !self.is_reverse && self.conflicts.is_empty() && self.from.as_ref().is_some_and(|from| from.is_clean)
     }
 
+    fn is_without_files(&self) -> bool {
+        self.from.as_ref().is_some_and(|from| !from.has_files)
+    }
+
     fn first(&self) -> TextLine {
         let (word, slot) = match (self.outcome, self.operation) {
             ("planned" | "refused", "restore") => ("Would restore", Slot::Plain),
@@ -354,6 +361,14 @@ impl RestoreReceipt<'_> {
             ("nothing", _) if !self.conflicts.is_empty() => ("Changed nothing:", Slot::Bad),
             ("nothing", _) if !self.kept.is_empty() => ("Applied nothing of", Slot::Caution),
             ("nothing", _) if self.from.is_none() && self.what.is_none() => ("Nothing to do", Slot::Plain),
+            ("nothing", operation) if self.is_without_files() => {
+                let word = if operation == "restore" {
+                    "Nothing to restore of"
+                } else {
+                    "Nothing to apply of"
+                };
+                (word, Slot::Plain)
+            }
             ("nothing", "apply") if self.is_reverse => ("Nothing to revert of", Slot::Plain),
             ("nothing", "apply") if self.is_of_clean() => ("Nothing to apply of", Slot::Plain),
             ("nothing", _) if self.from.is_some() => ("Already up to date with", Slot::Plain),
@@ -388,6 +403,9 @@ impl RestoreReceipt<'_> {
         }
         if !self.conflicts.is_empty() && !matches!(self.outcome, "nothing" | "planned" | "refused") {
             line.push(Slot::Caution, " with conflicts");
+        }
+        if self.outcome == "nothing" && self.is_without_files() {
+            line.push(Slot::Plain, ": no files were saved");
         }
         let nothing = self.outcome == "nothing" && self.from.is_some() && self.conflicts.is_empty();
         let counts = self.counts();

@@ -112,6 +112,7 @@ pub(super) fn receipt<'a>(opened: &OpenedRepository, report: &'a RestoreView<'a>
                     .unwrap_or_default(),
                 age: age::age(from.document.created_at, now),
                 is_clean: from.document.git.changes().is_empty() && from.document.session.forked_from.is_none(),
+                has_files: from.document.snapshot.is_some(),
             }),
         what: report.taken.map(|taken| taken.entry.what.as_str()),
         done_at: report.taken.map(|taken| taken.entry.at),

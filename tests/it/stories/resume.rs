@@ -831,3 +831,52 @@ fn a_file_is_kept_up_to_date() {
         .stderr_has("no such format");
     assert!(!world.root().join("out.md").exists());
 }
+
+/// An imported session, which has no files.
+fn imported(world: &World) {
+    let path = world.root().join("chat.json");
+    fs::write(&path, r#"[{"role":"user","content":"hi"}]"#).unwrap();
+    world
+        .checkpoint(["import", "--from", "json", path.to_str().unwrap(), "--session", "chat"])
+        .success();
+}
+
+#[test]
+fn a_session_without_files_is_resumed_and_there_is_nothing_to_apply() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "one"]).success();
+    imported(&world);
+    world.checkpoint(["start", "only"]).success();
+    world.checkpoint(["save", "--no-files", "-m", "words"]).success();
+    for session in ["chat", "only"] {
+        for (way, words) in [
+            ("--apply", "Nothing to apply of"),
+            ("--restore", "Nothing to restore of"),
+        ] {
+            world.checkpoint(["switch", "main"]).success();
+            let before = world.fingerprint();
+            let planned = world.checkpoint(["resume", session, way, "--dry-run"]);
+            planned
+                .success()
+                .stdout_has(words)
+                .stdout_has(&format!("Session {session}"));
+            assert_eq!(world.fingerprint(), before);
+            world.checkpoint(["status", "--prompt"]).success().stdout_is("main\n");
+            let resumed = world.checkpoint(["resume", session, way]);
+            resumed
+                .success()
+                .stdout_has(words)
+                .stdout_has(": no files were saved\n")
+                .stdout_has(&format!("Session {session}"));
+            let json = world
+                .checkpoint(["resume", session, way, "--json"])
+                .success()
+                .stdout_json();
+            assert_eq!(json["files"]["outcome"], "nothing");
+            world
+                .checkpoint(["status", "--prompt"])
+                .success()
+                .stdout_is(&format!("{session}\n"));
+        }
+    }
+}
