@@ -262,6 +262,15 @@ pub(super) fn view(merged: &MergeOutcome, dry_run: bool) -> MergeView {
                 },
             })
             .collect(),
+        kept: brought
+            .lines
+            .iter()
+            .filter(|line| line.act == Act::Keep && line.why == PlanReason::NeverThere)
+            .map(|line| SkippedFile {
+                path: line.path.quoted(),
+                reason: line.why.to_string(),
+            })
+            .collect(),
         index: brought.index.paths.len(),
         staged: {
             let conflicts = merged.file_conflicts.iter().map(|(path, _)| path);

@@ -230,6 +230,10 @@ fn current(current: &CurrentSession) -> CurrentSessionView<'_> {
         session_id: &document.session.id,
         saved_elsewhere: current.saved_elsewhere.as_deref(),
         saved_changes_missing: current.unapplied.len(),
+        saved_deletions: {
+            let deletions = current.unapplied.iter().filter(|unapplied| unapplied.is_deletion);
+            deletions.map(|unapplied| &unapplied.path).collect()
+        },
         status: current.standing.word(),
         tip: oid(current.tip),
         saved_at: document.created_at,

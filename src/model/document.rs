@@ -96,6 +96,9 @@ pub struct Document {
     /// The checkpoint that was restored last, by digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_from: Option<Digest>,
+    /// Whether only some files of that one were restored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restored_part: bool,
     /// Earlier checkpoints whose work `pause --clean` removed and no command brought back before this one, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub put_aside: Vec<Digest>,
@@ -446,6 +449,7 @@ pub(crate) mod tests {
             previous: None,
             merged: None,
             restored_from: None,
+            restored_part: false,
             put_aside: Vec::new(),
             folded: BTreeMap::new(),
             included: None,

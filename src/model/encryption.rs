@@ -28,6 +28,7 @@ const PUBLIC: &[&str] = &[
     "previous",
     "merged",
     "restored_from",
+    "restored_part",
     "folded",
     "included",
 ];

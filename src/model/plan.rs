@@ -121,6 +121,8 @@ pub enum PlanReason {
     NotHeld(SkipReason),
     /// Keep: it was ignored when the checkpoint was saved, so the checkpoint does not show whether it existed.
     IgnoredThen,
+    /// Keep: uncommitted work that was never in the files of the working tree in which the checkpoint was saved.
+    NeverThere,
     /// Keep: a repository of its own.
     Repository,
     /// Keep: the command was started in this directory.
@@ -157,6 +159,7 @@ impl PlanReason {
             Self::NotSaved(_) => "not-saved",
             Self::NotHeld(_) => "not-held",
             Self::IgnoredThen => "ignored-then",
+            Self::NeverThere => "never-there",
             Self::Repository => "repository",
             Self::CurrentFolder => "current-folder",
             Self::Submodule => "submodule",
@@ -188,6 +191,7 @@ impl fmt::Display for PlanReason {
             Self::NotSaved(reason) => write!(f, "the checkpoint did not save it ({reason})"),
             Self::NotHeld(reason) => write!(f, "cannot be saved first ({reason})"),
             Self::IgnoredThen => f.write_str("was ignored when the checkpoint was saved"),
+            Self::NeverThere => f.write_str("was never in the files of that checkpoint"),
             Self::Repository => f.write_str("a nested repository"),
             Self::CurrentFolder => f.write_str("the current directory"),
             Self::Submodule => f.write_str("submodules are left alone"),

@@ -7,11 +7,13 @@
 mod discarded;
 mod kept;
 mod merge_run;
+mod merged_lists;
 mod resolution;
 mod unresolved;
 
 pub use discarded::{ResolutionState, resolution};
 pub use kept::KeptEdits;
+pub(super) use kept::kept_lines;
 pub(super) use merge_run::{Base, MergeRun, OverlapRule, Sides};
 pub use resolution::{
     MergeConclusion, concludable, conclude_with_save, concluded, conclusion, in_conflict, is_committed, is_last,
@@ -324,6 +326,7 @@ fn run(
     let unresolved = Cell::new(0);
     let kept_edits = RefCell::new(Vec::new());
     let partial = RefCell::new(Vec::new());
+    let kept_lines = RefCell::new(Vec::new());
     let goal = |repo: &Repository, present: &CurrentSnapshot| {
         let (mut goal, mut found, lacking) = merging.merge(repo, present)?;
         *partial.borrow_mut() = lacking;
@@ -333,6 +336,9 @@ fn run(
             found.retain(|(path, _)| unmerged(path));
         }
         *conflicts.borrow_mut() = found;
+        if note.parts.is_none() {
+            *kept_lines.borrow_mut() = kept::kept_lines(repo, &sides, &goal, merging.paths.clone())?;
+        }
         if note.resumed && note.parts.is_none() {
             *kept_edits.borrow_mut() = kept::paths(&merging, repo, present)?;
         }
@@ -353,6 +359,7 @@ fn run(
     };
     let job = PlanJob { goal: &goal, ..job };
     let mut brought = plan_runner::apply_plan(scene, &job)?;
+    brought.lines.extend(kept_lines.take());
     let whole = brought.is_complete() && brought.refusals.is_empty();
     if whole {
         let root = store::work_tree(scene.repo)?;

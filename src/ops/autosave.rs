@@ -204,7 +204,12 @@ fn write(
     document.previous = Some(tip.digest.clone());
     document.folded.clone_from(&tip.document.folded);
     document.included = Some(included(&draft, &tip.document.folded)).filter(|included| !included.is_empty());
-    document.restored_from = store::restored::read(scene.repo)?.or_else(|| tip.document.restored_from.clone());
+    let restored = store::restored::read(scene.repo)?;
+    document.restored_part = match restored {
+        Some(_) => store::restored::is_part(scene.repo)?,
+        None => tip.document.restored_part,
+    };
+    document.restored_from = restored.or_else(|| tip.document.restored_from.clone());
     document.put_aside = put_aside::for_document(scene, tip);
     chat::take_over(&mut document, &tip.document);
     let (previous, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;

@@ -218,6 +218,7 @@ pub(super) fn document(scene: &Scene<'_>, session: Session, kind: CheckpointKind
         previous: None,
         merged: None,
         restored_from: None,
+        restored_part: false,
         put_aside: Vec::new(),
         folded: BTreeMap::new(),
         included: None,

@@ -487,8 +487,11 @@ impl RestoreRun<'_> {
     }
 
     fn note_restored(&self) -> Result<(), Error> {
-        if self.files {
-            restored::write(self.scene.repo, Some(&self.checkpoint.digest))?;
+        let (repo, digest) = (self.scene.repo, &self.checkpoint.digest);
+        if self.files && self.note.pathspecs.is_empty() && self.note.parts.is_none() {
+            restored::write(repo, Some(digest))?;
+        } else if self.files {
+            restored::write_part(repo, digest)?;
         }
         Ok(())
     }

@@ -7,7 +7,8 @@ use super::{
     compose::{self, CurrentSnapshot},
     list::{self, SessionStanding},
     plan_runner::{self, PlanOperation},
-    put_aside, resume, session_choice, share, suggestions, unapplied,
+    put_aside, resume, session_choice, share, suggestions,
+    unapplied::{self, UnappliedPath},
 };
 use crate::{
     model::{
@@ -17,7 +18,6 @@ use crate::{
         list::SkippedEntry,
         name::ShortName,
         outline::PutAside,
-        path::RepoPath,
     },
     os,
     store::{
@@ -103,7 +103,7 @@ pub struct CurrentSession {
     /// How many files differ from the latest checkpoint; `None` when that has no files.
     pub changed: Option<usize>,
     /// Saved changes of the latest checkpoint that are not in the files: a save would drop them.
-    pub unapplied: Vec<RepoPath>,
+    pub unapplied: Vec<UnappliedPath>,
     /// The working tree that saved the latest checkpoint, where that is another one of this repository.
     pub saved_elsewhere: Option<String>,
     /// Its chat.

@@ -7,16 +7,26 @@
 
 use std::collections::HashSet;
 
-use super::{Error, Scene, compose::CurrentSnapshot, lacking, put_aside};
+use super::{Error, Scene, compose::CurrentSnapshot, lacking, omissions, put_aside};
 use crate::{
     model::{name::ShortName, path::RepoPath},
     store::{
-        checkpoint::{Checkpoint, object_id},
+        ObjectId, Repository,
+        checkpoint::{self, Checkpoint, object_id},
         merge::Trees,
         objects::Writer,
         restored, tree,
     },
 };
+
+/// A path with a saved change that is not in the files.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnappliedPath {
+    /// The path.
+    pub path: RepoPath,
+    /// Whether the checkpoint has deleted it: to bring the change deletes it here as well.
+    pub is_deletion: bool,
+}
 
 /// The paths, sorted. `writer` has the current files.
 pub(super) fn missing(
@@ -25,7 +35,7 @@ pub(super) fn missing(
     name: &ShortName,
     tip: &Checkpoint,
     present: &CurrentSnapshot,
-) -> Result<Vec<RepoPath>, Error> {
+) -> Result<Vec<UnappliedPath>, Error> {
     let saved = tip.document.snapshot.as_ref().map(|snapshot| object_id(&snapshot.tree));
     let (Some(saved), Some(snapshot)) = (saved, &present.snapshot) else {
         return Ok(Vec::new());
@@ -56,14 +66,50 @@ pub(super) fn missing(
     }
     // After a pull the files are made from what was saved here before it.
     let own = lacking::pulled_over(scene, name, tip).pop();
-    let own = own.and_then(|before| Some(object_id(&before.document.snapshot?.tree)));
+    let own_files = own.as_ref().and_then(|before| before.document.snapshot.as_ref());
+    let own_files = own_files.map(|snapshot| object_id(&snapshot.tree));
     let trees = Trees {
-        base: own.or(base),
+        base: own_files.or(base),
         ours: Some(now),
         theirs: Some(saved),
     };
     paths.extend(lacking::among(scene.repo, writer, trees, &edited)?);
+    if let (Some(own), Some(files)) = (own, own_files) {
+        paths.extend(removed(scene, repo, &own, files, tip, now)?);
+    }
     paths.sort();
     paths.dedup();
+    let with_kind = |path: RepoPath| {
+        Ok(UnappliedPath {
+            is_deletion: tree::entry(repo, saved, &path)?.is_none(),
+            path,
+        })
+    };
+    paths.into_iter().map(with_kind).collect()
+}
+
+/// Files that were saved here uncommitted, are here as they were, and that who saved the checkpoint had and removed.
+fn removed(
+    scene: &Scene<'_>,
+    repo: &Repository,
+    own: &Checkpoint,
+    files: ObjectId,
+    tip: &Checkpoint,
+    now: ObjectId,
+) -> Result<Vec<RepoPath>, Error> {
+    let saved = tip.document.snapshot.as_ref().map(|snapshot| object_id(&snapshot.tree));
+    let mut paths = Vec::new();
+    for change in tree::diff(scene.repo, Some(files), saved, tree::Renames::Off)? {
+        if change.new.is_none() && change.old.is_some() && tree::entry(repo, now, &change.path)? == change.old {
+            paths.push(change.path);
+        }
+    }
+    if paths.is_empty() {
+        return Ok(paths);
+    }
+    let lists = checkpoint::lists(scene.repo, tip).map_err(Error::damaged(tip.digest.as_str()))?;
+    let omitted = omissions::of(scene, own, tip, &lists)?;
+    let is_skipped = |path: &RepoPath| lists.skipped.iter().any(|skipped| skipped.path == *path);
+    paths.retain(|path| !is_skipped(path) && omitted.iter().all(|omission| omission.path != *path));
     Ok(paths)
 }

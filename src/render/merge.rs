@@ -87,6 +87,9 @@ pub struct MergedFiles {
     pub conflicts: Vec<ConflictingFile>,
     /// Paths whose file was not written.
     pub skipped: Vec<SkippedFile>,
+    /// Paths that stay, although the other session has nothing or something else there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<SkippedFile>,
     /// How many entries of the index became others.
     pub index: usize,
     /// How many of them are neither in conflict nor without a file; for people.
@@ -242,6 +245,13 @@ impl MergeView {
                 text.push(line.with(Slot::Dim, format!("  {}", file.reason)));
             }
             more(text, files.skipped.len());
+            for file in files.kept.iter().take(LISTED) {
+                let mut line = TextLine::plain("  keep");
+                line.pad_to(10);
+                let line = line.with(Slot::Path, &file.path);
+                text.push(line.with(Slot::Dim, format!("  {}", file.reason)));
+            }
+            more(text, files.kept.len());
             if files.staged > 0 {
                 let entries = CountedNoun::irregular(files.staged, "entry", "entries");
                 text.push(TextLine::plain(format!("  {entries} in the index")));

@@ -267,10 +267,15 @@ impl View for RestoreReceipt<'_> {
         let mut text = Text::new();
         text.push(self.first());
         let planned = matches!(self.outcome, "planned" | "refused");
+        // That these delete something is not in their names.
+        let is_merged = matches!(self.operation, "apply" | "merge");
         let shown: Vec<_> = self
             .plan
             .iter()
-            .filter(|line| planned || !line.act.changes() || line.act == Act::Revert)
+            .filter(|line| {
+                let is_named = line.act == Act::Revert || line.act == Act::Delete && is_merged;
+                planned || !line.act.changes() || is_named
+            })
             .collect();
         let listed = if planned { shown.len() } else { shown.len().min(LISTED) };
         for line in &shown[..listed] {

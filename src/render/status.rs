@@ -14,7 +14,7 @@ use super::{
 };
 use crate::model::{
     claim::Claim, comparison::RecordDifference, facts::GitFacts, id::Oid, name::ShortName, outline::PutAside,
-    spelling::with_article, time::Timestamp, watch::WatcherState,
+    path::RepoPath, spelling::with_article, time::Timestamp, watch::WatcherState,
 };
 
 /// How many changes of the record are shown.
@@ -157,6 +157,9 @@ pub struct CurrentSessionView<'a> {
     /// The number of saved changes of the latest checkpoint that never were in these files, or were missing when it was
     /// resumed: a checkpoint saved now is without them.
     pub saved_changes_missing: usize,
+    /// Those of them that delete a file: 'resume --apply' does it here as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub saved_deletions: Vec<&'a RepoPath>,
     /// Its relation to what was last seen of each remote that has it.
     pub remotes: Vec<RemoteRelation<'a>>,
     /// The chat.
@@ -476,19 +479,39 @@ impl StatusView<'_> {
             out.row(label, &line);
             label = "";
         }
-        if missing > 0 {
-            let (are, them) = if missing == 1 { ("is", "it") } else { ("are", "them") };
-            let changes = CountedNoun::new(missing, "saved change");
+        let deletions = &current.saved_deletions;
+        if missing > deletions.len() {
+            let others = missing - deletions.len();
+            let (are, them) = if others == 1 { ("is", "it") } else { ("are", "them") };
+            let changes = CountedNoun::new(others, "saved change");
             let by = current.saved_elsewhere.map(|path| format!(", saved in {path},"));
             let by = by.unwrap_or_default();
             let text = format!("{changes}{by} {are} not in these files; a save would drop {them}:");
             out.row(label, &caution(text));
+            label = "";
+        }
+        if !deletions.is_empty() {
+            out.row(label, &caution(missing_deletions(deletions)));
+        }
+        if missing > 0 {
             out.plain("", "git checkpoint resume --apply");
         }
         if let (true, Some(words)) = (self.something_to_save, &self.notes.left_out) {
             out.row("", &caution(format!("a save would leave out {words}")));
         }
     }
+}
+
+/// How many paths are named.
+const NAMED: usize = 3;
+
+/// Saved deletions that are not in the files, with the names.
+fn missing_deletions(deletions: &[&RepoPath]) -> String {
+    let mut names: Vec<_> = deletions.iter().take(NAMED).map(|path| path.quoted()).collect();
+    names.extend((deletions.len() > NAMED).then(|| "...".to_owned()));
+    let are = if deletions.len() == 1 { "is" } else { "are" };
+    let noun = CountedNoun::new(deletions.len(), "saved deletion");
+    format!("{noun} {are} not in these files: {}", names.join(", "))
 }
 
 impl CurrentSessionView<'_> {

@@ -1,14 +1,18 @@
-//! Files whose later edits an apply keeps in place of what was saved.
+//! Files that an apply leaves as they are: later edits in place of what was saved, and work that the checkpoint never had.
 
 use super::{
-    super::{Error, compose::CurrentSnapshot, target_state::TargetState},
-    merge_run::MergeRun,
+    super::{Error, compose::CurrentSnapshot, omissions::Omission, target_state::TargetState},
+    merge_run::{MergeRun, Sides},
 };
 use crate::{
-    model::path::RepoPath,
+    model::{
+        path::RepoPath,
+        plan::{Act, PlanLine, PlanReason},
+    },
     store::{
         Repository,
         merge::{self, Overlap, Trees},
+        pathspec::PathFilter,
         tree,
     },
 };
@@ -58,4 +62,26 @@ pub(super) fn paths(
         }
     }
     Ok(out)
+}
+
+/// The lines of a plan by which work stays that the checkpoint never had in the files.
+pub(in crate::ops) fn kept_lines(
+    repo: &Repository,
+    sides: &Sides,
+    goal: &TargetState,
+    mut paths: Option<PathFilter>,
+) -> Result<Vec<PlanLine>, Error> {
+    let mut lines = Vec::new();
+    let mut is_meant = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));
+    for Omission { path, theirs, .. } in &sides.omitted {
+        let then = tree::entry(repo, goal.tree, path)?;
+        if is_meant(path) && then.is_some() && then != *theirs {
+            lines.push(PlanLine {
+                act: Act::Keep,
+                path: path.clone(),
+                why: PlanReason::NeverThere,
+            });
+        }
+    }
+    Ok(lines)
 }

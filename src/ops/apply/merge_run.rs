@@ -7,12 +7,13 @@ use super::{
         Error, Scene,
         compose::CurrentSnapshot,
         ids::short,
+        omissions::{self, Omission},
         pathspecs,
         put_aside::{self, CleanedFiles, WholeFiles},
         session_choice, suggestions,
         target_state::{self, TargetState},
     },
-    ApplyJournal, unresolved,
+    ApplyJournal, merged_lists, unresolved,
 };
 use crate::{
     model::{
@@ -50,6 +51,8 @@ pub(in crate::ops) struct Sides {
     pub(in crate::ops) whole: WholeFiles,
     /// Paths that were purged from what is brought or reverted: they stay as they are.
     pub(in crate::ops) purged: Vec<RepoPath>,
+    /// Work that the files that are brought never had: they did not remove it.
+    pub(in crate::ops) omitted: Vec<Omission>,
 }
 
 pub(in crate::ops) enum Base {
@@ -117,17 +120,23 @@ impl Sides {
                 theirs,
                 base,
                 whole: WholeFiles::default(),
+                omitted: Vec::new(),
             });
         }
+        let mut omitted = Vec::new();
         let base = match &note.common {
             None => match (&note.base, put_aside::present_ancestor(scene, checkpoint)?) {
                 (Some(base), _) => Base::Tree(Some(object_id(base))),
-                (None, Some(ancestor)) => Base::earlier(scene, &ancestor)?,
+                (None, Some(ancestor)) => {
+                    omitted = omissions::of(scene, &ancestor, checkpoint, &files.lists)?;
+                    Base::earlier(scene, &ancestor)?
+                }
                 (None, None) => Base::Tree(head(checkpoint)),
             },
             Some(common) => {
                 let id = object_id(common);
                 let common = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
+                omitted = omissions::of(scene, &common, checkpoint, &files.lists)?;
                 let chosen = session_choice::session_for_command(scene)?;
                 let ours = chosen.ok_or_else(|| suggestions::none_current(scene))?.tip;
                 Base::common(scene, &common, &ours)?
@@ -143,6 +152,7 @@ impl Sides {
             theirs: files,
             base,
             whole,
+            omitted,
         })
     }
 
@@ -170,7 +180,8 @@ impl Sides {
             for change in tree::diff(repo, aside.head, Some(aside.files), tree::Renames::Off)? {
                 let path = &change.path;
                 let is_common = |root: ObjectId| Ok::<_, Error>(tree::entry(repo, root, path)? == change.new);
-                if reset.contains_key(path) || !is_common(files)? || is_common(ours.tree)? {
+                let is_omitted = self.omitted.iter().any(|omission| omission.path == *path);
+                if is_omitted || reset.contains_key(path) || !is_common(files)? || is_common(ours.tree)? {
                     continue;
                 }
                 let now = tree::entry(repo, ours.tree, path)?;
@@ -187,7 +198,11 @@ impl Sides {
                 }
             }
         }
-        let reset: Vec<_> = reset.into_iter().collect();
+        let omitted = self.omitted.iter();
+        let reset: Vec<_> = omitted
+            .map(|omission| (omission.path.clone(), omission.committed.clone()))
+            .chain(reset)
+            .collect();
         Ok(Some(merge::edited(repo, files, &reset)?))
     }
 }
@@ -359,7 +374,7 @@ impl MergeRun<'_> {
         self.leave_nested(repo, ours.index, &mut merged)?;
         unresolved::mark(&self.sides.theirs.lists, &mut merged);
         let tree = merge::tree(repo, Some(ours.tree), &merged)?;
-        let mut lists = lists(&ours.lists, &self.sides.theirs.lists, &merged);
+        let mut lists = merged_lists::lists(&ours.lists, &self.sides.theirs.lists, &merged);
         self.beside_trees(repo, &mut lists, tree)?;
         let (edits, partial) = self.sides.whole.bring(&merged, &mut lists);
         let tree = merge::edited(repo, tree, &edits)?;
@@ -425,7 +440,8 @@ impl MergeRun<'_> {
     fn stage(&self, repo: &Repository, goal: &mut TargetState) -> Result<(), Error> {
         let theirs = &self.sides.theirs.lists;
         let base = self.sides.base_index();
-        let purged = self.sides.purged.iter();
+        let omitted = self.sides.omitted.iter().map(|omission| &omission.path);
+        let purged = self.sides.purged.iter().chain(omitted);
         let trees = Trees {
             base,
             ours: Some(goal.index),
@@ -551,58 +567,4 @@ fn stages(path: &PathMerge) -> Vec<(&RepoPath, &TreeEntryInfo, u8)> {
         .into_iter()
         .filter_map(|(of, side, stage)| Some((of, side.as_ref()?, stage)))
         .collect()
-}
-
-/// The permission bits of a file, where they are not the usual ones.
-fn bits_of(lists: &Lists, path: &RepoPath) -> Option<u32> {
-    let found = lists.modes.iter().find(|(listed, _)| listed == path);
-    found.map(|(_, bits)| *bits)
-}
-
-/// The present's lists, with what the checkpoint's say of the files that come from there as they are.
-fn lists(ours: &Lists, theirs: &Lists, merged: &[PathMerge]) -> Lists {
-    let mut lists = Lists {
-        modes: ours.modes.clone(),
-        raw: ours.raw.clone(),
-        held: ours.held.clone(),
-        empty_dirs: ours.empty_dirs.clone(),
-        // Flags of the index stay.
-        origin: ours.origin.clone(),
-        ..Lists::default()
-    };
-    for path in merged {
-        if let Some((aside, _)) = &path.aside {
-            lists
-                .raw
-                .extend(theirs.raw.contains(&path.saved).then(|| aside.clone()));
-            let bits = bits_of(theirs, &path.saved);
-            lists.modes.extend(bits.map(|bits| (aside.clone(), bits)));
-        }
-        let PathMergeOutcome::Write(entry) = &path.result else {
-            continue;
-        };
-        // A file of the present that moves to a new name is, but for what is merged in, as it was at the old one.
-        let before = path.removes.as_ref().unwrap_or(&path.path);
-        let whole = path.theirs.as_ref().is_some_and(|theirs| theirs.id == entry.id);
-        let is_raw = if whole {
-            theirs.raw.contains(&path.saved)
-        } else {
-            ours.raw.contains(before)
-        };
-        lists.raw.retain(|raw| *raw != path.path);
-        lists.raw.extend(is_raw.then(|| path.path.clone()));
-        let bits = match &path.ours {
-            None => bits_of(theirs, &path.saved),
-            Some(was) => bits_of(ours, before).map(|bits| match (was.mode, entry.mode) {
-                (from, to) if from == to => bits,
-                // Those who may read it may run it now; or no one any more.
-                (_, 0o100_755) => bits | (bits & 0o444) >> 2,
-                _ => bits & !0o111,
-            }),
-        };
-        lists.modes.retain(|(mode, _)| *mode != path.path);
-        lists.modes.extend(bits.map(|bits| (path.path.clone(), bits)));
-    }
-    lists.sort();
-    lists
 }

@@ -150,6 +150,7 @@ pub(super) fn compose_merge(
         unknown: Map::new(),
     });
     document.restored_from.clone_from(&ours.document.restored_from);
+    document.restored_part = ours.document.restored_part;
     document.put_aside = put_aside::for_document(scene, ours);
     let people = compose::people(scene);
     let before = Predecessor {

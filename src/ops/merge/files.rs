@@ -3,14 +3,14 @@
 use super::{
     super::{
         Error, Scene,
-        apply::{Base, MergeRun, OverlapRule, Sides, not_concluded, note_conflicts},
+        apply::{Base, MergeRun, OverlapRule, Sides, kept_lines, not_concluded, note_conflicts},
         bases,
         compose::{self, CurrentSnapshot},
-        current_session,
+        current_session, omissions,
         plan_runner::{
             self, AppliedPlan, MeanwhilePolicy, PathScope, PlanJob, PlanJournal, PlanOperation, ProgressCallback,
         },
-        put_aside::{LOOKED_THROUGH, WholeFiles},
+        put_aside::WholeFiles,
         record::RecordFate,
         refuse, rerere,
         restore_outcome::{RestoreOutcome, RestoreSource},
@@ -213,50 +213,18 @@ fn noted_sides(scene: &Scene<'_>, note: &MergeJournal) -> Result<MergeTips, Erro
     })
 }
 
-/// Whether the uncommitted work of a common checkpoint was never where the other side was saved: elsewhere, without a restore of
-/// it, and with no part of it. Then that side has deleted none of it, and comes from its commit.
-fn never_had(scene: &Scene<'_>, common: &Checkpoint, theirs: &Checkpoint) -> Result<bool, Error> {
-    let (Some(saved), Some(now)) = (tree_of(common), tree_of(theirs)) else {
-        return Ok(false);
-    };
-    let head = common.document.git.head.as_ref().map(object_id);
-    let mut has_work = false;
-    for change in tree::diff(scene.repo, head, Some(saved), tree::Renames::Off)? {
-        has_work = true;
-        if tree::entry(scene.repo, now, &change.path)? != change.old {
-            return Ok(false);
-        }
-    }
-    let (mut digests, mut restored) = (vec![common.digest.clone()], Vec::new());
-    for entry in session::chain(scene.repo, theirs.entry.id).take(LOOKED_THROUGH) {
-        let id = entry.map_err(Error::damaged(theirs.digest.as_str()))?.id;
-        if id == common.entry.id {
-            return Ok(has_work && !restored.iter().any(|digest| digests.contains(digest)));
-        }
-        let later = session_choice::load(scene, theirs.document.session.name.as_str(), id)?;
-        let (one, other) = (&later.document, &common.document);
-        if (&one.host, &one.worktree) == (&other.host, &other.worktree) {
-            return Ok(false);
-        }
-        restored.extend(one.restored_from.clone());
-        digests.push(later.digest.clone());
-    }
-    // A fork was given the files.
-    Ok(false)
-}
-
 /// Sides of the merge of files; without a common checkpoint the merge base of their commits is the base, and without that the
 /// commit that theirs was saved at.
 fn merged_sides(scene: &Scene<'_>, sides: &MergeTips, base: Option<ObjectId>) -> Result<Sides, Error> {
+    let theirs = TargetState::of(scene, &sides.theirs, sides.from.as_str())?;
+    let mut omitted = Vec::new();
     let base = match latest_base(scene, base.as_slice())? {
-        Some(common) if never_had(scene, &common, &sides.theirs)? => {
-            Base::Tree(common.document.git.head.as_ref().map(object_id))
-        }
         Some(common) if common.document.snapshot.is_some() => {
             let ours = match before_merge(sides).filter(|_| is_made(sides, true)) {
                 Some(id) => &session_choice::load(scene, sides.session.as_str(), id)?,
                 None => &sides.ours,
             };
+            omitted = omissions::of(scene, &common, &sides.theirs, &theirs.lists)?;
             Base::common(scene, &common, ours)?
         }
         _ => Base::Tree(match (&sides.ours.document.git.head, &sides.theirs.document.git.head) {
@@ -267,12 +235,12 @@ fn merged_sides(scene: &Scene<'_>, sides: &MergeTips, base: Option<ObjectId>) ->
             (_, theirs) => theirs.as_ref().map(object_id),
         }),
     };
-    let theirs = TargetState::of(scene, &sides.theirs, sides.from.as_str())?;
     Ok(Sides {
         whole: WholeFiles::of(scene, scene.repo, &sides.theirs, &theirs)?,
         purged: theirs.lists.purged().cloned().collect(),
         theirs,
         base,
+        omitted,
     })
 }
 
@@ -355,6 +323,7 @@ fn merge_files(
     };
     let conflicts = RefCell::new(Vec::new());
     let partial = RefCell::new(Vec::new());
+    let stays = RefCell::new(Vec::new());
     let note = MergeJournal::new(sides, base, how);
     let job = PlanJob {
         operation: PlanOperation::Merge,
@@ -371,6 +340,7 @@ fn merge_files(
             let (goal, found, lacking) = merging.merge(repo, present)?;
             *conflicts.borrow_mut() = found;
             *partial.borrow_mut() = lacking;
+            *stays.borrow_mut() = kept_lines(repo, &merged, &goal, None)?;
             Ok(goal)
         },
         refuse: &|repo, present, _| {
@@ -388,6 +358,7 @@ fn merge_files(
         progress,
     };
     let mut brought = plan_runner::apply_plan(scene, &job)?;
+    brought.lines.extend(stays.take());
     if brought.is_done() {
         let root = store::work_tree(scene.repo)?;
         brought.partial = merged.whole.lacking(scene, root, partial.take())?;

@@ -113,7 +113,10 @@ impl PurgeFollowUp {
             changed
         })?;
         if let Some(last) = restored::read(scene.repo)? {
-            restored::write(scene.repo, digest(&last).as_ref())?;
+            match digest(&last) {
+                Some(now) if restored::is_part(scene.repo)? => restored::write_part(scene.repo, &now)?,
+                now => restored::write(scene.repo, now.as_ref())?,
+            }
         }
         if let Some(id) = &self.session {
             draft::remove(scene.repo, id, scene.wait)?;

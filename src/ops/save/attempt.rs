@@ -186,7 +186,8 @@ impl SaveAttempt<'_> {
             return Ok(NextCheckpoint::Unchanged(receipt));
         }
         let taken_back = stale::stale(scene, writer, &chosen.name, tip, self.present)?;
-        let mut unapplied = unapplied::missing(self.files, writer, &chosen.name, tip, self.present)?;
+        let unapplied = unapplied::missing(self.files, writer, &chosen.name, tip, self.present)?;
+        let mut unapplied: Vec<_> = unapplied.into_iter().map(|unapplied| unapplied.path).collect();
         unapplied.retain(|path| taken_back.iter().all(|stale| stale.path != *path));
         let (document, written) = self.write(writer, prepared)?;
         Ok(NextCheckpoint::Composed(Box::new(ComposedCheckpoint {

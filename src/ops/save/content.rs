@@ -73,6 +73,10 @@ impl SaveAttempt<'_> {
                 Some(moment) => moment.restored.clone(),
                 None => restored::read(self.files.repo)?,
             };
+            document.restored_part = match restored {
+                Some(_) => restored::is_part(self.files.repo)?,
+                None => tip.document.restored_part,
+            };
             document.restored_from = restored.or_else(|| tip.document.restored_from.clone());
             document.put_aside = put_aside::for_document(self.files, tip);
             chat::take_over(&mut document, &tip.document);
@@ -82,6 +86,7 @@ impl SaveAttempt<'_> {
             let was = tip.document.clone();
             (document.git, document.worktree, document.snapshot) = (was.git, was.worktree, was.snapshot);
             (document.restored_from, document.put_aside) = (was.restored_from, was.put_aside);
+            document.restored_part = was.restored_part;
         }
         self.summarize(&mut document, before);
         if request.error.is_some() {

@@ -15,6 +15,7 @@ mod many;
 mod named;
 mod namespaces;
 mod parting;
+mod omitted;
 mod provenance;
 mod purged;
 mod refusing;
