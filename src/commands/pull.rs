@@ -194,7 +194,11 @@ pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), Co
             .ui
             .warning(&format!("your claim of session '{name}' was dropped: {now}"));
     }
-    if pulled.current && pulled.has_other_files && matches!(pulled.outcome, PullOutcome::Forward { .. }) {
+    if pulled.purged_again.is_empty()
+        && pulled.current
+        && pulled.has_other_files
+        && matches!(pulled.outcome, PullOutcome::Forward { .. })
+    {
         // The next save has the files of the working tree, and so without these the pulled changes would be gone.
         let apply = format!(
             "Your files stay as they are; to get the pulled changes: git checkpoint resume {} --apply",
@@ -202,6 +206,7 @@ pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), Co
         );
         context.ui.status(apply);
     }
+    merge::warn_purged(context, &pulled.name, &pulled.purged_again, "--remote ");
     hints(context, pulled);
     Ok(())
 }

@@ -104,7 +104,7 @@ fn taken_back(pulled: &str, paths: &[StalePath]) -> String {
 }
 
 /// The first of the paths, and how many more there are.
-fn named(paths: &[RepoPath]) -> String {
+pub(super) fn named(paths: &[RepoPath]) -> String {
     let mut named: Vec<_> = paths.iter().take(NAMED).map(RepoPath::quoted).collect();
     if paths.len() > NAMED {
         named.push(format!("{} more", paths.len() - NAMED));

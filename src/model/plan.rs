@@ -123,6 +123,8 @@ pub enum PlanReason {
     IgnoredThen,
     /// Keep: uncommitted work that was never in the files of the working tree in which the checkpoint was saved.
     NeverThere,
+    /// Skip: its content was purged from the session.
+    Purged,
     /// Keep: a repository of its own.
     Repository,
     /// Keep: the command was started in this directory.
@@ -160,6 +162,7 @@ impl PlanReason {
             Self::NotHeld(_) => "not-held",
             Self::IgnoredThen => "ignored-then",
             Self::NeverThere => "never-there",
+            Self::Purged => "purged",
             Self::Repository => "repository",
             Self::CurrentFolder => "current-folder",
             Self::Submodule => "submodule",
@@ -191,6 +194,7 @@ impl fmt::Display for PlanReason {
             Self::NotSaved(reason) => write!(f, "the checkpoint did not save it ({reason})"),
             Self::NotHeld(reason) => write!(f, "cannot be saved first ({reason})"),
             Self::IgnoredThen => f.write_str("was ignored when the checkpoint was saved"),
+            Self::Purged => f.write_str("was purged from the session"),
             Self::NeverThere => f.write_str("was never in the files of that checkpoint"),
             Self::Repository => f.write_str("a nested repository"),
             Self::CurrentFolder => f.write_str("the current directory"),

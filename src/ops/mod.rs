@@ -82,6 +82,7 @@ mod rerere;
 pub mod restore;
 pub mod restore_outcome;
 pub mod resume;
+pub mod returned;
 pub mod safety;
 pub mod save;
 pub mod search;

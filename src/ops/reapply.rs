@@ -9,7 +9,7 @@ use super::{
     record::RecordFate,
     restore,
     restore_outcome::{RestoreOutcome, RestoreSource},
-    select,
+    returned, select,
     target_state::UnstagedChanges,
     unfinished::OperationFate,
 };
@@ -139,7 +139,8 @@ fn bring(
     checkpoint: &Checkpoint,
     progress: ProgressCallback<'_>,
 ) -> Result<ApplyOutcome, Error> {
-    let is_clean = clean::is_clean_at(scene, checkpoint)?;
+    // What was purged and came back is left out, and every file as it was saved would have it.
+    let is_clean = clean::is_clean_at(scene, checkpoint)? && returned::purged(scene, checkpoint.entry.id)?.is_empty();
     let head = crate::store::facts::git_facts(scene.repo, None)?.head;
     let has_index = crate::store::read_only_directory(scene.repo).is_none();
     let restore = restore::RestoreRequest {

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use super::{Error, Scene, compose::CurrentSnapshot, lacking, omissions, put_aside};
+use super::{Error, Scene, compose::CurrentSnapshot, lacking, omissions, put_aside, returned};
 use crate::{
     model::{name::ShortName, path::RepoPath},
     store::{
@@ -79,6 +79,11 @@ pub(super) fn missing(
     }
     paths.sort();
     paths.dedup();
+    if !paths.is_empty() {
+        // What was purged is not missed.
+        let purged = returned::purged(scene, tip.entry.id)?;
+        paths.retain(|path| !purged.contains(path));
+    }
     let with_kind = |path: RepoPath| {
         Ok(UnappliedPath {
             is_deletion: tree::entry(repo, saved, &path)?.is_none(),

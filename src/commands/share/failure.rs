@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     commands::error::{CommandError, FailureKind},
-    model::step::quoted,
+    model::{path::RepoPath, step::quoted},
     ops::share::{Error, Leak, LeakedCommit, PurgeObstacle, fetch::RemoteChange},
 };
 
@@ -148,6 +148,12 @@ impl CommandError {
                 }
                 out.hint("not a secret? git config --add checkpoint.redactAllow <regex>, or push with --allow-secrets")
             }
+            Error::PurgedAgain { ref session, ref paths } => of(FailureKind::Refused)
+                .hint(format!(
+                    "a push cannot be undone; purge it here as well: {}",
+                    purge_again("", session.as_str(), paths)
+                ))
+                .hint("to publish it even so, push with --allow-secrets"),
             Error::Lfs { ref remote, .. } => of(FailureKind::Fatal).hint(format!(
                 "install git-lfs, or check the output of 'git lfs push {remote} HEAD', and push again"
             )),
@@ -176,6 +182,17 @@ fn rewriting(commit: &LeakedCommit) -> Vec<String> {
             .to_owned(),
     );
     out
+}
+
+/// The command that purges paths once more, with this option before them.
+pub(in crate::commands) fn purge_again(option: &str, session: &str, paths: &[RepoPath]) -> String {
+    /// For more files the command has no place on a line.
+    const NAMED: usize = 10;
+    if paths.len() > NAMED {
+        return format!("git checkpoint help purge; the files: git checkpoint show {session} --all");
+    }
+    let paths: Vec<_> = paths.iter().map(|path| quoted(&path.quoted())).collect();
+    format!("git checkpoint purge {option}-- {}", paths.join(" "))
 }
 
 /// The command that removes secrets from the checkpoints.

@@ -2,7 +2,7 @@
 
 pub(super) mod automatic;
 pub(super) mod bundle;
-mod failure;
+pub(super) mod failure;
 pub(super) mod fetch;
 pub(super) mod pulled;
 pub(super) mod push;

@@ -61,7 +61,7 @@ pub(in crate::commands) struct Args {
     /// Also push sessions that were deleted on the remote
     #[arg(long, conflicts_with = "queued")]
     force: bool,
-    /// Push even if secrets would be published
+    /// Push even if secrets, or what was purged, would be published
     #[arg(long)]
     allow_secrets: bool,
 }

@@ -1,4 +1,5 @@
-//! Files that an apply leaves as they are: later edits in place of what was saved, and work that the checkpoint never had.
+//! Files that an apply leaves as they are: later edits in place of what was saved, work that the checkpoint never had, and
+//! purged content.
 
 use super::{
     super::{Error, compose::CurrentSnapshot, omissions::Omission, target_state::TargetState},
@@ -64,7 +65,7 @@ pub(super) fn paths(
     Ok(out)
 }
 
-/// The lines of a plan by which work stays that the checkpoint never had in the files.
+/// The lines of a plan by which work stays that the checkpoint never had in the files, and by which purged content does not come.
 pub(in crate::ops) fn kept_lines(
     repo: &Repository,
     sides: &Sides,
@@ -73,6 +74,16 @@ pub(in crate::ops) fn kept_lines(
 ) -> Result<Vec<PlanLine>, Error> {
     let mut lines = Vec::new();
     let mut is_meant = |path: &RepoPath| paths.as_mut().is_none_or(|paths| paths.keeps(path));
+    for path in &sides.returned {
+        let theirs = tree::entry(repo, sides.theirs.tree, path)?;
+        if theirs.is_some() && is_meant(path) && tree::entry(repo, goal.tree, path)? != theirs {
+            lines.push(PlanLine {
+                act: Act::Skip,
+                path: path.clone(),
+                why: PlanReason::Purged,
+            });
+        }
+    }
     for Omission { path, theirs, .. } in &sides.omitted {
         let then = tree::entry(repo, goal.tree, path)?;
         if is_meant(path) && then.is_some() && then != *theirs {

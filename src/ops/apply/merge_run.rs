@@ -10,7 +10,7 @@ use super::{
         omissions::{self, Omission},
         pathspecs,
         put_aside::{self, CleanedFiles, WholeFiles},
-        session_choice, suggestions,
+        returned, session_choice, suggestions,
         target_state::{self, TargetState},
     },
     ApplyJournal, merged_lists, unresolved,
@@ -51,6 +51,8 @@ pub(in crate::ops) struct Sides {
     pub(in crate::ops) whole: WholeFiles,
     /// Paths that were purged from what is brought or reverted: they stay as they are.
     pub(in crate::ops) purged: Vec<RepoPath>,
+    /// Paths whose content was purged, and is in what is brought again: they stay as they are as well.
+    pub(in crate::ops) returned: Vec<RepoPath>,
     /// Work that the files that are brought never had: they did not remove it.
     pub(in crate::ops) omitted: Vec<Omission>,
 }
@@ -121,6 +123,7 @@ impl Sides {
                 base,
                 whole: WholeFiles::default(),
                 omitted: Vec::new(),
+                returned: Vec::new(),
             });
         }
         let mut omitted = Vec::new();
@@ -147,8 +150,10 @@ impl Sides {
             Some(_) => WholeFiles::default(),
             None => WholeFiles::of(scene, scene.repo, checkpoint, &files)?,
         };
+        let returned = returned::purged(scene, checkpoint.entry.id)?;
         Ok(Self {
-            purged: files.lists.purged().cloned().collect(),
+            purged: files.lists.purged().chain(&returned).cloned().collect(),
+            returned,
             theirs: files,
             base,
             whole,

@@ -241,6 +241,7 @@ fn merged_sides(scene: &Scene<'_>, sides: &MergeTips, base: Option<ObjectId>) ->
         theirs,
         base,
         omitted,
+        returned: Vec::new(),
     })
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{
     model::name::ShortName,
-    ops::{Error, Scene, compose::CurrentSnapshot, lacking, put_aside, receipt::StalePath},
+    ops::{Error, Scene, compose::CurrentSnapshot, lacking, put_aside, receipt::StalePath, returned},
     store::{
         ObjectId,
         checkpoint::{Checkpoint, object_id},
@@ -66,6 +66,11 @@ pub(super) fn stale(
         };
         let edited = lacking::among(scene.repo, writer, trees, &edited)?.into_iter();
         paths.extend(edited.map(|path| StalePath { path, is_edited: true }));
+    }
+    if !paths.is_empty() {
+        // What was purged is not to come back.
+        let purged = returned::purged(scene, tip.entry.id)?;
+        paths.retain(|stale| !purged.contains(&stale.path));
     }
     // Of two pulls, the file may be as before one of them.
     paths.sort_by(|a, b| (&a.path, a.is_edited).cmp(&(&b.path, b.is_edited)));

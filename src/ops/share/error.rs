@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::{
-    model::{id::Oid, name::ShortName},
+    model::{id::Oid, name::ShortName, path::RepoPath},
     ops, secrets, store,
 };
 
@@ -178,6 +178,14 @@ pub enum Error {
         /// The first commit of the project that has one; where there are several, one in the history of HEAD.
         commit: Option<LeakedCommit>,
     },
+    /// Content would be published again that was purged.
+    #[error("session '{session}' has content again that was purged: {}", named(paths))]
+    PurgedAgain {
+        /// The session.
+        session: ShortName,
+        /// Its paths.
+        paths: Vec<RepoPath>,
+    },
     /// LFS content that a pushed checkpoint needs cannot be sent.
     #[error("{} of git-lfs would be missing on remote '{}': {why}", counted(*objects, "file"), remote.escape_debug())]
     Lfs {
@@ -236,6 +244,16 @@ fn told(why: &[String]) -> String {
     } else {
         why.join("; ")
     }
+}
+
+/// The first of some paths, and how many more there are.
+fn named(paths: &[RepoPath]) -> String {
+    const NAMED: usize = 3;
+    let mut named: Vec<_> = paths.iter().take(NAMED).map(RepoPath::quoted).collect();
+    if paths.len() > NAMED {
+        named.push(format!("{} more", paths.len() - NAMED));
+    }
+    named.join(", ")
 }
 
 /// `1 secret`, `2 secrets`.

@@ -316,3 +316,111 @@ fn a_whole_session_is_deleted_only_as_it_was_seen() {
     world.command("sh", ["-c", &line]).run().success();
     assert_eq!(at(&world, "hub", "refs/checkpoints/main"), "");
 }
+
+/// Somebody who had the content joins it with the purged session: `paths` were purged, and are in bob's checkpoints.
+fn joined_again(paths: &[&str]) -> World {
+    let world = shared();
+    for path in paths {
+        world.file(path, "needle\n");
+    }
+    save(&world, "one");
+    world.checkpoint(["push", "origin"]).success();
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "main"]).success();
+    world.checkpoint(["resume", "--apply", "main"]).success();
+    world.file("bobs", "work of bob\n");
+    save(&world, "by bob");
+    world.enter("repo");
+    let words = ["purge", "--yes", "--remote", "--"]
+        .into_iter()
+        .chain(paths.iter().copied());
+    world.checkpoint(words).success();
+    for path in paths {
+        std::fs::remove_file(world.path(path)).unwrap();
+    }
+    save(&world, "two");
+    world.checkpoint(["push"]).success();
+    assert!(!paths.iter().any(|path| has(&world, path)));
+    world.enter("bob");
+    world.checkpoint(["push"]).code(4).stderr_has("--merge");
+    world
+}
+
+#[test]
+fn a_merge_that_brings_back_what_was_purged_says_so_and_a_push_of_it_is_refused() {
+    for paths in [&["secret"][..], &["dir/two words", "secret"]] {
+        let world = joined_again(paths);
+        let again = paths.iter().map(|path| {
+            if path.contains(' ') {
+                format!("'{path}'")
+            } else {
+                (*path).to_owned()
+            }
+        });
+        let again = again.collect::<Vec<_>>().join(" ");
+        world
+            .checkpoint(["pull", "--merge"])
+            .success()
+            .stderr_has("this brings back what was purged from session 'main'")
+            .stderr_has(&format!("git checkpoint purge -- {again}\n"));
+        let pushed = world.checkpoint(["push"]);
+        pushed
+            .code(4)
+            .stderr_has("session 'main' has content again that was purged")
+            .stderr_has(&format!("git checkpoint purge -- {again}\n"));
+        world.checkpoint(["push", "--dry-run"]).code(4);
+        assert!(!paths.iter().any(|path| has(&world, path)));
+        // The command that is named does it, and the work of both is there.
+        let words = ["purge", "--yes", "--"].into_iter().chain(paths.iter().copied());
+        world.checkpoint(words).success();
+        world.checkpoint(["push"]).success();
+        assert!(!paths.iter().any(|path| has(&world, path)));
+        assert!(has(&world, "bobs"));
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
+#[test]
+fn who_purged_it_is_warned_when_it_comes_back_and_not_told_to_bring_it() {
+    let world = joined_again(&["secret"]);
+    world.checkpoint(["pull", "--merge"]).success();
+    world.checkpoint(["push", "--allow-secrets"]).success();
+    assert!(has(&world, "secret"));
+    world.enter("repo");
+    world
+        .checkpoint(["pull"])
+        .success()
+        .stderr_has("this brings back what was purged from session 'main' (secret)")
+        .stderr_has("git checkpoint purge --remote -- secret")
+        .stderr_lacks("--apply");
+    // Of what bob saved the change is missing; that of the purged file is none.
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("1 saved change is not in these files");
+    world
+        .checkpoint(["resume", "main", "--apply"])
+        .success()
+        .stdout_has("skip     secret ");
+    assert!(!world.path("secret").exists());
+    assert_eq!(world.read("bobs"), b"work of bob\n");
+    let saved = world.checkpoint(["save", "--allow-empty", "-m", "three"]);
+    saved.success().stderr_lacks("secret");
+    world
+        .checkpoint(["purge", "--yes", "--remote", "--", "secret"])
+        .success();
+    assert!(!has(&world, "secret"));
+    assert!(has(&world, "bobs"));
+}
+
+/// A pull that moves the own checkpoints aside makes a session of them, which has the content as well.
+#[test]
+fn a_session_that_was_moved_aside_with_purged_content_is_not_pushed() {
+    let world = joined_again(&["secret"]);
+    world.checkpoint(["pull"]).success();
+    world
+        .checkpoint(["push"])
+        .code(4)
+        .stderr_has("has content again that was purged: secret");
+    assert!(!has(&world, "secret"));
+}

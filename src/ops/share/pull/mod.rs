@@ -11,12 +11,12 @@ mod part;
 use self::names::{KnownSession, fetched_tip, known_here, name_here};
 use super::{ChainRelation, Error, Wire, chain, fetch, fetch::FetchOutcome, listing};
 use crate::{
-    model::{claim::Claim, document::CheckpointKind, name::ShortName, record::Record},
+    model::{claim::Claim, document::CheckpointKind, name::ShortName, path::RepoPath, record::Record},
     ops::{
         Error as OpsError, Scene, ids,
         merge::{self, MergeMethod, MergeOutcome},
         ref_transaction::{Aftermath, UndoableRefTransaction},
-        session_choice, suggestions,
+        returned, session_choice, suggestions,
     },
     store::{
         self, ObjectId,
@@ -82,6 +82,8 @@ pub struct PulledSession {
     pub claims_dropped: bool,
     /// Who claimed the session, as it is now.
     pub claim: Option<Claim>,
+    /// Paths of which the session has content again that was purged from it.
+    pub purged_again: Vec<RepoPath>,
     /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
@@ -211,6 +213,9 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
         joined::join(scene, &moved, &how, &mut pulled, wire)?;
     }
     pulled.fetched = Some(fetched);
+    if pulled.before != Some(pulled.id) {
+        pulled.purged_again = returned::purged_beyond(scene, pulled.id, pulled.before)?;
+    }
     pulled.signature = signature::of_commit(scene.repo, pulled.id)?;
     Ok(pulled)
 }
@@ -288,6 +293,7 @@ fn merge_diverged(
         has_other_files: false,
         claims_dropped: false,
         claim: None,
+        purged_again: Vec::new(),
         aftermath,
     }))
 }
@@ -566,6 +572,7 @@ impl PullAttempt<'_> {
             has_other_files: self.ours.is_some_and(|ours| tree(ours) != tree(now)),
             claims_dropped: false,
             claim: now.document.session.claim.clone(),
+            purged_again: Vec::new(),
             aftermath,
         }
     }

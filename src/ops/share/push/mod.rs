@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     model::{name::ShortName, report::CommitInfo, selector::Selector},
-    ops::{Scene, select, session_choice, suggestions},
+    ops::{Scene, returned, select, session_choice, suggestions},
     store::{self, ObjectId, history, refs, remote::Remote, scratch::Scratch, session},
 };
 pub use prune::{PruneCandidate, PruneReason, RemotePruneRequest, candidates, prune};
@@ -263,6 +263,15 @@ fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result
         remote: &remote,
         wire,
     };
+    if !request.allow_secrets {
+        for (name, tip, tracking) in &sessions {
+            let paths = returned::purged_beyond(scene, *tip, *tracking)?;
+            if !paths.is_empty() {
+                let session = name.clone();
+                return Err(Error::PurgedAgain { session, paths });
+            }
+        }
+    }
     let autosaves = push.autosaves(&sessions)?;
     let mut going: Vec<_> = sessions
         .iter()
