@@ -65,7 +65,8 @@ pub(super) fn paths(
     Ok(out)
 }
 
-/// The lines of a plan by which work stays that the checkpoint never had in the files, and by which purged content does not come.
+/// The lines of a plan by which work stays that the checkpoint never had in the files, and by which purged content does not
+/// come.
 pub(in crate::ops) fn kept_lines(
     repo: &Repository,
     sides: &Sides,
