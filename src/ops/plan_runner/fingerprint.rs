@@ -1,11 +1,15 @@
 //! The token of a plan: a fingerprint of the plan and of the files it was made from. A caller that was shown a plan gives its
 //! token back, and exactly that plan is carried out or none.
 
+use serde::Serialize;
 use serde_json::Value;
 
-use super::{CurrentSnapshot, PlanJob};
+use super::{CurrentSnapshot, PlanJob, PlanOperation};
 use crate::{
-    model::{id::Digest, plan::PlanLine},
+    model::{
+        id::{Digest, Oid},
+        plan::PlanLine,
+    },
     ops::{Error, refuse::Refusal},
     store::checkpoint::oid,
     worktree::restore::RestorePlan,
@@ -34,32 +38,44 @@ impl PlanExpectation<'_> {
     }
 }
 
+/// What a token depends on.
+#[derive(Serialize)]
+struct Inputs<'a> {
+    operation: PlanOperation,
+    request: &'a Value,
+    state: &'a Value,
+    tree: Option<Oid>,
+    index: Option<Oid>,
+    lists: Option<String>,
+    head: &'a Option<Oid>,
+    branch: &'a Option<String>,
+    lines: &'a [PlanLine],
+    refusals: Vec<String>,
+}
+
 /// The token of a plan. It is the same in a dry run and in the run itself.
 pub(super) fn of(job: &PlanJob<'_>, present: &CurrentSnapshot, plan: &RestorePlan, refusals: &[Refusal]) -> String {
-    let lines = |lines: &[PlanLine]| serde_json::to_value(lines).unwrap_or_default();
-    let files = present.snapshot.as_ref().map(|snapshot| {
-        let lists = &snapshot.lists;
-        serde_json::json!({
-            "tree": oid(snapshot.tree),
-            "index": oid(snapshot.index_tree),
-            "lists": format!(
-                "{:?}",
-                (&lists.modes, &lists.raw, &lists.skipped, &lists.empty_dirs, &lists.intent_to_add, &lists.conflicts)
-            ),
-        })
-    });
-    let inputs = serde_json::json!({
-        "operation": job.operation,
-        "request": job.note,
-        "state": job.expectation.state,
-        "files": files,
-        "head": present.facts.head,
-        "branch": present.facts.branch,
-        "lines": lines(&plan.lines),
-        "refusals": refusals.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    });
-    let asked = serde_json::json!({ "operation": job.operation, "request": job.note });
-    let digits = |value: &Value| Digest::of(value.to_string().as_bytes()).hex().to_owned();
+    let snapshot = present.snapshot.as_ref();
+    let inputs = Inputs {
+        operation: job.operation,
+        request: &job.note,
+        state: &job.expectation.state,
+        tree: snapshot.map(|snapshot| oid(snapshot.tree)),
+        index: snapshot.map(|snapshot| oid(snapshot.index_tree)),
+        lists: snapshot.map(|snapshot| {
+            let lists = &snapshot.lists;
+            let (modes, raw, empty) = (&lists.modes, &lists.raw, &lists.empty_dirs);
+            let (skipped, added, unmerged) = (&lists.skipped, &lists.intent_to_add, &lists.conflicts);
+            format!("{:?}", (modes, raw, skipped, empty, added, unmerged))
+        }),
+        head: &present.facts.head,
+        branch: &present.facts.branch,
+        lines: &plan.lines,
+        refusals: refusals.iter().map(ToString::to_string).collect(),
+    };
+    let digits = |text: Vec<u8>| Digest::of(&text).hex().to_owned();
+    let asked = digits(serde_json::to_vec(&(job.operation, &job.note)).unwrap_or_default());
     // A token is no secret, it only must not fit two plans: 96 bits for the state.
-    format!("{}{}", &digits(&asked)[..ASKED], &digits(&inputs)[..24])
+    let state = digits(serde_json::to_vec(&inputs).unwrap_or_default());
+    format!("{}{}", &asked[..ASKED], &state[..24])
 }

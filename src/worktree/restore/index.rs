@@ -11,6 +11,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gix::index::Entry;
 use gix::index::entry::{Flags, Stage, Stat};
 
 use super::Error;
@@ -233,8 +234,18 @@ pub fn settle_lengths(
     let entries = known.state().entries();
     let settled = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID | Flags::INTENT_TO_ADD;
     let mut unsure = Vec::new();
+    let mut from = 0;
     for (path, is) in written {
-        let at = entries.partition_point(|entry| entry.path(known.state()) < path.as_bytes());
+        // Both are in the same order, and what is near the last one is in the caches of the processor.
+        let is_before = |entry: &Entry| entry.path(known.state()) < path.as_bytes();
+        let mut step = 1;
+        while entries.get(from + step).is_some_and(is_before) {
+            from += step;
+            step *= 2;
+        }
+        let end = entries.len().min(from + step + 1);
+        let at = from + entries[from..end].partition_point(is_before);
+        from = at;
         let Some(entry) = entries
             .get(at)
             .filter(|entry| entry.path(known.state()) == path.as_bytes())

@@ -27,8 +27,8 @@ use crate::worktree::snapshot::ignore::{GlobalPatterns, IgnoreChain};
 /// kilobytes of trees can describe a million times more.
 const MAX_NODES: usize = 1_000_000;
 const MAX_DEPTH: usize = 4096;
-/// Directories that are listed at once, by several threads: enough for their start, and few to keep.
-const AHEAD: usize = 512;
+/// Directories that are listed at once, by several threads, each of which begins with empty caches; a few megabytes.
+const AHEAD: usize = 4096;
 
 /// A path on which the two sides may differ.
 pub(super) struct PathPair<'w> {

@@ -147,7 +147,7 @@ fn front_ends_name_the_limit_of_open_files() {
 
 #[test]
 fn a_file_beyond_the_limit_of_sizes_is_an_error_and_no_end_half_way() {
-    for command in [&["pause", "--clean"][..], &["restore", "first"]] {
+    for command in [&["pause", "--clean"][..], &["restore", "@"]] {
         let world = World::without_repository();
         world.git(["init", "--quiet", "--initial-branch=main"]).success();
         world.file("big", "x".repeat(300_000));
@@ -155,7 +155,6 @@ fn a_file_beyond_the_limit_of_sizes_is_an_error_and_no_end_half_way() {
         world.git(["add", "--all"]).success();
         world.git(["commit", "--quiet", "-m", "init"]).success();
         world.checkpoint(["save", "-m", "before"]).success();
-        world.checkpoint(["fork-point", "first"]).success();
         world.file("big", "small\n");
         world.file("a", "changed\n");
         world.file("n", "new\n");

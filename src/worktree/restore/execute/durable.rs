@@ -14,26 +14,26 @@ use crate::worktree::restore::disk::{directories_above, split};
 /// More directories and files than this are not synced one by one, but with all that is on their file systems.
 pub(super) const SINGLE: usize = 64;
 
-/// Brings changes to the disk. A file that is gone or was replaced meanwhile is none of ours any more.
-pub(super) fn sync(root: Option<&Path>, changes: &[ChangedPath]) -> Result<(), Error> {
+/// Brings changes to the disk; `devices` are the file systems that they are on, each with a directory on it. A file that is
+/// gone or was replaced meanwhile is none of ours any more.
+pub(super) fn sync(
+    root: Option<&Path>,
+    changes: &[ChangedPath],
+    devices: &BTreeMap<u64, Vec<u8>>,
+) -> Result<(), Error> {
     let Some(root_path) = root.filter(|_| !changes.is_empty()) else {
         return Ok(());
     };
     let failed = |path: &[u8]| Error::io("write to the disk", root_path.join(RepoPath::from(path).to_string()));
     let root = Dir::open(root_path).map_err(Error::io("open", root_path))?;
-    let directories: BTreeSet<&[u8]> = changes.iter().map(|change| split(change.path.as_bytes()).0).collect();
-    let mut opened = Vec::new();
-    for directory in directories {
-        let nearest = std::iter::once(directory)
-            .chain(directories_above(directory))
-            .chain([&b""[..]]);
-        if let Some(dir) = nearest.map(|directory| root.below(directory)).find_map(Result::ok) {
-            opened.push((directory, dir));
-        }
-    }
-    if opened.len() + changes.len() > SINGLE && by_file_system(&opened, root_path)? {
+    if changes.len() > SINGLE && by_file_system(&root, devices.values()).map_err(failed(b""))? {
         return Ok(());
     }
+    let directories: BTreeSet<&[u8]> = changes.iter().map(|change| split(change.path.as_bytes()).0).collect();
+    let opened: Vec<_> = directories
+        .into_iter()
+        .filter_map(|directory| Some((directory, nearest(&root, directory)?)))
+        .collect();
     for change in changes {
         let path = change.path.as_bytes();
         let (directory, name) = split(path);
@@ -51,18 +51,22 @@ pub(super) fn sync(root: Option<&Path>, changes: &[ChangedPath]) -> Result<(), E
     Ok(())
 }
 
-/// Syncs every file system that the directories are on. `false` where the system cannot.
-fn by_file_system(opened: &[(&[u8], Dir)], root: &Path) -> Result<bool, Error> {
-    let mut devices = BTreeMap::new();
-    for (_, dir) in opened {
-        let meta = dir.meta().map_err(Error::io("look at", root))?;
-        devices.entry(meta.dev).or_insert(dir);
-    }
-    for dir in devices.values() {
-        match dir.sync_file_system() {
-            Ok(true) => {}
-            Ok(false) => return Ok(false),
-            Err(error) => return Err(Error::io("write to the disk", root)(error)),
+/// A directory, or the nearest above it that is still there.
+fn nearest(root: &Dir, directory: &[u8]) -> Option<Dir> {
+    std::iter::once(directory)
+        .chain(directories_above(directory))
+        .chain([&b""[..]])
+        .find_map(|directory| root.below(directory).ok())
+}
+
+/// Syncs the file systems that these directories are on. `false` where the system cannot.
+fn by_file_system<'a>(root: &Dir, directories: impl Iterator<Item = &'a Vec<u8>>) -> io::Result<bool> {
+    for directory in directories {
+        let Some(dir) = nearest(root, directory) else {
+            return Ok(false);
+        };
+        if !dir.sync_file_system()? {
+            return Ok(false);
         }
     }
     Ok(true)

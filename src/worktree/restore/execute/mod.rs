@@ -10,7 +10,7 @@ mod durable;
 mod replace;
 mod step;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -59,6 +59,8 @@ pub struct ExecutionOutcome {
     pub changes: Vec<ChangedPath>,
     /// Why it ended early; the paths before were done.
     pub stopped: Option<Error>,
+    /// The file systems that were changed, by their devices, each with a directory on it.
+    devices: BTreeMap<u64, Vec<u8>>,
 }
 
 /// A path that was changed.
@@ -84,6 +86,7 @@ impl ExecutionOutcome {
         self.unstable.extend(other.unstable);
         self.changes.extend(other.changes);
         self.stopped = self.stopped.take().or(other.stopped);
+        self.devices.extend(other.devices);
     }
 
     /// Whether everything in the plan was done.
@@ -132,7 +135,8 @@ pub fn execute(
     }
     let changes = std::mem::take(&mut executor.done.changes);
     let root = repo.workdir();
-    let sync = || durable::sync(root, &changes);
+    let devices = std::mem::take(&mut executor.done.devices);
+    let sync = || durable::sync(root, &changes, &devices);
     let synced = if changes.len() > durable::SINGLE {
         // The disk is at work while what was written is read again, from the memory of the system.
         std::thread::scope(|scope| {

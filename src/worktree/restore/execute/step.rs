@@ -194,9 +194,21 @@ impl<'a> Executor<'a> {
 
     /// The directory, which must be there.
     fn open(&mut self, path: &[u8]) -> io::Result<&Dir> {
-        let known = self.directory.take_if(|(known, _)| known == path).map(|(_, dir)| dir);
-        let dir = known.map_or_else(|| self.root.below(path), Ok)?;
+        let dir = match self.directory.take_if(|(known, _)| known == path) {
+            Some((_, dir)) => dir,
+            None => {
+                let dir = self.root.below(path)?;
+                self.note_device(path, &dir)?;
+                dir
+            }
+        };
         Ok(&self.directory.insert((path.to_vec(), dir)).1)
+    }
+
+    fn note_device(&mut self, path: &[u8], dir: &Dir) -> io::Result<()> {
+        let device = dir.meta()?.dev;
+        self.done.devices.entry(device).or_insert_with(|| path.to_vec());
+        Ok(())
     }
 
     /// The directory, made with those above it where it is not there.
@@ -220,6 +232,7 @@ impl<'a> Executor<'a> {
                         found => found?,
                     };
                 }
+                self.note_device(path, &dir)?;
                 self.directory = Some((path.to_vec(), dir));
             }
             Err(error) => return Err(error),
