@@ -23,13 +23,13 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct Omission {
     pub(super) path: RepoPath,
-    /// What the commit below the work has there: the base of a merge with the later checkpoint.
+    /// Entry of the commit below the work: the base of a merge with the later checkpoint.
     pub(super) committed: Option<TreeEntryInfo>,
-    /// What the later checkpoint has there.
+    /// Entry of the later checkpoint.
     pub(super) theirs: Option<TreeEntryInfo>,
 }
 
-/// What is known of a path while the chain is followed back from the later checkpoint.
+/// Knowledge of a path while the chain is followed back from the later checkpoint.
 #[derive(Clone, Copy, Default)]
 struct Trail {
     /// The checkpoint that was the first without the work, by its place among those that were passed.

@@ -216,7 +216,7 @@ pub fn named_by_branch(scene: &Scene<'_>, selector: &Selector) -> Result<Option<
     Ok(found.map(|(name, _)| name))
 }
 
-/// What a word means as the name of a session, a whole commit id or the name of a checkpoint.
+/// Meaning of a word as the name of a session, a whole commit id or the name of a checkpoint.
 fn by_name(scene: &Scene<'_>, word: &str) -> Result<Option<(ShortName, ObjectId)>, Error> {
     let Ok(name) = ShortName::new(word) else {
         return Ok(None);

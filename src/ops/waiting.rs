@@ -1,4 +1,4 @@
-//! What waits for a save in a session, in its draft and among the messages, moved to another session.
+//! Notes and messages that wait for a save of a session, moved to another session.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::{
     store::{self, chat, checkpoint::Checkpoint, draft},
 };
 
-/// What was copied from a session: what comes later stays where it is.
+/// Copy of a session's notes and messages: later ones stay where they are.
 #[derive(Debug, Default)]
 pub(super) struct CopiedEntries {
     /// The draft's id, and the numbers of its operations: there and where they were copied to.

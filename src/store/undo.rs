@@ -355,7 +355,7 @@ pub fn note(repo: &Repository, mut entry: UndoEntry) -> Result<(), Error> {
     append(repo, &UndoLine::Done(entry))
 }
 
-/// What an undo or redo did to the record of an entry.
+/// Effect of an undo or redo on the record of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordStep {
     /// The number of the last operation in the draft whose record it changed.

@@ -1,4 +1,4 @@
-//! What was asked for and is not found, not unique or not named as it has to be.
+//! Errors about sessions, checkpoints and items that are not found, not unique or not named as they have to be.
 
 use super::{
     super::{

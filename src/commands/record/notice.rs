@@ -89,7 +89,7 @@ impl ChangeNotice {
     }
 }
 
-/// What a change replaced.
+/// Text that a change replaced.
 pub(super) fn former(member: &str, text: &str) -> TextLine {
     TextLine::plain(format!("  former {}: {text}", member.replace('_', " ")))
 }

@@ -38,7 +38,7 @@ impl PlanExpectation<'_> {
     }
 }
 
-/// What a token depends on.
+/// State that a token depends on.
 #[derive(Serialize)]
 struct Inputs<'a> {
     operation: PlanOperation,
