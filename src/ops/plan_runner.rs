@@ -48,7 +48,7 @@ use crate::{
     worktree::{
         journal::{self as restore_journal, Journal},
         restore::{
-            self, Execution, RestorePlan,
+            self, Execution, RestorePlan, WrittenFile,
             index::{self, IndexChange, IndexLock},
         },
     },
@@ -119,8 +119,8 @@ struct PlanRunner<'a> {
     /// The same present as a save would have it.
     plain: Option<Plain>,
     changes: BTreeMap<RepoPath, PathState>,
-    /// The lengths of files that were written.
-    lengths: BTreeMap<RepoPath, u64>,
+    /// The files that were written.
+    written: BTreeMap<RepoPath, WrittenFile>,
     /// Paths that were not, in the last round, what the snapshot said: their bytes are read again.
     moved: Vec<RepoPath>,
     /// Paths that this operation changed before, or that of which it is the way back.
@@ -157,7 +157,7 @@ impl<'a> PlanRunner<'a> {
             brought: AppliedPlan::nothing(),
             plain: None,
             changes: BTreeMap::new(),
-            lengths: BTreeMap::new(),
+            written: BTreeMap::new(),
             moved: Vec::new(),
             own: own.map(Iterator::collect),
             journal: None,
@@ -254,7 +254,7 @@ impl<'a> PlanRunner<'a> {
         self.moved.clone_from(&self.brought.done.moved);
         if self.brought.done.is_complete() {
             self.write_index(&repo, &goal, index, lock)?;
-            self.settle_lengths(&repo, &goal)?;
+            self.settle_lengths(&goal)?;
         }
         Ok(true)
     }
@@ -335,9 +335,9 @@ impl<'a> PlanRunner<'a> {
         };
         self.begun = true;
         for change in done.changes {
-            match change.length {
-                Some(length) => self.lengths.insert(change.path.clone(), length),
-                None => self.lengths.remove(&change.path),
+            match change.file {
+                Some(file) => self.written.insert(change.path.clone(), file),
+                None => self.written.remove(&change.path),
             };
             self.changes.insert(change.path, change.state);
         }
@@ -392,12 +392,12 @@ impl<'a> PlanRunner<'a> {
     }
 
     /// Lets `git status` see that written files are as in the index.
-    fn settle_lengths(&self, repo: &Repository, goal: &TargetState) -> Result<(), Error> {
+    fn settle_lengths(&self, goal: &TargetState) -> Result<(), Error> {
         let (token, wait) = (&self.token, self.scene.wait);
         Ok(index::settle_lengths(
-            repo,
+            self.scene.repo,
             self.scene.index,
-            (goal.tree, &self.lengths, &goal.lists.raw),
+            (&self.written, &goal.lists.raw),
             token,
             wait,
         )?)

@@ -67,9 +67,9 @@ impl Dir {
         self.stat(name.to_bytes())
     }
 
-    /// How many names the file called `name` has. Nothing here can say more than that it has this one.
-    pub fn links(&self, name: &[u8]) -> io::Result<u64> {
-        self.stat(name).map(|_| 1)
+    /// Like [`Self::stat`], and how many names the file has. Nothing here can say more than that it has this one.
+    pub fn stat_with_links(&self, name: &[u8]) -> io::Result<(Meta, u64)> {
+        self.stat(name).map(|meta| (meta, 1))
     }
 
     /// Like [`Self::stat`] for a name of the list.

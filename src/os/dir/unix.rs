@@ -74,11 +74,13 @@ impl Dir {
         Ok(meta(&rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
-    /// How many names the file called `name` has, here and elsewhere.
-    pub fn links(&self, name: &[u8]) -> io::Result<u64> {
+    /// Like [`Self::stat`], and how many names the file has, here and elsewhere.
+    pub fn stat_with_links(&self, name: &[u8]) -> io::Result<(Meta, u64)> {
+        let stat = rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
         // The width of this field differs between systems.
         #[allow(clippy::useless_conversion, clippy::unnecessary_cast, clippy::cast_lossless)]
-        Ok(rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?.st_nlink as u64)
+        let links = stat.st_nlink as u64;
+        Ok((meta(&stat), links))
     }
 
     /// Like [`Self::stat`] for a name of the list, without copying it.

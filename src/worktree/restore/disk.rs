@@ -19,6 +19,8 @@ pub(super) struct Disk {
     folds: bool,
     /// The directory whose names were read last.
     listed: Option<(Vec<u8>, DirNames)>,
+    /// How many names the file has that was looked at last.
+    pub(super) links: u64,
 }
 
 /// Entry on disk at a path.
@@ -50,6 +52,7 @@ impl Disk {
             missing: None,
             folds: system.folds,
             listed: None,
+            links: 1,
         })
     }
 
@@ -108,8 +111,11 @@ impl Disk {
 
     pub(super) fn at(&mut self, path: &[u8]) -> io::Result<DiskEntry> {
         if let Some((dir, name)) = self.directory_of(path)? {
-            return match dir.stat(name) {
-                Ok(meta) => Ok(DiskEntry::Something(meta)),
+            return match dir.stat_with_links(name) {
+                Ok((meta, links)) => {
+                    self.links = links;
+                    Ok(DiskEntry::Something(meta))
+                }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(DiskEntry::Nothing),
                 Err(error) => Err(error),
             };

@@ -15,6 +15,7 @@ use gix::index::Entry;
 use gix::index::entry::{Flags, Stage, Stat};
 
 use super::Error;
+use super::execute::WrittenFile;
 use super::flags::{self, Flagged};
 use crate::model::change::TreeEntryInfo;
 use crate::model::list::{IndexConflict, Lists};
@@ -215,14 +216,12 @@ pub fn write(
 /// Lets git compare files that were written and are as their entries say, where the index has another length of them:
 /// git takes such a file for changed without reading it. A file has another length with other line ends, for example.
 ///
-/// `tree` is what was written, those of `raw` byte for byte: what git would store of them only it can say. `written` has the
-/// lengths of the files. Only stat data
-/// of unchanged files changes; entries that are unmerged or have flags keep theirs, and so does everything where another
-/// process holds the index.
+/// Files of `raw` were written byte for byte: what git would store of them only it can say. Only stat data of unchanged files
+/// changes; entries that are unmerged or have flags keep theirs, and so does everything where another process holds the index.
 pub fn settle_lengths(
     repo: &Repository,
     index: Option<&Path>,
-    (tree, written, raw): (ObjectId, &BTreeMap<RepoPath, u64>, &[RepoPath]),
+    (written, raw): (&BTreeMap<RepoPath, WrittenFile>, &[RepoPath]),
     token: &str,
     wait: Duration,
 ) -> Result<(), Error> {
@@ -258,11 +257,8 @@ pub fn settle_lengths(
         }
         // The index has the low 32 bits.
         #[expect(clippy::cast_possible_truncation, reason = "as git does")]
-        let is_other = *is as u32 != length;
-        if is_other
-            && let Some(stored) = tree::entry(repo, tree, path)?
-            && (checkpoint::object_id(&stored.id) == entry.id || raw.contains(path))
-        {
+        let is_other = is.length as u32 != length;
+        if is_other && (is.id == entry.id || raw.contains(path)) {
             unsure.push(at);
         }
     }

@@ -31,7 +31,7 @@ use std::path::Path;
 pub use alike::alike;
 pub use check::ByteDifferences;
 pub use error::Error;
-pub use execute::{ChangedPath, Execution, ExecutionOutcome, execute};
+pub use execute::{ChangedPath, Execution, ExecutionOutcome, WrittenFile, execute};
 pub use include::{Entered, enter, include};
 pub use paths::PathProblem;
 pub use plan::RestorePlan;

@@ -23,8 +23,8 @@ use super::plan::{RestorePlan, RestoreStep};
 use super::source::{VerifiedBlobs, VerifiedBlobsBuilder};
 use crate::model::path::RepoPath;
 use crate::os;
-use crate::store::Repository;
 use crate::store::undo::PathState;
+use crate::store::{ObjectId, Repository};
 use step::{Executor, WrittenBytes};
 
 /// How a plan is executed.
@@ -70,8 +70,17 @@ pub struct ChangedPath {
     pub path: RepoPath,
     /// The state that it was left in.
     pub state: PathState,
+    /// The file that was written there, or that got other permission bits.
+    pub file: Option<WrittenFile>,
+}
+
+/// A file on disk and the blob that it is stored as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WrittenFile {
     /// Bytes of the file.
-    pub length: Option<u64>,
+    pub length: u64,
+    /// The blob.
+    pub id: ObjectId,
 }
 
 impl ExecutionOutcome {

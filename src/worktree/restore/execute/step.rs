@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::replace::{is_gone, is_same, left_as, replace};
-use super::{ChangedPath, ExecutionOutcome};
+use super::{ChangedPath, ExecutionOutcome, WrittenFile};
 use crate::model::path::RepoPath;
 use crate::os::{
     self,
@@ -162,15 +162,25 @@ impl<'a> Executor<'a> {
                 PathState::Directory
             }
         };
-        self.change(step.path(), state);
+        let id = match step {
+            RestoreStep::Write { is, .. } => Some(is.id),
+            RestoreStep::Mode { was, .. } => Some(was.id),
+            _ => None,
+        };
+        let length = self.last.length;
+        let is_file = matches!(state, PathState::File { .. });
+        self.done.changes.push(ChangedPath {
+            path: RepoPath::from(step.path()),
+            state,
+            file: id.filter(|_| is_file).map(|id| WrittenFile { length, id }),
+        });
     }
 
     fn change(&mut self, path: &[u8], state: PathState) {
-        let length = matches!(state, PathState::File { .. }).then_some(self.last.length);
         self.done.changes.push(ChangedPath {
             path: RepoPath::from(path),
             state,
-            length,
+            file: None,
         });
     }
 
@@ -194,13 +204,12 @@ impl<'a> Executor<'a> {
 
     /// The directory, which must be there.
     fn open(&mut self, path: &[u8]) -> io::Result<&Dir> {
-        let dir = match self.directory.take_if(|(known, _)| known == path) {
-            Some((_, dir)) => dir,
-            None => {
-                let dir = self.root.below(path)?;
-                self.note_device(path, &dir)?;
-                dir
-            }
+        let dir = if let Some((_, dir)) = self.directory.take_if(|(known, _)| known == path) {
+            dir
+        } else {
+            let dir = self.root.below(path)?;
+            self.note_device(path, &dir)?;
+            dir
         };
         Ok(&self.directory.insert((path.to_vec(), dir)).1)
     }

@@ -90,6 +90,7 @@ impl Planner<'_, '_> {
         let was = content(walk.present, path, pair.present, &pair.rules.present);
         let there = self.disk.at(path).map_err(self.io(path))?;
         let is_there = matches!(there, DiskEntry::Something(_));
+        let is_linked = is_there && self.disk.links > 1;
         let is_own = self.options.own.is_some_and(|own| own.contains(&RepoPath::from(path)));
         let is_outside = self.options.leaves_out && walk.target.is_left_out(path);
         if !is_there && !is_own && (is_outside || was.is_some() && self.is_left_out(walk, path)?) {
@@ -139,9 +140,7 @@ impl Planner<'_, '_> {
                 Some(was) if matches!(was.thing, Thing::Link) != matches!(is.thing, Thing::Link) => {
                     PlanReason::OtherKind
                 }
-                Some(was) if matches!(was.thing, Thing::File { .. }) && self.has_other_names(path) => {
-                    PlanReason::DiffersFromLinks
-                }
+                Some(was) if matches!(was.thing, Thing::File { .. }) && is_linked => PlanReason::DiffersFromLinks,
                 Some(_) => PlanReason::Differs,
             }
         };
@@ -157,12 +156,6 @@ impl Planner<'_, '_> {
             is,
         });
         Ok(())
-    }
-
-    /// Whether a file is linked elsewhere, as far as the system shows.
-    fn has_other_names(&mut self, path: &[u8]) -> bool {
-        let place = self.disk.directory_of(path).ok().flatten();
-        place.is_some_and(|(directory, name)| directory.links(name).is_ok_and(|links| links > 1))
     }
 
     /// The filter that the target would run on a file although the present rules do not ask for it.
