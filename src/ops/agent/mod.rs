@@ -288,7 +288,15 @@ fn prompt(
 }
 
 fn save_edits(scene: &Scene<'_>, early: Option<save::EarlyFiles>) -> Result<CheckpointOutcome, Error> {
-    let request = request(CheckpointKind::Edit, "edits between turns");
+    let chosen = session_choice::session_for_command(scene)?;
+    // Nobody edited anything between turns where there was none yet.
+    let is_first = chosen.is_none_or(|chosen| chosen.tip.document.kind == CheckpointKind::Start);
+    let subject = if is_first {
+        "state before the first turn"
+    } else {
+        "edits between turns"
+    };
+    let request = request(CheckpointKind::Edit, subject);
     let mut outcome = save::save_early(scene, request, early)?;
     conclude::conclude(scene, &mut outcome);
     Ok(outcome)

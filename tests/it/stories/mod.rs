@@ -86,6 +86,7 @@ mod restore;
 mod resume;
 mod reverting;
 mod rewritten;
+mod said_and_done;
 mod save;
 #[cfg(unix)]
 mod see;

@@ -1,0 +1,34 @@
+//! What a command says is what it did, and what the next command finds.
+
+use serde_json::json;
+
+use crate::support::{PROGRAM, World};
+
+#[test]
+fn the_state_before_the_first_turn_is_nobodys_edit() {
+    let world = World::with_commit();
+    std::fs::create_dir_all(world.home().join(".claude")).unwrap();
+    world.checkpoint(["enable", "claude-code"]).success();
+    let hook = |name: &str, key: &str| {
+        let payload = json!({
+            "session_id": "6f1c", "cwd": world.repo().to_str().unwrap(), "hook_event_name": name,
+            "transcript_path": world.home().join("none.jsonl").to_str().unwrap(),
+            "prompt": "do it", "prompt_id": key,
+        });
+        let hook = world
+            .command(PROGRAM, ["hook", "claude-code", name])
+            .input(payload.to_string());
+        hook.env("CHECKPOINT_AGENT_HOOK", "worker").run().success();
+    };
+    hook("UserPromptSubmit", "p1");
+    world
+        .checkpoint(["log"])
+        .success()
+        .stdout_has("state before the first turn")
+        .stdout_lacks("edits between turns");
+    world.file("work", "of the agent\n");
+    hook("Stop", "p1");
+    world.file("work", "by hand\n");
+    hook("UserPromptSubmit", "p2");
+    world.checkpoint(["log"]).success().stdout_has("edits between turns");
+}
