@@ -15,7 +15,7 @@ use crate::{
         },
         facts::{BoundedList, GitFacts, GitOperation, OperationHead},
         id::Digest,
-        list::Lists,
+        list::{Lists, SkipReason},
         name::ShortName,
         path::RepoPath,
         record::Record,
@@ -74,9 +74,13 @@ pub(super) fn present(
     files: bool,
     held: &[ObjectId],
 ) -> Result<CurrentSnapshot, Error> {
+    let own = exported(scene);
     for _ in 0..SETTLE_TRIES {
         let before = change_stamp::stamp(scene.repo, scene.index)?;
-        let snapshot = files.then(|| snapshot(scene, writer, held)).transpose()?;
+        let mut snapshot = files.then(|| scan(scene, writer, held, &own)).transpose()?;
+        if let Some(snapshot) = &mut snapshot {
+            drop_exported(snapshot, &own);
+        }
         let overlay = writer.overlay(scene.repo);
         let index = snapshot.as_ref().map(|s| (s.index_tree, &s.lists.conflicts[..]));
         let mut facts = facts::git_facts(&overlay, index)?;
@@ -112,7 +116,14 @@ pub(super) fn present(
 
 /// The files and the index as they are, whatever happens meanwhile.
 pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) -> Result<Snapshot, Error> {
+    scan(scene, writer, held, &exported(scene))
+}
+
+/// A snapshot without the untracked files among `own`, the files that this program exported.
+fn scan(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId], own: &[RepoPath]) -> Result<Snapshot, Error> {
     let settings = scene.settings;
+    let patterns = own.iter().filter_map(ignore_pattern);
+    let exclude: Vec<String> = settings.exclude.iter().cloned().chain(patterns).collect();
     // Without our directory this is a command that only looks: it makes none.
     let cache = snapshot_cache(scene.repo);
     let cache = cache.parent().is_some_and(Path::is_dir).then_some(cache);
@@ -120,7 +131,7 @@ pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) ->
         rules: files::SnapshotRules {
             max_file_size: settings.max_file_size,
             max_total_size: Some(settings.max_total_size),
-            exclude: &settings.exclude,
+            exclude: &exclude,
             no_secrets: !settings.save_secrets,
             tracked_only: settings.tracked_only,
             umask: os::umask().unwrap_or(0o022),
@@ -132,6 +143,38 @@ pub(super) fn snapshot(scene: &Scene<'_>, writer: &Writer, held: &[ObjectId]) ->
         watcher: settings.watcher,
     };
     Ok(files::take(scene.repo, writer, &options)?)
+}
+
+/// The files of `checkpoint.exportTo` that are as this program wrote them.
+pub(super) fn exported(scene: &Scene<'_>) -> Vec<RepoPath> {
+    if scene.settings.export_to.is_empty() {
+        return Vec::new();
+    }
+    store::exports::own(scene.repo)
+}
+
+/// The line of a `.gitignore` at the root that matches this path alone; `None` for one that no setting can name.
+fn ignore_pattern(path: &RepoPath) -> Option<String> {
+    let text = std::str::from_utf8(path.as_bytes()).ok()?;
+    let mut pattern = String::from("/");
+    for character in text.chars() {
+        if !character.is_alphanumeric() && character.is_ascii() && character != '/' {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    Some(pattern)
+}
+
+/// Says nothing of the untracked files that this program exported: they are neither work nor left out.
+fn drop_exported(snapshot: &mut Snapshot, own: &[RepoPath]) {
+    let is_own = |path: &RepoPath| own.contains(path);
+    let skipped = &mut snapshot.lists.skipped;
+    let before = skipped.len();
+    skipped.retain(|entry| entry.reason != SkipReason::Excluded || !is_own(&entry.path));
+    let untracked = &mut snapshot.status.untracked;
+    untracked.count = untracked.count.saturating_sub(before - skipped.len());
+    untracked.first.retain(|path| !is_own(path));
 }
 
 /// Where snapshots keep what they found out.
@@ -420,10 +463,10 @@ pub(super) fn differ_in_exports(
     repo: &Repository,
     [then, now]: [ObjectId; 2],
 ) -> Result<bool, Error> {
-    if scene.settings.export_to.is_empty() {
+    let own = exported(scene);
+    if own.is_empty() {
         return Ok(then == now);
     }
-    let own = store::exports::own(scene.repo);
     let changes = tree::diff(repo, Some(then), Some(now), tree::Renames::Off)?;
     Ok(changes.iter().all(|change| own.contains(&change.path)))
 }

@@ -324,11 +324,7 @@ fn unsaved(
     let saved = tip.and_then(|tip| tip.document.snapshot.as_ref());
     let head = present.facts.head.as_ref().map(checkpoint::object_id);
     let then = saved.map(|saved| checkpoint::object_id(&saved.tree));
-    let own = if scene.settings.export_to.is_empty() {
-        Vec::new()
-    } else {
-        store::exports::own(scene.repo)
-    };
+    let own = compose::exported(scene);
     let mut files = 0;
     for change in tree::diff(overlay, head, Some(now.tree), tree::Renames::Off)? {
         let is_saved = match then {

@@ -155,11 +155,7 @@ pub(super) fn since(
     let then_unseen = lists.as_ref().map(unseen).unwrap_or_default();
     let mut now_unseen = unseen(&present.lists());
     // What this program exported after the checkpoint is no change of the project.
-    let exported = if scene.settings.export_to.is_empty() {
-        Vec::new()
-    } else {
-        store::exports::own(scene.repo)
-    };
+    let exported = compose::exported(scene);
     now_unseen.extend(exported.iter().cloned());
     now_unseen.extend(ignored_since(overlay, document, present));
     let facts = without(&present.facts, &exported);

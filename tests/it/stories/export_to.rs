@@ -149,3 +149,43 @@ fn the_own_file_is_no_change() {
     world.file("HANDOFF.md", "by hand\n");
     world.checkpoint(["save"]).success().stdout_lacks("Nothing new");
 }
+
+#[test]
+fn the_own_file_is_in_no_checkpoint_and_stays_on_disk() {
+    let world = exported();
+    world
+        .git(["config", "--add", "checkpoint.exportTo", "markdown:docs/a b[1]*.md"])
+        .success();
+    for summary in ["one", "two"] {
+        world.checkpoint(["save", "-m", summary]).success().stdout_has("clean");
+    }
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_lacks("untracked")
+        .stdout_lacks("HANDOFF.md");
+    assert!(!text(&world).contains("untracked: HANDOFF.md"), "{}", text(&world));
+    let files = || world.git_line(["ls-tree", "-r", "--name-only", "refs/checkpoints/main^2"]);
+    let saved = files();
+    assert!(saved.contains("src/main.txt"), "{saved}");
+    assert!(!saved.contains("HANDOFF.md") && !saved.contains("a b"), "{saved}");
+    world.file("work", "half\n");
+    world
+        .checkpoint(["pause", "--clean", "-m", "three"])
+        .success()
+        .stdout_lacks("HANDOFF.md");
+    assert!(world.path("HANDOFF.md").exists() && world.path("docs/a b[1]*.md").exists());
+    world
+        .checkpoint(["resume", "--apply"])
+        .success()
+        .stdout_lacks("HANDOFF.md");
+    assert_eq!(world.read("work"), b"half\n");
+    // A file with words of a person is saved.
+    world.file("HANDOFF.md", "by hand\n");
+    world
+        .checkpoint(["save", "-m", "four"])
+        .success()
+        .stdout_has("2 untracked");
+    let saved = files();
+    assert!(saved.contains("HANDOFF.md"), "{saved}");
+}
