@@ -2,7 +2,10 @@
 
 use super::Scene;
 use crate::{
-    model::{document::CheckpointKind, facts::GitFacts},
+    model::{
+        document::{CheckpointKind, Document},
+        facts::GitFacts,
+    },
     store::{
         checkpoint::{self, Checkpoint},
         session,
@@ -32,12 +35,27 @@ pub(super) fn written(scene: &Scene<'_>, at: &Checkpoint) -> Option<String> {
 
 /// The latest checkpoint before this one with a written summary, and the summary.
 pub(super) fn earlier(scene: &Scene<'_>, at: &Checkpoint) -> Option<(Checkpoint, String)> {
+    if is_cleared(&at.document) {
+        return None;
+    }
     let before = session::chain(scene.repo, at.entry.id).skip(1).take(SEARCHED);
-    before.filter_map(Result::ok).find_map(|entry| {
-        let found = checkpoint::load(scene.repo, entry.id).ok()?;
-        let text = found.document.written_summary()?.to_owned();
-        Some((found, text))
-    })
+    for entry in before.filter_map(Result::ok) {
+        let Ok(found) = checkpoint::load(scene.repo, entry.id) else {
+            continue;
+        };
+        if is_cleared(&found.document) {
+            return None;
+        }
+        if let Some(text) = found.document.written_summary().map(str::to_owned) {
+            return Some((found, text));
+        }
+    }
+    None
+}
+
+/// Whether a summary before this checkpoint was cleared with the record: none that was written held on.
+fn is_cleared(document: &Document) -> bool {
+    document.kind == CheckpointKind::Clear && document.record.auto_summary
 }
 
 /// How many paths a summary names.

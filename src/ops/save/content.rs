@@ -4,7 +4,8 @@ use serde_json::Map;
 
 use super::{
     super::{
-        Error, Scene, chat,
+        Error, Scene,
+        chat::{self, ChatChange},
         compose::{self, Predecessor},
         ids,
         put_aside::{self, BroughtFiles, LOOKED_THROUGH},
@@ -231,7 +232,12 @@ impl SaveAttempt<'_> {
             return;
         }
         let drafted = record.summary.take();
-        let written = drafted.or_else(|| summary::written(self.scene, before.checkpoint?));
+        let written = if self.request.chat == ChatChange::ClearAll {
+            // The summary is part of the record that is cleared.
+            None
+        } else {
+            drafted.or_else(|| summary::written(self.scene, before.checkpoint?))
+        };
         let aside = matches!(self.request.kind, CheckpointKind::Pause | CheckpointKind::Finish);
         let own = given.or_else(|| (!aside || written.is_none()).then(|| summary::of(&document.git)));
         record.auto_summary = written.is_none();

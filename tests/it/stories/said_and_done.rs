@@ -5,6 +5,31 @@ use serde_json::json;
 use crate::support::{PROGRAM, World};
 
 #[test]
+fn clearing_all_clears_the_summary_too() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["save", "-m", "the old summary", "-d", "a decision"])
+        .success();
+    world.checkpoint(["clear", "--all", "-y"]).success();
+    for command in ["show", "list", "resume", "status"] {
+        world.checkpoint([command]).success().stdout_lacks("the old summary");
+    }
+    world.checkpoint(["save", "--allow-empty"]).success();
+    world.checkpoint(["list"]).success().stdout_lacks("the old summary");
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "the old summary"]).success();
+    world.checkpoint(["clear", "--all", "-y"]).success();
+    world.checkpoint(["undo"]).success();
+    world.checkpoint(["show"]).success().stdout_has("the old summary");
+    // Without the record, the summary stays.
+    world
+        .checkpoint(["message", "add", "--role", "user", "hello"])
+        .success();
+    world.checkpoint(["clear", "--messages", "-y"]).success();
+    world.checkpoint(["show"]).success().stdout_has("the old summary");
+}
+
+#[test]
 fn the_state_before_the_first_turn_is_nobodys_edit() {
     let world = World::with_commit();
     std::fs::create_dir_all(world.home().join(".claude")).unwrap();
