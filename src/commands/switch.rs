@@ -8,7 +8,7 @@ use super::{
     picker,
 };
 use crate::{
-    model::{name::ShortName, selector::Selector},
+    model::{document::SessionStatus, name::ShortName, selector::Selector},
     ops::{
         list::{self, SessionFilter, SessionStanding},
         switch,
@@ -76,7 +76,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     context.ui.report(&SwitchReceipt {
         session: &name,
         session_id: &document.session.id,
-        status: document.session.status,
+        status: SessionStatus::Active,
+        saved_status: document.session.status,
         was_current: before.is_some_and(|before| before.id == document.session.id),
         dry_run: args.dry_run,
     })?;

@@ -52,8 +52,11 @@ pub struct SwitchReceipt<'a> {
     pub session: &'a ShortName,
     /// Its identity, which never changes.
     pub session_id: &'a str,
-    /// Its status.
+    /// Its status then: the current session is active, however its latest checkpoint left it.
     pub status: SessionStatus,
+    /// How its latest checkpoint left it; for people.
+    #[serde(skip)]
+    pub saved_status: SessionStatus,
     /// Whether it was the current one before; for people.
     #[serde(skip)]
     pub was_current: bool,
@@ -73,7 +76,11 @@ impl View for SwitchReceipt<'_> {
             (false, false) => "Switched to",
         };
         let line = TextLine::plain(format!("{verb} session ")).with(Slot::Session, self.session.as_str());
-        line.with(Slot::Plain, format!(", {}", self.status.word())).into()
+        let mut line = line.with(Slot::Plain, format!(", {}", self.status.word()));
+        if !self.was_current && self.saved_status != self.status {
+            line.push(Slot::Plain, format!(", was {}", self.saved_status.word()));
+        }
+        line.into()
     }
 }
 

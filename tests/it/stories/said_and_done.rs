@@ -57,3 +57,23 @@ fn the_state_before_the_first_turn_is_nobodys_edit() {
     hook("UserPromptSubmit", "p2");
     world.checkpoint(["log"]).success().stdout_has("edits between turns");
 }
+
+#[test]
+fn the_session_that_is_current_is_active() {
+    let world = World::with_commit();
+    world.checkpoint(["pause"]).success();
+    world.checkpoint(["resume"]).success();
+    world
+        .checkpoint(["switch", "main"])
+        .success()
+        .stdout_has("Already in session main, active\n");
+    world.checkpoint(["start", "other"]).success();
+    world.checkpoint(["pause", "--session", "main"]).success();
+    let switched = world.checkpoint(["switch", "main", "--json"]).success().stdout_json();
+    assert_eq!(switched["status"], "active");
+    world.checkpoint(["switch", "other"]).success();
+    world
+        .checkpoint(["switch", "main"])
+        .success()
+        .stdout_has("Switched to session main, active, was paused\n");
+}
