@@ -438,16 +438,17 @@ fn trash(context: &mut Context, opened: &OpenedRepository, dates: &DateStyle) ->
     let view = TrashTable {
         sessions: rows.collect(),
         replaced: replaced.collect(),
+        older_states: trash::older_states(&scene)?,
     };
     if context.ui.options().json {
         return context.ui.json(&view);
     }
     if all.is_empty() && amended.is_empty() {
-        let older = trash::older_states(&scene)?;
+        let older = view.older_states;
         let text = match older {
             0 => "The trash is empty.".to_owned(),
             _ => format!(
-                "No deleted session is in the trash, but {} of sessions that a prune or another command changed.",
+                "The trash has no deleted session. It keeps {} of sessions that a prune or another command changed.",
                 CountedNoun::new(older, "older state")
             ),
         };

@@ -285,6 +285,8 @@ pub struct TrashTable<'a> {
     pub sessions: Vec<TrashRow<'a>>,
     /// The checkpoint amended last comes first.
     pub replaced: Vec<ReplacedCheckpointRow<'a>>,
+    /// How many older states of sessions it keeps besides: what a prune or another command changed, which 'undo' brings back.
+    pub older_states: usize,
 }
 
 /// A checkpoint in the trash that 'save --amend' replaced.

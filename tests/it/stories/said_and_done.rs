@@ -77,3 +77,24 @@ fn the_session_that_is_current_is_active() {
         .success()
         .stdout_has("Switched to session main, active, was paused\n");
 }
+
+#[test]
+fn a_trash_without_deleted_sessions_is_not_called_empty() {
+    let world = World::with_commit();
+    for summary in ["one", "two", "three"] {
+        world.file("work", summary);
+        world.checkpoint(["save", "-m", summary]).success();
+    }
+    world.checkpoint(["prune", "--keep-last", "1"]).success();
+    world
+        .checkpoint(["undelete", "main"])
+        .code(3)
+        .stderr_lacks("the trash is empty")
+        .stderr_has("no deleted session is in the trash");
+    let trash = world.checkpoint(["list", "--trash", "--json"]).success().stdout_json();
+    assert_eq!(trash["older_states"], 1);
+    world
+        .checkpoint(["list", "--trash"])
+        .success()
+        .stderr_has("It keeps 1 older state");
+}
