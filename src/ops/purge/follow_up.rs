@@ -88,14 +88,14 @@ impl PurgeFollowUp {
         Ok(refs::read(scene.repo, name)?.map(oid) == *new)
     }
 
-    /// Does all of it, and gives how many entries of undo lists are gone.
-    pub(super) fn finish(&self, scene: &Scene<'_>) -> Result<usize, Error> {
+    /// Updates the undo lists, and gives how many entries are gone from them; a dry run only counts those.
+    pub(super) fn update_undo_lists(&self, scene: &Scene<'_>, dry_run: bool) -> Result<usize, Error> {
         let became = |id: &Oid| match self.commits.get(id) {
             None => CheckpointFate::Same,
             Some(None) => CheckpointFate::Gone,
             Some(Some(now)) => CheckpointFate::Now(now.clone()),
         };
-        let digest = |old: &Digest| self.digests.get(old).cloned().unwrap_or_else(|| Some(old.clone()));
+        let digest = |old: &Digest| self.digest(old);
         let purged = undo::UndoPurge {
             became: &became,
             digest: &digest,
@@ -104,16 +104,27 @@ impl PurgeFollowUp {
         };
         let mut forgotten = 0;
         for directory in store::private_paths(scene.repo) {
-            forgotten += undo::purge_entries(scene.repo, &directory, &purged, false)?.len();
+            forgotten += undo::purge_entries(scene.repo, &directory, &purged, dry_run)?.len();
         }
+        Ok(forgotten)
+    }
+
+    /// What the digest of a checkpoint becomes; `None` if it is gone.
+    fn digest(&self, old: &Digest) -> Option<Digest> {
+        self.digests.get(old).cloned().unwrap_or_else(|| Some(old.clone()))
+    }
+
+    /// Does all of it, and gives how many entries of undo lists are gone.
+    pub(super) fn finish(&self, scene: &Scene<'_>) -> Result<usize, Error> {
+        let forgotten = self.update_undo_lists(scene, false)?;
         pins::update(scene.repo, scene.wait, |pins| {
-            let now = pins.iter().filter_map(digest).collect();
+            let now = pins.iter().filter_map(|old| self.digest(old)).collect();
             let changed = *pins != now;
             *pins = now;
             changed
         })?;
         if let Some(last) = restored::read(scene.repo)? {
-            match digest(&last) {
+            match self.digest(&last) {
                 Some(now) if restored::is_part(scene.repo)? => restored::write_part(scene.repo, &now)?,
                 now => restored::write(scene.repo, now.as_ref())?,
             }

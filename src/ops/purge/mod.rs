@@ -341,12 +341,16 @@ fn attempt_with(
         let held = reachability::reached_by_project(scene.repo, &removed)?;
         purged.still_held = held.into_iter().map(oid).collect();
     }
-    if request.dry_run || purged.is_empty() {
+    if purged.is_empty() {
         return Ok(PurgeAttempt::Done(Box::new(purged)));
     }
     let mut rest = rewriter.into_rest();
     rest.commits.extend(scope.gone.iter().map(|id| (oid(*id), None)));
     rest.session.clone_from(&scope.session_id);
+    if request.dry_run {
+        purged.forgotten = rest.update_undo_lists(scene, true)?;
+        return Ok(PurgeAttempt::Done(Box::new(purged)));
+    }
     rest.moved = PurgeFollowUp::moves(&purged.refs);
     rest.logs.clone_from(&purged.logs);
     put(scene, &purged.refs, writer, &rest)?;

@@ -98,3 +98,17 @@ fn a_trash_without_deleted_sessions_is_not_called_empty() {
         .success()
         .stderr_has("It keeps 1 older state");
 }
+
+#[test]
+fn the_dry_run_of_a_purge_counts_the_entries_that_it_forgets() {
+    let world = World::with_commit();
+    world.file("work", "one\n");
+    world.checkpoint(["save", "-m", "one"]).success();
+    world.file("work", "two\n");
+    world.checkpoint(["restore", "main"]).success();
+    let row = "forgotten 1 entry of the undo list";
+    world.checkpoint(["purge", "main", "-n"]).success().stdout_has(row);
+    // Nothing was forgotten yet.
+    world.checkpoint(["undo", "-n"]).success();
+    world.checkpoint(["purge", "main", "-y"]).success().stdout_has(row);
+}
