@@ -171,6 +171,8 @@ pub struct UncommittedChanges {
     pub conflicted: BoundedList<RepoPath>,
     /// Renames between HEAD and the index.
     pub renamed: BoundedList<PathRename>,
+    /// Submodules with uncommitted changes, which no checkpoint has.
+    pub submodules: BoundedList<RepoPath>,
     /// How many paths had uncommitted changes when the checkpoint was made.
     pub then: UncommittedCounts,
     /// Paths with uncommitted changes now and none when the checkpoint was made.

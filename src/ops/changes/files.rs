@@ -393,6 +393,7 @@ fn worktree(
         untracked: now.git.untracked.clone(),
         conflicted: now.git.conflicted.clone(),
         renamed: now.git.renamed.clone(),
+        submodules: now.git.submodules_changed.clone(),
         then: counts,
         not_in_checkpoint,
         index_same,

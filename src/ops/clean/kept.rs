@@ -165,6 +165,13 @@ pub(super) fn lines(
             },
         });
     }
+    for submodule in present.submodules.iter().filter(|submodule| submodule.known) {
+        lines.push(PlanLine {
+            act: Act::Keep,
+            path: submodule.path.clone(),
+            why: PlanReason::Submodule,
+        });
+    }
     for (path, bits) in special_directories(repo, present, target)? {
         if present.lists.empty_dirs.contains(&path) {
             // It stays in any case.

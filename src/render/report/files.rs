@@ -260,6 +260,12 @@ pub(super) fn worktree(line: &UncommittedChanges) -> ReportRow {
             line.not_in_checkpoint.count
         )));
     }
+    if line.submodules.count > 0 {
+        let count = usize::try_from(line.submodules.count).unwrap_or(usize::MAX);
+        pieces.push(TextLine::plain(
+            CountedNoun::new(count, "changed submodule").to_string(),
+        ));
+    }
     if pieces.is_empty() {
         pieces.push(TextLine::plain("nothing uncommitted"));
         let was = counted(&line.then);

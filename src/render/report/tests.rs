@@ -105,6 +105,7 @@ fn quiet() -> ChangeReport {
             untracked: bounded(0),
             conflicted: bounded(0),
             renamed: bounded(0),
+            submodules: bounded(0),
             then: crate::model::report::UncommittedCounts::default(),
             not_in_checkpoint: bounded(0),
             index_same: Some(true),

@@ -112,3 +112,37 @@ fn the_dry_run_of_a_purge_counts_the_entries_that_it_forgets() {
     world.checkpoint(["undo", "-n"]).success();
     world.checkpoint(["purge", "main", "-y"]).success().stdout_has(row);
 }
+
+#[test]
+fn a_changed_submodule_is_named_where_it_stays() {
+    let world = World::with_commit();
+    world.git(["init", "-q", "../lib-source"]).success();
+    world
+        .git(["-C", "../lib-source", "commit", "-q", "--allow-empty", "-m", "lib"])
+        .success();
+    world
+        .git([
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "add",
+            "-q",
+            "../lib-source",
+            "lib",
+        ])
+        .success();
+    world.git(["commit", "-qm", "lib"]).success();
+    world.file("lib/new", "work in lib\n");
+    world.file("work", "half\n");
+    world
+        .checkpoint(["pause", "--clean"])
+        .success()
+        .stdout_has("1 deleted, 1 kept")
+        .stdout_has("submodules are left alone");
+    world
+        .checkpoint(["resume"])
+        .success()
+        .stdout_has("1 changed submodule")
+        .stdout_lacks("nothing uncommitted");
+    assert_eq!(world.read("lib/new"), b"work in lib\n");
+}
