@@ -146,3 +146,28 @@ fn a_changed_submodule_is_named_where_it_stays() {
         .stdout_lacks("nothing uncommitted");
     assert_eq!(world.read("lib/new"), b"work in lib\n");
 }
+
+#[test]
+fn a_fork_is_listed_with_its_own_branch() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "one"]).success();
+    world
+        .checkpoint(["fork", "@", "--name", "k", "--worktree", "../k"])
+        .success();
+    let listed = world.checkpoint(["list", "--json"]).success().stdout_json();
+    let sessions = listed["sessions"].as_array().unwrap();
+    let branch = |name: &str| {
+        let row = sessions
+            .iter()
+            .find(|row| row["name"] == name || row["session"] == name);
+        row.expect("it is listed")["branch"].clone()
+    };
+    assert_eq!(branch("k"), "checkpoint/k");
+    assert_eq!(branch("main"), "main");
+    assert_eq!(
+        world.git_line(["-C", "../k", "branch", "--show-current"]),
+        "checkpoint/k"
+    );
+    let there = world.git(["-C", "../k", "checkpoint", "resume", "--fail-on-drift"]);
+    there.success().stdout_has("checkpoint/k at");
+}
