@@ -142,7 +142,7 @@ impl<'p> LineSearch<'p> {
         let own = match self.form {
             LineForm::Text => return Some(shown(line)),
             LineForm::Member => member(line).and_then(|(name, text)| {
-                if is_reference(name.as_deref(), &text) {
+                if is_reference(name.as_deref(), &text) || is_fact(name.as_deref(), line) {
                     return None;
                 }
                 let text = text.lines().find(|text| matcher.is_match(text.as_bytes()))?;
@@ -182,6 +182,19 @@ const REFERENCES: [&str; 8] = [
     "snapshot",
     "tree",
 ];
+
+/// Members with facts that the program notes, wherever they are.
+const FACTS: [&str; 6] = ["at", "created_at", "is_clean", "schema", "stash_count", "umask"];
+
+/// The same at the top of a document only: deeper down people use these names too.
+const FACTS_AT_TOP: [&str; 2] = ["kind", "trigger"];
+
+/// Whether a member of a record is a fact that the program noted, and no text.
+fn is_fact(name: Option<&str>, line: &[u8]) -> bool {
+    let name = name.unwrap_or_default();
+    let is_at_top = line.starts_with(b"  ") && !line.starts_with(b"   ");
+    FACTS.contains(&name) || is_at_top && FACTS_AT_TOP.contains(&name)
+}
 
 /// Whether a value of a record is an id, a digest or the directory of a working tree, and no text.
 fn is_reference(name: Option<&str>, value: &str) -> bool {
@@ -406,6 +419,13 @@ mod tests {
             .map(|row| (row.line, row.is_structure))
             .collect();
         assert_eq!(named, [(3, true), (4, true), (5, false)]);
+        let noted =
+            b"{\n  \"kind\": \"save\",\n  \"created_at\": \"save\",\n  \"extra\": {\n    \"kind\": \"save\"\n  }\n}\n";
+        let noted: Vec<_> = found("save", LineForm::Member, noted)
+            .into_iter()
+            .map(|row| (row.line, row.is_structure))
+            .collect();
+        assert_eq!(noted, [(2, true), (3, true), (5, false)]);
         let both: Vec<_> = rows("summary").into_iter().map(|row| (row.0, row.3)).collect();
         assert_eq!(both, [(2, true), (4, false)]);
         assert!(rows("notes")[0].3);

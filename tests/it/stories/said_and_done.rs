@@ -171,3 +171,22 @@ fn a_fork_is_listed_with_its_own_branch() {
     let there = world.git(["-C", "../k", "checkpoint", "resume", "--fail-on-drift"]);
     there.success().stdout_has("checkpoint/k at");
 }
+
+#[test]
+fn a_search_finds_words_and_not_what_the_program_notes() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "auth"]).success();
+    world
+        .checkpoint(["save", "-m", "words", "-d", "start with the lexer", "--allow-empty"])
+        .success();
+    world.checkpoint(["search", "save"]).code(1);
+    world
+        .checkpoint(["search", "start"])
+        .success()
+        .stdout_has("start with the lexer")
+        .stdout_lacks("kind");
+    world
+        .checkpoint(["search", "--all", "save"])
+        .success()
+        .stdout_has("kind");
+}
