@@ -16,7 +16,7 @@ use crate::{
         time::Timestamp,
     },
     ops::{
-        Scene, items,
+        Error, Scene, items,
         save::{OverClaim, SaveRequest},
         select,
     },
@@ -168,6 +168,18 @@ fn change(
     request.start = false;
     request.dry_run = dry_run;
     let scene = opened.scene();
+    if let Err(error) = select::require_current(&scene) {
+        let named = match &error {
+            Error::NoSession { left: Some(left), .. } => Some(left.clone()),
+            _ => None,
+        };
+        let out = CommandError::from(error);
+        let command = if claim.is_null() { "release" } else { "claim" };
+        return Err(match named {
+            Some(name) => out.hint(format!("or name it: git checkpoint {command} {name}")),
+            None => out,
+        });
+    }
     let session = select::checkpoint(&scene, &failure::selector("@")?)?;
     let session = session.checkpoint.document.session;
     // Who claims a paused session does not work in it yet, and who releases it no more. One that was resumed is current.

@@ -9,11 +9,12 @@ use std::collections::BTreeSet;
 use super::{
     Error, Scene, SelectorCandidate, branch_sessions,
     ids::short,
-    session_choice,
+    session_choice::{self, SessionChoice},
     suggestions::{self, LISTED, listed, named_like, not_found, similar},
 };
 use crate::{
     model::{
+        document::SessionStatus,
         name::ShortName,
         selector::{Base, Selector, SelectorStep},
         time::Timestamp,
@@ -148,6 +149,20 @@ pub(super) fn free_name(names: &BTreeSet<String>, text: &str) -> ShortName {
     let numbered = (2..).map(|n| like.numbered(n));
     let mut all = std::iter::once(like.clone()).chain(numbered.take(names.len() + 1));
     all.find(|name| !names.contains(name.as_str())).unwrap_or(like)
+}
+
+/// Fails if no session is meant: none is named, none is current, and none was paused last. One that was finished last is not
+/// taken for it.
+pub fn require_current(scene: &Scene<'_>) -> Result<(), Error> {
+    if session_choice::commit_for_command(scene)?.is_some() {
+        return Ok(());
+    }
+    let left = session_choice::just_left(scene)?;
+    let is_paused = |left: &SessionChoice| left.tip.document.session.status == SessionStatus::Paused;
+    match left.filter(is_paused) {
+        Some(_) => Ok(()),
+        None => Err(suggestions::none_current(scene)),
+    }
 }
 
 fn base(scene: &Scene<'_>, selector: &Selector) -> Result<(Option<ShortName>, ObjectId), Error> {

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{pulled, wired};
+use super::{pulled, wired, wired_or_named};
 use crate::{
     commands::{
         Context,
@@ -14,7 +14,7 @@ use crate::{
         opening::{self, IdentityArgs},
         session_word::{self, SessionWord},
     },
-    model::name::ShortName,
+    model::{name::ShortName, step::quoted},
     ops::share::bundle::{self, Request},
     render::{
         count::CountedNoun,
@@ -77,7 +77,9 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         sessions,
         all: args.all,
     };
-    let bundled = wired(context, "git checkpoint bundle", |wire| {
+    let shown = quoted(&args.file.display().to_string());
+    let named = |_: &str, session: &str| Some(format!("git checkpoint bundle {shown} {session}"));
+    let bundled = wired_or_named(context, "git checkpoint bundle", &named, |wire| {
         bundle::create(&opened.scene(), &request, wire)
     })?;
     if !bundled.border.is_empty() {

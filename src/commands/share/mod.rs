@@ -13,7 +13,10 @@ use std::cell::RefCell;
 
 use super::{Context, error::CommandError, error::FailureKind, ui::ProgressLine};
 use crate::{
-    ops::share::{Error, Wire},
+    ops::{
+        self,
+        share::{Error, Wire},
+    },
     os,
 };
 
@@ -22,6 +25,17 @@ use crate::{
 pub(super) fn wired<T>(
     context: &Context,
     command: &str,
+    run: impl FnOnce(Wire<'_>) -> Result<T, Error>,
+) -> Result<T, CommandError> {
+    wired_or_named(context, command, &|_, _| None, run)
+}
+
+/// The same for a command that means the current session: where none is current, a hint has `named`, the command that names
+/// one. It is made from the remote and the session that are proposed.
+pub(super) fn wired_or_named<T>(
+    context: &Context,
+    command: &str,
+    named: &dyn Fn(&str, &str) -> Option<String>,
     run: impl FnOnce(Wire<'_>) -> Result<T, Error>,
 ) -> Result<T, CommandError> {
     let held = os::interrupt::InterruptGuard::new().map_err(|error| {
@@ -53,5 +67,26 @@ pub(super) fn wired<T>(
         progress: &progress,
         stopped: &|| held.is_set(),
     };
-    run(wire).map_err(|error| CommandError::sharing(error, command))
+    run(wire).map_err(|error| {
+        let named = match &error {
+            Error::Ops(error) => match &**error {
+                ops::Error::NoSession {
+                    any: true,
+                    left,
+                    remote,
+                    ..
+                } => named(
+                    remote.as_deref().unwrap_or("<remote>"),
+                    left.as_ref().map_or("<session>", |left| left.as_str()),
+                ),
+                _ => None,
+            },
+            _ => None,
+        };
+        let out = CommandError::sharing(error, command);
+        match named {
+            Some(named) => out.hint(format!("or name it: {named}")),
+            None => out,
+        }
+    })
 }

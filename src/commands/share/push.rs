@@ -1,6 +1,6 @@
 //! `push`: sessions to a remote.
 
-use super::{automatic, wired};
+use super::{automatic, wired_or_named};
 use crate::{
     commands::{
         Context,
@@ -106,7 +106,11 @@ pub(in crate::commands) fn send(
     opened: &OpenedRepository,
     request: &PushRequest,
 ) -> Result<PushOutcome, CommandError> {
-    let pushed = wired(context, "git checkpoint push", |wire| {
+    let named = |remote: &str, session: &str| {
+        let remote = request.remote.as_deref().unwrap_or(remote);
+        Some(format!("git checkpoint push {remote} {session}"))
+    };
+    let pushed = wired_or_named(context, "git checkpoint push", &named, |wire| {
         push::push(&opened.scene(), request, wire)
     })?;
     for renamed in &pushed.renamed {

@@ -4,6 +4,14 @@ use serde_json::json;
 
 use crate::support::{PROGRAM, World};
 
+fn with_remote() -> World {
+    let world = World::with_commit();
+    world.git(["init", "-q", "--bare", "../hub"]).success();
+    world.git(["remote", "add", "origin", "../hub"]).success();
+    world.git(["push", "-q", "-u", "origin", "main"]).success();
+    world
+}
+
 #[test]
 fn clearing_all_clears_the_summary_too() {
     let world = World::with_commit();
@@ -189,4 +197,33 @@ fn a_search_finds_words_and_not_what_the_program_notes() {
         .checkpoint(["search", "--all", "save"])
         .success()
         .stdout_has("kind");
+}
+
+#[test]
+fn where_no_session_is_current_the_command_that_names_one_is_given() {
+    let world = with_remote();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["finish", "-m", "done"]).success();
+    world
+        .checkpoint(["claim"])
+        .code(3)
+        .stderr_lacks("using 's'")
+        .stderr_has("or name it: git checkpoint claim s\n");
+    world
+        .checkpoint(["release"])
+        .code(3)
+        .stderr_has("or name it: git checkpoint release s\n");
+    let refused = world.checkpoint(["bundle", "../a file"]);
+    refused.code(3);
+    let command = refused.advised("or name it: ");
+    assert_eq!(command, "git checkpoint bundle '../a file' s");
+    world.typed(&command).success();
+    // After a pull of a session that is not current.
+    world.checkpoint(["push", "origin", "s"]).success();
+    world.git(["clone", "-q", "../hub", "../there"]).success();
+    let there = |line: &[&str]| world.git([&["-C", "../there", "checkpoint"][..], line].concat());
+    there(&["pull", "origin", "s"]).success();
+    there(&["push"])
+        .code(3)
+        .stderr_has("or name it: git checkpoint push origin ");
 }
