@@ -12,7 +12,7 @@ use crate::{
         name::{InvalidName, ShortName},
         step::quoted,
     },
-    ops::{select, switch},
+    ops::{select, share::status, switch},
     render::session_change::RenameReceipt,
     store::checkpoint::oid,
 };
@@ -82,5 +82,13 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         before: &renamed.from,
         id: oid(renamed.tip),
         dry_run: args.dry_run,
-    })
+    })?;
+    for (remote, _) in status::of_session(&opened.scene(), &renamed.from, renamed.tip) {
+        let (remote, from) = (quoted(&remote), &renamed.from);
+        context.ui.hint(
+            "Renamed",
+            &format!("{remote} still has it as '{from}'; to delete that: git checkpoint remote delete {remote}/{from}"),
+        );
+    }
+    Ok(())
 }

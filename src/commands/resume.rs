@@ -9,7 +9,7 @@ use super::{
     resume_prompt::{missing, prompt, prompt_view},
     resume_remote::{fetched, guessed, refuse_remote},
     row_args::DateArg,
-    share, switch,
+    session_word, share, switch,
 };
 use crate::{
     model::{selector::Selector, time::Timestamp},
@@ -166,6 +166,9 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let selector = selector
         .map(|selector| guessed(context, &opened, selector))
         .transpose()?;
+    if let Some(selector) = selector.as_ref().filter(|_| args.selector.is_some()) {
+        session_word::note_branch(&opened.scene(), selector);
+    }
     let dry_run = args.way.dry_run;
     let selector = match selector {
         Some(selector) if dry_run => {

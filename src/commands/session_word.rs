@@ -11,6 +11,7 @@ use crate::{
     },
     ops::{Scene, branch_sessions, select},
     os::notices,
+    store,
 };
 
 /// A word for a session.
@@ -109,6 +110,28 @@ pub(super) fn refuse_branch(
         "if that is meant: git checkpoint {command} {}",
         quoted(&meant.to_string())
     )))
+}
+
+/// Reports that a selector means a session by its branch, and which fetched session has that name.
+pub(super) fn note_branch(scene: &Scene<'_>, selector: &Selector) {
+    let Base::Word(word) = &selector.base else { return };
+    let Ok(Some(session)) = select::named_by_branch(scene, selector) else {
+        return;
+    };
+    if ShortName::whole_like(word).is_ok_and(|like| like == session) || store::remote::named_ref(word).is_some() {
+        return;
+    }
+    let mut text = format!("'{}' is a branch; its session is '{session}'", word.escape_debug());
+    let fetched = store::session::fetched_named(scene.repo, |part| {
+        part.rsplit_once('/').is_some_and(|(_, name)| name == word)
+    });
+    if let Some(fetched) = fetched.unwrap_or_default().first() {
+        let fetched = store::remote::shown(&fetched.name);
+        text.push_str(&format!(
+            "; for the fetched '{fetched}': git checkpoint resume {fetched}"
+        ));
+    }
+    notices::note(&text);
 }
 
 /// The error for a name that is refused, with the rules.

@@ -227,3 +227,28 @@ fn where_no_session_is_current_the_command_that_names_one_is_given() {
         .code(3)
         .stderr_has("or name it: git checkpoint push origin ");
 }
+
+#[test]
+fn a_renamed_session_that_was_pushed_has_two_names_and_both_are_said() {
+    let world = with_remote();
+    world.checkpoint(["save", "-m", "one"]).success();
+    world.checkpoint(["push"]).success();
+    let renamed = world.checkpoint(["rename", "later", "--advice"]);
+    renamed.success();
+    let command = renamed.advised("origin still has it as 'main'; to delete that: ");
+    world.checkpoint(["fetch"]).success();
+    // The branch of that name is not the session of that name.
+    world
+        .checkpoint(["resume", "main"])
+        .success()
+        .stderr_has("'main' is a branch; its session is 'later'; for the fetched 'origin/main': git checkpoint resume origin/main\n");
+    world
+        .checkpoint(["resume", "later"])
+        .success()
+        .stderr_lacks("is a branch");
+    world.typed(&command).success();
+    assert_eq!(
+        world.git_line(["-C", "../hub", "for-each-ref", "refs/checkpoints/main"]),
+        ""
+    );
+}
