@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gix::ObjectId;
 
-use super::refs::RefDamage;
+use super::{config::ConfigPlace, refs::RefDamage};
 use crate::os::reason;
 
 /// Any failure of the store.
@@ -105,7 +105,7 @@ pub enum Error {
         /// The value found.
         value: String,
         /// The file or other source it came from.
-        place: String,
+        place: Box<ConfigPlace>,
         /// Expected form.
         why: String,
     },
@@ -327,7 +327,12 @@ impl Error {
                  or start a session of your own: git checkpoint start"
                     .to_owned()
             }
-            Self::Setting { .. } => "see the current settings: git checkpoint help settings".to_owned(),
+            Self::Setting { key, place, .. } => match &place.scope {
+                Some(scope) => format!(
+                    "to use the default: git config {scope}--unset-all {key}\nsee the settings: git checkpoint help settings"
+                ),
+                None => "see the settings: git checkpoint help settings".to_owned(),
+            },
             Self::Quarantine => "call it from the hook 'post-receive'; 'pre-receive' and 'update' are too early".to_owned(),
             Self::ImplicitBare { path } => format!("specify it: git --git-dir={} checkpoint ...", quoted(path)),
             Self::Bare { .. } => "run the command in a working tree, or specify one: git --work-tree=<directory> checkpoint ...".to_owned(),

@@ -6,11 +6,12 @@
 
 mod table;
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use gix::bstr::{BStr, ByteSlice};
 
 use super::{Error, Repository};
+use crate::model::step::quoted;
 pub use table::{SETTINGS, Setting, SettingKind};
 
 /// Action on secrets in records.
@@ -119,7 +120,7 @@ impl Settings {
             auto_prune: found.last("autoPrune", word)? == "on",
             commit_notes: found.last("commitNotes", word)? == "on",
             commit_trailer: found.last("commitTrailer", word)? == "on",
-            compact_at: found.last("compactAt", |value, _| size(value))?,
+            compact_at: found.last("compactAt", count)?,
             compact_command: Some(found.last("compactCommand", text)?).filter(|command| !command.is_empty()),
             compact_timeout: found.last("compactTimeout", |value, _| span(value))?,
             exclude: found.list("exclude")?,
@@ -129,13 +130,13 @@ impl Settings {
             interrupted_after: found.last("interruptedAfter", |value, _| span(value))?,
             keep_completed: kept(&found.last("keepCompleted", word)?),
             keep_failed: kept(&found.last("keepFailed", word)?),
-            keep_daily: found.last("keepDaily", |value, _| size(value))?,
-            keep_hourly: found.last("keepHourly", |value, _| size(value))?,
-            keep_weekly: found.last("keepWeekly", |value, _| size(value))?,
+            keep_daily: found.last("keepDaily", count)?,
+            keep_hourly: found.last("keepHourly", count)?,
+            keep_weekly: found.last("keepWeekly", count)?,
             repository_list: found.last("repositoryList", word)? == "on",
             keep_for: found.last("keepFor", |value, _| span(value))?,
-            keep_last: found.last("keepLast", |value, _| size(value))?,
-            keep_sessions: found.last("keepSessions", |value, _| size(value))?,
+            keep_last: found.last("keepLast", count)?,
+            keep_sessions: found.last("keepSessions", count)?,
             lock_timeout: found.last("lockTimeout", |value, _| span(value))?,
             max_fetch_size: found.last("maxFetchSize", |value, _| size(value))?,
             max_file_size: found.last("maxFileSize", |value, _| size(value))?,
@@ -144,7 +145,7 @@ impl Settings {
             redact_allow: found.list("redactAllow")?,
             redact_rule: found.list("redactRule")?,
             require_signed: found.last("requireSigned", word)? == "on",
-            save_every: found.last("saveEvery", |value, _| size(value))?,
+            save_every: found.last("saveEvery", count)?,
             save_on: found.list("saveOn")?,
             sign: found.last("sign", word)? == "on",
             subject_template: found.last("subjectTemplate", template)?,
@@ -266,10 +267,27 @@ pub fn unknown(repo: &Repository) -> Vec<(String, String)> {
     found
 }
 
+/// Where a value is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigPlace {
+    /// The file or other source, in words.
+    words: String,
+    /// Options with which `git config` changes it; `None` where no file has it.
+    pub scope: Option<String>,
+}
+
+impl fmt::Display for ConfigPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
 /// A value with where it is; the default has no location.
 struct ConfigValue {
     text: String,
     place: Option<String>,
+    /// Options with which `git config` changes it; `None` where no file has it.
+    scope: Option<String>,
 }
 
 /// The values of every setting, in the order in which they are read.
@@ -287,16 +305,24 @@ impl ConfigValues {
             }
             for setting in SETTINGS {
                 for raw in section.values(setting.name) {
-                    let place = place(section.meta());
+                    let (place, scope) = (place(section.meta()), scope(section.meta()));
                     let text = match raw.to_str() {
                         Ok(text) => text.to_owned(),
-                        Err(_) => return Err(bad(setting, raw.as_bstr(), place, "it is not UTF-8".to_owned())),
+                        Err(_) => {
+                            return Err(bad(
+                                setting,
+                                raw.as_bstr(),
+                                (place, scope),
+                                "it is not UTF-8".to_owned(),
+                            ));
+                        }
                     };
                     values.push((
                         setting.name,
                         ConfigValue {
                             text,
                             place: Some(place),
+                            scope,
                         },
                     ));
                 }
@@ -305,6 +331,7 @@ impl ConfigValues {
                     let value = ConfigValue {
                         text: "true".to_owned(),
                         place: Some(place(section.meta())),
+                        scope: scope(section.meta()),
                     };
                     values.push((setting.name, value));
                 }
@@ -318,6 +345,7 @@ impl ConfigValues {
         let default = |text: &str| ConfigValue {
             text: text.to_owned(),
             place: None,
+            scope: None,
         };
         let mut values: Vec<_> = match setting.kind {
             SettingKind::List | SettingKind::Words => setting
@@ -332,6 +360,7 @@ impl ConfigValues {
         values.extend(found.map(|(_, value)| ConfigValue {
             text: value.text.clone(),
             place: value.place.clone(),
+            scope: value.scope.clone(),
         }));
         values
     }
@@ -342,12 +371,13 @@ impl ConfigValues {
         let value = self.values(setting).pop().unwrap_or(ConfigValue {
             text: String::new(),
             place: None,
+            scope: None,
         });
         parse(value.text.trim(), setting.kind).map_err(|why| {
             bad(
                 setting,
                 value.text.as_bytes().as_bstr(),
-                value.place.unwrap_or_else(|| "the defaults".to_owned()),
+                (value.place.unwrap_or_else(|| "the defaults".to_owned()), value.scope),
                 why,
             )
         })
@@ -381,11 +411,11 @@ fn setting(name: &str) -> &'static Setting {
         .expect("only names of the table are asked for")
 }
 
-fn bad(setting: &Setting, value: &BStr, place: String, why: String) -> Error {
+fn bad(setting: &Setting, value: &BStr, (place, scope): (String, Option<String>), why: String) -> Error {
     Error::Setting {
         key: format!("checkpoint.{}", setting.name),
         value: value.to_string(),
-        place,
+        place: Box::new(ConfigPlace { words: place, scope }),
         why,
     }
 }
@@ -397,6 +427,19 @@ fn place(meta: &gix::config::file::Metadata) -> String {
         (None, gix::config::Source::Cli | gix::config::Source::Api) => "the command line".to_owned(),
         (None, _) => "the environment".to_owned(),
     }
+}
+
+/// Options with which `git config` changes what a section has.
+fn scope(meta: &gix::config::file::Metadata) -> Option<String> {
+    let path = meta.path.as_ref()?;
+    Some(match meta.source {
+        // An included file is none that a scope means.
+        _ if meta.level > 0 => format!("--file {} ", quoted(&path.display().to_string())),
+        gix::config::Source::Local => String::new(),
+        gix::config::Source::Worktree => "--worktree ".to_owned(),
+        gix::config::Source::User => "--global ".to_owned(),
+        _ => format!("--file {} ", quoted(&path.display().to_string())),
+    })
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "one of several parsers")]
@@ -421,7 +464,12 @@ fn word(value: &str, kind: SettingKind) -> Result<String, String> {
     }
 }
 
-/// A number with git's suffixes.
+/// A number, with the same suffixes as a size.
+fn count(value: &str, _: SettingKind) -> Result<u64, String> {
+    size(value).map_err(|_| "it must be a number".to_owned())
+}
+
+/// A size in bytes with git's suffixes.
 fn size(value: &str) -> Result<u64, String> {
     let wrong = || "it must be a number, perhaps with k, m or g".to_owned();
     let (digits, factor) = match value.as_bytes().last() {

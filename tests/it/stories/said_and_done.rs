@@ -252,3 +252,25 @@ fn a_renamed_session_that_was_pushed_has_two_names_and_both_are_said() {
         ""
     );
 }
+
+#[test]
+fn a_bad_setting_comes_with_the_command_that_removes_it() {
+    let world = World::with_commit();
+    for (key, value, why) in [
+        ("checkpoint.keepLast", "abc", "it must be a number\n"),
+        ("checkpoint.redact", "maybe", "it must be one of on, warn, off\n"),
+        (
+            "checkpoint.maxFileSize",
+            "big",
+            "it must be a number, perhaps with k, m or g\n",
+        ),
+    ] {
+        for scope in ["--local", "--global"] {
+            world.git(["config", scope, key, value]).success();
+            let refused = world.checkpoint(["save"]);
+            refused.code(128).stderr_has(why);
+            world.typed(&refused.advised("to use the default: ")).success();
+            world.checkpoint(["save", "--allow-empty"]).success();
+        }
+    }
+}
