@@ -261,6 +261,7 @@ fn of_head(
     let Some(snapshot) = &present.snapshot else {
         return Err(Error::NoFiles {
             subject: "the working tree".to_owned(),
+            before: None,
         });
     };
     let now = &snapshot.lists;

@@ -77,10 +77,12 @@ pub enum Error {
         source: io::Error,
     },
     /// The checkpoint was made without files.
-    #[error("checkpoint '{subject}' has no files: it begins its session, or was saved without them")]
+    #[error("no files were saved with checkpoint '{subject}'")]
     NoFiles {
         /// The checkpoint.
         subject: String,
+        /// The latest checkpoint before it that has files.
+        before: Option<crate::model::id::Oid>,
     },
     /// A session has no checkpoint whose record could be amended.
     #[error("session '{session}' has no checkpoint to amend yet")]

@@ -9,7 +9,7 @@ use super::{
     Error, Scene,
     ids::short,
     select::{self, SelectedCheckpoint},
-    target_state,
+    target_state::{self, no_files},
 };
 use crate::{
     model::{id::Oid, selector::Selector},
@@ -45,9 +45,8 @@ pub fn commit(
     let selected = select::checkpoint(scene, selector)?;
     let document = &selected.checkpoint.document;
     let Some(snapshot) = &document.snapshot else {
-        return Err(Error::NoFiles {
-            subject: short(selected.checkpoint.entry.id),
-        });
+        let checkpoint = &selected.checkpoint;
+        return Err(no_files(scene, checkpoint, &short(checkpoint.entry.id)));
     };
     let taken = |what: String| Err(Error::PathTaken { what });
     let git = || store::git(scene.repo);

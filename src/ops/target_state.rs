@@ -7,16 +7,29 @@ use crate::{
     model::{list::Lists, path::RepoPath},
     store::{
         ObjectId, Repository,
-        checkpoint::{self, Checkpoint, object_id},
+        checkpoint::{self, Checkpoint, object_id, oid},
         merge,
         pathspec::PathFilter,
-        tree,
+        session, tree,
     },
     worktree::{
         restore::{SideFiles, index::IndexState},
         snapshot::Snapshot,
     },
 };
+
+/// How many checkpoints are searched for one with files.
+const SEARCHED: usize = 1000;
+
+/// The error for a checkpoint without files, with the latest one before it that has some.
+pub(super) fn no_files(scene: &Scene<'_>, checkpoint: &Checkpoint, subject: &str) -> Error {
+    let chain = session::chain(scene.repo, checkpoint.entry.id).map_while(Result::ok);
+    let before = chain.take(SEARCHED).find(|entry| entry.snapshot_commit().is_some());
+    Error::NoFiles {
+        subject: subject.to_owned(),
+        before: before.map(|entry| oid(entry.id)),
+    }
+}
 
 /// A state of files and index.
 #[derive(Clone, Debug)]
@@ -52,9 +65,7 @@ impl TargetState {
     /// The state that a checkpoint holds.
     pub(super) fn of(scene: &Scene<'_>, checkpoint: &Checkpoint, subject: &str) -> Result<Self, Error> {
         let Some(snapshot) = &checkpoint.document.snapshot else {
-            return Err(Error::NoFiles {
-                subject: subject.to_owned(),
-            });
+            return Err(no_files(scene, checkpoint, subject));
         };
         let repo = scene.repo;
         Ok(Self {
@@ -73,6 +84,7 @@ impl TargetState {
         let Some(snapshot) = &present.snapshot else {
             return Err(Error::NoFiles {
                 subject: "the current files".to_owned(),
+                before: None,
             });
         };
         Ok(Self {

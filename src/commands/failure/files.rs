@@ -44,9 +44,14 @@ pub(super) fn of_files(error: &Error) -> CommandError {
         Error::ChangedMeanwhile { .. } => {
             of(FailureKind::Refused).hint("save and clean again: git checkpoint pause --clean")
         }
-        Error::NoFiles { .. } => {
-            of(FailureKind::NotFound).hint("choose a checkpoint that has files: git checkpoint log")
-        }
+        Error::NoFiles {
+            before: Some(ref before),
+            ..
+        } => of(FailureKind::NotFound).hint(format!(
+            "the latest one before it that has files: git checkpoint show {}",
+            before.short()
+        )),
+        Error::NoFiles { .. } => of(FailureKind::NotFound).hint("to save files: git checkpoint save"),
         Error::NoOption { in_draft: true, .. } => {
             of(FailureKind::NotFound).hint("it is not saved yet: git checkpoint save")
         }

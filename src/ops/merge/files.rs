@@ -60,6 +60,7 @@ pub(super) fn choice(
     match how.files {
         Some(true) if refused == WithoutFiles::NotSaved => Err(Error::NoFiles {
             subject: sides.from.to_string(),
+            before: None,
         }),
         Some(true) => Ok(None),
         _ => Ok(Some(refused)),

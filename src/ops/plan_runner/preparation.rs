@@ -162,6 +162,7 @@ impl PlanRunner<'_> {
         let Some(snapshot) = &present.snapshot else {
             return Err(Error::NoFiles {
                 subject: "the current files".to_owned(),
+                before: None,
             });
         };
         // git writes a file in conflict also where sparse checkout leaves it out.

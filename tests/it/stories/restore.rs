@@ -784,7 +784,10 @@ fn what_does_not_exist_is_told_apart() {
     world.checkpoint(["undo"]).code(1);
     world.checkpoint(["redo"]).code(1);
     world.checkpoint(["save", "--no-files", "-m", "words"]).success();
-    world.checkpoint(["restore", "@"]).code(3).stderr_has("has no files");
+    world
+        .checkpoint(["restore", "@"])
+        .code(3)
+        .stderr_has("no files were saved with");
 }
 
 #[test]

@@ -274,3 +274,19 @@ fn a_bad_setting_comes_with_the_command_that_removes_it() {
         }
     }
 }
+
+#[test]
+fn without_files_the_error_has_a_command_that_helps() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "only"]).success();
+    let refused = world.checkpoint(["restore"]);
+    refused.code(3).stderr_has("no files were saved with checkpoint");
+    world.typed(&refused.advised("to save files: ")).success();
+    world.file("work", "one\n");
+    world.checkpoint(["save", "-m", "with files"]).success();
+    world.checkpoint(["save", "--no-files", "-m", "without"]).success();
+    let refused = world.checkpoint(["restore"]);
+    refused.code(3);
+    let command = refused.advised("the latest one before it that has files: ");
+    world.typed(&command).success().stdout_has("with files");
+}
