@@ -176,7 +176,7 @@ struct GlobalArgs {
     /// Report what was read and how long it took; twice: also the git commands
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
     verbose: u8,
-    /// Print no receipt and no hints; twice: no warnings either
+    /// Print no receipt and no hints but those of errors; twice: no warnings and no hints at all
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
     quiet: u8,
     /// Show progress even if stderr is not a terminal
@@ -185,7 +185,7 @@ struct GlobalArgs {
     /// Show no progress
     #[arg(long, global = true, help_heading = "Output")]
     no_progress: bool,
-    /// Give hints even if stderr is not a terminal
+    /// Give hints even if stderr is not a terminal; errors have theirs anyway
     #[arg(long, global = true, overrides_with = "no_advice", help_heading = "Output")]
     advice: bool,
     /// Give no hints

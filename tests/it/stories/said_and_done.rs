@@ -290,3 +290,14 @@ fn without_files_the_error_has_a_command_that_helps() {
     let command = refused.advised("the latest one before it that has files: ");
     world.typed(&command).success().stdout_has("with files");
 }
+
+#[test]
+fn quiet_leaves_the_hints_of_errors_and_twice_none() {
+    let world = World::with_commit();
+    world.checkpoint(["-q", "show", "none"]).code(3).stderr_has("hint: ");
+    world.checkpoint(["-qq", "show", "none"]).code(3).stderr_lacks("hint: ");
+    world
+        .checkpoint(["help", "options"])
+        .success()
+        .stdout_has("no hints but those of errors");
+}
