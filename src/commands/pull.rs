@@ -185,8 +185,7 @@ pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), Co
         let name = &pulled.name;
         let now = match &pulled.claim {
             Some(claim) => {
-                let until = claim.until.map(|until| format!(" until {until}")).unwrap_or_default();
-                format!("it is claimed by {}{until}", claim.by)
+                format!("it is claimed {claim}")
             }
             None => "it has no claim now".to_owned(),
         };

@@ -1,5 +1,7 @@
 //! Claims: who works in a session, or on a task of it, alone for a while.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +37,17 @@ impl Claim {
     /// Whether it holds at a time against others.
     pub fn holds_against(&self, by: &str, now: Timestamp) -> bool {
         self.by != by && self.until.is_none_or(|until| now < until)
+    }
+}
+
+impl fmt::Display for Claim {
+    /// `by Nina on vm until 2026-11-25 18:04 +0100`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "by {} on {}", self.by, self.host)?;
+        match self.until {
+            Some(until) => write!(f, " until {}", until.minute()),
+            None => Ok(()),
+        }
     }
 }
 

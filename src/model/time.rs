@@ -67,6 +67,11 @@ impl Timestamp {
         self.0 - earlier.0
     }
 
+    /// The minute for people, in the offset that it was noted with: `2026-11-25 18:04 +0100`.
+    pub fn minute(self) -> String {
+        self.0.format("%Y-%m-%d %H:%M %z").to_string()
+    }
+
     /// The value as chrono's type, for formatting.
     pub fn to_chrono(self) -> DateTime<FixedOffset> {
         self.0
@@ -122,6 +127,8 @@ mod tests {
             "2026-01-02T03:04:05+00:00"
         );
         assert!(Timestamp::parse("yesterday").is_err());
+        let time = Timestamp::parse("2026-11-25T18:04:11.250+01:00").expect("valid");
+        assert_eq!(time.minute(), "2026-11-25 18:04 +0100");
     }
 
     #[test]

@@ -481,7 +481,7 @@ pub enum Error {
         id: String,
     },
     /// Another user has claimed the session.
-    #[error("session '{session}' is claimed by {by} on {host}{}", until.map(|at| format!(" until {at}")).unwrap_or_default())]
+    #[error("session '{session}' is claimed by {by} on {host}{}", until.map(|at| format!(" until {}", at.minute())).unwrap_or_default())]
     Claimed {
         /// The session.
         session: ShortName,
@@ -493,7 +493,7 @@ pub enum Error {
         until: Option<Timestamp>,
     },
     /// Another user has claimed the task.
-    #[error("task '{task}' is claimed by {by} on {host}{}", until.map(|at| format!(" until {at}")).unwrap_or_default())]
+    #[error("task '{task}' is claimed by {by} on {host}{}", until.map(|at| format!(" until {}", at.minute())).unwrap_or_default())]
     ClaimedTask {
         /// Its title.
         task: String,

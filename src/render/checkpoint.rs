@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     age::DateStyle,
-    count::CountedNoun,
+    count::{CountedNoun, shown_rows},
     outline, receipt,
     receipt::SkippedPath,
     signature::SignatureView,
@@ -273,12 +273,16 @@ fn heading(text: &mut Text, title: &str, count: usize) {
 }
 
 fn limited<T>(rows: &[T], all: bool) -> &[T] {
-    if all { rows } else { &rows[..rows.len().min(SHOWN)] }
+    if all {
+        rows
+    } else {
+        &rows[..shown_rows(rows.len(), SHOWN)]
+    }
 }
 
 fn more(text: &mut Text, count: usize, all: bool, selector: &str) {
-    if !all && count > SHOWN {
-        let more = count - SHOWN;
+    let more = count - shown_rows(count, SHOWN);
+    if !all && more > 0 {
         text.push(TextLine::new().with(
             Slot::Dim,
             format!("  ... {more} more: git checkpoint show {selector} --all"),

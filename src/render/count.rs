@@ -40,6 +40,12 @@ impl fmt::Display for CountedNoun<'_> {
     }
 }
 
+/// How many of so many rows are shown where `most` are to be: a line that says that one more is left out would have taken
+/// the place of that one.
+pub fn shown_rows(of: usize, most: usize) -> usize {
+    if of == most.saturating_add(1) { of } else { of.min(most) }
+}
+
 /// A number of bytes for people: `812 bytes`, `12.4 KiB`, `1.8 MiB`, as git shows sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct ByteSize(pub u64);

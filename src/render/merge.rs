@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     View,
-    count::CountedNoun,
+    count::{CountedNoun, shown_rows},
     diff,
     slot::Slot,
     text::{Text, TextLine},
@@ -195,7 +195,7 @@ impl MergeView {
         if self.would_save {
             text.push(TextLine::plain("  what is not saved would be saved first"));
         }
-        for change in self.record.iter().take(LISTED) {
+        for change in self.record.iter().take(shown_rows(self.record.len(), LISTED)) {
             text.push(diff::record_line(change, 2, 16));
         }
         more(text, self.record.len());
@@ -234,18 +234,18 @@ impl MergeView {
             text.push(line);
         }
         if let Some(files) = &self.files {
-            for file in files.changed.iter().take(LISTED) {
+            for file in files.changed.iter().take(shown_rows(files.changed.len(), LISTED)) {
                 let mut line = TextLine::plain(format!("  {}", file.act));
                 line.pad_to(10);
                 text.push(line.with(Slot::Path, &file.path));
             }
             more(text, files.changed.len());
-            for file in files.skipped.iter().take(LISTED) {
+            for file in files.skipped.iter().take(shown_rows(files.skipped.len(), LISTED)) {
                 let line = TextLine::plain("  not written  ").with(Slot::Path, &file.path);
                 text.push(line.with(Slot::Dim, format!("  {}", file.reason)));
             }
             more(text, files.skipped.len());
-            for file in files.kept.iter().take(LISTED) {
+            for file in files.kept.iter().take(shown_rows(files.kept.len(), LISTED)) {
                 let mut line = TextLine::plain("  keep");
                 line.pad_to(10);
                 let line = line.with(Slot::Path, &file.path);
@@ -276,7 +276,7 @@ impl MergeView {
 
     /// The conflicts of the record.
     fn contradictions(&self, text: &mut Text) {
-        for conflict in self.conflicts.iter().take(LISTED) {
+        for conflict in self.conflicts.iter().take(shown_rows(self.conflicts.len(), LISTED)) {
             let mut line = TextLine::plain("  ").with(Slot::Bad, "conflict");
             line.push(Slot::Plain, "  ");
             line.push(Slot::Id, &conflict.id);
@@ -291,8 +291,9 @@ impl MergeView {
 }
 
 fn more(text: &mut Text, count: usize) {
-    if count > LISTED {
-        text.push(TextLine::new().with(Slot::Dim, format!("  ... and {} more", count - LISTED)));
+    let more = count - shown_rows(count, LISTED);
+    if more > 0 {
+        text.push(TextLine::new().with(Slot::Dim, format!("  ... and {more} more")));
     }
 }
 

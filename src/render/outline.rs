@@ -1,6 +1,7 @@
 //! An outline as text, as Markdown and as the rows of a prompt.
 
 use super::{
+    count::shown_rows,
     markdown,
     slot::Slot,
     text::{Text, TextLine},
@@ -36,12 +37,17 @@ fn one(section: &Section, columns: usize, all: bool) -> Text {
     }
     // The facts of a session are few, and of a kind of their own each.
     let is_session = section.member == "session";
-    if !is_session {
+    // Its title has the number that means something, that of the messages.
+    if !is_session && section.member != "compaction" {
         heading.push(Slot::Plain, format!(" ({})", section.total));
     }
     text.push(heading);
     let most = if all || is_session { usize::MAX } else { SHOWN };
-    let shown = entries.len().min(most);
+    let shown = if section.total == entries.len() as u64 {
+        shown_rows(entries.len(), most)
+    } else {
+        entries.len().min(most)
+    };
     let more = more(section, shown).map(|more| TextLine::new().with(Slot::Dim, format!("  ... {more}")));
     if section.latest_last {
         text.lines_of(more.clone());

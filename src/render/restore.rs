@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     View,
-    count::CountedNoun,
+    count::{CountedNoun, shown_rows},
     slot::Slot,
     text::{Text, TextLine},
 };
@@ -277,7 +277,11 @@ impl View for RestoreReceipt<'_> {
                 planned || !line.act.changes() || is_named
             })
             .collect();
-        let listed = if planned { shown.len() } else { shown.len().min(LISTED) };
+        let listed = if planned {
+            shown.len()
+        } else {
+            shown_rows(shown.len(), LISTED)
+        };
         for line in &shown[..listed] {
             text.push(plan_line(line));
         }
@@ -326,7 +330,11 @@ impl RestoreReceipt<'_> {
     fn record_lines(&self, text: &mut Text, planned: bool) {
         let changes = self.record_changes.iter();
         let shown: Vec<_> = changes.filter(|change| planned || !change.added).collect();
-        let listed = if planned { shown.len() } else { shown.len().min(LISTED) };
+        let listed = if planned {
+            shown.len()
+        } else {
+            shown_rows(shown.len(), LISTED)
+        };
         for change in &shown[..listed] {
             let (sign, slot) = if change.added {
                 ("+", Slot::Added)

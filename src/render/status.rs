@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     View, age,
-    count::CountedNoun,
+    count::{CountedNoun, shown_rows},
     push_queue::AutomaticSharing,
     receipt::{self, SkippedPath},
     share::ShareRelation,
@@ -527,9 +527,7 @@ impl CurrentSessionView<'_> {
             out.cut("task", &TextLine::plain(task));
         }
         if let Some(claim) = self.claim {
-            let until = claim.until.map(|until| format!(" until {until}"));
-            let text = format!("by {} on {}{}", claim.by, claim.host, until.unwrap_or_default());
-            out.cut("claimed", &TextLine::new().with(Slot::Caution, text));
+            out.cut("claimed", &TextLine::new().with(Slot::Caution, claim.to_string()));
         }
         if self.chat.messages > 0 || self.chat.unsaved {
             out.row("chat", &self.chat.line());
@@ -545,7 +543,8 @@ impl CurrentSessionView<'_> {
 
     /// The changes of the draft.
     fn changes(&self) -> Vec<TextLine> {
-        let changes = self.draft.iter().take(SHOWN).map(|change| {
+        let shown = shown_rows(self.draft.len(), SHOWN);
+        let changes = self.draft.iter().take(shown).map(|change| {
             let (sign, slot) = if change.added {
                 ("+", Slot::Added)
             } else {
@@ -557,8 +556,8 @@ impl CurrentSessionView<'_> {
             line
         });
         let mut lines: Vec<TextLine> = changes.collect();
-        if self.draft.len() > SHOWN {
-            lines.push(TextLine::new().with(Slot::Dim, format!("... {} more", self.draft.len() - SHOWN)));
+        if self.draft.len() > shown {
+            lines.push(TextLine::new().with(Slot::Dim, format!("... {} more", self.draft.len() - shown)));
         }
         for (count, noun) in [(self.draft_notes, "note"), (self.draft_steps, "step")] {
             if count > 0 {

@@ -115,7 +115,15 @@ pub(super) fn value_text(value: &Value) -> String {
             items.iter().map(value_text).collect::<Vec<_>>().join(between)
         }
         Value::Object(members) => {
-            let words = members.iter().map(|(name, value)| {
+            let is_empty = |value: &Value| match value {
+                Value::Null => true,
+                Value::String(text) => text.is_empty(),
+                Value::Array(items) => items.is_empty(),
+                Value::Object(members) => members.is_empty(),
+                _ => false,
+            };
+            let members = members.iter().filter(|(_, value)| !is_empty(value));
+            let words = members.map(|(name, value)| {
                 let name = name.replace('_', " ");
                 match value {
                     value if is_nested(value) => format!("{name} ({})", value_text(value)),

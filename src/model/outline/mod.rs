@@ -285,9 +285,11 @@ fn put_aside(work: &[PutAside], selector: &str) -> Section {
             entry.details.push(Detail::new("branch", "", &format!("on {branch}")));
         }
         if let Some(missing) = one.missing_changes {
-            entry
-                .details
-                .push(Detail::new("missing_changes", "", &format!("{missing} missing here")));
+            entry.details.push(Detail::new(
+                "missing_changes",
+                "",
+                &format!("{missing} not in these files"),
+            ));
         }
         entry.details.retain(|detail| !detail.value.is_empty());
         entry.parts = vec![Entry::pair("bring it back", &one.command)];
@@ -344,7 +346,7 @@ fn compaction(contents: &Contents, selector: &str) -> Vec<Section> {
             ),
         )
     });
-    let title = format!("Earlier messages, summarized ({} of them)", found.messages);
+    let title = format!("Earlier messages, summarized ({})", found.messages);
     let history = history.collect();
     vec![
         section("compaction", &title, Rank::Rest, &all, entries),

@@ -301,3 +301,54 @@ fn quiet_leaves_the_hints_of_errors_and_twice_none() {
         .success()
         .stdout_has("no hints but those of errors");
 }
+
+#[test]
+fn one_more_row_is_shown_and_not_counted() {
+    let world = World::with_commit();
+    for n in 1..=6 {
+        world.file(format!("new{n}"), "new\n");
+        world.checkpoint(["todo", "add", &format!("item {n}")]).success();
+    }
+    world.checkpoint(["save"]).success();
+    let shown = world.checkpoint(["show"]);
+    shown
+        .success()
+        .stdout_has("A new6")
+        .stdout_has("item 6")
+        .stdout_lacks("more:");
+    world.file("new7", "new\n");
+    world.checkpoint(["todo", "add", "item 7"]).success();
+    world.checkpoint(["save"]).success();
+    world
+        .checkpoint(["show"])
+        .success()
+        .stdout_lacks("A new6")
+        .stdout_has("... 2 more: git checkpoint show main --all");
+}
+
+#[test]
+fn the_time_of_a_claim_is_for_people() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "one"]).success();
+    for n in 1..=6 {
+        world
+            .checkpoint(["message", "add", "--role", "user", &format!("message {n}")])
+            .success();
+    }
+    world.checkpoint(["compact", "--force"]).success();
+    world.checkpoint(["claim"]).success();
+    let rename = world.command(PROGRAM, ["rename", "other"]);
+    let refused = rename.env("CHECKPOINT_AGENT", "ben").run();
+    refused.code(4).stderr_has("is claimed by Ana Author on ");
+    let until = refused.stderr().split_once(" until ").expect("a time").1.to_owned();
+    let until = until.lines().next().unwrap_or_default();
+    assert!(until.ends_with(" +0000") && !until.contains('T'), "{until}");
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has(&format!("until {until}"));
+    world
+        .checkpoint(["show"])
+        .success()
+        .stdout_has("Earlier messages, summarized (3)\n");
+}
