@@ -185,7 +185,8 @@ pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), Co
         let name = &pulled.name;
         let now = match &pulled.claim {
             Some(claim) => {
-                format!("it is claimed {claim}")
+                let until = claim.until.map(|until| format!(" until {}", until.minute()));
+                format!("it is claimed by {}{}", claim.by, until.unwrap_or_default())
             }
             None => "it has no claim now".to_owned(),
         };
