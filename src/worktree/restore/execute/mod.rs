@@ -265,12 +265,14 @@ impl ParallelSteps<'_> {
                         // One that cannot be opened leaves its work to the others.
                         let mut executor =
                             Executor::new(&repo, self.plan, self.token, Arc::clone(self.checked)).ok()?;
+                        executor.postponed = Some(Vec::new());
                         work(&mut executor, &mut |_| ());
-                        Some((executor.done, executor.written))
+                        Some((executor.done, executor.written, executor.postponed))
                     };
                     os::spawn_worker(scope, help)
                 })
                 .collect();
+            executor.postponed = (!helpers.is_empty()).then(Vec::new);
             work(executor, progress);
             let mut found = Vec::new();
             for helper in helpers {
@@ -281,9 +283,17 @@ impl ParallelSteps<'_> {
             }
             found
         });
-        for (done, written) in found {
+        let mut postponed = executor.postponed.take().unwrap_or_default();
+        for (done, written, left) in found {
             executor.done.add(done);
             executor.written.extend(written);
+            postponed.extend(left.into_iter().flatten());
+        }
+        postponed.sort_unstable();
+        for at in postponed {
+            if self.stop.load(Ordering::Relaxed) || !executor.step(at) {
+                return;
+            }
         }
     }
 }

@@ -62,6 +62,8 @@ pub(super) struct Executor<'a> {
     last: WrittenBytes,
     /// Output of the filter program for the file that was created last.
     filtered: Option<Vec<u8>>,
+    /// While others are at work beside this one: the steps that lacked a descriptor, to be done when those have ended.
+    pub postponed: Option<Vec<usize>>,
 }
 
 impl<'a> Executor<'a> {
@@ -86,6 +88,7 @@ impl<'a> Executor<'a> {
             written: Vec::new(),
             last: WrittenBytes::default(),
             filtered: None,
+            postponed: None,
         })
     }
 
@@ -105,6 +108,10 @@ impl<'a> Executor<'a> {
             Ok(StepResult::Done) => self.count(at),
             Ok(StepResult::Moved) => self.done.moved.push(RepoPath::from(step.path())),
             Ok(StepResult::Failed(why)) => self.done.failed.push((RepoPath::from(step.path()), why)),
+            Err(error) if self.postponed.is_some() && os::is_out_of_files(&error) => {
+                self.directory = None;
+                self.postponed.get_or_insert_default().push(at);
+            }
             Err(error) if ends_everything(&error) => {
                 let shown = RepoPath::from(step.path()).to_string();
                 self.done.stopped = Some(Error::io("write", self.root_path.join(shown))(error));
