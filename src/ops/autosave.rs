@@ -300,7 +300,7 @@ pub(super) fn offer(scene: &Scene<'_>, tip: &Checkpoint) -> Result<Option<Offer>
 }
 
 /// Whether the files of an autosave are without a change of the checkpoint that it is based on, whose files were never in
-/// this working tree: that was pulled, or saved elsewhere, while work went on here.
+/// this working tree: that was pulled, or saved elsewhere, while work continued here.
 fn is_without(scene: &Scene<'_>, found: &Checkpoint, tip: &Checkpoint) -> Result<bool, Error> {
     let files = |of: &Checkpoint| of.document.snapshot.as_ref().map(|snapshot| object_id(&snapshot.tree));
     let (Some(saved), Some(now)) = (files(tip), files(found)) else {

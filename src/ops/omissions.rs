@@ -1,4 +1,4 @@
-//! Uncommitted work that a later checkpoint is without, although nobody removed it: who saved that one never had the work
+//! Uncommitted work that a later checkpoint is without, although it was not removed: who saved that one never had the work
 //! in the files. A pull moves a session and leaves the files as they are.
 
 use std::collections::HashMap;

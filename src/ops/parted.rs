@@ -1,4 +1,4 @@
-//! A session that goes on with an identity of its own, since another one here has the one it had: its first checkpoint, and
+//! A session that continues with an identity of its own, since another one here has the one it had: its first checkpoint, and
 //! its autosaves. What waits for a save is moved by [`super::waiting`].
 
 use std::collections::BTreeMap;

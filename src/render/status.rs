@@ -274,7 +274,7 @@ struct LabeledLines {
 }
 
 impl LabeledLines {
-    /// A text that is too long for its line goes on below.
+    /// A text that is too long for its line continues below.
     fn row(&mut self, label: &str, value: &TextLine) {
         for (at, value) in value.folded(self.columns).iter().enumerate() {
             let mut line = TextLine::new().with(Slot::Heading, if at == 0 { label } else { "" });

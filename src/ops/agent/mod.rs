@@ -289,7 +289,7 @@ fn prompt(
 
 fn save_edits(scene: &Scene<'_>, early: Option<save::EarlyFiles>) -> Result<CheckpointOutcome, Error> {
     let chosen = session_choice::session_for_command(scene)?;
-    // Nobody edited anything between turns where there was none yet.
+    // Without a turn before there is nothing between turns.
     let is_first = chosen.is_none_or(|chosen| chosen.tip.document.kind == CheckpointKind::Start);
     let subject = if is_first {
         "state before the first turn"

@@ -252,7 +252,7 @@ pub fn fork(scene: &Scene<'_>, request: &ForkRequest, progress: ProgressCallback
         }
         document.session.name = name.clone();
         if wanted.worktree.is_some() {
-            // The work goes on there, and not on the branch of the session that was forked.
+            // The work continues there, and not on the branch of the session that was forked.
             document.git.branch = Some(branch_of(wanted, &name));
         }
         let (forked, written) = write(scene, &writer, document, &checkpoint, &subject, name, session.clone())?;

@@ -268,6 +268,15 @@ pub fn settle_lengths(
     let Ok(lock) = lock(repo, index, token, wait) else {
         return Ok(());
     };
+    // What was staged before the lock was taken stays.
+    let locked = GitIndex::read(repo, index)?;
+    unsure.retain(|at| {
+        let (before, now) = (
+            &entries[*at],
+            locked.state().entry_by_path(entries[*at].path(known.state())),
+        );
+        now.is_some_and(|now| (now.id, now.mode, now.stat) == (before.id, before.mode, before.stat))
+    });
     // Entries of files that are changed after all would be left without stat data, so they are not touched the second time.
     while !unsure.is_empty() {
         lock.copy()?;

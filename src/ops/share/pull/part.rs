@@ -39,7 +39,7 @@ impl PullAttempt<'_> {
         Err(OpsError::ConcurrentModification.into())
     }
 
-    /// Both went on: what is only here becomes a fork, which what waits for a save and the current session follow.
+    /// Both have diverged: what is only here becomes a fork, which the current session follows with what waits for a save.
     pub(super) fn part(&self, ours: &Checkpoint, own: usize, came: usize) -> Result<PulledSession, Error> {
         let scene = self.scene;
         objects::sweep(scene.repo)?;
