@@ -8,6 +8,7 @@
     reason = "not looked up yet, looked up and absent, and present are three things"
 )]
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ const AHEAD: usize = 4096;
 
 /// A path on which the two sides may differ.
 pub(super) struct PathPair<'w> {
-    pub path: Vec<u8>,
+    pub path: &'w [u8],
     pub present: Option<SideEntry>,
     pub target: Option<SideEntry>,
     /// Whether the file system takes another name of the target for this one of the present.
@@ -188,26 +189,26 @@ impl<'a> PairWalk<'a> {
     fn directory(
         &mut self,
         mut frame: Frame,
-        [mut present, mut target]: [DirectoryEntries; 2],
+        [present, target]: [DirectoryEntries; 2],
         converter: &Converter<'_>,
         frames: &mut Vec<Frame>,
         decide: &mut impl FnMut(&mut Self, PathPair<'_>) -> Result<WalkDecision, Error>,
     ) -> Result<(), Error> {
         self.rules(&mut frame, &present, &target, converter)?;
         let aliased = self.present.aliased(&present, &target);
-        let names: BTreeSet<Vec<u8>> = present.keys().chain(target.keys()).cloned().collect();
-        for name in names {
+        let mut path = frame.path.clone();
+        for (name, now, then) in by_name(present, target) {
             self.seen += 1;
             if self.seen > MAX_NODES {
                 return Err(Error::TooLarge { limit: MAX_NODES });
             }
-            let (now, then) = (present.remove(&name), target.remove(&name));
-            let path = [&frame.path, &name[..]].concat();
+            path.truncate(frame.path.len());
+            path.extend_from_slice(&name);
             if self.is_settled(&frame.rules, &path, now, then) {
                 continue;
             }
             let pair = PathPair {
-                path: path.clone(),
+                path: &path,
                 present: now,
                 target: then,
                 is_aliased: aliased.contains(&name),
@@ -223,7 +224,7 @@ impl<'a> PairWalk<'a> {
             };
             if frame.depth >= MAX_DEPTH {
                 return Err(Error::UnsafePath {
-                    path: RepoPath::new(path),
+                    path: RepoPath::from(&path[..]),
                     why: PathProblem::TooLong,
                 });
             }
@@ -340,4 +341,24 @@ impl<'a> PairWalk<'a> {
     pub(super) fn was_ignored(&self, rules: &DirectoryRules, path: &[u8], is_directory: bool) -> bool {
         rules.ignored || self.globals.is_ignored(&rules.ignore, path, is_directory)
     }
+}
+
+/// The entries of a directory on both sides, by their names.
+fn by_name(
+    present: DirectoryEntries,
+    target: DirectoryEntries,
+) -> impl Iterator<Item = (Vec<u8>, Option<SideEntry>, Option<SideEntry>)> {
+    let (mut present, mut target) = (present.into_iter().peekable(), target.into_iter().peekable());
+    std::iter::from_fn(move || {
+        let order = match (present.peek(), target.peek()) {
+            (Some((one, _)), Some((other, _))) => one.cmp(other),
+            (Some(_), None) => Ordering::Less,
+            (None, _) => Ordering::Greater,
+        };
+        let now = present.next_if(|_| order.is_le());
+        let then = target.next_if(|_| order.is_ge());
+        let (name, now) = now.map_or((None, None), |(name, entry)| (Some(name), Some(entry)));
+        let (other, then) = then.map_or((None, None), |(name, entry)| (Some(name), Some(entry)));
+        Some((name.or(other)?, now, then))
+    })
 }

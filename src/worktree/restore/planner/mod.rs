@@ -81,7 +81,7 @@ impl Planner<'_, '_> {
     }
 
     fn decide(&mut self, walk: &PairWalk<'_>, pair: &PathPair<'_>) -> Result<WalkDecision, Error> {
-        let path = &pair.path[..];
+        let path = pair.path;
         let (now, then) = (pair.present, pair.target);
         if split(path).1.starts_with(TEMPORARY.as_bytes()) {
             // Of a restore that was killed. The safety checkpoint holds it now, whatever it is.

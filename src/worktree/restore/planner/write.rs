@@ -45,7 +45,7 @@ impl Planner<'_, '_> {
 
     /// Both have a file or link there.
     pub(super) fn change(&mut self, walk: &PairWalk<'_>, pair: &PathPair<'_>) -> Result<(), Error> {
-        let path = &pair.path[..];
+        let path = pair.path;
         let (Some(was), Some(is)) = (
             content(walk.present, path, pair.present, &pair.rules.present),
             self.wanted(walk, path, pair.target, pair.rules),
@@ -83,7 +83,7 @@ impl Planner<'_, '_> {
 
     /// The target's file or link is written, over what the present has there or where nothing is.
     pub(super) fn write(&mut self, walk: &PairWalk<'_>, pair: &PathPair<'_>) -> Result<(), Error> {
-        let path = &pair.path[..];
+        let path = pair.path;
         let Some(is) = self.wanted(walk, path, pair.target, pair.rules) else {
             return Ok(());
         };
@@ -190,7 +190,7 @@ impl Planner<'_, '_> {
     }
 
     pub(super) fn remove(&mut self, walk: &PairWalk<'_>, pair: &PathPair<'_>, why: PlanReason) -> Result<(), Error> {
-        let path = &pair.path[..];
+        let path = pair.path;
         let was_ignored =
             self.options.keep_ignored && pair.target.is_none() && walk.was_ignored(pair.rules, path, false);
         if was_ignored && !self.was_tracked(walk, path)? {
