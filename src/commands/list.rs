@@ -159,7 +159,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     context.ui.page();
     show(&context.ui, &view, &dates, scene.now, scene.host);
     fetched_only(context, &scene, &filter, false)?;
-    for (remote, name) in share::status::deleted(&scene) {
+    for (remote, name) in share::status::deleted(&scene)? {
         let what =
             format!("Deleted on {remote}: {name}; to push it again: git checkpoint push {remote} {name} --force");
         context.ui.status(what);
@@ -367,7 +367,15 @@ fn fetched_only(
     if filter.remote || filter.all {
         return Ok(());
     }
-    let fetched = list::fetched_only(scene, filter)?;
+    let list::FetchedSessions {
+        not_here: fetched,
+        renamed,
+    } = list::fetched_only(scene, filter)?;
+    for list::RenamedSession { remote, there, here } in &renamed {
+        context
+            .ui
+            .status(format!("Renamed: {here} is known as {there} on {remote}"));
+    }
     let Some(first) = fetched.first() else {
         let is_none_here = || store::session::names(scene.repo).map(|names| names.is_empty());
         let may_fetch = is_empty && !store::remote::all(scene.repo).is_empty();

@@ -9,13 +9,10 @@ use super::{
     opening::{self, IdentityArgs, OpenedRepository},
     pending_merge, restore,
     restore_report::{self, RestoreView, bringing},
-    saved_content,
-    share::{self, failure::purge_again},
+    share,
 };
 use crate::{
     model::{
-        name::ShortName,
-        path::RepoPath,
         plan::{Act, PlanReason},
         step::quoted,
     },
@@ -178,8 +175,8 @@ pub(super) fn report(
         context.ui.warning(&format!("'{}' {why}", path.quoted()));
     }
     if let Some(id) = merged.id.filter(|_| !merged.is_up_to_date) {
-        let paths = returned::purged(&opened.scene(), id)?;
-        warn_purged(context, &merged.session, &paths, "");
+        let content = returned::content(&opened.scene(), id)?;
+        share::pulled::warn_purged(context, &merged.session, &content, "");
     }
     if dry_run {
         return Ok(());
@@ -213,17 +210,6 @@ pub(super) fn report(
         context.ui.hint("Undo", "to undo: git checkpoint undo");
     }
     open_conflicts(merged, files)
-}
-
-/// Warns of content that was purged and came back, with the command that purges it again.
-pub(super) fn warn_purged(context: &Context, session: &ShortName, paths: &[RepoPath], option: &str) {
-    if !paths.is_empty() {
-        context.ui.warning(&format!(
-            "this brings back what was purged from session '{session}' ({}); to purge it again: {}",
-            saved_content::named(paths),
-            purge_again(option, session.as_str(), paths)
-        ));
-    }
 }
 
 /// The error for the conflicts of a merge that are open, if there are any: `files` is that for those in files.

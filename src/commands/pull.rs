@@ -206,7 +206,7 @@ pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), Co
         );
         context.ui.status(apply);
     }
-    merge::warn_purged(context, &pulled.name, &pulled.purged_again, "--remote ");
+    pulled::warn_purged(context, &pulled.name, &pulled.purged_again, "--remote ");
     hints(context, pulled);
     Ok(())
 }

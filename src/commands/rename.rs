@@ -83,8 +83,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         id: oid(renamed.tip),
         dry_run: args.dry_run,
     })?;
-    for (remote, _) in status::of_session(&opened.scene(), &renamed.from, renamed.tip) {
-        let (remote, from) = (quoted(&remote), &renamed.from);
+    for standing in status::of_session(&opened.scene(), &renamed.from, renamed.tip) {
+        let (remote, from) = (
+            quoted(&standing.remote),
+            standing.there.as_ref().unwrap_or(&renamed.from),
+        );
+        if *from == to {
+            continue;
+        }
         context.ui.hint(
             "Renamed",
             &format!("{remote} still has it as '{from}'; to delete that: git checkpoint remote delete {remote}/{from}"),

@@ -128,6 +128,7 @@ pub(super) fn fetched(
         )));
     }
     failure::warn_aftermath(&context.ui, &pulled.aftermath);
+    super::share::pulled::warn_purged(context, &pulled.name, &pulled.purged_again, "--remote ");
     if !context.ui.options().json {
         context.ui.status(super::share::pulled::receipt(&pulled, false).text());
     }

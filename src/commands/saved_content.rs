@@ -16,7 +16,7 @@ use crate::{
 const TAKEN_BACK: usize = 10;
 
 /// How many paths are named.
-const NAMED: usize = 3;
+pub(super) const NAMED: usize = 3;
 
 /// The warning of saved changes that a checkpoint is without.
 fn unapplied(before: &str, paths: &[RepoPath]) -> String {

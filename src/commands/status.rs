@@ -250,10 +250,10 @@ fn current(current: &CurrentSession) -> CurrentSessionView<'_> {
         remotes: current
             .remotes
             .iter()
-            .map(|(remote, state)| RemoteRelation {
-                remote,
-                relation: relation(state),
-                words: words(remote, state),
+            .map(|standing| RemoteRelation {
+                remote: &standing.remote,
+                relation: relation(&standing.state, standing.there.as_ref()),
+                words: words(standing),
             })
             .collect(),
         chat: ChatStatus {

@@ -129,10 +129,10 @@ fn check(scene: &Scene<'_>, chosen: &SessionChoice, request: &AmendRequest) -> R
         matches!(relation, ChainRelation::Same | ChainRelation::Behind(_))
     };
     let pushed = status::of_session(scene, name, tip.entry.id);
-    if let Some((remote, _)) = pushed.into_iter().find(|(_, state)| has(state)) {
+    if let Some(there) = pushed.into_iter().find(|there| has(&there.state)) {
         return Err(Error::AmendPushed {
             session: name.clone(),
-            remote,
+            remote: there.remote,
         });
     }
     let Some(wanted) = &request.name else { return Ok(()) };

@@ -1,8 +1,9 @@
 //! `list` and `log`: sessions, and the checkpoints of one, from commit messages alone.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
-use super::{Error, Scene, select, session_choice, suggestions};
+pub use super::remote_names::RenamedSession;
+use super::{Error, Scene, remote_names, select, session_choice, suggestions};
 use crate::{
     model::{
         document::{CheckpointKind, Session, SessionStatus},
@@ -102,33 +103,60 @@ pub struct SessionSummaryRow {
 /// More are not put in the order of time: to know it, each would have to be read.
 const MOST_ORDERED: usize = 1_000;
 
-/// The sessions of a filter that were fetched and have none of the same name here, as `<remote>/<session>`, latest first;
-/// of more than a thousand by name, where the filter excludes nothing.
-pub fn fetched_only(scene: &Scene<'_>, filter: &SessionFilter) -> Result<Vec<String>, Error> {
+/// Fetched sessions that have no session of the same name here.
+#[derive(Debug, Default)]
+pub struct FetchedSessions {
+    /// Those that are not here, as `<remote>/<session>`, latest first; of more than a thousand by name, where the filter
+    /// excludes nothing.
+    pub not_here: Vec<String>,
+    /// Those that are here under another name. Of more than a thousand, and beside very many sessions, none is looked for.
+    pub renamed: Vec<RenamedSession>,
+}
+
+/// The fetched sessions of a filter that have no session of the same name here.
+pub fn fetched_only(scene: &Scene<'_>, filter: &SessionFilter) -> Result<FetchedSessions, Error> {
     let mut names = session::fetched_names(scene.repo)?;
+    let own = session::names(scene.repo)?;
+    names.retain(|name| !own.contains(name.rsplit('/').next().unwrap_or_default()));
     if names.is_empty() {
+        return Ok(FetchedSessions::default());
+    }
+    let shown = |names: &BTreeSet<String>| names.iter().map(|name| store::remote::shown(name)).collect::<Vec<_>>();
+    let is_plain = *filter == SessionFilter::default();
+    if !is_plain {
+        let remote = SessionFilter {
+            remote: true,
+            all: false,
+            ..filter.clone()
+        };
+        let fetched = sessions(scene, &remote)?.into_iter().map(|row| row.name);
+        let fetched: Vec<String> = fetched.collect();
+        let passing: BTreeSet<&String> = fetched.iter().collect();
+        names.retain(|name| passing.contains(&store::remote::shown(name)));
+        let renamed = renamed_among(scene, &mut names, own.len())?;
+        let kept: BTreeSet<String> = shown(&names).into_iter().collect();
+        let not_here = fetched.into_iter().filter(|name| kept.contains(name)).collect();
+        return Ok(FetchedSessions { not_here, renamed });
+    }
+    let is_ordered = names.len() <= MOST_ORDERED;
+    let renamed = renamed_among(scene, &mut names, own.len())?;
+    if !is_ordered {
+        let not_here = shown(&names);
+        return Ok(FetchedSessions { not_here, renamed });
+    }
+    let found = session::fetched_named(scene.repo, |name| names.contains(name))?;
+    let not_here = found.iter().map(|session| store::remote::shown(&session.name));
+    Ok(FetchedSessions {
+        not_here: not_here.collect(),
+        renamed,
+    })
+}
+
+fn renamed_among(scene: &Scene<'_>, names: &mut BTreeSet<String>, own: usize) -> Result<Vec<RenamedSession>, Error> {
+    if names.is_empty() || names.len() > MOST_ORDERED || own > remote_names::MOST_SHOWN {
         return Ok(Vec::new());
     }
-    let own = session::names(scene.repo)?;
-    let is_new = |name: &str| !own.contains(name.rsplit('/').next().unwrap_or_default());
-    if *filter == SessionFilter::default() {
-        names.retain(|name| is_new(name));
-        if names.is_empty() || names.len() > MOST_ORDERED {
-            return Ok(names.iter().map(|name| store::remote::shown(name)).collect());
-        }
-        let found = session::fetched_named(scene.repo, |name| names.contains(name))?;
-        return Ok(found
-            .iter()
-            .map(|session| store::remote::shown(&session.name))
-            .collect());
-    }
-    let remote = SessionFilter {
-        remote: true,
-        all: false,
-        ..filter.clone()
-    };
-    let fetched = sessions(scene, &remote)?.into_iter().map(|row| row.name);
-    Ok(fetched.filter(|name| is_new(name)).collect())
+    remote_names::take_renamed(scene, names)
 }
 
 /// Sessions, latest first, damaged ones last.

@@ -75,6 +75,7 @@ mod ref_target;
 pub mod ref_transaction;
 pub mod refuse;
 pub mod rekey;
+mod remote_names;
 pub mod repair;
 pub mod replay;
 pub mod repositories;

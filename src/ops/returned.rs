@@ -1,66 +1,232 @@
 //! Content that was purged and that a session has again: a merge or pull brought checkpoints back as they were before.
 //!
-//! Which checkpoints those are is known from the ones that a purge wrote again: each names the commit that it replaces.
+//! Which checkpoints those are is known from the ones that a purge wrote again: each names the commit that it replaces, and
+//! those that were dropped before it. What was dropped here is on a list besides: the latest checkpoint of a session has none
+//! after it that names it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use super::{Error, Scene, ids::short};
 use crate::{
-    model::{document::CheckpointKind, path::RepoPath},
+    model::{
+        document::CheckpointKind,
+        id::{Digest, Oid},
+        path::RepoPath,
+    },
     store::{
         ObjectId,
         ancestry::{self, MergeEdges},
-        checkpoint::{self, CheckpointCommit, object_id},
-        rewrite, session,
+        checkpoint::{self, CheckpointCommit, object_id, oid},
+        purged,
+        rewrite::{self, RewriteLine},
+        session,
+        tree::{self, Renames},
     },
 };
 
 /// How many checkpoints are looked through.
 const LOOKED_THROUGH: usize = 20_000;
 
-/// The paths of which a session with this latest checkpoint has purged content again, sorted.
-pub fn purged(scene: &Scene<'_>, tip: ObjectId) -> Result<Vec<RepoPath>, Error> {
-    if !is_joined(scene, tip, None)? {
-        return Ok(Vec::new());
+/// What was purged and a session has again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReturnedContent {
+    /// Purged paths, sorted.
+    pub paths: Vec<RepoPath>,
+    /// Checkpoints that were purged as a whole, latest first.
+    pub checkpoints: Vec<Oid>,
+}
+
+impl ReturnedContent {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.checkpoints.is_empty()
     }
-    let mut reached = HashSet::new();
-    let mut entries = reachable(scene, tip, &mut reached)?;
-    let own = checkpoint::load(scene.repo, tip).map_err(Error::damaged(short(tip)))?;
-    // What a pull moved aside comes from the session that was purged.
-    if let Some(source) = own.document.session.forked_from
-        && let Some(source) = session::tip(scene.repo, &source.session)?
-    {
-        let mut known = reached.clone();
-        entries.extend(reachable(scene, source, &mut known)?);
+}
+
+/// The checkpoints that a session leads to, with what they replace.
+struct ReachedHistory {
+    /// The session's own, and of a fork those of its source, latest first.
+    entries: Vec<(CheckpointCommit, Vec<RewriteLine>)>,
+    /// The session's own.
+    reached: HashSet<ObjectId>,
+    /// Digests of checkpoints that were purged as a whole, there or here.
+    gone: BTreeSet<Digest>,
+}
+
+impl ReachedHistory {
+    /// `None` where nothing can have come back.
+    fn read(scene: &Scene<'_>, tip: ObjectId) -> Result<Option<Self>, Error> {
+        let mut gone = purged::read(scene.repo)?;
+        let is_joined = is_joined(scene, tip, None)?;
+        if gone.is_empty() && !is_joined {
+            return Ok(None);
+        }
+        let mut reached = HashSet::new();
+        let mut found = reachable(scene, tip, &mut reached)?;
+        let own = checkpoint::load(scene.repo, tip).map_err(Error::damaged(short(tip)))?;
+        // What a pull moved aside comes from the session that was purged.
+        if let Some(source) = own.document.session.forked_from
+            && let Some(source) = session::tip(scene.repo, &source.session)?
+        {
+            let mut known = reached.clone();
+            found.extend(reachable(scene, source, &mut known)?);
+        }
+        let mut entries = Vec::with_capacity(found.len());
+        for entry in found {
+            let lines = rewrite::lines(scene.repo, &entry).map_err(Error::damaged(short(entry.id)))?;
+            gone.extend(rewrite::purged(&lines));
+            entries.push((entry, lines));
+        }
+        Ok(Some(Self { entries, reached, gone }))
     }
-    let mut replaced: BTreeMap<ObjectId, Vec<RepoPath>> = BTreeMap::new();
-    for entry in &entries {
-        let damaged = Error::damaged(short(entry.id));
-        for line in rewrite::lines(scene.repo, entry).map_err(damaged)? {
-            let is_purge = line.now.is_some() && line.now.as_ref() != Some(&line.digest);
-            let before = object_id(&line.commit);
-            if is_purge && line.now == entry.trailers.digest && reached.contains(&before) {
-                let checkpoint = checkpoint::load(scene.repo, entry.id).map_err(Error::damaged(short(entry.id)))?;
-                let lists = checkpoint::lists(scene.repo, &checkpoint).map_err(Error::damaged(short(entry.id)))?;
-                replaced.entry(before).or_default().extend(lists.purged().cloned());
+
+    /// The purged paths that it has again.
+    fn paths(&self, scene: &Scene<'_>) -> Result<BTreeSet<RepoPath>, Error> {
+        let mut replaced: BTreeMap<ObjectId, Vec<RepoPath>> = BTreeMap::new();
+        for (entry, lines) in &self.entries {
+            for line in lines {
+                let is_purge = line.now.is_some() && line.now.as_ref() != Some(&line.digest);
+                let before = object_id(&line.commit);
+                if is_purge && line.now == entry.trailers.digest && self.reached.contains(&before) {
+                    let checkpoint = checkpoint::load(scene.repo, entry.id).map_err(Error::damaged(short(entry.id)))?;
+                    let lists = checkpoint::lists(scene.repo, &checkpoint).map_err(Error::damaged(short(entry.id)))?;
+                    replaced.entry(before).or_default().extend(lists.purged().cloned());
+                }
             }
         }
+        Ok(replaced.into_values().flatten().collect())
     }
-    let paths: BTreeSet<_> = replaced.into_values().flatten().collect();
+
+    /// The checkpoints that it has again.
+    fn checkpoints(&self) -> Vec<&CheckpointCommit> {
+        let is_back = |(entry, lines): &&(CheckpointCommit, Vec<RewriteLine>)| {
+            let is_first = matches!(entry.trailers.kind, Some(CheckpointKind::Start | CheckpointKind::Fork));
+            let digest = entry
+                .trailers
+                .digest
+                .clone()
+                .filter(|_| !is_first && self.reached.contains(&entry.id));
+            digest.is_some_and(|digest| !rewrite::digests_by(digest, lines).is_disjoint(&self.gone))
+        };
+        self.entries.iter().filter(is_back).map(|(entry, _)| entry).collect()
+    }
+
+    /// The files of a checkpoint that came back which the latest one has as that had changed them, unless a checkpoint that
+    /// does not come after it has them as well.
+    fn files_of(&self, scene: &Scene<'_>, back: &CheckpointCommit, tip: ObjectId) -> Result<Vec<RepoPath>, Error> {
+        let repo = scene.repo;
+        let trees = |id: ObjectId| -> Result<Option<ObjectId>, Error> {
+            let loaded = checkpoint::load(repo, id).map_err(Error::damaged(short(id)))?;
+            Ok(loaded.document.snapshot.map(|files| object_id(&files.tree)))
+        };
+        let (Some(files), Some(latest)) = (trees(back.id)?, trees(tip)?) else {
+            return Ok(Vec::new());
+        };
+        let before = match session::before(back) {
+            Some(before) => trees(before)?,
+            None => None,
+        };
+        let mut found = Vec::new();
+        for change in tree::diff(repo, before, Some(files), Renames::Off)? {
+            if let Some(new) = change.new
+                && tree::entry(repo, latest, &change.path)?.is_some_and(|entry| entry.id == new.id)
+            {
+                found.push((change.path, new.id));
+            }
+        }
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        for root in self.beside(scene, back)? {
+            let Some(root) = trees(root)? else { continue };
+            let mut kept = Vec::new();
+            for (path, id) in found {
+                if tree::entry(repo, root, &path)?.is_none_or(|entry| entry.id != id) {
+                    kept.push((path, id));
+                }
+            }
+            found = kept;
+        }
+        Ok(found.into_iter().map(|(path, _)| path).collect())
+    }
+
+    /// The latest checkpoints that do not come after one, of those that were merged with what does.
+    fn beside(&self, scene: &Scene<'_>, back: &CheckpointCommit) -> Result<BTreeSet<ObjectId>, Error> {
+        let mut parents = BTreeMap::new();
+        for (entry, _) in self
+            .entries
+            .iter()
+            .filter(|(entry, _)| self.reached.contains(&entry.id))
+        {
+            let before = ancestry::parents(scene.repo, entry, MergeEdges::All);
+            parents.insert(entry.id, before.map_err(Error::damaged(short(entry.id)))?);
+        }
+        let mut after = HashSet::from([back.id]);
+        loop {
+            let known = after.len();
+            let more = parents
+                .iter()
+                .filter(|(_, before)| before.iter().any(|id| after.contains(id)));
+            let more: Vec<ObjectId> = more.map(|(id, _)| *id).collect();
+            after.extend(more);
+            if after.len() == known {
+                break;
+            }
+        }
+        let merged = after
+            .iter()
+            .filter(|id| **id != back.id)
+            .filter_map(|id| parents.get(id))
+            .flatten();
+        Ok(merged.filter(|id| !after.contains(*id)).copied().collect())
+    }
+}
+
+/// The paths of which a session with this latest checkpoint has purged content again, sorted: those that were purged, and
+/// the files of checkpoints that were purged as a whole.
+pub fn purged(scene: &Scene<'_>, tip: ObjectId) -> Result<Vec<RepoPath>, Error> {
+    let Some(history) = ReachedHistory::read(scene, tip)? else {
+        return Ok(Vec::new());
+    };
+    let mut paths = history.paths(scene)?;
+    for back in history.checkpoints() {
+        paths.extend(history.files_of(scene, back, tip)?);
+    }
     Ok(paths.into_iter().collect())
 }
 
+/// What a session with this latest checkpoint has again that was purged.
+pub fn content(scene: &Scene<'_>, tip: ObjectId) -> Result<ReturnedContent, Error> {
+    let Some(history) = ReachedHistory::read(scene, tip)? else {
+        return Ok(ReturnedContent::default());
+    };
+    Ok(ReturnedContent {
+        paths: history.paths(scene)?.into_iter().collect(),
+        checkpoints: history.checkpoints().into_iter().map(|entry| oid(entry.id)).collect(),
+    })
+}
+
 /// The same, without what a session with another latest checkpoint has already.
-pub fn purged_beyond(scene: &Scene<'_>, tip: ObjectId, known: Option<ObjectId>) -> Result<Vec<RepoPath>, Error> {
-    if !is_joined(scene, tip, known)? {
-        return Ok(Vec::new());
+pub fn content_beyond(scene: &Scene<'_>, tip: ObjectId, known: Option<ObjectId>) -> Result<ReturnedContent, Error> {
+    if known == Some(tip) || purged::read(scene.repo)?.is_empty() && !is_joined(scene, tip, known)? {
+        return Ok(ReturnedContent::default());
     }
-    let mut paths = purged(scene, tip)?;
-    if let Some(known) = known.filter(|_| !paths.is_empty()) {
-        let known = purged(scene, known)?;
-        paths.retain(|path| !known.contains(path));
+    let mut found = content(scene, tip)?;
+    if let Some(known) = known.filter(|_| !found.is_empty()) {
+        let known = content(scene, known)?;
+        found.paths.retain(|path| !known.paths.contains(path));
+        found.checkpoints.retain(|id| !known.checkpoints.contains(id));
     }
-    Ok(paths)
+    Ok(found)
+}
+
+/// The same of a session as it was just fetched. One that is new here is looked at only where something was purged here: there
+/// may be very many.
+pub fn content_fetched(scene: &Scene<'_>, tip: ObjectId, before: Option<ObjectId>) -> Result<ReturnedContent, Error> {
+    if before.is_none() && purged::read(scene.repo)?.is_empty() {
+        return Ok(ReturnedContent::default());
+    }
+    content_beyond(scene, tip, before)
 }
 
 /// Whether a chain has a merge or begins with a fork, up to a checkpoint where one is given. One without either has each

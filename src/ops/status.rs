@@ -67,7 +67,7 @@ pub struct StatusReport {
     /// Work of the current session, or of the one that `resume` would choose, that `pause --clean` removed and that is
     /// missing, latest first.
     pub put_aside: Vec<PutAside>,
-    /// Sessions fetched from remotes that this repository has not, as `<remote>/<session>`, latest first.
+    /// Sessions fetched from remotes that this repository has under no name, as `<remote>/<session>`, latest first.
     pub fetched: Vec<String>,
     /// Whether there are no sessions here, and there is a remote that may have some.
     pub may_fetch: bool,
@@ -109,7 +109,7 @@ pub struct CurrentSession {
     /// Its chat.
     pub chat: chat::ChatLength,
     /// Relation to the last seen state of the remotes that have it.
-    pub remotes: Vec<(String, share::status::ShareState)>,
+    pub remotes: Vec<share::status::RemoteStanding>,
 }
 
 /// Work of the working tree that neither HEAD nor the latest checkpoint has.
@@ -214,7 +214,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
         (None, None, Some(name)) => Some(suggestions::absent(scene, name)),
         _ => None,
     };
-    let fetched = list::fetched_only(scene, &list::SessionFilter::default())?;
+    let fetched = list::fetched_only(scene, &list::SessionFilter::default())?.not_here;
     let sessions = store::session::names(scene.repo)?.len();
     let unmerged = present.lists().unmerged().count();
     let running = plan_runner::running(scene)?;

@@ -192,6 +192,9 @@ pub struct PushRow<'a> {
     pub ok: bool,
     /// The number of checkpoints that the outcome is about.
     pub checkpoints: Option<usize>,
+    /// Its name on the remote, where that has it under another one only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote_session: Option<&'a ShortName>,
     /// Why the remote refused it.
     pub reason: Option<&'a str>,
     /// The number of paths that are unmerged in that checkpoint.
@@ -293,6 +296,10 @@ impl PushReceipt<'_> {
             "behind" => format!(", which has {count} more"),
             "diverged" => format!(", which diverged: {ours} ahead, {theirs} behind"),
             "another-session" => ", which has another session of that name".to_owned(),
+            "named-otherwise" => {
+                let there = row.remote_session.map(ToString::to_string);
+                format!(", which has it as {}", there.unwrap_or_default())
+            }
             "deleted" => ", which deleted it".to_owned(),
             _ => row.reason.map(|why| format!(": {why}")).unwrap_or_default(),
         };
@@ -337,6 +344,9 @@ pub struct FetchRow<'a> {
     pub before: Option<Oid>,
     /// The change in a word.
     pub change: &'static str,
+    /// The name that it has there now, where it was renamed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed: Option<&'a ShortName>,
     /// The number of checkpoints that the change is about.
     pub checkpoints: Option<usize>,
     /// Whether the change was followed here.
@@ -372,7 +382,7 @@ impl View for FetchReceipt<'_> {
             text.push(TextLine::plain(format!("From {remote} ({})", self.url)));
         }
         for found in &self.sessions {
-            let is_good = matches!(found.change, "new" | "forward");
+            let is_good = matches!(found.change, "new" | "forward" | "renamed");
             let slot = if is_good { Slot::Added } else { Slot::Caution };
             let word = if found.change == "forward" {
                 "updated"
@@ -391,6 +401,10 @@ impl View for FetchReceipt<'_> {
                 ("forward", Some(0)) => "pruned there".to_owned(),
                 ("forward", _) => more("more"),
                 (_, Some(_)) => more("fewer"),
+                ("renamed", None) => {
+                    let name = found.renamed.map(ToString::to_string);
+                    format!("called {} there now", name.unwrap_or_default())
+                }
                 (_, None) if found.id.is_none() => "not there any more".to_owned(),
                 _ => "another history than before".to_owned(),
             };

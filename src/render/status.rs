@@ -54,7 +54,8 @@ pub struct StatusView<'a> {
     pub watch: Option<WatcherView<'a>>,
     /// The number of sessions.
     pub sessions: usize,
-    /// Sessions fetched from remotes that have no session of the same name here, latest first; more than 1,000 by name.
+    /// Sessions fetched from remotes that are not here under any name, latest first; more than 1,000 by name, of which those
+    /// are left out that have the name of a session here.
     pub fetched: &'a [String],
     /// Work that `pause --clean` removed from the working tree and that is missing, latest first.
     #[serde(skip_serializing_if = "<[PutAside]>::is_empty")]

@@ -52,6 +52,7 @@ pub mod pathspec;
 mod percent;
 pub mod pins;
 pub mod prompt;
+pub mod purged;
 pub mod push_queue;
 pub mod quarantine;
 pub mod reachability;

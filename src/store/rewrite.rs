@@ -5,6 +5,8 @@
 //! which ids a checkpoint was known, so that old ids still select and a gap in the chain of digests is no damage. No
 //! ref is touched here.
 
+use std::collections::BTreeSet;
+
 use gix::objs::{CommitRef, WriteTo as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -47,6 +49,45 @@ impl RewriteLine {
 pub fn lines(repo: &Repository, entry: &CheckpointCommit) -> Result<Vec<RewriteLine>, Fault> {
     let (siblings, _) = checkpoint::siblings(repo, entry)?;
     lines_of(repo, &siblings)
+}
+
+/// The digests of checkpoints that a purge dropped before this one, of the lines of its `pruned.jsonl`. The next line about
+/// one that stayed tells a purge, which changes its digest, from a prune.
+pub fn purged(lines: &[RewriteLine]) -> Vec<Digest> {
+    let (mut purged, mut dropped) = (Vec::new(), Vec::new());
+    for line in lines {
+        match &line.now {
+            None => dropped.push(line.digest.clone()),
+            Some(now) if *now != line.digest => purged.append(&mut dropped),
+            Some(_) => dropped.clear(),
+        }
+    }
+    purged
+}
+
+/// The digests that a checkpoint has and had, as far as they are known: they are what copies of it have in common that were
+/// written again in different places, such as here and at a remote.
+pub fn digests(repo: &Repository, entry: &CheckpointCommit) -> Result<BTreeSet<Digest>, Fault> {
+    let Some(digest) = entry.trailers.digest.clone() else {
+        return Ok(BTreeSet::new());
+    };
+    Ok(digests_by(digest, &lines(repo, entry)?))
+}
+
+/// The same of a checkpoint with this digest and these lines.
+pub fn digests_by(digest: Digest, lines: &[RewriteLine]) -> BTreeSet<Digest> {
+    let mut found = BTreeSet::from([digest]);
+    loop {
+        let known = found.len();
+        let replaced = lines
+            .iter()
+            .filter(|line| line.now.as_ref().is_some_and(|now| found.contains(now)));
+        let replaced: Vec<Digest> = replaced.map(|line| line.digest.clone()).collect();
+        found.extend(replaced);
+        if found.len() == known {
+            return found;
+        }
+    }
 }
 
 fn lines_of(repo: &Repository, siblings: &Siblings) -> Result<Vec<RewriteLine>, Fault> {

@@ -153,6 +153,9 @@ pub(in crate::commands) fn open(args: OpenArgs, context: &mut Context) -> Result
             .collect(),
         refused: refused.map(|(session, why)| RefusedBundle { session, why }).collect(),
     })?;
+    for session in &unbundled.sessions {
+        pulled::warn_purged(context, &session.name, &session.purged_again, "");
+    }
     if !unbundled.refused.is_empty() {
         let sessions = CountedNoun::new(unbundled.refused.len(), "session");
         return Err(

@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::{
     commands::error::{CommandError, FailureKind},
-    model::{path::RepoPath, step::quoted},
-    ops::share::{Error, Leak, LeakedCommit, PurgeObstacle, fetch::RemoteChange},
+    model::step::quoted,
+    ops::{
+        returned::ReturnedContent,
+        share::{Error, Leak, LeakedCommit, PurgeObstacle, fetch::RemoteChange},
+    },
 };
 
 impl From<Error> for CommandError {
@@ -126,7 +129,7 @@ impl CommandError {
             } => {
                 let out = of(FailureKind::Refused);
                 let out = match change {
-                    RemoteChange::Rewritten => out,
+                    RemoteChange::Rewritten | RemoteChange::Renamed => out,
                     RemoteChange::Deleted => {
                         out.hint(format!("push it again: git checkpoint push {remote} {session} --force"))
                     }
@@ -148,10 +151,13 @@ impl CommandError {
                 }
                 out.hint("not a secret? git config --add checkpoint.redactAllow <regex>, or push with --allow-secrets")
             }
-            Error::PurgedAgain { ref session, ref paths } => of(FailureKind::Refused)
+            Error::PurgedAgain {
+                ref session,
+                ref content,
+            } => of(FailureKind::Refused)
                 .hint(format!(
                     "a push cannot be undone; purge it here as well: {}",
-                    purge_again("", session.as_str(), paths)
+                    purge_again("", session.as_str(), content)
                 ))
                 .hint("to publish it even so, push with --allow-secrets"),
             Error::Lfs { ref remote, .. } => of(FailureKind::Fatal).hint(format!(
@@ -185,14 +191,25 @@ fn rewriting(commit: &LeakedCommit) -> Vec<String> {
 }
 
 /// The command that purges paths once more, with this option before them.
-pub(in crate::commands) fn purge_again(option: &str, session: &str, paths: &[RepoPath]) -> String {
-    /// For more files the command has no place on a line.
+pub(in crate::commands) fn purge_again(option: &str, session: &str, content: &ReturnedContent) -> String {
+    /// For more files, or checkpoints, the command has no place on a line.
     const NAMED: usize = 10;
-    if paths.len() > NAMED {
+    if content.paths.len() > NAMED {
         return format!("git checkpoint help purge; the files: git checkpoint show {session} --all");
     }
-    let paths: Vec<_> = paths.iter().map(|path| quoted(&path.quoted())).collect();
-    format!("git checkpoint purge {option}-- {}", paths.join(" "))
+    if content.checkpoints.len() > NAMED {
+        return format!("git checkpoint help purge; the checkpoints: git checkpoint log {session}");
+    }
+    // Oldest first: the others keep their ids as long as that is possible.
+    let checkpoints = content.checkpoints.iter().rev();
+    let mut commands: Vec<String> = checkpoints
+        .map(|id| format!("git checkpoint purge {option}{}", id.short()))
+        .collect();
+    if !content.paths.is_empty() {
+        let paths: Vec<_> = content.paths.iter().map(|path| quoted(&path.quoted())).collect();
+        commands.push(format!("git checkpoint purge {option}-- {}", paths.join(" ")));
+    }
+    commands.join(" && ")
 }
 
 /// The command that removes secrets from the checkpoints.

@@ -1,6 +1,6 @@
 //! `fetch`: the sessions of a remote, as they are there now.
 
-use super::wired;
+use super::{pulled, wired};
 use crate::{
     commands::{
         Context,
@@ -10,7 +10,7 @@ use crate::{
     },
     model::{name::ShortName, spelling::similar},
     ops::{
-        select,
+        returned, select,
         share::{
             ChainRelation,
             fetch::{self, FetchOutcome, FetchRequest, RemoteChange},
@@ -86,7 +86,12 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     }
     let only = if args.mine {
         let names = session::names(opened.scene().repo)?.into_iter();
-        Some(names.filter_map(|name| ShortName::new(name).ok()).collect())
+        let mut names: Vec<_> = names.filter_map(|name| ShortName::new(name).ok()).collect();
+        // Those too that were renamed here or there.
+        names.extend(status::names_there(&opened.scene(), remote.as_deref())?);
+        names.sort();
+        names.dedup();
+        Some(names)
     } else {
         Some(sessions).filter(|sessions| !sessions.is_empty())
     };
@@ -128,6 +133,12 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             .report(&view(&fetched, args.dry_run, waiting(&opened, &fetched)?))?;
     }
     let remote = &fetched.remote.name;
+    for found in fetched.sessions.iter().filter(|_| !args.dry_run) {
+        if let Some(tip) = found.tip.filter(|_| found.taken) {
+            let content = returned::content_fetched(&opened.scene(), tip, found.before)?;
+            pulled::warn_purged_there(context, remote, &found.name, &content);
+        }
+    }
     if let Some(session) = absent {
         return Err(CommandError::new(
             FailureKind::NotFound,
@@ -165,7 +176,8 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         .find(|found| matches!(found.change, RemoteChange::New { .. } | RemoteChange::Forward { .. }));
     if let Some(found) = news {
         let name = &found.name;
-        let mine = session::tip(opened.scene().repo, name)?.is_some();
+        let mine = session::tip(opened.scene().repo, name)?.is_some()
+            || status::names_there(&opened.scene(), Some(remote.as_str()))?.contains(name);
         let next = if mine {
             format!("update yours: git checkpoint pull {remote} {name}")
         } else {
@@ -182,13 +194,17 @@ fn waiting(opened: &opening::OpenedRepository, fetched: &FetchOutcome) -> Result
     let is_news = |name: &str| fetched.sessions.iter().any(|found| found.name.as_str() == name);
     let mut waiting = Vec::new();
     for standing in status::status(&opened.scene(), Some(remote.as_str()))? {
-        for row in standing.sessions.iter().filter(|row| !is_news(&row.name)) {
+        for row in &standing.sessions {
+            let name = row.there.as_ref().map_or(row.name.as_str(), ShortName::as_str);
+            if is_news(name) {
+                continue;
+            }
             let count = match &row.state {
                 ShareState::Both(ChainRelation::Behind(n)) => *n,
                 ShareState::Both(ChainRelation::Diverged { theirs, .. }) => *theirs,
                 _ => continue,
             };
-            waiting.push((row.name.clone(), count));
+            waiting.push((name.to_owned(), count));
         }
     }
     Ok(waiting)
@@ -201,11 +217,12 @@ fn view(fetched: &FetchOutcome, dry_run: bool, waiting: Vec<(String, usize)>) ->
         id: found.tip.map(oid),
         before: found.before.map(oid),
         change: found.change.word(),
+        renamed: found.renamed.as_ref(),
         checkpoints: match found.change {
             RemoteChange::New { checkpoints }
             | RemoteChange::Forward { checkpoints }
             | RemoteChange::Back { checkpoints } => Some(checkpoints),
-            RemoteChange::Rewritten | RemoteChange::Deleted => None,
+            RemoteChange::Rewritten | RemoteChange::Deleted | RemoteChange::Renamed => None,
         },
         followed: found.taken,
     });

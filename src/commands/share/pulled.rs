@@ -1,7 +1,13 @@
 //! Receipts of sessions that were pulled, from a remote or a bundle.
 
+use super::failure::purge_again;
 use crate::{
-    ops::share::pull::{PullOutcome, PulledSession},
+    commands::{Context, saved_content},
+    model::name::ShortName,
+    ops::{
+        returned::ReturnedContent,
+        share::pull::{PullOutcome, PulledSession},
+    },
     render::{share::PullReceipt, signature::SignatureView},
     store::{checkpoint::oid, signature::CommitSignature},
 };
@@ -39,4 +45,42 @@ pub(in crate::commands) fn receipt(pulled: &PulledSession, dry_run: bool) -> Pul
         ours,
         theirs,
     }
+}
+
+/// Warns of content that was purged and came back, with the command that purges it again.
+pub(in crate::commands) fn warn_purged(
+    context: &Context,
+    session: &ShortName,
+    content: &ReturnedContent,
+    option: &str,
+) {
+    if !content.is_empty() {
+        let (named, again) = (named(content), purge_again(option, session.as_str(), content));
+        context.ui.warning(&format!(
+            "this brings back what was purged from session '{session}' ({named}); to purge it again: {again}"
+        ));
+    }
+}
+
+/// Warns of content that was purged and that a remote was just seen to have.
+pub(super) fn warn_purged_there(context: &Context, remote: &str, session: &ShortName, content: &ReturnedContent) {
+    if !content.is_empty() {
+        let (named, again) = (named(content), purge_again("--remote ", session.as_str(), content));
+        let remote = remote.escape_debug();
+        context.ui.warning(&format!(
+            "remote '{remote}' has what was purged from session '{session}' ({named}); to purge it there: {again}"
+        ));
+    }
+}
+
+fn named(content: &ReturnedContent) -> String {
+    let ids = content.checkpoints.iter().take(saved_content::NAMED);
+    let mut named: Vec<String> = ids.map(|id| format!("checkpoint {}", id.short())).collect();
+    if content.checkpoints.len() > saved_content::NAMED {
+        named.push(format!("{} more", content.checkpoints.len() - saved_content::NAMED));
+    }
+    if !content.paths.is_empty() {
+        named.push(saved_content::named(&content.paths));
+    }
+    named.join(", ")
 }

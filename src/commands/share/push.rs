@@ -176,6 +176,10 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
             FailureKind::Refused,
             format!("session '{name}' was deleted on remote '{shown}'"),
         ),
+        PushFate::NamedOtherwise { there, .. } => (
+            FailureKind::Refused,
+            format!("remote '{shown}' has session '{name}' as '{there}'"),
+        ),
         PushFate::Refused {
             why,
             cause: RefusalCause::Shallow,
@@ -218,6 +222,11 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
             ))
             .hint(format!("or delete yours as well: git checkpoint delete {name}"))
             .hint("yours stays here as it is; saving goes on without the remote"),
+        PushFate::NamedOtherwise {
+            there,
+            has_more,
+            is_taken,
+        } => named_otherwise(error, (remote, name, there), (*has_more, *is_taken)),
         PushFate::Another => error
             .hint(format!("rename yours: git checkpoint rename {name} <name>"))
             .hint(format!("or pull theirs as well: git checkpoint pull {remote} {name}")),
@@ -250,6 +259,28 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
     })
 }
 
+/// What to do where a remote has a session under another name: `has_more`, with checkpoints that are not here; `is_taken`, and
+/// another session here has that name.
+fn named_otherwise(
+    error: CommandError,
+    (remote, name, there): (&str, &ShortName, &ShortName),
+    (has_more, is_taken): (bool, bool),
+) -> CommandError {
+    let remote = crate::model::step::quoted(remote);
+    let mut error = error;
+    if has_more {
+        let pull = format!("first get what only the remote has: git checkpoint pull {remote} {there} --merge");
+        error = error.hint(pull);
+    }
+    if !is_taken {
+        error = error.hint(format!(
+            "call yours as it is called there: git checkpoint rename {name} {there}"
+        ));
+    }
+    let again = format!("git checkpoint remote delete {remote}/{there} && git checkpoint push {remote} {name}");
+    error.hint(format!("or rename it there: {again}"))
+}
+
 /// The commands by which sessions become branches of a remote.
 fn as_branches(remote: &str, name: &ShortName) -> String {
     let key = crate::model::step::quoted(&format!("remote.{remote}.checkpointNamespace"));
@@ -270,6 +301,7 @@ pub(in crate::commands) fn view(pushed: &PushOutcome) -> PushReceipt<'_> {
             result: sent.fate.word(),
             ok: sent.fate.is_good(),
             checkpoints: None,
+            remote_session: None,
             reason: None,
             unmerged: sent.unmerged,
             diverged: (0, 0),
@@ -279,6 +311,7 @@ pub(in crate::commands) fn view(pushed: &PushOutcome) -> PushReceipt<'_> {
             PushFate::Refused { why, .. } => row.reason = Some(why),
             PushFate::New(count) | PushFate::Forward(count) | PushFate::Behind(count) => row.checkpoints = Some(*count),
             PushFate::Diverged { ours, theirs } => row.diverged = (*ours, *theirs),
+            PushFate::NamedOtherwise { there, .. } => row.remote_session = Some(there),
             _ => {}
         }
         row

@@ -9,7 +9,7 @@ use crate::{
     model::{name::ShortName, time::Timestamp},
     ops::share::{
         ChainRelation, push,
-        status::{self, RemoteStatus, ShareState},
+        status::{self, RemoteStanding, RemoteStatus, ShareState},
     },
     render::{
         count::CountedNoun,
@@ -227,9 +227,10 @@ impl ShareState {
 }
 
 /// Relation of a session to a remote, in a sentence about the session; empty where they are the same.
-pub(in crate::commands) fn words(remote: &str, state: &ShareState) -> TextLine {
+pub(in crate::commands) fn words(standing: &RemoteStanding) -> TextLine {
+    let remote = &standing.remote;
     let count = |n: &usize| CountedNoun::new(*n, "checkpoint");
-    let (slot, text) = match state {
+    let (slot, text) = match &standing.state {
         ShareState::Both(ChainRelation::Same) => (Slot::Good, format!("up to date with {remote} as of the last fetch")),
         ShareState::Both(ChainRelation::Ahead(n)) | ShareState::Here(n) => {
             (Slot::Caution, format!("{} not pushed to {remote}", count(n)))
@@ -255,11 +256,13 @@ pub(in crate::commands) fn words(remote: &str, state: &ShareState) -> TextLine {
         ),
         ShareState::Damaged(why) => (Slot::Bad, format!("cannot be compared with {remote}: {why}")),
     };
-    TextLine::new().with(slot, text)
+    let otherwise = standing.there.as_ref();
+    let otherwise = otherwise.map(|there| format!("as {there} on {remote}, "));
+    TextLine::new().with(slot, format!("{}{text}", otherwise.unwrap_or_default()))
 }
 
 /// Relation of a session to the one of a remote.
-pub(in crate::commands) fn relation(state: &ShareState) -> ShareRelation<'_> {
+pub(in crate::commands) fn relation<'a>(state: &'a ShareState, there: Option<&'a ShortName>) -> ShareRelation<'a> {
     let (unpushed, unpulled) = match state {
         ShareState::Both(ChainRelation::Ahead(count)) | ShareState::Here(count) => (*count, 0),
         ShareState::Both(ChainRelation::Behind(count)) | ShareState::There(count) => (0, *count),
@@ -272,6 +275,7 @@ pub(in crate::commands) fn relation(state: &ShareState) -> ShareRelation<'_> {
     };
     ShareRelation {
         state: state.word().to_owned(),
+        remote_session: there,
         unpushed,
         unpulled,
         damage,
@@ -293,7 +297,7 @@ fn row(standing: &RemoteStatus) -> RemoteRow<'_> {
             .iter()
             .map(|row| SessionRelation {
                 session: &row.name,
-                relation: relation(&row.state),
+                relation: relation(&row.state, row.there.as_ref()),
             })
             .collect(),
         refused: standing

@@ -43,6 +43,10 @@ pub(super) struct Rewriter<'a> {
     writer: &'a Writer,
     without: Option<PathRemover<'a>>,
     drop: &'a HashSet<ObjectId>,
+    /// Copies of what is dropped that were written again elsewhere, as they are found.
+    copies: HashSet<ObjectId>,
+    /// Digests that a checkpoint has or had of which every copy is dropped.
+    drop_digests: BTreeSet<Digest>,
     done: HashMap<ObjectId, PurgeResult>,
     digests: HashMap<Digest, Option<Digest>>,
     /// The files that were taken out, and their contents.
@@ -89,12 +93,37 @@ impl<'a> Rewriter<'a> {
             writer,
             without,
             drop,
+            copies: HashSet::new(),
+            drop_digests: BTreeSet::new(),
             done: HashMap::new(),
             digests: HashMap::new(),
             removed: BTreeMap::new(),
             rewritten: 0,
             dropped: 0,
         }
+    }
+
+    /// Drops every checkpoint as well that has or had one of these digests: a copy of one that is dropped, which was written
+    /// again elsewhere.
+    pub(super) fn drop_copies(&mut self, digests: BTreeSet<Digest>) {
+        self.drop_digests = digests;
+    }
+
+    /// Whether a checkpoint is dropped. Parents are asked for before their children.
+    fn is_dropped(&mut self, checkpoint: &Checkpoint) -> Result<bool, Fault> {
+        let id = checkpoint.entry.id;
+        if self.drop.contains(&id) {
+            return Ok(true);
+        }
+        if self.drop_digests.is_empty() {
+            return Ok(false);
+        }
+        let digests = rewrite::digests(self.repo, &checkpoint.entry)?;
+        let is_copy = !digests.is_disjoint(&self.drop_digests);
+        if is_copy {
+            self.copies.insert(id);
+        }
+        Ok(is_copy)
     }
 
     /// Every checkpoint that was read, with the one that a chain which ended in it ends in now.
@@ -118,6 +147,10 @@ impl<'a> Rewriter<'a> {
         }
         let changed = self.digests.into_iter().filter(|(old, now)| now.as_ref() != Some(old));
         rest.digests.extend(changed);
+        // Also what those were before they were written again: other clones may have them so.
+        for digest in self.drop_digests {
+            rest.digests.entry(digest).or_insert(None);
+        }
         rest
     }
 
@@ -154,7 +187,7 @@ impl<'a> Rewriter<'a> {
         let before = checkpoint.previous().filter(|_| !is_first);
         let parent = before.and_then(|id| self.done.get(&id)).cloned();
         if let Some(parent) = &parent
-            && self.drop.contains(&entry.id)
+            && self.is_dropped(checkpoint)?
         {
             self.dropped += 1;
             let mut now = parent.clone();
@@ -302,7 +335,9 @@ impl<'a> Rewriter<'a> {
         };
         let trees = (object_id(&named.tree), object_id(&named.index));
         let is_of_dropped = checkpoint.document.kind == CheckpointKind::Fork
-            && checkpoint.previous().is_some_and(|source| self.drop.contains(&source));
+            && checkpoint
+                .previous()
+                .is_some_and(|source| self.drop.contains(&source) || self.copies.contains(&source));
         if is_of_dropped {
             return Ok(CheckpointFiles {
                 snapshot: None,

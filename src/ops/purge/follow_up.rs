@@ -16,7 +16,7 @@ use crate::{
     store::{
         self,
         checkpoint::{object_id, oid},
-        current, draft, pins, refs, restored,
+        current, draft, pins, purged, refs, restored,
         undo::{self, CheckpointFate},
     },
 };
@@ -133,6 +133,10 @@ impl PurgeFollowUp {
             draft::remove(scene.repo, id, scene.wait)?;
             store::chat::remove(scene.repo, id, scene.wait)?;
             current::write(scene.repo, &current::read(scene.repo)?.left(id))?;
+        }
+        if self.session.is_none() {
+            let gone = self.digests.iter().filter(|(_, now)| now.is_none());
+            purged::add(scene.repo, gone.map(|(digest, _)| digest))?;
         }
         let who = compose::people(scene).committer;
         refs::forget_logs(scene.repo, &self.logs, &who, MESSAGE, scene.wait)?;

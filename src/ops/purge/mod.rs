@@ -39,7 +39,7 @@ use crate::{
         refs::{self, ExpectedValue, RefUpdate},
         remote,
         remote_state::RemoteState,
-        session,
+        rewrite, session,
         tree::{self, Renames},
         undo,
     },
@@ -298,6 +298,11 @@ fn attempt_with(
     let unmatched = filter.as_ref().map(PathFilter::unmatched);
     let without = filter.map(|filter| PathRemover::new(scene.repo, &writer, filter));
     let mut rewriter = Rewriter::new(scene.repo, &writer, without, unmatched, contents, &scope.drop);
+    if let PurgeScope::Checkpoint { id, .. } = &scope.meant {
+        let damaged = Error::damaged(id.short());
+        let entry = checkpoint::entry(scene.repo, object_id(id)).map_err(Error::damaged(id.short()))?;
+        rewriter.drop_copies(rewrite::digests(scene.repo, &entry).map_err(damaged)?);
+    }
     let plan = plan(&found, &scope, &mut rewriter)?;
     refuse_claimed_chains(scene, &plan.moved)?;
     if let Some(mut unmatched) = rewriter.unmatched.take() {

@@ -468,6 +468,7 @@ fn reason(fate: &PushFate) -> String {
         PushFate::Diverged { ours, theirs } => format!("it has diverged: {ours} here, {theirs} there"),
         PushFate::Another => "the remote has another session of this name".to_owned(),
         PushFate::Deleted => "the remote deleted it".to_owned(),
+        PushFate::NamedOtherwise { there, .. } => format!("the remote has it as {there}"),
         PushFate::Refused { why, .. } => format!("the remote refused it: {why}"),
         _ => String::new(),
     }

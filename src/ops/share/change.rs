@@ -22,12 +22,14 @@ pub enum RemoteChange {
     Rewritten,
     /// It is gone.
     Deleted,
+    /// It has another name there, and nothing of it is gone.
+    Renamed,
 }
 
 impl RemoteChange {
     /// Whether the remote went on, as it should.
     pub fn is_good(self) -> bool {
-        matches!(self, Self::New { .. } | Self::Forward { .. })
+        matches!(self, Self::New { .. } | Self::Forward { .. } | Self::Renamed)
     }
 
     /// As the predicate of a sentence about the session.
@@ -43,6 +45,7 @@ impl RemoteChange {
             }
             Self::Rewritten => "was replaced by another history".to_owned(),
             Self::Deleted => "was deleted".to_owned(),
+            Self::Renamed => "was renamed".to_owned(),
         }
     }
 
@@ -54,6 +57,7 @@ impl RemoteChange {
             Self::Back { .. } => "back",
             Self::Rewritten => "rewritten",
             Self::Deleted => "deleted",
+            Self::Renamed => "renamed",
         }
     }
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use crate::{
     model::{id::Oid, name::ShortName, path::RepoPath},
-    ops, secrets, store,
+    ops::{self, returned::ReturnedContent},
+    secrets, store,
 };
 
 /// A secret in what was to be pushed: where, never the secret.
@@ -179,12 +180,12 @@ pub enum Error {
         commit: Option<LeakedCommit>,
     },
     /// Content would be published again that was purged.
-    #[error("session '{session}' has content again that was purged: {}", named(paths))]
+    #[error("session '{session}' has content again that was purged: {}", returned(content))]
     PurgedAgain {
         /// The session.
         session: ShortName,
-        /// Its paths.
-        paths: Vec<RepoPath>,
+        /// That content.
+        content: ReturnedContent,
     },
     /// LFS content that a pushed checkpoint needs cannot be sent.
     #[error("{} of git-lfs would be missing on remote '{}': {why}", counted(*objects, "file"), remote.escape_debug())]
@@ -247,6 +248,15 @@ fn told(why: &[String]) -> String {
 }
 
 /// The first of some paths, and how many more there are.
+fn returned(content: &ReturnedContent) -> String {
+    let ids = content.checkpoints.iter().map(Oid::short);
+    let mut parts: Vec<String> = ids.map(|id| format!("checkpoint {id}")).collect();
+    if !content.paths.is_empty() {
+        parts.push(named(&content.paths));
+    }
+    parts.join(", ")
+}
+
 fn named(paths: &[RepoPath]) -> String {
     const NAMED: usize = 3;
     let mut named: Vec<_> = paths.iter().take(NAMED).map(RepoPath::quoted).collect();

@@ -6,7 +6,7 @@
 
 mod transfer;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub use super::change::RemoteChange;
 pub(super) use transfer::WantedRef;
@@ -14,7 +14,7 @@ pub(super) use transfer::WantedRef;
 use super::{ChainRelation, Error, Wire, chain, check::FetchCheck, find, listing, listing::ListedRef, since};
 use crate::{
     model::name::ShortName,
-    ops::{Scene, compose},
+    ops::{Scene, compose, remote_names},
     store::{
         self, ObjectId, checkpoint, fetching, lock,
         refs::{self, ExpectedValue, RefUpdate},
@@ -73,6 +73,8 @@ pub struct FetchedSession {
     pub before: Option<ObjectId>,
     /// Change on the remote.
     pub change: RemoteChange,
+    /// The name that it has there now, where it was renamed.
+    pub renamed: Option<ShortName>,
     /// Whether what is known of it was changed accordingly.
     pub taken: bool,
 }
@@ -333,17 +335,24 @@ impl<'a> Fetch<'a> {
                 found.push(self.compare(name, tip)?);
             }
         }
-        for (name, before) in &self.known {
-            if !there.contains_key(name) {
-                found.push(FetchedSession {
-                    name: name.clone(),
+        let gone = self.known.iter().filter(|(name, _)| !there.contains_key(*name));
+        let gone: Vec<_> = gone.map(|(name, before)| (name.clone(), *before)).collect();
+        let renamed = self.renamed(&gone, &found, &there)?;
+        found.extend(
+            gone.into_iter()
+                .zip(renamed)
+                .map(|((name, before), renamed)| FetchedSession {
+                    name,
                     tip: None,
-                    before: Some(*before),
-                    change: RemoteChange::Deleted,
-                    taken: self.request.accept,
-                });
-            }
-        }
+                    before: Some(before),
+                    change: match renamed {
+                        Some(_) => RemoteChange::Renamed,
+                        None => RemoteChange::Deleted,
+                    },
+                    taken: renamed.is_some() || self.request.accept,
+                    renamed,
+                }),
+        );
         found.sort_by(|a, b| a.name.cmp(&b.name));
         self.publish(&found)?;
         self.note(&found, there.keys())?;
@@ -360,6 +369,53 @@ impl<'a> Fetch<'a> {
         })
     }
 
+    /// The names that sessions have at the remote now which are not there under their own any more: those of the same identity
+    /// that have all that was known of them.
+    fn renamed(
+        &self,
+        gone: &[(ShortName, ObjectId)],
+        found: &[FetchedSession],
+        there: &BTreeMap<ShortName, Vec<ListedRef>>,
+    ) -> Result<Vec<Option<ShortName>>, Error> {
+        if gone.is_empty() {
+            return Ok(Vec::new());
+        }
+        let came = found.iter().filter(|session| session.taken);
+        let mut now: BTreeMap<ShortName, ObjectId> = came
+            .filter_map(|session| Some((session.name.clone(), session.tip?)))
+            .collect();
+        for (name, tip) in self.known.iter().filter(|(name, _)| there.contains_key(*name)) {
+            now.entry(name.clone()).or_insert(*tip);
+        }
+        let ids = remote_names::identities(self.scene, now.values().copied());
+        let by_id: HashMap<String, (ShortName, ObjectId)> = ids
+            .into_iter()
+            .zip(now)
+            .filter_map(|(id, now)| Some((id?, now)))
+            .collect();
+        let before = remote_names::identities(self.scene, gone.iter().map(|(_, before)| *before));
+        let mut renamed = Vec::with_capacity(gone.len());
+        for ((gone_name, before), id) in gone.iter().zip(before) {
+            let mut other = id.and_then(|id| by_id.get(&id).cloned());
+            if other.is_none() {
+                // What was fetched of others before, where this is a fetch of a few.
+                let session = [(gone_name.clone(), *before, None)];
+                let seen = remote_names::named_otherwise(self.scene, self.remote, &session, usize::MAX)?;
+                let seen = seen.into_values().next().map(|seen| (seen.name, seen.tip));
+                other = seen.filter(|(name, _)| !self.known.contains_key(name));
+            }
+            let has_all = |tip: ObjectId| {
+                let relation = chain::relation(self.scene.repo, tip, *before);
+                matches!(relation, Ok(ChainRelation::Same | ChainRelation::Ahead(_)))
+            };
+            // Two that are here with one identity are not one that was renamed.
+            let is_here = |name: &ShortName| matches!(session::tip(self.scene.repo, name), Ok(Some(_)));
+            let other = other.filter(|(name, tip)| has_all(*tip) && !(is_here(name) && is_here(gone_name)));
+            renamed.push(other.map(|(name, _)| name));
+        }
+        Ok(renamed)
+    }
+
     /// Notes which sessions the remote has no more, and that it was asked for all.
     fn note<'n>(&self, found: &[FetchedSession], there: impl Iterator<Item = &'n ShortName>) -> Result<(), Error> {
         if self.request.dry_run {
@@ -372,6 +428,9 @@ impl<'a> Fetch<'a> {
             there.for_each(|name| state.set(name, None));
             for session in found.iter().filter(|session| session.change == RemoteChange::Deleted) {
                 state.set(&session.name, session.before.filter(|_| !session.taken));
+            }
+            for session in found.iter().filter(|session| session.change == RemoteChange::Renamed) {
+                state.set(&session.name, None);
             }
             // Of what is too old to be fetched nothing new is known.
             if is_whole && self.request.since.is_none() {
@@ -414,6 +473,7 @@ impl<'a> Fetch<'a> {
             tip: Some(tip),
             before,
             change,
+            renamed: None,
             taken: change.is_good() || self.request.accept,
         })
     }

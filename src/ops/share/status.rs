@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use super::{ChainRelation, Error, chain, find, push::is_deleted_from_here};
 use crate::{
     model::{name::ShortName, selector::Selector},
-    ops::Scene,
+    ops::{
+        Scene,
+        remote_names::{self, SessionThere},
+    },
     store::{
         ObjectId,
         checkpoint::{self, Checkpoint},
@@ -34,8 +37,21 @@ pub struct RemoteStatus {
 /// A session that is here or there.
 #[derive(Debug)]
 pub struct SharedSession {
-    /// Its name.
+    /// Its name; here, where it is here.
     pub name: String,
+    /// Its name there, where that is another one.
+    pub there: Option<ShortName>,
+    /// Relation of local to remote.
+    pub state: ShareState,
+}
+
+/// A session of this repository at a remote.
+#[derive(Debug)]
+pub struct RemoteStanding {
+    /// The remote.
+    pub remote: String,
+    /// Its name there, where that is another one.
+    pub there: Option<ShortName>,
     /// Relation of local to remote.
     pub state: ShareState,
 }
@@ -75,14 +91,33 @@ pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<RemoteStatus>
             let log = refs::reflog(scene.repo, &format!("{}{name}", remote.tracking()))?;
             seen = seen.max(log.first().map(|entry| entry.who.time.seconds));
         }
-        let mut names: Vec<&String> = local.keys().chain(there.keys()).collect();
+        let named = local.iter();
+        let named = named.filter_map(|(name, tip)| {
+            let has = there.get(name).and_then(|there| there.as_ref().ok().copied());
+            Some((ShortName::new(name.as_str()).ok()?, *tip.as_ref().ok()?, has))
+        });
+        let moved =
+            remote_names::named_otherwise(scene, &remote, &named.collect::<Vec<_>>(), remote_names::MOST_SHOWN)?;
+        let is_of_moved = |name: &&String| moved.values().any(|there| there.name.as_str() == name.as_str());
+        let only_there = there.keys().filter(|name| !is_of_moved(name));
+        let mut names: Vec<&String> = local.keys().chain(only_there).collect();
         names.sort();
         names.dedup();
         let sessions = names
             .into_iter()
-            .map(|name| SharedSession {
-                name: name.clone(),
-                state: state(scene, (name.as_str(), &known), local.get(name), there.get(name)),
+            .map(|name| {
+                let moved = ShortName::new(name.as_str()).ok().and_then(|name| moved.get(&name));
+                let state = match moved {
+                    Some(SessionThere { name: other, tip }) => {
+                        state(scene, (other.as_str(), &known), local.get(name), Some(&Ok(*tip)))
+                    }
+                    None => state(scene, (name.as_str(), &known), local.get(name), there.get(name)),
+                };
+                SharedSession {
+                    name: name.clone(),
+                    there: moved.map(|there| there.name.clone()),
+                    state,
+                }
             })
             .collect();
         all.push(RemoteStatus {
@@ -100,27 +135,38 @@ pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<RemoteStatus>
 }
 
 /// Relation of a session with the latest checkpoint `tip` to each remote that was ever seen to have it.
-pub fn of_session(scene: &Scene<'_>, name: &ShortName, tip: ObjectId) -> Vec<(String, ShareState)> {
-    let seen = |remote: &Remote| match refs::read(scene.repo, &remote.tracking_ref(name)) {
-        Ok(there) => there.map(Ok),
-        Err(error) => Some(Err(error.to_string())),
-    };
+pub fn of_session(scene: &Scene<'_>, name: &ShortName, tip: ObjectId) -> Vec<RemoteStanding> {
     let remotes = remote::all(scene.repo).into_iter();
     remotes
         .filter_map(|remote| {
-            let there = seen(&remote);
             let known = RemoteState::of(scene.repo, &remote.name);
+            let (moved, there) = match refs::read(scene.repo, &remote.tracking_ref(name)) {
+                Ok(Some(there)) if there == tip && !known.is_deleted(name.as_str(), there) => (None, Some(Ok(there))),
+                Ok(there) => {
+                    let session = [(name.clone(), tip, there)];
+                    let moved = remote_names::named_otherwise(scene, &remote, &session, remote_names::MOST_SHOWN);
+                    match moved.unwrap_or_default().remove(name) {
+                        Some(moved) => (Some(moved.name), Some(Ok(moved.tip))),
+                        None => (None, there.map(Ok)),
+                    }
+                }
+                Err(error) => (None, Some(Err(error.to_string()))),
+            };
             if there.is_none() && !known.has_purged(name.as_str()) {
                 return None;
             }
-            let state = state(scene, (name.as_str(), &known), Some(&Ok(tip)), there.as_ref());
-            Some((remote.name, state))
+            let name = moved.as_ref().unwrap_or(name);
+            Some(RemoteStanding {
+                state: state(scene, (name.as_str(), &known), Some(&Ok(tip)), there.as_ref()),
+                there: moved,
+                remote: remote.name,
+            })
         })
         .collect()
 }
 
 /// Sessions of this repository that a remote was last seen to have deleted: the remote, the session.
-pub fn deleted(scene: &Scene<'_>) -> Vec<(String, String)> {
+pub fn deleted(scene: &Scene<'_>) -> Result<Vec<(String, String)>, Error> {
     let mut out = Vec::new();
     for remote in remote::all(scene.repo) {
         let known = RemoteState::of(scene.repo, &remote.name);
@@ -129,14 +175,34 @@ pub fn deleted(scene: &Scene<'_>) -> Vec<(String, String)> {
                 refs::read(scene.repo, &remote.tracking_ref(&name)),
                 session::tip(scene.repo, &name),
             );
-            if let (Ok(Some(there)), Ok(Some(_))) = (there, here)
+            if let (Ok(Some(there)), Ok(Some(here))) = (there, here)
                 && known.is_deleted(name.as_str(), there)
+                && remote_names::named_otherwise(
+                    scene,
+                    &remote,
+                    &[(name.clone(), here, Some(there))],
+                    remote_names::MOST_SHOWN,
+                )?
+                .is_empty()
             {
                 out.push((remote.name.clone(), name.to_string()));
             }
         }
     }
-    out
+    Ok(out)
+}
+
+/// The names that sessions of this repository have at a remote, where they have other ones there.
+pub fn names_there(scene: &Scene<'_>, remote: Option<&str>) -> Result<Vec<ShortName>, Error> {
+    let remote = find(scene, remote, false)?;
+    let there = tips(scene, &remote.tracking())?;
+    let own = tips(scene, session::PREFIX)?.into_iter();
+    let own = own.filter_map(|(name, tip)| {
+        let has = there.get(&name).and_then(|there| there.as_ref().ok().copied());
+        Some((ShortName::new(name).ok()?, tip.ok()?, has))
+    });
+    let found = remote_names::named_otherwise(scene, &remote, &own.collect::<Vec<_>>(), usize::MAX)?;
+    Ok(found.into_values().map(|there| there.name).collect())
 }
 
 type Tips = BTreeMap<String, Result<ObjectId, String>>;

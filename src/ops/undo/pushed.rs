@@ -30,9 +30,13 @@ pub(super) fn behind(run: &UndoRun<'_>, edits: &[RefEdit]) -> Result<Vec<BehindR
             continue;
         };
         let states = |id: &Oid| status::of_session(run.scene, &session, object_id(id));
-        for ((remote, before), (_, after)) in states(from).into_iter().zip(states(to)) {
-            let is_pushed = matches!(before, ShareState::Both(ChainRelation::Same | ChainRelation::Behind(_)));
-            match after {
+        for (before, after) in states(from).into_iter().zip(states(to)) {
+            let remote = before.remote;
+            let is_pushed = matches!(
+                before.state,
+                ShareState::Both(ChainRelation::Same | ChainRelation::Behind(_))
+            );
+            match after.state {
                 ShareState::Both(ChainRelation::Behind(_)) if is_pushed => {
                     let session = session.clone();
                     behind.push(BehindRemote { session, remote });

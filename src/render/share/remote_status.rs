@@ -12,7 +12,7 @@ use super::{
     },
     checkpoints,
 };
-use crate::model::time::Timestamp;
+use crate::model::{name::ShortName, time::Timestamp};
 
 /// Relation of local sessions to those of the remotes.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -70,6 +70,9 @@ pub struct SessionRelation<'a> {
 pub struct ShareRelation<'a> {
     /// The relation in a word, such as `not-pushed`.
     pub state: String,
+    /// Its name on the remote, where it has another one there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote_session: Option<&'a ShortName>,
     /// The number of checkpoints that the remote lacks.
     pub unpushed: usize,
     /// The number of checkpoints that only the remote has.
@@ -142,7 +145,11 @@ impl RemoteRow<'_> {
                 ("diverged", ours, theirs) => format!(", {ours} ahead, {theirs} behind"),
                 (_, ours, theirs) => format!(", {}", checkpoints(ours + theirs)),
             };
-            text.push(line.with(Slot::Plain, detail));
+            line.push(Slot::Plain, detail);
+            if let Some(there) = relation.remote_session {
+                line.push(Slot::Plain, format!(", as {there} on {}", self.name));
+            }
+            text.push(line);
         }
         self.refused_lines(text);
     }

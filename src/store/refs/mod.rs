@@ -168,7 +168,7 @@ pub(super) fn list_unproved(repo: &Repository, prefix: &str) -> Result<Vec<RefLi
 }
 
 /// The names of the refs of [`list`]; what they are is not read.
-pub(super) fn names(repo: &Repository, prefix: &str) -> Result<BTreeSet<String>, Error> {
+pub fn names(repo: &Repository, prefix: &str) -> Result<BTreeSet<String>, Error> {
     check_name(prefix.trim_end_matches('/'))?;
     if uses_reftable(repo) {
         let listed = reftable::list(repo, prefix)?.into_iter();

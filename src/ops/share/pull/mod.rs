@@ -9,14 +9,15 @@ mod names;
 mod part;
 
 use self::names::{KnownSession, fetched_tip, known_here, name_here};
-use super::{ChainRelation, Error, Wire, chain, fetch, fetch::FetchOutcome, listing};
+use super::{ChainRelation, Error, Wire, chain, fetch::FetchOutcome, listing};
 use crate::{
-    model::{claim::Claim, document::CheckpointKind, name::ShortName, path::RepoPath, record::Record},
+    model::{claim::Claim, document::CheckpointKind, name::ShortName, record::Record},
     ops::{
         Error as OpsError, Scene, ids,
         merge::{self, MergeMethod, MergeOutcome},
         ref_transaction::{Aftermath, UndoableRefTransaction},
-        returned, session_choice, suggestions,
+        returned::{self, ReturnedContent},
+        session_choice, suggestions,
     },
     store::{
         self, ObjectId,
@@ -82,8 +83,8 @@ pub struct PulledSession {
     pub claims_dropped: bool,
     /// Who claimed the session, as it is now.
     pub claim: Option<Claim>,
-    /// Paths of which the session has content again that was purged from it.
-    pub purged_again: Vec<RepoPath>,
+    /// What the session has again that was purged from it.
+    pub purged_again: ReturnedContent,
     /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
@@ -149,26 +150,13 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
     };
     let name = match (&request.session, &moved) {
         (Some(name), _) => name.clone(),
-        (None, Some(moved)) if !moved.is_shared => moved.source.clone(),
+        (None, Some(moved)) if !moved.is_shared => names::there(scene, request, &moved.source)?,
         (None, _) => {
-            session_choice::session_for_command(scene)?
-                .ok_or_else(|| suggestions::none_current(scene))?
-                .name
+            let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| suggestions::none_current(scene))?;
+            names::there(scene, request, &chosen.name)?
         }
     };
-    let fetch = fetch::FetchRequest {
-        remote: request.remote.clone(),
-        session: Some(name.clone()),
-        only: None,
-        since: None,
-        accept: request.accept,
-        dry_run: request.dry_run,
-    };
-    let fetched = if request.dry_run {
-        fetch::look(scene, &fetch, wire)?
-    } else {
-        fetch::fetch(scene, &fetch, wire)?
-    };
+    let (name, fetched) = names::fetch_under_its_name(scene, request, name, wire)?;
     let remote = fetched.remote.clone();
     if let Some((_, why)) = fetched.refused.iter().find(|(refused, _)| refused == name.as_str()) {
         return Err(Error::Refused {
@@ -214,7 +202,7 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
     }
     pulled.fetched = Some(fetched);
     if pulled.before != Some(pulled.id) {
-        pulled.purged_again = returned::purged_beyond(scene, pulled.id, pulled.before)?;
+        pulled.purged_again = returned::content_beyond(scene, pulled.id, pulled.before)?;
     }
     pulled.signature = signature::of_commit(scene.repo, pulled.id)?;
     Ok(pulled)
@@ -293,7 +281,7 @@ fn merge_diverged(
         has_other_files: false,
         claims_dropped: false,
         claim: None,
-        purged_again: Vec::new(),
+        purged_again: ReturnedContent::default(),
         aftermath,
     }))
 }
@@ -303,6 +291,9 @@ fn merge_diverged(
 pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &ShortName) -> Result<PulledSession, Error> {
     let here = name_here(scene, remote, name)?;
     let mut pulled = bring_beside(scene, remote, (name, &here), &[], PullMode::Done)?;
+    if pulled.before != Some(pulled.id) {
+        pulled.purged_again = returned::content_beyond(scene, pulled.id, pulled.before)?;
+    }
     pulled.signature = signature::of_commit(scene.repo, pulled.id)?;
     Ok(pulled)
 }
@@ -572,7 +563,7 @@ impl PullAttempt<'_> {
             has_other_files: self.ours.is_some_and(|ours| tree(ours) != tree(now)),
             claims_dropped: false,
             claim: now.document.session.claim.clone(),
-            purged_again: Vec::new(),
+            purged_again: ReturnedContent::default(),
             aftermath,
         }
     }

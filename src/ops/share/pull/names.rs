@@ -1,12 +1,12 @@
 //! Which session of this repository a fetched one is. A session may have another name here than there, if it was renamed.
 
 use super::{
-    super::{ChainRelation, Error, chain},
-    PullMode,
+    super::{ChainRelation, Error, Wire, chain, fetch, find},
+    PullMode, PullRequest,
 };
 use crate::{
     model::name::ShortName,
-    ops::{Error as OpsError, Scene, session_choice},
+    ops::{Error as OpsError, Scene, remote_names, session_choice},
     store::{ObjectId, refs, remote::Remote, session},
 };
 
@@ -21,6 +21,57 @@ pub(super) fn name_here(scene: &Scene<'_>, remote: &Remote, name: &ShortName) ->
     let is_free = |name: &ShortName| matches!(session::tip(scene.repo, name), Ok(None));
     let mut names = std::iter::once(other.clone()).chain((2..1000).map(|n| other.numbered(n)));
     names.find(is_free).ok_or(OpsError::Exists { name: other }.into())
+}
+
+/// The name that a session of this repository has at the remote of a pull, as it was last seen there.
+pub(super) fn there(scene: &Scene<'_>, request: &PullRequest, name: &ShortName) -> Result<ShortName, Error> {
+    let remote = find(scene, request.remote.as_deref(), false)?;
+    Ok(remote_names::name_there(scene, &remote, name)?)
+}
+
+/// Fetches a session. One that is not there any more under its name is looked for among all that the remote has: it may have
+/// been renamed.
+pub(super) fn fetch_under_its_name(
+    scene: &Scene<'_>,
+    request: &PullRequest,
+    name: ShortName,
+    wire: Wire<'_>,
+) -> Result<(ShortName, fetch::FetchOutcome), Error> {
+    let fetch = |session: Option<&ShortName>| {
+        let fetch = fetch::FetchRequest {
+            remote: request.remote.clone(),
+            session: session.cloned(),
+            only: None,
+            since: None,
+            accept: request.accept && session.is_some(),
+            dry_run: request.dry_run,
+        };
+        if request.dry_run {
+            fetch::look(scene, &fetch, wire)
+        } else {
+            fetch::fetch(scene, &fetch, wire)
+        }
+    };
+    let renamed = |fetched: &fetch::FetchOutcome| {
+        let found = fetched.sessions.iter().find(|found| found.name == name);
+        found.and_then(|found| found.renamed.clone())
+    };
+    let fetched = fetch(Some(&name))?;
+    let is_gone = fetched
+        .sessions
+        .iter()
+        .any(|found| found.name == name && found.change == fetch::RemoteChange::Deleted && !found.taken);
+    let mut other = renamed(&fetched);
+    if is_gone {
+        other = renamed(&fetch(None)?);
+    }
+    match other {
+        Some(other) => {
+            let fetched = fetch(Some(&other))?;
+            Ok((other, fetched))
+        }
+        None => Ok((name, fetched)),
+    }
 }
 
 /// Whether a fetched session is one of this repository.

@@ -8,6 +8,7 @@
 mod answer;
 mod command;
 mod notes;
+mod otherwise;
 mod prune;
 mod purge;
 mod remove;
@@ -135,6 +136,15 @@ pub enum PushFate {
     Another,
     /// The remote had it, and deleted it.
     Deleted,
+    /// The remote has it under another name.
+    NamedOtherwise {
+        /// That name.
+        there: ShortName,
+        /// Whether the remote has checkpoints of it that are not here.
+        has_more: bool,
+        /// Whether another session here has that name.
+        is_taken: bool,
+    },
     /// The remote refused it.
     Refused {
         /// Message of the remote.
@@ -160,7 +170,7 @@ impl PushFate {
     pub fn is_good(&self) -> bool {
         !matches!(
             self,
-            Self::Diverged { .. } | Self::Another | Self::Deleted | Self::Refused { .. }
+            Self::Diverged { .. } | Self::Another | Self::Deleted | Self::NamedOtherwise { .. } | Self::Refused { .. }
         )
     }
 
@@ -186,6 +196,7 @@ impl PushFate {
             Self::Diverged { .. } => "diverged",
             Self::Another => "another-session",
             Self::Deleted => "deleted",
+            Self::NamedOtherwise { .. } => "named-otherwise",
             Self::Refused { .. } => "refused",
         }
     }
@@ -256,19 +267,24 @@ fn push_with(scene: &Scene<'_>, request: &PushRequest, wire: Wire<'_>) -> Result
     if !request.dry_run {
         refs::recover(scene.repo, scene.wait)?;
     }
-    let sessions = with_tracking(scene, &remote, chosen(scene, &request.which)?)?;
+    let mut sessions = with_tracking(scene, &remote, chosen(scene, &request.which)?)?;
+    if otherwise::look_first(scene, request, &remote, &sessions, wire)? {
+        let chosen = sessions.into_iter().map(|(name, id, _)| (name, id));
+        sessions = with_tracking(scene, &remote, chosen.collect())?;
+    }
     let push = Push {
         scene,
         request,
         remote: &remote,
+        otherwise: otherwise::fates(scene, &remote, &sessions, wire)?,
         wire,
     };
     if !request.allow_secrets {
         for (name, tip, tracking) in &sessions {
-            let paths = returned::purged_beyond(scene, *tip, *tracking)?;
-            if !paths.is_empty() {
+            let content = returned::content_beyond(scene, *tip, *tracking)?;
+            if !content.is_empty() {
                 let session = name.clone();
-                return Err(Error::PurgedAgain { session, paths });
+                return Err(Error::PurgedAgain { session, content });
             }
         }
     }

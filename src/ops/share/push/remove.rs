@@ -82,7 +82,7 @@ pub fn remove(
         if removed.iter().any(|done| done.name == *name) {
             continue;
         }
-        let here = session::tip(scene.repo, name)?;
+        let mut here = session::tip(scene.repo, name)?;
         let Some(tip) = last_seen(scene, &remote, name, wire)? else {
             return Err(Error::NotThere {
                 remote: remote.name.clone(),
@@ -92,6 +92,11 @@ pub fn remove(
         };
         if !force {
             refuse_claimed(scene, (&remote, name), tip, true)?;
+        }
+        if here.is_none() {
+            // It may have been renamed here or there.
+            let id = session_choice::load(scene, name.as_str(), tip)?.document.session.id;
+            here = session_choice::of_identity(scene, &id)?.map(|chosen| chosen.tip.entry.id);
         }
         let relation = here.map(|here| chain::relation(scene.repo, here, tip)).transpose()?;
         removed.push(RemovedSession {

@@ -19,7 +19,7 @@ use crate::{
         refs::{self, ExpectedValue, RefUpdate},
         remote::Remote,
         remote_state::RemoteState,
-        tree,
+        session, tree,
     },
     worktree::snapshot,
 };
@@ -35,6 +35,8 @@ pub(super) struct Push<'a> {
     pub(super) scene: &'a Scene<'a>,
     pub(super) request: &'a PushRequest,
     pub(super) remote: &'a Remote,
+    /// Fates of sessions that the remote has under another name.
+    pub(super) otherwise: BTreeMap<ShortName, PushFate>,
     pub(super) wire: Wire<'a>,
 }
 
@@ -78,6 +80,10 @@ impl Push<'_> {
             let mut specs = Vec::new();
             let mut planned = BTreeMap::new();
             for (name, id, tracking) in &open {
+                if let Some(fate) = self.otherwise.get(name) {
+                    fates.insert(name.clone(), (*id, fate.clone()));
+                    continue;
+                }
                 let plan = match (deleted.contains(name), self.request.force) {
                     (true, false) => PushPlan::Leave(PushFate::Deleted),
                     (true, true) => PushPlan::Send(self.spec(name, *id, None), PushFate::PutBack),
@@ -164,6 +170,15 @@ impl Push<'_> {
                 let found = fetched.sessions.iter().find(|found| found.name == name);
                 if found.is_some_and(|found| found.change == RemoteChange::Deleted) {
                     deleted.insert(name.clone());
+                }
+                if let Some(there) = found.and_then(|found| found.renamed.clone()) {
+                    let fate = PushFate::NamedOtherwise {
+                        is_taken: session::tip(self.scene.repo, &there)?.is_some(),
+                        has_more: true,
+                        there,
+                    };
+                    fates.insert(name, (id, fate));
+                    continue;
                 }
                 let there = match found {
                     Some(found) => found.tip,

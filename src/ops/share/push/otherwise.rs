@@ -1,0 +1,67 @@
+//! Sessions that a remote has under another name, because they were renamed here or there. They are not pushed: a second ref
+//! of one identity would make two sessions with one draft and chat of it, for everybody who fetches both.
+
+use std::collections::BTreeMap;
+
+use super::{
+    super::{ChainRelation, Error, Wire, chain, fetch, listing},
+    PushFate, PushRequest, SessionToPush,
+};
+use crate::{
+    model::name::ShortName,
+    ops::{Scene, remote_names},
+    store::{remote::Remote, remote_state::RemoteState, session},
+};
+
+/// Fetches all that a remote has, where a session goes again that was deleted there: it may have been renamed instead. Returns
+/// whether it did.
+pub(super) fn look_first(
+    scene: &Scene<'_>,
+    request: &PushRequest,
+    remote: &Remote,
+    sessions: &[SessionToPush],
+    wire: Wire<'_>,
+) -> Result<bool, Error> {
+    let known = RemoteState::of(scene.repo, &remote.name);
+    let is_deleted = |(name, _, tracking): &SessionToPush| match tracking {
+        Some(_) => request.force,
+        None => known.deleted_tip(name.as_str()).is_some(),
+    };
+    if request.dry_run || !sessions.iter().any(is_deleted) {
+        return Ok(false);
+    }
+    let all = fetch::FetchRequest {
+        remote: Some(remote.name.clone()),
+        ..fetch::FetchRequest::default()
+    };
+    fetch::fetch(scene, &all, wire)?;
+    Ok(true)
+}
+
+/// Those of these sessions that the remote has under another name.
+pub(super) fn fates(
+    scene: &Scene<'_>,
+    remote: &Remote,
+    sessions: &[SessionToPush],
+    wire: Wire<'_>,
+) -> Result<BTreeMap<ShortName, PushFate>, Error> {
+    let mut found = remote_names::named_otherwise(scene, remote, sessions, usize::MAX)?;
+    if !found.is_empty() {
+        // What was last seen of it may be deleted by now.
+        let names: Vec<ShortName> = found.values().map(|there| there.name.clone()).collect();
+        let listed = listing::named(scene, remote, &names, wire)?;
+        found.retain(|_, there| listed.sessions.contains_key(&there.name));
+    }
+    let mut fates = BTreeMap::new();
+    for (name, id, _) in sessions {
+        let Some(there) = found.get(name) else { continue };
+        let relation = chain::relation(scene.repo, *id, there.tip)?;
+        let fate = PushFate::NamedOtherwise {
+            there: there.name.clone(),
+            has_more: !matches!(relation, ChainRelation::Same | ChainRelation::Ahead(_)),
+            is_taken: session::tip(scene.repo, &there.name)?.is_some(),
+        };
+        fates.insert(name.clone(), fate);
+    }
+    Ok(fates)
+}

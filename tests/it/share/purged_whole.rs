@@ -1,0 +1,203 @@
+//! A checkpoint that was purged as a whole: it does not come back from another clone unseen, and no copy of it stays on a
+//! remote.
+
+use super::{at, clone, save, shared};
+use crate::support::World;
+
+/// Whether anything that a ref of a directory leads to is a file of this name.
+fn has(world: &World, directory: &str, name: &str) -> bool {
+    let objects = world.git(["-C", directory, "rev-list", "--objects", "--all"]);
+    let end = format!(" {name}");
+    objects.success().stdout().lines().any(|line| line.ends_with(&end))
+}
+
+/// `repo` pushed `one` and `two`, which has a secret; bob went on from it in `bob`, and has not pushed. `repo` purged `two`
+/// here and there, and removed the file. In `repo`.
+fn purged(is_latest: bool) -> (World, String) {
+    let world = shared();
+    save(&world, "one");
+    world.file("secret", "needle\n");
+    let two = save(&world, "two");
+    if !is_latest {
+        std::fs::remove_file(world.path("secret")).unwrap();
+        save(&world, "three");
+    }
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "main"]).success();
+    world.checkpoint(["resume", "--apply", "main"]).success();
+    world.file("bobs", "work of bob\n");
+    save(&world, "by bob");
+    world.enter("repo");
+    world.checkpoint(["purge", "--yes", "--remote", &two]).success();
+    if is_latest {
+        std::fs::remove_file(world.path("secret")).unwrap();
+    }
+    assert!(!has(&world, "../hub", "secret") && !has(&world, ".", "secret"));
+    (world, two)
+}
+
+/// The command behind a text in what was reported.
+fn command(text: &str) -> String {
+    let at = text
+        .find("git checkpoint purge ")
+        .unwrap_or_else(|| panic!("no command: {text}"));
+    text[at..].lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn it_is_warned_about_where_it_comes_back_and_not_pushed() {
+    for is_latest in [false, true] {
+        for own_work in [false, true] {
+            let (world, two) = purged(is_latest);
+            if own_work {
+                world.file("anas", "work of ana\n");
+                save(&world, "by ana");
+            }
+            // It comes by a bundle, so that the remote has it not.
+            world.enter("bob");
+            world.checkpoint(["bundle", "../main.bundle", "main"]).success();
+            world.enter("repo");
+            let brought = world.checkpoint(["unbundle", "../main.bundle"]);
+            brought.success();
+            assert!(has(&world, ".", "secret"), "it has come back");
+            brought
+                .stderr_has("this brings back what was purged from session 'main'")
+                .stderr_has(&format!("checkpoint {}", &two[..8]));
+            let again = command(brought.stderr());
+            let pushed = world.checkpoint(["push", "origin", "main"]);
+            pushed
+                .code(4)
+                .stderr_has("session 'main' has content again that was purged");
+            world.checkpoint(["push", "--dry-run", "origin", "main"]).code(4);
+            assert!(!has(&world, "../hub", "secret"));
+            assert_eq!(again, command(pushed.stderr()), "{is_latest} {own_work}");
+            // The command that is named removes the checkpoint, and the work of both stays.
+            let line = again.replace("purge", "purge --yes");
+            world.command("sh", ["-c", &line]).run().success();
+            let subjects = world.git(["log", "--first-parent", "--format=%s", "refs/checkpoints/main"]);
+            subjects.success().stdout_lacks("two\n").stdout_has("by bob\n");
+            assert!(has(&world, ".", "bobs"));
+            let last = world.checkpoint(["push", "origin", "main"]);
+            assert!(!last.stderr().contains("was purged"), "{last}");
+            world.checkpoint(["verify", "--all"]).success();
+        }
+    }
+}
+
+#[test]
+fn who_purged_it_is_warned_by_a_pull_and_its_content_is_left_out() {
+    let (world, two) = purged(true);
+    world.file("anas", "work of ana\n");
+    save(&world, "by ana");
+    world.checkpoint(["push"]).success();
+    // Bob cannot know of it: the purged checkpoint was the latest one.
+    world.enter("bob");
+    world.checkpoint(["pull", "--merge", "--follow"]).success();
+    world.checkpoint(["push"]).success();
+    assert!(has(&world, "../hub", "secret"));
+    world.enter("repo");
+    world
+        .checkpoint(["fetch"])
+        .success()
+        .stderr_has("remote 'origin' has what was purged from session 'main'");
+    world
+        .checkpoint(["pull"])
+        .success()
+        .stderr_has("this brings back what was purged from session 'main'")
+        .stderr_has(&format!("git checkpoint purge --remote {}\n", &two[..8]));
+    world
+        .checkpoint(["resume", "main", "--apply"])
+        .success()
+        .stdout_has("skip     secret ");
+    assert!(!world.path("secret").exists());
+    assert_eq!(world.read("bobs"), b"work of bob\n");
+    save(&world, "three");
+    world.checkpoint(["purge", "--yes", "--remote", &two]).success();
+    let subjects = world.git(["-C", "../hub", "log", "--format=%s", "refs/checkpoints/main"]);
+    subjects
+        .success()
+        .stdout_lacks("two\n")
+        .stdout_has("by bob\n")
+        .stdout_has("by ana\n");
+}
+
+#[test]
+fn who_merges_it_is_warned_and_does_not_push_it() {
+    let (world, two) = purged(false);
+    world.enter("bob");
+    let merged = world.checkpoint(["pull", "--merge"]);
+    merged
+        .success()
+        .stderr_has("this brings back what was purged from session 'main'")
+        .stderr_has(&format!("git checkpoint purge {}\n", &two[..8]));
+    world
+        .checkpoint(["push"])
+        .code(4)
+        .stderr_has(&format!("has content again that was purged: checkpoint {}", &two[..8]));
+    world.checkpoint(["purge", "--yes", &two]).success();
+    world.checkpoint(["push"]).success();
+    assert!(!has(&world, "../hub", "secret"));
+    assert!(has(&world, "../hub", "bobs"));
+}
+
+/// What was purged here only is known; another clone that never had it purged pushes as always.
+#[test]
+fn who_purged_nothing_is_not_bothered() {
+    let (world, _) = purged(true);
+    world.enter("bob");
+    save(&world, "more");
+    let pushed = world.checkpoint(["push"]);
+    pushed.stderr_lacks("was purged");
+}
+
+#[test]
+fn a_copy_that_was_written_again_elsewhere_goes_from_the_remote_as_well() {
+    // The history was written again here, there, or on both sides in different ways.
+    for (here, there) in [(true, false), (false, true), (true, true)] {
+        let world = shared();
+        world.file("early", "early\n");
+        world.file("early-there", "early\n");
+        save(&world, "one");
+        world.file("secret", "needle\n");
+        save(&world, "two");
+        std::fs::remove_file(world.path("secret")).unwrap();
+        save(&world, "three");
+        world.checkpoint(["push"]).success();
+        if there {
+            clone(&world, "bob");
+            world.checkpoint(["pull", "origin", "main"]).success();
+            world
+                .checkpoint(["purge", "--yes", "--remote", "--", "early-there"])
+                .success();
+            world.enter("repo");
+        }
+        if here {
+            world.checkpoint(["purge", "--yes", "--", "early"]).success();
+        }
+        let two = world.git_line(["rev-parse", "refs/checkpoints/main~1"]);
+        let copy = at(&world, "hub", "refs/checkpoints/main~1");
+        assert_ne!(two, copy, "{here} {there}: they are not the same commit");
+        assert!(has(&world, "../hub", "secret"));
+        world.checkpoint(["purge", "--yes", "--remote", &two]).success();
+        assert!(!has(&world, ".", "secret"));
+        assert!(!has(&world, "../hub", "secret"), "{here} {there}");
+        let subjects = world.git([
+            "-C",
+            "../hub",
+            "log",
+            "--first-parent",
+            "--format=%s",
+            "refs/checkpoints/main",
+        ]);
+        subjects
+            .success()
+            .stdout_has("three\n")
+            .stdout_has("one\n")
+            .stdout_lacks("two\n");
+        world.checkpoint(["verify", "--all"]).success();
+        world
+            .git(["-C", "../hub", "fsck", "--strict", "--no-dangling"])
+            .success();
+    }
+}
