@@ -247,7 +247,7 @@ fn told(why: &[String]) -> String {
     }
 }
 
-/// The first of some paths, and how many more there are.
+/// Purged checkpoints, and the first of some paths.
 fn returned(content: &ReturnedContent) -> String {
     let ids = content.checkpoints.iter().map(Oid::short);
     let mut parts: Vec<String> = ids.map(|id| format!("checkpoint {id}")).collect();
@@ -257,6 +257,7 @@ fn returned(content: &ReturnedContent) -> String {
     parts.join(", ")
 }
 
+/// The first of some paths, and how many more there are.
 fn named(paths: &[RepoPath]) -> String {
     const NAMED: usize = 3;
     let mut named: Vec<_> = paths.iter().take(NAMED).map(RepoPath::quoted).collect();
