@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::time::{Duration, Instant};
 
 use git_checkpoint::model::path::RepoPath;
 use git_checkpoint::model::plan::{Act, BlockReason};
 use git_checkpoint::store::pathspec::PathFilter;
-use git_checkpoint::worktree::restore::{RestoreOptions, RestorePlan};
+use git_checkpoint::worktree::restore::{Execution, RestoreOptions, RestorePlan};
 
 use super::{acts, chmod, disk, exact, files, open, planned, restore, run, save, save_with, shown, written};
 use crate::support::World;
@@ -163,7 +164,7 @@ fn an_ignored_file_in_the_way_stops_everything() {
         restore::execute(
             &open(&world),
             &plan,
-            &mut super::Execution {
+            &mut Execution {
                 token: "t",
                 progress: &mut |_, _| {}
             }
@@ -581,5 +582,50 @@ fn leftovers_of_a_killed_restore_are_held_and_removed() {
     assert_eq!(
         shown(&plan.lines),
         ["delete src/.checkpoint-restore-abc-1 (left by an interrupted restore)"]
+    );
+}
+
+/// More files than are synced one by one: what was written is read again while the disk is at work.
+#[test]
+fn a_file_that_another_program_changes_after_the_write_is_reported_among_many() {
+    let world = World::with_commit();
+    let names: Vec<String> = (0..200).map(|n| format!("many/{n:03}")).collect();
+    for name in &names {
+        world.file(name, "saved\n");
+    }
+    let saved = save(&world);
+    for name in &names {
+        world.file(name, "edited\n");
+    }
+    let plan = planned(&world, &saved, exact()).unwrap();
+    let first = world.path(&names[0]);
+    let mut is_changed = false;
+    let mut progress = |done: usize, all: usize| {
+        // Those before are written by now, or about to be by another thread.
+        if done == 0 || done == all || is_changed {
+            return;
+        }
+        let began = Instant::now();
+        while fs::read(&first).unwrap_or_default() != b"saved\n" {
+            assert!(began.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        fs::write(&first, "of another program\n").unwrap();
+        is_changed = true;
+    };
+    let mut execution = Execution {
+        token: "test",
+        progress: &mut progress,
+    };
+    let done = restore::execute(&open(&world), &plan, &mut execution).unwrap();
+    assert!(is_changed);
+    assert_eq!(done.changes.len(), names.len());
+    let differing: Vec<String> = done.differing.iter().map(ToString::to_string).collect();
+    assert_eq!(differing, [names[0].clone()]);
+    assert_eq!(fs::read(&first).unwrap(), b"of another program\n");
+    assert!(
+        names[1..]
+            .iter()
+            .all(|name| fs::read(world.path(name)).unwrap() == b"saved\n")
     );
 }

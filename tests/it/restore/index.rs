@@ -1,11 +1,14 @@
 //! The index brought back, judged by git.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use git_checkpoint::model::path::RepoPath;
+use git_checkpoint::store::ObjectId;
 use git_checkpoint::store::pathspec::PathFilter;
 use git_checkpoint::worktree::restore::index::{self, IndexChange, IndexState};
-use git_checkpoint::worktree::restore::{Error, include};
+use git_checkpoint::worktree::restore::{Error, WrittenFile, include};
 use git_checkpoint::worktree::snapshot::Snapshot;
 
 use super::{Writer, disk, exact, files, open, planned, restore, run, save, save_with, shown, umask};
@@ -234,4 +237,59 @@ fn what_is_in_the_way_can_be_taken_into_the_safety_checkpoint() {
     assert_eq!(plan.blocked, [], "{:?}", shown(&plan.lines));
     assert!(run(&world, &plan).is_complete());
     assert_eq!(disk(&world.repo()), before);
+}
+
+/// Lengths are settled in an index that another process holds when it is read: what that process stages until it lets the
+/// index go stays, and the other files are settled.
+#[test]
+fn what_is_staged_before_the_lock_is_taken_stays() {
+    let world = World::with_commit();
+    world.file(".gitattributes", "*.txt text\n");
+    for name in ["a.txt", "b.txt"] {
+        world.file(name, format!("{name}\n"));
+    }
+    world.git(["add", "-A"]).success();
+    let other = world.git_line(["rev-parse", ":.gitattributes"]);
+    let mut written = BTreeMap::new();
+    for name in ["a.txt", "b.txt"] {
+        let content = format!("{name}\r\n");
+        let file = WrittenFile {
+            length: content.len() as u64,
+            id: ObjectId::from_hex(world.git_line(["rev-parse", &format!(":{name}")]).as_bytes()).unwrap(),
+        };
+        world.file(name, content);
+        written.insert(RepoPath::from(name.as_bytes()), file);
+    }
+    // The other process holds the index, with what it is going to be.
+    let (held, next) = (world.path(".git/index.lock"), world.path(".git/next"));
+    fs::copy(world.path(".git/index"), &next).unwrap();
+    let entry = format!("100644,{other},a.txt");
+    let staging = world.command("git", ["update-index", "--cacheinfo", &entry]);
+    staging.env("GIT_INDEX_FILE", &next).run().success();
+    fs::rename(&next, &held).unwrap();
+    let repo = open(&world).into_sync();
+    std::thread::scope(|scope| {
+        let (repo, written) = (&repo, &written);
+        let settled = scope.spawn(move || {
+            let (repo, wait) = (repo.to_thread_local(), Duration::from_secs(60));
+            index::settle_lengths(&repo, None, (written, &[]), "token", wait)
+        });
+        // It has read the index when it waits for the lock, whose text it has written by then.
+        let began = Instant::now();
+        let waits = world.path(".git/checkpoint/index.lock.tmp");
+        while !waits.exists() {
+            assert!(began.elapsed() < Duration::from_secs(60) && !settled.is_finished());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        fs::rename(&held, world.path(".git/index")).unwrap();
+        settled.join().unwrap().unwrap();
+    });
+    assert_eq!(world.git_line(["rev-parse", ":a.txt"]), other);
+    let debug = world
+        .git(["ls-files", "--debug", "b.txt"])
+        .success()
+        .stdout()
+        .to_owned();
+    assert!(debug.contains("size: 7\t"), "{debug}");
+    assert!(!held.exists());
 }

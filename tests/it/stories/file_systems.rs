@@ -323,3 +323,24 @@ fn what_was_written_among_the_files_is_on_the_disk_before_the_journal_goes() {
     done.success();
     assert!(trace.contains("syncfs("), "{trace}");
 }
+
+/// More files than are synced one by one: the sync runs beside another thread, and its failure is reported.
+#[test]
+fn a_sync_of_many_files_that_fails_is_reported() {
+    if !strace() {
+        return;
+    }
+    let world = history();
+    for text in ["one\n", "two\n"] {
+        for n in 0..100 {
+            world.file(format!("many/{n}"), format!("{n} {text}"));
+        }
+        world.checkpoint(["save", "-m", text.trim()]).success();
+    }
+    let fault = ["-e", "trace=syncfs", "-e", "inject=syncfs:error=EIO"];
+    let (done, trace) = traced(&world, &fault, &["restore", "s~1", "--force"]);
+    assert!(trace.contains("syncfs("), "{trace}");
+    done.code(128);
+    assert!(done.stdout().contains("stopped: cannot write to the disk"), "{done:?}");
+    assert_eq!(fs::read(world.path("many/7")).unwrap(), b"7 one\n");
+}
