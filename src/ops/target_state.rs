@@ -161,18 +161,19 @@ pub(super) fn unstaged(
     // The commit may be missing in a clone without all history; then this is not known.
     let staged = match head {
         Some(head) if checkpoint::commit_parts(repo, head).is_err() => Vec::new(),
-        head => tree::diff(repo, head, Some(goal.index), tree::Renames::Off)?,
+        // A rename is one change, as in the receipt.
+        head => tree::diff(repo, head, Some(goal.index), tree::Renames::Exact)?,
     };
     let purged: HashSet<_> = goal.lists.purged().collect();
-    for path in staged.iter().map(|change| &change.path) {
-        if purged.contains(path) {
-            continue;
-        }
-        let is_there = || -> Result<bool, Error> {
-            Ok(tree::entry(repo, goal.index, path)? == tree::entry(repo, present.index_tree, path)?)
-        };
-        if !unmerged.contains(&path) && is_meant(path) && !is_there()? {
-            out.staged += 1;
+    for change in &staged {
+        for path in std::iter::once(&change.path).chain(&change.from) {
+            let is_there = || -> Result<bool, Error> {
+                Ok(tree::entry(repo, goal.index, path)? == tree::entry(repo, present.index_tree, path)?)
+            };
+            if !purged.contains(path) && !unmerged.contains(&path) && is_meant(path) && !is_there()? {
+                out.staged += 1;
+                break;
+            }
         }
     }
     let intended = goal.lists.intent_to_add.iter();

@@ -452,6 +452,25 @@ fn a_checkpoint_of_the_present_is_nothing_to_restore() {
     world.checkpoint(["undo", "--force"]).success();
 }
 
+/// A rename counts once, in the receipt and where it is not staged again.
+#[test]
+fn a_staged_rename_is_one_change() {
+    let world = World::with_commit();
+    world.file("old", "1\n2\n3\n");
+    world.git(["add", "old"]).success();
+    world.git(["commit", "-qm", "old"]).success();
+    world.git(["mv", "old", "new"]).success();
+    world
+        .checkpoint(["save", "-m", "renamed"])
+        .success()
+        .stdout_has(", 1 staged\n");
+    world.git(["reset", "-q", "--hard"]).success();
+    world
+        .checkpoint(["restore"])
+        .success()
+        .stdout_has("not restored (1 staged in the checkpoint)");
+}
+
 #[test]
 fn what_was_staged_and_is_not_now_is_told() {
     let world = World::with_commit();
