@@ -341,8 +341,11 @@ pub(super) fn clear(args: ClearArgs, context: &mut Context) -> Result<(), Comman
         }
         return context.ui.report(&view);
     }
+    if !args.all && chat.is_empty() {
+        return context.ui.report(&view);
+    }
     let question = format!(
-        "clear the {} of session {} ({})?",
+        "Clear the {} of session {} ({})?",
         ClearReceipt::parts(args.all),
         chat.session,
         messages(chat.len())

@@ -179,7 +179,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if args.trash && !args.dry_run && !args.yes && context.ui.can_ask() {
         let planned = prune::prune(&scene, &rules, true)?;
         let refs = CountedNoun::irregular(planned.trash.len(), "entry", "entries");
-        let question = format!("delete {refs} of the trash permanently? Continue?");
+        let question = format!("Permanently delete {refs} of the trash? This cannot be undone.");
         if !planned.trash.is_empty() && !context.ui.confirm(&question, "--yes")? {
             return Err(CommandError::new(FailureKind::Negative, "nothing was deleted"));
         }

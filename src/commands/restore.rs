@@ -163,7 +163,7 @@ pub(super) struct ApplyArgs {
 /// Undo the last command that changed files or sessions
 ///
 /// It reverts restore, apply, rewind, 'pause --clean', 'resume --apply', merge, fork, finish, 'save --amend', rename,
-/// delete, undelete, clear, import and prune, but not save, start, switch, push and purge, nor changes of the record, whose
+/// delete, undelete, clear, import, prune, pull and unbundle, but not save, start, switch, push and purge, nor changes of the record, whose
 /// receipts say what they replaced or how to add it again. Repeat it to go back further; --dry-run shows the next entry.
 /// There is one undo list for each working tree, not for each session.
 ///
@@ -246,7 +246,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             ));
         }
         let question = format!(
-            "revert what was committed since in {} ('git checkpoint apply' keeps it)?",
+            "Revert what was committed since in {} ('git checkpoint apply' keeps it)?",
             CountedNoun::new(paths.len(), "path")
         );
         if context.ui.confirm(&question, "--force")? {

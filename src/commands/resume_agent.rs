@@ -93,7 +93,7 @@ fn offer(context: &Context, kept: &KeptSession, commands: &[Vec<String>]) -> Res
         return Ok(());
     }
     let title = kept.agent.title();
-    if !context.ui.confirm(&format!("start {title} now?"), "--agent")? {
+    if !context.ui.confirm(&format!("Start {title} now?"), "--agent")? {
         return Ok(());
     }
     for words in commands.iter().filter(|words| !words.is_empty()) {

@@ -171,7 +171,7 @@ fn prune(args: &PruneArgs, context: &mut Context) -> Result<(), CommandError> {
     if !args.dry_run && !args.yes && !candidates.is_empty() {
         let names: Vec<&str> = candidates.iter().map(|one| one.name.as_str()).collect();
         let sessions = CountedNoun::new(names.len(), "session");
-        let question = format!("delete {sessions} on {remote} ({})? Continue?", names.join(", "));
+        let question = format!("Delete {sessions} on {remote} ({})?", names.join(", "));
         if !context.ui.confirm(&question, "--yes")? {
             return Err(CommandError::new(FailureKind::Negative, "nothing was deleted"));
         }
