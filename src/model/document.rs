@@ -343,6 +343,20 @@ impl Document {
         own.or(self.record.summary.as_deref()).unwrap_or_default()
     }
 
+    /// The occasion in words: how the trigger reads.
+    pub fn occasion(&self) -> Option<String> {
+        let trigger = self.trigger.as_deref()?;
+        let words = match trigger {
+            "merge-continue" => "conclusion of a merge",
+            "before-merge" => "before a merge",
+            "before-clear" => "before a clear",
+            "before-removal" => "before the working tree was removed",
+            "auto-save" => "automatic save",
+            other => return Some(other.replace('-', " ")),
+        };
+        Some(words.to_owned())
+    }
+
     /// The summary of the session that a person or agent wrote. What an automatic checkpoint of an earlier version put
     /// in its place is none.
     pub fn written_summary(&self) -> Option<&str> {

@@ -94,6 +94,7 @@ fn row(aside: &Checkpoint) -> PutAside {
         subject: document.subject().to_owned(),
         branch: document.git.branch.clone(),
         changes: document.git.changes(),
+        is_named_by_changes: document.record.auto_summary && document.subject.is_none(),
         missing_changes: None,
         command: format!("git checkpoint apply {} --index", id.short()),
         id,

@@ -12,7 +12,7 @@ use super::{
     receipt::SkippedPath,
     signature::SignatureView,
     slot::Slot,
-    text::{Text, TextLine},
+    text::{Text, TextLine, width},
 };
 use crate::model::{
     change::TreeChange,
@@ -26,6 +26,9 @@ use crate::model::{
 
 /// How many files are shown unless all are asked for.
 const SHOWN: usize = 5;
+/// The widest column of paths; what is longer has what follows it right behind it.
+const PATH: usize = 40;
+
 /// The width of a label.
 const LABEL: usize = 11;
 
@@ -154,8 +157,8 @@ impl CheckpointView<'_> {
             TextLine::new().with(Slot::Date, dates.show(document.created_at, now)),
         );
         let mut kind = document.kind.word().to_owned();
-        if let Some(trigger) = &document.trigger {
-            kind = format!("{kind} ({trigger})");
+        if let Some(occasion) = document.occasion() {
+            kind = format!("{kind} ({occasion})");
         }
         header(
             "Kind",
@@ -246,17 +249,17 @@ impl CheckpointView<'_> {
         if !self.lists.skipped.is_empty() {
             heading(&mut text, "Not saved", self.lists.skipped.len());
         }
-        for skipped in limited(&self.lists.skipped, self.all) {
+        let skipped = limited(&self.lists.skipped, self.all);
+        let column = skipped.iter().map(|row| width(&row.path.quoted())).max().unwrap_or(0);
+        for skipped in skipped {
             let slot = if skipped.reason.is_failure() {
                 Slot::Bad
             } else {
                 Slot::Plain
             };
-            text.push(
-                TextLine::plain("  ")
-                    .with(Slot::Path, skipped.path.quoted())
-                    .with(slot, format!("  {}", skipped.reason)),
-            );
+            let mut line = TextLine::plain("  ").with(Slot::Path, skipped.path.quoted());
+            line.pad_to(2 + column.min(PATH));
+            text.push(line.with(slot, format!("  {}", skipped.reason)));
         }
         more(&mut text, self.lists.skipped.len(), self.all, self.selector);
         text

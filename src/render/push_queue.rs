@@ -88,10 +88,14 @@ impl View for QueueView {
             }
             text.push(line);
         }
-        for row in &self.waiting {
+        for (at, row) in self.waiting.iter().enumerate() {
             let mut line = TextLine::new().with(Slot::Caution, "Waiting:").with(Slot::Plain, " ");
             line.push(Slot::Session, &row.session);
-            text.push(line.with(Slot::Plain, format!(": {}", row.reason)));
+            // The error that follows has the reason of the first one, or the one of all.
+            if at > 0 && self.failure.is_none() {
+                line.push(Slot::Plain, format!(": {}", row.reason));
+            }
+            text.push(line);
         }
         if self.busy {
             text.push(TextLine::plain("Another process pushes the queue."));

@@ -397,8 +397,9 @@ impl StatusView<'_> {
             line.push(Slot::Plain, "  on ");
             line.push(Slot::Branch, branch);
         }
-        let words = [latest.changes.as_str(), latest.subject.as_str()];
-        for words in words.into_iter().filter(|words| !words.is_empty()) {
+        let changes = (!latest.is_named_by_changes).then_some(latest.changes.as_str());
+        let words = changes.into_iter().chain([latest.subject.as_str()]);
+        for words in words.filter(|words| !words.is_empty()) {
             line.push(Slot::Plain, format!("  {words}"));
         }
         let mut lines = vec![line.cut(columns)];

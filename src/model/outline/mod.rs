@@ -70,6 +70,9 @@ pub struct PutAside {
     pub branch: Option<String>,
     /// Counts of its changes: `1 modified, 2 untracked`.
     pub changes: String,
+    /// Whether the subject was made of them.
+    #[serde(skip)]
+    pub is_named_by_changes: bool,
     /// How many of its changes are not in the working tree, where that was compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_changes: Option<u64>,
@@ -257,6 +260,9 @@ fn session(document: &Document, selector: &str) -> Section {
                 "forked_from" => "forked from".to_owned(),
                 other => other.replace('_', " "),
             };
+            if let (Some(claim), "claim") = (&document.session.claim, name.as_str()) {
+                return Entry::pair(&label, &format!("{claim}, since {}", claim.at.minute()));
+            }
             let mut value = value.clone();
             // Commands take the session; its digest is left out.
             if let (Some(source), "forked_from") = (value.as_object_mut(), name.as_str()) {
@@ -268,7 +274,7 @@ fn session(document: &Document, selector: &str) -> Section {
     let name = document.name.as_ref().map(ToString::to_string);
     for (label, value) in [
         ("checkpoint name", name.as_ref()),
-        ("occasion", document.trigger.as_ref()),
+        ("occasion", document.occasion().as_ref()),
     ] {
         entries.extend(value.map(|value| Entry::pair(label, value)));
     }
@@ -280,7 +286,9 @@ fn session(document: &Document, selector: &str) -> Section {
 fn put_aside(work: &[PutAside], selector: &str) -> Section {
     let entries = work.iter().map(|one| {
         let mut entry = Entry::new(&format!("{} {}", one.id.short(), one.subject));
-        entry.details = vec![Detail::new("changes", "", &one.changes)];
+        if !one.is_named_by_changes {
+            entry.details.push(Detail::new("changes", "", &one.changes));
+        }
         if let Some(branch) = &one.branch {
             entry.details.push(Detail::new("branch", "", &format!("on {branch}")));
         }
@@ -338,11 +346,16 @@ fn compaction(contents: &Contents, selector: &str) -> Vec<Section> {
                 "compaction {} of {}, at {}",
                 one.version,
                 found.count.max(one.count),
-                one.at
+                one.at.minute()
             ),
             &format!(
                 "{} messages from {} to {}, {} tokens before, {} after, in {} ms, {how}",
-                one.messages, one.oldest, one.latest, one.tokens_before, one.tokens_after, one.duration_ms
+                one.messages,
+                one.oldest.minute(),
+                one.latest.minute(),
+                one.tokens_before,
+                one.tokens_after,
+                one.duration_ms
             ),
         )
     });

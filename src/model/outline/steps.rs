@@ -53,18 +53,24 @@ fn entry(step: &Step, selector: &str) -> Entry {
     };
     add(
         "attempt",
-        "try",
+        "attempt",
         (step.attempt > 1).then(|| step.attempt.to_string()).as_ref(),
     );
     add("agent", "agent", step.agent.as_ref());
     add("issue", "issue", step.issue.as_ref());
     add("objective", "objective", step.objective.as_ref());
     add("invalidated", "not valid any more", step.invalidated.as_ref());
-    add("error", "failed with", step.error.as_ref());
+    // That it failed is its state.
+    let failed = if step.status == StepStatus::Failed {
+        ""
+    } else {
+        "failed with"
+    };
+    add("error", failed, step.error.as_ref());
     for correction in &step.corrections {
         add("corrections", "correction", Some(correction));
     }
-    add("context", "left behind", step.context.as_ref());
+    add("context", "context", step.context.as_ref());
     for (name, value) in &step.unknown {
         add(name, &name.replace('_', " "), Some(&super::entry::value_text(value)));
     }

@@ -151,10 +151,9 @@ fn a_prompt_tells_the_steps() {
     world
         .checkpoint(["step", "fail", "tests", "--error", "no impl"])
         .success();
-    world
-        .checkpoint(["resume", "--format", "prompt"])
-        .success()
-        .stdout_has("## Steps, failed and latest first\n- 2 tests (failed; failed with no impl)\n- 1 design (done; left behind two tables)\n");
+    world.checkpoint(["resume", "--format", "prompt"]).success().stdout_has(
+        "## Steps, failed and latest first\n- 2 tests (failed; no impl)\n- 1 design (done; context two tables)\n",
+    );
 }
 
 #[test]

@@ -104,9 +104,9 @@ fn reasons_are_words() {
     world.checkpoint(["save", "-m", "one"]).success();
     let shown = world.checkpoint(["show"]);
     for line in [
-        "  .env  a secret\n",
-        "  large  too large\n",
-        "  pipe  a FIFO, socket or device\n",
+        "  .env    a secret\n",
+        "  large   too large\n",
+        "  pipe    a FIFO, socket or device\n",
         "  nested  a nested repository\n",
     ] {
         shown.success().stdout_has(line);
