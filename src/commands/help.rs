@@ -282,7 +282,12 @@ fn show(
     }
     if !manual(&context.ui, page) {
         context.ui.page();
-        context.ui.data(text);
+        // The pages are made for these columns, and their examples are there to be copied.
+        if context.ui.width() < 80 {
+            context.ui.data(text);
+        } else {
+            context.ui.verbatim(&text);
+        }
     }
     Ok(())
 }

@@ -180,7 +180,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     context.ui.page();
     let ui = &context.ui;
     if args.oneline {
-        view.each_oneline(|line| ui.data_line(&line));
+        view.each_oneline(ui.table_width(), |line| ui.data_line(&line));
     } else {
         view.each_line(&table, ui.table_width(), |line| ui.data_line(&line));
     }

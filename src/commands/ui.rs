@@ -253,7 +253,7 @@ impl Ui {
         self.sink.is_closed()
     }
 
-    /// Writes requested data to standard output. On a narrow terminal long lines are broken at spaces.
+    /// Writes requested data to standard output. On a terminal long lines are broken at spaces.
     pub fn data(&self, text: impl Into<Text>) {
         text.into().lines().iter().for_each(|line| self.data_line(line));
     }
@@ -261,9 +261,10 @@ impl Ui {
     /// A line of it, where there are too many to gather them first.
     pub fn data_line(&self, line: &TextLine) {
         let columns = self.table_width();
-        // A screen of the usual width shows lines as they are meant; there the terminal breaks what is longer.
         if columns < WIDTH {
             line.folded(columns).iter().for_each(|line| self.line(line));
+        } else if line.width() > columns {
+            line.folded_row(columns).iter().for_each(|line| self.line(line));
         } else {
             self.line(line);
         }

@@ -102,11 +102,11 @@ impl ForkRemovalView {
         let mut line = TextLine::new().with(Slot::Removed, "Removed");
         line.push(Slot::Plain, " working tree ");
         line.push(Slot::Path, &self.path);
-        line.push(Slot::Plain, " of ");
-        line.push(Slot::Session, &self.session);
+        let mut text = Text::from(line);
+        let mut line = TextLine::plain("  Session ").with(Slot::Session, &self.session);
         line.push(Slot::Plain, ", saved as ");
         line.push(Slot::Id, self.saved.short());
-        let mut text = Text::from(line);
+        text.push(line);
         if let Some(branch) = &self.branch {
             let command = format!("git branch -d {}", quoted(branch));
             text.push(TextLine::plain(format!("  Its branch stays; to delete it: {command}")));

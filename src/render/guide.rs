@@ -6,7 +6,7 @@
 
 use super::{
     slot::Slot,
-    text::{Text, TextLine, expand_tabs},
+    text::{Text, TextLine, expand_tabs, width},
     unbroken::{self, UNBROKEN},
 };
 
@@ -167,7 +167,7 @@ pub fn plain(text: &str) -> String {
     pieces(text).into_iter().map(word).collect()
 }
 
-/// A guide for a terminal of this many columns. Code is never wrapped.
+/// A guide for a terminal of this many columns. Code is never wrapped, and a block of it is indented where that fits.
 pub fn text(source: &str, columns: usize) -> Text {
     let mut out = Text::new();
     let mut last = None;
@@ -180,12 +180,18 @@ pub fn text(source: &str, columns: usize) -> Text {
             GuideBlock::Heading(_, title) => out.push(TextLine::new().with(Slot::Heading, title)),
             GuideBlock::Paragraph(text) => out.append(wrapped(&shown(text), 0, columns)),
             GuideBlock::Item(text) => out.append(hanging("- ", &shown(text), columns)),
-            GuideBlock::Code(lines) => lines
-                .iter()
-                .for_each(|line| out.push(TextLine::plain(format!("  {line}")))),
+            GuideBlock::Code(lines) => {
+                // What a terminal of these columns showed fills them.
+                let widest = lines.iter().map(|line| width(line)).max().unwrap_or(0);
+                let indent = columns.saturating_sub(widest).min(2);
+                for line in lines {
+                    out.push(TextLine::plain(format!("{:indent$}{line}", "")));
+                }
+            }
             GuideBlock::Row(cells) => {
                 let (first, rest) = cells.split_first().map_or(("", &[][..]), |(f, r)| (f.as_str(), r));
-                out.push(TextLine::plain("  ").with(Slot::Id, plain(first)));
+                let first = TextLine::plain("  ").with(Slot::Id, plain(first));
+                first.folded(columns).into_iter().for_each(|line| out.push(line));
                 for cell in rest.iter().filter(|cell| !cell.is_empty()) {
                     out.append(wrapped(&cell_text(cell), 6, columns));
                 }

@@ -263,7 +263,7 @@ const FIELDS: [SessionField; 15] = [
     SessionField {
         atom: Some(("repository", |row, _| row.repository.clone().unwrap_or_default())),
         column: Some((
-            || TableColumn::left("REPOSITORY").flexible(10),
+            || TableColumn::left("REPOSITORY").flexible_name(10),
             |table, row, _| table.cell_of(Slot::Path, row.repository.as_deref().unwrap_or_default()),
         )),
     },
@@ -489,14 +489,11 @@ impl CheckpointLog {
         }
     }
 
-    /// One short line a checkpoint.
-    pub fn each_oneline(&self, mut each: impl FnMut(TextLine)) {
+    /// One short line a checkpoint, in at most `width` columns.
+    pub fn each_oneline(&self, width: usize, mut each: impl FnMut(TextLine)) {
         for row in &self.checkpoints {
-            each(
-                TextLine::new()
-                    .with(Slot::Id, row.id.short())
-                    .with(Slot::Plain, format!(" {}", row.summary)),
-            );
+            let line = TextLine::new().with(Slot::Id, row.id.short());
+            each(line.with(Slot::Plain, format!(" {}", row.summary)).cut(width));
         }
     }
 }

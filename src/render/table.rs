@@ -14,7 +14,7 @@ const GAP: usize = 2;
 
 /// Below this many columns a row is two lines.
 const NARROW: usize = 60;
-/// From here on one line for each row is enough in any case.
+/// From here on one line for each row is enough where all columns fit.
 const USUAL: usize = 80;
 /// Columns in which a summary can be read.
 const LEGIBLE: usize = 20;
@@ -202,11 +202,11 @@ impl TextTable {
 
     /// Whether one line for each row does not fit, or leaves next to nothing of its last flexible column.
     fn is_tight(&self, used: &[usize], second: usize, columns: usize) -> bool {
-        if columns >= USUAL {
-            return false;
-        }
         let widths = self.widths(used, columns);
         let total = widths.iter().sum::<usize>() + GAP * used.len().saturating_sub(1);
+        if columns >= USUAL {
+            return total > columns;
+        }
         let widest = self.widest[second].unwrap_or(0);
         let shown = used
             .iter()
@@ -433,6 +433,33 @@ mod tests {
         assert!(sample().render(40).width() <= 40);
         assert!(sample().render(200).to_string().contains("tests are still red"));
         assert!(sample().render(usize::MAX).to_string().contains("tests are still red"));
+    }
+
+    #[test]
+    fn a_row_that_does_not_fit_eighty_columns_is_two_lines() {
+        let mut table = sample();
+        let row = [
+            "@",
+            "7f3ad2e1",
+            "2026-11-25 18:04:11 +0100",
+            "a-long-session-name",
+            "+142000 -38000",
+            "Done",
+        ];
+        table.row(row.map(TextLine::plain));
+        assert!(table.layout(80).is_single());
+        let row = [
+            "@",
+            "7f3ad2e1",
+            "Wed, 25 Nov 2026 18:04:11 +0100 of Nina",
+            "ci",
+            "+142000 -38000",
+            "Done",
+        ];
+        table.row(row.map(TextLine::plain));
+        assert!(!table.layout(80).is_single());
+        assert!(table.render(80).width() <= 80);
+        assert!(table.render(80).to_string().ends_with("\n    Done\n"));
     }
 
     #[test]

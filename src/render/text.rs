@@ -190,7 +190,7 @@ impl TextLine {
     /// indented a little more. What has no space stays whole, and so does a command.
     pub fn folded(&self, columns: usize) -> Vec<Self> {
         let indent = self.text.len() - self.text.trim_start().len();
-        self.folded_to(columns, indent + 2)
+        self.folded_to(columns, (indent + 2).min(columns / 2))
     }
 
     /// The same; lines after the first begin below the value where the line is a label and its value. `None` for a row of
@@ -205,7 +205,31 @@ impl TextLine {
             // Below its label it would be no shorter.
             return None;
         }
-        (column <= LABEL && !value.contains("  ")).then(|| self.folded_to(columns, column))
+        (column <= LABEL && !value.contains("  ")).then(|| self.folded_to(columns, column.min(columns / 2)))
+    }
+
+    /// The same for any line: the lines after the first of a row begin below its last cell, or below an earlier one where
+    /// that leaves too little room.
+    pub fn folded_row(&self, columns: usize) -> Vec<Self> {
+        let indent = self.text.len() - self.text.trim_start().len();
+        let (mut hang, mut last, mut at) = (indent + 2, 0, indent);
+        while let Some(gap) = self.text[at..].find("  ") {
+            let rest = &self.text[at + gap..];
+            at += gap + rest.len() - rest.trim_start().len();
+            let column = width(&self.text[..at]);
+            if column <= columns * 5 / 8 {
+                hang = column;
+            }
+            last = column;
+        }
+        if last == hang && !self.text[at..].contains(' ') {
+            // Below itself it would be no shorter.
+            return vec![self.clone()];
+        }
+        if last > hang {
+            hang += 2;
+        }
+        self.folded_to(columns, hang)
     }
 
     fn folded_to(&self, columns: usize, hang: usize) -> Vec<Self> {
@@ -221,7 +245,7 @@ impl TextLine {
             let line = out.last_mut().expect("there is always one");
             let begun = line.width() > indent + 2 || (line.width() > 0 && !line.to_string().trim().is_empty());
             if begun && line.width() + space + word.width() > columns {
-                out.push(Self::plain(" ".repeat(hang.min(columns / 2))));
+                out.push(Self::plain(" ".repeat(hang)));
             } else if begun {
                 line.push(Slot::Plain, " ".repeat(space));
             }
@@ -437,6 +461,33 @@ mod tests {
         assert_eq!(line.to_string(), "7f3a\\x1b[0m a\\nb");
         assert_eq!(line.width(), 16);
         assert_eq!(Text::block("a\tb\r\n\n\x1bc\n").to_string(), "a       b\n\n\\x1bc\n");
+    }
+
+    #[test]
+    fn rows_go_on_below_their_last_cell() {
+        let folded = |text: &str| -> Vec<String> {
+            let lines = TextLine::plain(text).folded_row(40);
+            lines.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(
+            folded("  keep  a path  the checkpoint did not save it (a FIFO)"),
+            [
+                "  keep  a path  the checkpoint did not",
+                "                save it (a FIFO)"
+            ]
+        );
+        // A last cell too far right goes on a little right of an earlier one, and a line without cells below itself.
+        assert_eq!(
+            folded("  keep  a/path/that/is/so/long  cannot be saved first"),
+            ["  keep  a/path/that/is/so/long  cannot", "          be saved first"]
+        );
+        assert_eq!(
+            folded("words that are more than there is room for"),
+            ["words that are more than there is room", "  for"]
+        );
+        for whole in ["short  row", "write  /a/path/that/is/wider/than/all/there/is"] {
+            assert_eq!(folded(whole), [whole]);
+        }
     }
 
     #[test]

@@ -127,7 +127,7 @@ impl Ui {
             None if is_receipt && self.for_people() => {
                 let text = view.text();
                 let lines = text.lines().iter();
-                // A row of a table stays as it is.
+                // A row of a table that fits this terminal stays as it is.
                 let is_row = |line: &TextLine| line.text().trim_start().contains("  ");
                 let columns = self.width().min(WIDTH);
                 lines
@@ -277,7 +277,7 @@ impl Ui {
 const LEAST: usize = 30;
 
 /// A line of a message in lines of a width. Its words are wrapped, with the command of a hint on a line of its own if it
-/// does not fit; what is indented after the label is a list and stays as it is.
+/// does not fit; what is indented after the label is a row of a list.
 fn wrapped(line: &TextLine, columns: usize) -> Vec<TextLine> {
     const HINT: &str = "hint: ";
     let text = line.text();
@@ -290,7 +290,7 @@ fn wrapped(line: &TextLine, columns: usize) -> Vec<TextLine> {
     }
     let is_listed = text.starts_with(' ') || text.contains(":  ");
     if is_listed {
-        vec![line.clone()]
+        line.folded_row(columns)
     } else {
         line.folded(columns)
     }
@@ -328,7 +328,7 @@ mod tests {
     use crate::render::text::TextLine;
 
     #[test]
-    fn messages_are_wrapped_and_lists_are_not() {
+    fn messages_are_wrapped_and_rows_below_their_last_cell() {
         let shown = |text: &str| -> Vec<String> {
             let lines = wrapped(&TextLine::plain(text), 50);
             lines.iter().map(ToString::to_string).collect()
@@ -348,8 +348,14 @@ mod tests {
                 "hint:   git checkpoint resume feature-login"
             ]
         );
-        let listed = "error:   7f3a90c1  3 days ago  a checkpoint with a long summary of its own";
-        assert_eq!(shown(listed), [listed]);
+        assert_eq!(
+            shown("error:   7f3a90c1  3 days ago  a checkpoint with a long summary of its own"),
+            [
+                "error:   7f3a90c1  3 days ago  a checkpoint with a",
+                "                               long summary of its",
+                "                               own"
+            ]
+        );
     }
 
     #[test]
