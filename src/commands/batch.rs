@@ -24,11 +24,14 @@ use crate::{os, serve::batch};
 #[command(after_long_help = "\
 Examples:
   Two commands in one process:
-    printf '%s\\n' '{\"args\": [\"save\", \"-m\", \"parsed\"]}' '{\"args\": [\"list\"]}' | git checkpoint batch
+    printf '%s\\n' '{\"args\": [\"save\", \"-m\", \"parsed\"]}' \\
+      '{\"args\": [\"list\"]}' | git checkpoint batch
   Standard input of a command:
-    echo '{\"args\": [\"save\", \"--record\", \"-\"], \"input\": {\"todos\": [\"docs\"]}}' | git checkpoint batch
+    echo '{\"args\": [\"save\", \"--record\", \"-\"], \"input\": {\"todos\": [\"docs\"]}}' |
+      git checkpoint batch
   A tool:
-    echo '{\"id\": 1, \"tool\": \"checkpoint_resume\", \"arguments\": {}}' | git checkpoint batch")]
+    echo '{\"id\": 1, \"tool\": \"checkpoint_resume\", \"arguments\": {}}' |
+      git checkpoint batch")]
 pub(super) struct Args {
     /// Read requests from this file instead of standard input
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]

@@ -43,7 +43,8 @@ Examples:
   Which turn broke the tests?
     git checkpoint bisect run cargo test
   Between two checkpoints, with a script outside the saved files:
-    git checkpoint bisect run --bad auth --good auth@before-merge \"$PWD/check.sh\"
+    git checkpoint bisect run --bad auth --good auth@before-merge \\
+      \"$PWD/check.sh\"
   Step by step by hand:
     git checkpoint bisect start
     git checkpoint bisect good

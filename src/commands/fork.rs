@@ -58,7 +58,8 @@ Examples:
   With a copy of the coding agent's session, which continues there:
     git checkpoint fork @ --name try-winnow --worktree ../try --agent-session
   One session for each option of a fork point, each in its directory:
-    git checkpoint fork @ --option nom --worktree ../nom --option winnow --worktree ../winnow
+    git checkpoint fork @ --option nom --worktree ../nom \\
+      --option winnow --worktree ../winnow
   See the forks, and remove a working tree that is no longer needed:
     git checkpoint fork --list
     git checkpoint fork --remove try-winnow

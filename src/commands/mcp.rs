@@ -14,11 +14,13 @@ use super::{Context, error::CommandError};
 #[command(after_long_help = "\
 Examples:
   The configuration of an agent:
-    {\"mcpServers\": {\"checkpoint\": {\"command\": \"git\", \"args\": [\"checkpoint\", \"mcp\"]}}}
+    {\"mcpServers\": {\"checkpoint\":
+      {\"command\": \"git\", \"args\": [\"checkpoint\", \"mcp\"]}}}
   For one repository, wherever the agent is started:
     git checkpoint mcp --repo ~/src/project
   Try it by hand:
-    npx @modelcontextprotocol/inspector --cli git checkpoint mcp --method tools/list")]
+    npx @modelcontextprotocol/inspector --cli git checkpoint mcp \\
+      --method tools/list")]
 pub(super) struct Args {
     /// The working tree to serve; the current directory by default
     #[arg(long, value_name = "DIRECTORY", value_hint = clap::ValueHint::DirPath)]

@@ -33,8 +33,9 @@ use crate::{
 #[command(after_long_help = "\
 Examples:
   Retry the failed step with a correction:
-    git checkpoint replay --correction 'the lexer gives tokens, not characters' | agent
-    git checkpoint step retry parser --correction 'the lexer gives tokens, not characters'
+    git checkpoint replay --correction 'the lexer gives tokens' | agent
+    git checkpoint step retry parser \\
+      --correction 'the lexer gives tokens, not characters'
   Rerun the recorded commands from the failed one:
     git checkpoint replay --run --dry-run
     git checkpoint replay --run")]

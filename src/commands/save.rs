@@ -46,7 +46,8 @@ use crate::{
 #[command(after_long_help = "\
 Examples:
   Save with a summary and what comes next:
-    git checkpoint save -m 'parser done, tests red' --next 'make refresh tests green'
+    git checkpoint save -m 'parser done, tests red' \\
+      --next 'make refresh tests green'
   From a script, with a record as JSON on standard input:
     git checkpoint save --session auth --record - --json < record.json
   Under a name, to find it again:
@@ -85,7 +86,8 @@ Examples:
     git checkpoint pause --clean -m 'half of the migration'
     git checkpoint resume --apply
   Leave notes for whoever continues:
-    git checkpoint pause -m 'half of the migration' -a 'schema written' --next 'port the queries' -b 'needs staging access'")]
+    git checkpoint pause -m 'half of the migration' -a 'schema written' \\
+      --next 'port the queries' -b 'needs staging access'")]
 pub(super) struct PauseArgs {
     /// Reset the working tree and the index to HEAD afterwards
     #[arg(long, conflicts_with = "no_files")]

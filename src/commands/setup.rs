@@ -77,7 +77,8 @@ Examples:
   sudo git checkpoint setup html
   git checkpoint setup completion --shell zsh
   git checkpoint setup --uninstall --dry-run
-  git checkpoint setup completion --shell bash --print >~/.bash_completion.d/git-checkpoint";
+  git checkpoint setup completion --shell bash --print \\
+    >~/.bash_completion.d/git-checkpoint";
 
 /// Runs it.
 ///

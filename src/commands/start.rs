@@ -25,7 +25,8 @@ Examples:
   Start a session named after the branch:
     git checkpoint start
   Start one for an agent, or use the existing one:
-    git checkpoint start auth-refactor --agent claude --task 'move login' --if-missing")]
+    git checkpoint start auth-refactor --agent claude \\
+      --task 'move login' --if-missing")]
 pub(super) struct Args {
     /// The session's name, or a branch to name it after
     name: Option<SessionWord>,

@@ -22,7 +22,8 @@ Examples:
   Give the session the agent's description, the first part of every request:
     git checkpoint agent describe roles/backend.md
   Record an agent's work:
-    git checkpoint agent note 'read all callers of refresh(); none needs the old form' --agent claude
+    git checkpoint agent note 'read all callers; none needs the old form' \\
+      --agent claude
     git checkpoint agent list")]
 pub(in crate::commands) struct Args {
     #[command(subcommand)]

@@ -13,7 +13,8 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-    git checkpoint approval ask 'deploy to production?' --provider slack --channel '#ops'
+    git checkpoint approval ask 'deploy to production?' \\
+      --provider slack --channel '#ops'
     git checkpoint approval answer 1 approve --by ana --reason 'tests are green'
     git checkpoint approval list --open")]
 pub(in crate::commands) struct Args {

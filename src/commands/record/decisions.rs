@@ -18,7 +18,8 @@ use crate::{
     args_conflicts_with_subcommands = true,
     after_long_help = "\
 Examples:
-    git checkpoint decision 'keep the old wire format' --reason 'clients of last year still send it'
+    git checkpoint decision 'keep the old wire format' \\
+      --reason 'clients of last year still send it'
     git checkpoint decision list"
 )]
 pub(in crate::commands) struct DecisionArgs {
@@ -56,7 +57,8 @@ struct AddDecision {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-    git checkpoint blocker add 'no access to staging' --needs 'a key from ops' --ref OPS-31
+    git checkpoint blocker add 'no access to staging' --needs 'a key from ops' \\
+      --ref OPS-31
     git checkpoint blocker clear staging")]
 pub(in crate::commands) struct BlockerArgs {
     #[command(subcommand)]

@@ -21,8 +21,10 @@ use crate::{
 #[command(after_long_help = "\
 Examples:
   At its start and at its end:
-    git checkpoint delegation add claude --issue '#12' --model-tier large --status running
-    git checkpoint delegation edit claude --tokens 48000 --duration 12m --status done
+    git checkpoint delegation add claude --issue '#12' --model-tier large \\
+      --status running
+    git checkpoint delegation edit claude --tokens 48000 --duration 12m \\
+      --status done
   Total cost:
     git checkpoint delegation list
 

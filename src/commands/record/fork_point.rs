@@ -24,7 +24,8 @@ use crate::{
 #[command(after_long_help = "\
 Examples:
     git checkpoint fork-point add 'Which parser?' --decider ana \\
-      --option nom:'combinators' --pros 'no build step' --cons 'slow to compile' \\
+      --option nom:'combinators' --pros 'no build step' \\
+      --cons 'slow to compile' \\
       --option winnow:'its successor' --files src/parser.rs
     git checkpoint save -m 'two ways to go'
     git checkpoint fork-point explore 1

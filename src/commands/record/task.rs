@@ -20,11 +20,13 @@ use crate::{
 #[command(after_long_help = "\
 Examples:
   Plan, start and finish a task:
-    git checkpoint task add 'port the parser' --agent ana --issue '#12' --files src/parser
+    git checkpoint task add 'port the parser' --agent ana \\
+      --issue '#12' --files src/parser
     git checkpoint task start 1
     git checkpoint task done parser
   From a script:
-    echo '[{\"title\": \"port the printer\", \"id\": \"T-7\"}]' | git checkpoint task add --json-input -
+    echo '[{\"title\": \"port the printer\", \"id\": \"T-7\"}]' | \\
+      git checkpoint task add --json-input -
     git checkpoint task list --open --json
 
 'task done' saves automatically if checkpoint.saveOn has 'task-complete'.")]

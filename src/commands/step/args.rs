@@ -13,8 +13,10 @@ use crate::{commands::opening::IdentityArgs, store};
 #[command(after_long_help = "\
 Examples:
   Record delegated work and its result:
-    git checkpoint step start 'write the parser' --agent rust-dev --prompt task.md
-    git checkpoint step done parser --context 'Parser::new takes a &str' --created src/parser.rs
+    git checkpoint step start 'write the parser' --agent rust-dev \\
+      --prompt task.md
+    git checkpoint step done parser --context 'Parser::new takes a &str' \\
+      --created src/parser.rs
   Run a command as a step, and see why it failed last time:
     git checkpoint step run --title tests -- cargo test
     git checkpoint replay
