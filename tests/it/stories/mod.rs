@@ -19,6 +19,7 @@ mod branches;
 mod broken;
 mod claims;
 mod cleaning;
+mod columns;
 mod common_base;
 mod concurrency;
 mod damage;
