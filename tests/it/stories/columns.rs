@@ -11,7 +11,7 @@ const FILE: &str = "src/parser/tokens/generated/unicode/tables/combining-marks.r
 
 /// A repository in which every name is long, then every command that prints something for people. Lines of bash, in which
 /// `$session`, `$fork` and `$file` are long names.
-const LINES: &str = r#"
+const LINES: &str = r"
 git checkpoint status
 git checkpoint start $session --agent claude --task 'a task whose title is longer than what a terminal of eighty columns shows on a line'
 git checkpoint save -m 'a summary that is much longer than what a terminal of eighty columns can show on one line' -a 'accomplished quite a lot of things in this session, more than one can tell' -d 'decided that the wire format stays as it is, because clients of last year still send it' --next 'find out why the last token of the last line of the file is dropped by the parser' -b 'no access to the staging system of the customer, which only the operations team has'
@@ -110,7 +110,7 @@ git checkpoint finish -m 'everything of the migration is done, which took longer
 git checkpoint list --all-repos
 git checkpoint status
 git checkpoint switch no-session-has-a-name-that-is-longer-than-what-a-terminal-shows
-"#;
+";
 
 fn terminal() -> Terminal {
     Terminal::new(80, "xterm")
