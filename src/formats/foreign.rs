@@ -95,6 +95,9 @@ pub struct ForeignSession {
     pub system: &'static str,
     /// Its id there; with the system the key that shows whether it was imported already.
     pub id: String,
+    /// Whether that id is only the name of its file, which files of other sessions may have as well.
+    #[serde(skip)]
+    pub has_file_name_id: bool,
     /// Text from which the name is derived.
     pub name: String,
     /// Members of the session as a merge patch: `title`, `status`, `agent`, `task`, `issues` and so on.
@@ -120,6 +123,7 @@ impl ForeignSession {
         let id = id.into();
         Self {
             system: system.word(),
+            has_file_name_id: false,
             name: id.clone(),
             id,
             members: Map::new(),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{ForeignSession, receipt::Leaves};
 use crate::model::json;
@@ -28,20 +29,35 @@ impl ParseOutcome {
 
     /// Makes one session of those with the same id: a file that was copied, or the states of one session in several
     /// files. Their checkpoints are in the order of their times, whatever the order of the files; a duplicate is kept
-    /// once.
+    /// once. Files that only have one name are states of one session where one chat begins with the other.
     pub(super) fn merge(&mut self) {
-        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mut groups: Vec<Vec<ForeignSession>> = Vec::new();
         for session in std::mem::take(&mut self.sessions) {
-            let next = groups.len();
-            let at = *places.entry(session.id.clone()).or_insert(next);
-            if at == next {
-                groups.push(Vec::new());
+            let places = places.entry(session.id.clone()).or_default();
+            let is_of = |at: &&usize| {
+                let mut all = groups[**at].iter();
+                !session.has_file_name_id || all.any(|other| begins(other, &session) || begins(&session, other))
+            };
+            if let Some(at) = places.iter().find(is_of).copied() {
+                groups[at].push(session);
+            } else {
+                places.push(groups.len());
+                groups.push(vec![session]);
             }
-            groups[at].push(session);
         }
         self.sessions = groups.into_iter().filter_map(joined).collect();
     }
+}
+
+/// Whether the chat of a session begins with that of another one.
+fn begins(first: &ForeignSession, session: &ForeignSession) -> bool {
+    let (first, all) = (messages(first), messages(session));
+    first.clone().count() <= all.clone().count() && first.zip(all).all(|(one, other)| one == other)
+}
+
+fn messages(session: &ForeignSession) -> impl Iterator<Item = &Value> + Clone {
+    session.checkpoints.iter().flat_map(|point| &point.messages)
 }
 
 /// The sessions of one id as one.

@@ -165,7 +165,9 @@ fn chat(file: &File, items: Vec<Value>, mut rest: ObjectFields, out: &mut ParseO
         };
         items.iter().find_map(|item| Some(said(item)?.as_str()?.to_owned()))
     });
+    let has_file_name_id = id.is_none();
     let mut session = ForeignSession::new(SYSTEM, id.unwrap_or_else(|| file.stem().to_owned()), file);
+    session.has_file_name_id = has_file_name_id;
     session.status(SessionStatus::Paused);
     session.member("title", rest.text("title").or_else(|| rest.text("name")));
     let mut point = ForeignCheckpoint::new(session.id.clone());

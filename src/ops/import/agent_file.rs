@@ -24,6 +24,7 @@ pub(super) fn session(file: &File, now: Timestamp) -> Option<ForeignSession> {
         .collect();
     let (first, last) = (messages.first()?, messages.last()?);
     let facts = reading.state.facts;
+    let has_file_name_id = facts.id.is_none();
     let id = facts.id.unwrap_or_else(|| file.stem().to_owned());
     let prompt = messages.iter().find(|message| message.role == Role::User);
     let prompt = prompt.map(crate::model::chat::Message::text);
@@ -88,6 +89,7 @@ pub(super) fn session(file: &File, now: Timestamp) -> Option<ForeignSession> {
     };
     Some(ForeignSession {
         system: agent.name(),
+        has_file_name_id,
         name: id.clone(),
         id,
         members,

@@ -7,13 +7,16 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::super::{
-    Error,
-    chat::{Length, compaction},
-    redact::Redactor,
+use super::{
+    super::{
+        Error, Scene,
+        chat::{Length, compaction},
+        redact::Redactor,
+    },
+    existing::ImportedSession,
 };
 use crate::{
-    formats,
+    formats::{self, ForeignSession},
     model::{
         chat::{Message, Role},
         document::Document,
@@ -21,8 +24,50 @@ use crate::{
         json,
         time::Timestamp,
     },
-    store::{chat::Chunks, checkpoint::Siblings, objects::Writer},
+    store::{
+        chat::{Chunks, SavedMessages},
+        checkpoint::{self, Fault, Siblings},
+        objects::Writer,
+    },
 };
+
+/// What the messages of a chat say, in their order.
+pub(super) struct MessageDigests(Vec<Digest>);
+
+impl MessageDigests {
+    /// Those of a foreign session, as an import would store them.
+    pub(super) fn of(scene: &Scene<'_>, foreign: &ForeignSession) -> Result<Self, Error> {
+        let mut redactor = Redactor::new(scene)?;
+        let mut chat = ImportedChat::default();
+        let all = foreign.checkpoints.iter();
+        let all = all.flat_map(|checkpoint| chat.pass(&checkpoint.messages, scene.now, &mut redactor));
+        Ok(Self(all.map(|message| digest(&message)).collect()))
+    }
+
+    /// Whether they begin with all that an imported session had when it was imported.
+    pub(super) fn begin_with(&self, scene: &Scene<'_>, known: &ImportedSession) -> Result<bool, Error> {
+        let damaged = |fault| Error::damaged(known.name.as_str())(fault);
+        let imported = checkpoint::load(scene.repo, known.imported).map_err(damaged)?;
+        let saved = SavedMessages::of(scene.repo, &imported.document).map_err(damaged)?;
+        let (mut is_same, mut count) = (true, 0);
+        let each = |_, message: Message| {
+            is_same &= self.0.get(count) == Some(&digest(&message));
+            count += 1;
+            Ok(())
+        };
+        saved.each::<Fault>(0, each).map_err(damaged)?;
+        Ok(is_same && count > 0)
+    }
+}
+
+/// The digest of who says what in a message. Its time is left out: one without a time has that of its first import.
+fn digest(message: &Message) -> Digest {
+    Digest::of(&json::to_line(&(
+        message.id.as_str(),
+        message.role.word(),
+        &message.content,
+    )))
+}
 
 /// The messages so far.
 #[derive(Default)]
@@ -62,6 +107,20 @@ impl ImportedChat {
             self.lengths.push(self.chunks.push(writer, &message)?);
         }
         Ok(())
+    }
+
+    /// The stored form of messages, which are counted but not written.
+    fn pass(&mut self, messages: &[Value], at: Timestamp, redactor: &mut Redactor) -> Vec<Message> {
+        let stored = messages.iter().map(|message| {
+            let mut message = message.clone();
+            redactor.json(&mut message, "chat");
+            // The time of a message without one is that of its import, which does not count.
+            let message = self.stored(message, at);
+            self.ids.insert(message.id.clone());
+            self.lengths.push(0);
+            message
+        });
+        stored.collect()
     }
 
     /// How many messages there are so far.

@@ -2,8 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{Error, Scene};
+use super::{
+    super::{Error, Scene},
+    chat::MessageDigests,
+};
 use crate::{
+    formats::ForeignSession,
     model::{
         document::CheckpointKind,
         id::Digest,
@@ -28,14 +32,19 @@ pub(super) struct ImportedSession {
     pub(super) hashes: BTreeSet<Digest>,
     /// The names of its checkpoints.
     pub(super) names: BTreeSet<String>,
+    /// The latest checkpoint that an import added.
+    pub(super) imported: ObjectId,
     /// Whether no checkpoint was added here.
     pub(super) is_untouched: bool,
 }
 
-/// Every imported session by system and foreign id. Forks of them are sessions of their own, and damaged ones are not
+/// Imported sessions by system and foreign id, in the order of their names.
+pub(super) type ImportedSessions = BTreeMap<(String, String), Vec<ImportedSession>>;
+
+/// Every imported session. Where the id is the name of a file, several have the same. Forks of them are sessions of their own, and damaged ones are not
 /// looked at: what cannot be read cannot be added to.
-pub(super) fn all(scene: &Scene<'_>) -> Result<BTreeMap<(String, String), ImportedSession>, Error> {
-    let mut out = BTreeMap::new();
+pub(super) fn all(scene: &Scene<'_>) -> Result<ImportedSessions, Error> {
+    let mut out = ImportedSessions::new();
     for found in session::all(scene.repo)? {
         let (Ok(entry), Ok(name)) = (found.tip, ShortName::new(found.name)) else {
             continue;
@@ -50,22 +59,54 @@ pub(super) fn all(scene: &Scene<'_>) -> Result<BTreeMap<(String, String), Import
         let mut known = ImportedSession {
             name,
             tip: entry.id,
+            imported: entry.id,
             is_untouched: tip.document.kind == CheckpointKind::Import,
             checkpoint: tip,
             hashes: BTreeSet::new(),
             names: BTreeSet::new(),
         };
+        let mut has_import = false;
         for entry in session::chain(scene.repo, known.tip) {
-            let loaded = entry.and_then(|entry| checkpoint::load(scene.repo, entry.id));
-            let loaded = loaded.map_err(Error::damaged(known.name.as_str()))?;
+            let loaded = entry.and_then(|entry| Ok((entry.id, checkpoint::load(scene.repo, entry.id)?)));
+            let (id, loaded) = loaded.map_err(Error::damaged(known.name.as_str()))?;
+            if !has_import && loaded.document.kind == CheckpointKind::Import {
+                (known.imported, has_import) = (id, true);
+            }
             known.hashes.extend(hash(&loaded));
             known
                 .names
                 .extend(loaded.document.name.as_ref().map(ToString::to_string));
         }
-        out.entry(key).or_insert(known);
+        out.entry(key).or_default().push(known);
     }
     Ok(out)
+}
+
+/// The session among these that a foreign one of the same id became.
+///
+/// The name of a file is no identity: there the chat decides, of which an import has the beginning.
+pub(super) fn of<'a>(
+    scene: &Scene<'_>,
+    known: &'a [ImportedSession],
+    foreign: &ForeignSession,
+) -> Result<Option<&'a ImportedSession>, Error> {
+    if !foreign.has_file_name_id {
+        return Ok(known.first());
+    }
+    let is_here = |known: &&ImportedSession| foreign.checkpoints.iter().all(|one| known.hashes.contains(&one.hash()));
+    if let Some(same) = known.iter().find(is_here) {
+        return Ok(Some(same));
+    }
+    if known.is_empty() {
+        return Ok(None);
+    }
+    let now = MessageDigests::of(scene, foreign)?;
+    for known in known {
+        if now.begin_with(scene, known)? {
+            return Ok(Some(known));
+        }
+    }
+    Ok(None)
 }
 
 fn key(tip: &Checkpoint) -> Option<(String, String)> {

@@ -25,7 +25,7 @@ use super::{
     refuse, start,
 };
 use crate::{
-    formats::{self, ForeignSession, Problem, ProblemSeverity, System},
+    formats::{self, ForeignCheckpoint, ForeignSession, Problem, ProblemSeverity, System},
     model::{name::ShortName, time::Timestamp},
     store::{
         self, ObjectId,
@@ -199,15 +199,25 @@ fn once(
     };
     let all: usize = parsed.sessions.iter().map(|session| session.checkpoints.len()).sum();
     let (mut items, mut edits, mut needs, mut done) = (Vec::new(), Vec::new(), Vec::new(), 0);
-    let mut seen = std::collections::BTreeSet::new();
+    let (mut seen, mut grown) = (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
     for mut session in parsed.sessions {
         for path in &mut session.sources {
             found.shown.translate(path);
         }
         clean::names(&mut session, &mut redactor);
         let count = session.checkpoints.len();
-        if seen.insert((session.system, session.id.clone())) {
-            let before = known.get(&(session.system.to_owned(), session.id.clone()));
+        // Files of one name are one session where they say the same; what they say tells others apart.
+        let content = session.has_file_name_id.then(|| {
+            session
+                .checkpoints
+                .iter()
+                .map(ForeignCheckpoint::hash)
+                .collect::<Vec<_>>()
+        });
+        if seen.insert((session.system, session.id.clone(), content)) {
+            let key = (session.system.to_owned(), session.id.clone());
+            let before = existing::of(scene, known.get(&key).map_or(&[][..], Vec::as_slice), &session)?;
+            let before = before.filter(|known| grown.insert(known.name.clone()));
             let each = |n: usize| progress(done + n, all);
             match one(
                 scene,
@@ -362,7 +372,7 @@ fn one(
     }
     // A chain only grows: what is older than its end comes after it even so.
     let older = before.and_then(|known| {
-        let is_new = |checkpoint: &&formats::ForeignCheckpoint| !known.hashes.contains(&checkpoint.hash());
+        let is_new = |checkpoint: &&ForeignCheckpoint| !known.hashes.contains(&checkpoint.hash());
         let times = foreign
             .checkpoints
             .iter()

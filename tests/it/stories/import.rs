@@ -652,3 +652,102 @@ fn a_markdown_pause_is_known_under_any_name_and_in_any_directory() {
         }
     }
 }
+
+/// The chat of a session as lines of role and content.
+fn chat_of(world: &World, session: &str) -> String {
+    let tree = format!("checkpoints/{session}:chat");
+    let chunks = world
+        .git(["ls-tree", "--name-only", &tree])
+        .success()
+        .stdout()
+        .to_owned();
+    let chunks = chunks.lines().filter(|name| name.ends_with(".jsonl"));
+    let chunk = |name| {
+        world
+            .git(["show", &format!("{tree}/{name}")])
+            .success()
+            .stdout()
+            .to_owned()
+    };
+    chunks.map(chunk).collect()
+}
+
+#[test]
+fn files_of_one_name_are_one_session_only_if_one_chat_begins_the_other() {
+    let world = World::with_commit();
+    let chat = |texts: &[&str]| {
+        let messages = texts
+            .iter()
+            .map(|text| serde_json::json!({ "role": "user", "content": text }));
+        Value::Array(messages.collect()).to_string()
+    };
+    let lines = |texts: &[&str]| -> String {
+        let line = |text: &&str| format!("{}\n", serde_json::json!({ "role": "user", "content": text }));
+        texts.iter().map(line).collect()
+    };
+    world.file("p/o.json", chat(&["FIRST"]));
+    world.file("q/o.json", chat(&["OTHER"]));
+    world.file("q/o.jsonl", lines(&["THIRD"]));
+    world.checkpoint(["import", "p/o.json"]).success();
+    let first = world.git_line(["rev-parse", "checkpoints/o"]);
+
+    // Another chat is another session, under the name that was asked for or a free one.
+    world
+        .checkpoint(["import", "q/o.json", "--session", "qq"])
+        .success()
+        .stdout_has("Imported session qq");
+    world
+        .checkpoint(["import", "q/o.jsonl"])
+        .success()
+        .stdout_has("Imported session o-2");
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/o"]), first);
+    for (session, text) in [("o", "FIRST"), ("qq", "OTHER"), ("o-2", "THIRD")] {
+        let chat = chat_of(&world, session);
+        assert_eq!(chat.lines().count(), 1, "{session}: {chat}");
+        assert!(chat.contains(text), "{session}: {chat}");
+    }
+    // Each of them is known again, and one that grew is added to its own session, from wherever its file is.
+    for path in ["p/o.json", "q/o.json", "q/o.jsonl"] {
+        world
+            .checkpoint(["import", path])
+            .success()
+            .stdout_has("Already imported");
+    }
+    world.file("r/o.json", chat(&["OTHER", "more"]));
+    world
+        .checkpoint(["import", "r/o.json"])
+        .success()
+        .stdout_has("Added to session qq");
+    assert_eq!(chat_of(&world, "qq").lines().count(), 2);
+    assert_eq!(world.git_line(["rev-parse", "checkpoints/o"]), first);
+
+    // A session that went on here does not get an unrelated chat, and its own is still known as its own.
+    world
+        .checkpoint(["message", "add", "--session", "o", "--role", "user", "mine"])
+        .success();
+    world
+        .checkpoint(["save", "--session", "o", "-m", "on", "--no-files"])
+        .success();
+    world.file("s/o.json", chat(&["FOURTH"]));
+    world
+        .checkpoint(["import", "s/o.json"])
+        .success()
+        .stdout_has("Imported session o-3");
+    world.file("p/o.json", chat(&["FIRST", "second"]));
+    world
+        .checkpoint(["import", "p/o.json"])
+        .code(7)
+        .stdout_has("continued here");
+    world.checkpoint(["verify", "--all"]).success();
+
+    // In one import as well.
+    let world = World::with_commit();
+    world.file("d/p/o.json", chat(&["FIRST"]));
+    world.file("d/q/o.json", chat(&["OTHER"]));
+    world
+        .checkpoint(["import", "d"])
+        .success()
+        .stdout_has("2 sessions imported");
+    let both = chat_of(&world, "o") + &chat_of(&world, "o-2");
+    assert!(both.contains("FIRST") && both.contains("OTHER"), "{both}");
+}
