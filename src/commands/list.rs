@@ -112,6 +112,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return everywhere(args, context);
     }
     let opened = opening::open(context, &IdentityArgs::default())?;
+    opening::warn_of_store(context, &opened)?;
     let scene = opened.scene();
     let dates = args.date.style_with(&args.form)?;
     if args.trash {

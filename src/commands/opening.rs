@@ -10,9 +10,10 @@ use super::{
     visited::VisitedRepository,
 };
 use crate::{
-    model::{name::ShortName, path::RepoPath, time::Timestamp},
+    model::{name::ShortName, path::RepoPath, step::quoted, time::Timestamp},
     ops::{CheckpointCache, Scene},
     os,
+    render::count::CountedNoun,
     store::{self, HeadlessRepository, Repository, config::Settings},
 };
 
@@ -34,6 +35,21 @@ pub(super) struct OpenedRepository {
     seen: CheckpointCache,
     /// The path of this program, for work in the background.
     pub(super) program: Option<PathBuf>,
+}
+
+/// Warns of sessions that are only in the store of `checkpoint.store`, which is not read while the repository can be written.
+pub(super) fn warn_of_store(context: &Context, opened: &OpenedRepository) -> Result<(), CommandError> {
+    if let Some(store) = store::elsewhere::forgotten(opened.repo())? {
+        let path = store.path.display().to_string();
+        let what = CountedNoun::new(store.sessions.len(), "session");
+        context.ui.warning(&format!(
+            "{what} in '{}' with checkpoints that are not here: {}; to take over what is there: git checkpoint unbundle {}",
+            path.escape_debug(),
+            store.sessions.join(", ").escape_debug(),
+            quoted(&path)
+        ));
+    }
+    Ok(())
 }
 
 /// Help of the option for a session.

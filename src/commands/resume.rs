@@ -150,6 +150,7 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
         Ok(opened) => opened,
         Err(error) => return without_head(&args, context, error),
     };
+    opening::warn_of_store(context, &opened)?;
     share::automatic::fetch_if_due(&opened);
     if args.list {
         return candidates(context, &opened, &args);

@@ -226,6 +226,7 @@ fn save(
         return Err(session_meant(context, &args.whom, (command, &args.words), error));
     }
     let mut opened = opening::open(context, &args.whom)?;
+    opening::warn_of_store(context, &opened)?;
     opened.settings.tracked_only |= args.tracked_only;
     if clean {
         put_aside::check_clean(&opened, args.dry_run)?;

@@ -62,6 +62,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         agent: args.agent.clone(),
     };
     let opened = opening::open(context, &whom)?;
+    opening::warn_of_store(context, &opened)?;
     super::share::automatic::fetch_if_due(&opened);
     let mut session = Map::new();
     let members = [

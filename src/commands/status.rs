@@ -76,6 +76,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return prompt(context);
     }
     let opened = opening::open(context, &IdentityArgs::default())?;
+    opening::warn_of_store(context, &opened)?;
     let scene = opened.scene();
     let status = {
         let _counting = context.ui.counting("Looking at files");

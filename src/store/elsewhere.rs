@@ -47,18 +47,61 @@ const SESSIONS: &str = "refs/checkpoints/";
 /// The directory of the store that is to be used instead of the repository's own, if there is one and that cannot be
 /// written.
 pub(super) fn wanted(project: &Repository) -> Result<Option<PathBuf>, Error> {
-    let config = project.config_snapshot();
-    let Some(path) = config
-        .trusted_path("checkpoint.store")
-        .map_err(Error::gix("read 'checkpoint.store'"))?
-        .filter(|path| !path.as_os_str().is_empty())
-    else {
+    let Some(path) = configured(project)? else {
         return Ok(None);
     };
     let common = project.common_dir();
     let is_writable = os::is_writable(common) && os::is_writable(&paths::objects_dir(project));
-    let base = project.workdir().unwrap_or(common);
-    Ok((!is_writable).then(|| absolute(&base.join(path))))
+    Ok((!is_writable).then_some(path))
+}
+
+/// A store with sessions that the repository lacks although it can be written.
+#[derive(Debug)]
+pub struct ForgottenStore {
+    /// Its directory.
+    pub path: PathBuf,
+    /// Those sessions.
+    pub sessions: Vec<String>,
+}
+
+/// The store that `checkpoint.store` names, if the sessions in it have checkpoints that the repository, which can be
+/// written, does not have: what was saved while it could not be.
+pub fn forgotten(project: &Repository) -> Result<Option<ForgottenStore>, Error> {
+    let Some(path) = configured(project)? else {
+        return Ok(None);
+    };
+    let alternates = os::read_regular(&path.join("objects/info/alternates")).unwrap_or_default();
+    let objects = absolute(&paths::objects_dir(project));
+    if super::read_only_directory(project).is_some()
+        || alternates.trim_ascii_end() != objects.as_os_str().as_encoded_bytes()
+    {
+        return Ok(None);
+    }
+    let all = refs::list_unproved(&open_bare(&path)?, SESSIONS)?.into_iter();
+    let is_lacking = |id: Result<ObjectId, _>| id.is_ok_and(|id| !project.has_object(id));
+    let sessions = all.filter_map(|(name, id)| is_lacking(id).then_some(name));
+    let sessions: Vec<_> = sessions
+        .filter_map(|name| Some(name.strip_prefix(SESSIONS)?.to_owned()))
+        .collect();
+    Ok((!sessions.is_empty()).then_some(ForgottenStore { path, sessions }))
+}
+
+/// The directory that `checkpoint.store` names.
+fn configured(project: &Repository) -> Result<Option<PathBuf>, Error> {
+    let config = project.config_snapshot();
+    let path = config
+        .trusted_path("checkpoint.store")
+        .map_err(Error::gix("read 'checkpoint.store'"))?
+        .filter(|path| !path.as_os_str().is_empty());
+    let base = project.workdir().unwrap_or(project.common_dir());
+    Ok(path.map(|path| absolute(&base.join(path))))
+}
+
+/// Opens a store for its refs: no setting counts.
+fn open_bare(store: &Path) -> Result<Repository, Error> {
+    let here = gix::open_opts(store, gix::open::Options::isolated())
+        .map_err(|source| Error::gix(format!("open store '{}'", store.display()))(source))?;
+    Ok(Repository::new(here, EncryptedSessions::default()))
 }
 
 /// Makes the store if it is not there, brings it up to the project, and gives the directory to be opened: of a linked
@@ -262,9 +305,7 @@ fn take_file(from: &Path, to: &Path) -> Result<(), Error> {
 
 /// Gives the refs of the store what the project's are. Sessions of the project that the store has not are taken over.
 fn take_refs(project: &Repository, store: &Path) -> Result<(), Error> {
-    let here = gix::open_opts(store, gix::open::Options::isolated())
-        .map_err(|source| Error::gix(format!("open store '{}'", store.display()))(source))?;
-    let here = Repository::new(here, EncryptedSessions::default());
+    let here = open_bare(store)?;
     let known = |repo: &Repository| -> Result<BTreeMap<String, ObjectId>, Error> {
         let found = refs::list_unproved(repo, "refs/")?.into_iter();
         Ok(found.filter_map(|(name, id)| Some((name, id.ok()?))).collect())

@@ -20,7 +20,7 @@ pub mod commands;
 pub mod config;
 pub mod current;
 pub mod draft;
-mod elsewhere;
+pub mod elsewhere;
 mod encrypted_sessions;
 pub mod encryption;
 mod env_config;

@@ -110,7 +110,8 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
 /// Import the sessions of a bundle with their files
 ///
 /// The sessions are checked as in a fetch, and become local sessions. An existing session is fast-forwarded; if both
-/// have diverged, yours becomes a separate session. No file changes.
+/// have diverged, yours becomes a separate session. No file changes. A directory that 'checkpoint.store' named is read
+/// like a bundle.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -118,9 +119,11 @@ Examples:
     git checkpoint unbundle ../auth.bundle
     git checkpoint resume auth
   One of its sessions:
-    git checkpoint unbundle ../work.bundle search")]
+    git checkpoint unbundle ../work.bundle search
+  What was saved in checkpoint.store while the repository could not be written:
+    git checkpoint unbundle ~/sessions")]
 pub(in crate::commands) struct OpenArgs {
-    /// The bundle
+    /// The bundle, or the directory of a store
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
     /// The sessions; all by default
@@ -132,11 +135,12 @@ pub(in crate::commands) fn open(args: OpenArgs, context: &mut Context) -> Result
     let opened = opening::open(context, &IdentityArgs::default())?;
     let shown = args.file.display().to_string();
     let file = context.env.cwd.join(&args.file);
-    if !file.is_file() {
+    let is_repository = file.join("HEAD").is_file();
+    if !file.is_file() && !is_repository {
         let message = format!("no file '{shown}'");
         return Err(CommandError::new(FailureKind::NotFound, message).hint("create one: git checkpoint bundle <file>"));
     }
-    if !is_bundle(&file) {
+    if !is_repository && !is_bundle(&file) {
         let message = format!("'{shown}' is not a bundle");
         return Err(CommandError::new(FailureKind::Fatal, message).hint("create one: git checkpoint bundle <file>"));
     }

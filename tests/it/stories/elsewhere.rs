@@ -238,3 +238,48 @@ fn a_commit_made_of_a_checkpoint_is_fetched_from_the_store() {
     made.success().stderr_lacks("store");
     world.git(["rev-parse", "--verify", "--quiet", "review"]).success();
 }
+
+/// What was saved in the store is named where the repository can be written again, with the command that takes it over.
+#[test]
+fn sessions_of_the_store_are_named_and_taken_over() {
+    let Some(world) = sandbox() else { return };
+    world.git(["config", "--global", "safe.directory", "*"]).success();
+    world.file("file", "saved\n");
+    within(&world, &["save", "-m", "inside", "--session", "s"]).success();
+    let store = world.root().join("sessions/of it");
+    let store = store.to_string_lossy().into_owned();
+    world.git(["config", "checkpoint.store", &store]).success();
+    for line in [&["status"][..], &["list", "--all"], &["resume"]] {
+        let outside = world.checkpoint(line);
+        outside.stderr_has("1 session in '").stderr_has("not here: s");
+    }
+    let status = world.checkpoint(["status"]);
+    status.success();
+    let command = status
+        .stderr()
+        .rsplit_once("what is there: ")
+        .unwrap()
+        .1
+        .trim()
+        .to_owned();
+    world.typed(&command).success();
+    assert_eq!(
+        world.git_line(["show", "refs/checkpoints/s^2:file"]),
+        world.git_line(["--git-dir", &store, "show", "refs/checkpoints/s^2:file"])
+    );
+    for line in [&["status"][..], &["list"], &["resume"], &["save", "-m", "outside"]] {
+        world.checkpoint(line).success().stderr_lacks("not here");
+    }
+    // Both go on: mine becomes a session of its own, as in a pull.
+    world.file("file", "inside again\n");
+    within(&world, &["save", "-m", "again", "--session", "s"]).success();
+    world.checkpoint(["status"]).success().stderr_has("not here: s");
+    world.checkpoint(["unbundle", &store]).success();
+    assert_eq!(
+        world.git_line(["log", "-1", "--format=%s", "refs/checkpoints/s"]),
+        "again"
+    );
+    let all = world.git(["for-each-ref", "--format=%(contents:subject)", "refs/checkpoints"]);
+    all.success().stdout_has("outside");
+    world.checkpoint(["verify", "--all"]).success();
+}
