@@ -182,7 +182,7 @@ const TOLD: usize = 100;
 pub(super) fn skipped_lines(skipped: &[SkippedEntry]) -> Vec<String> {
     use crate::{model::list::SkipReason as R, render::count::CountedNoun};
     let mut lines = Vec::new();
-    for reason in R::ALL.into_iter().filter(|reason| reason.is_reported()) {
+    for reason in R::ALL {
         let paths: Vec<_> = skipped.iter().filter(|s| s.reason == reason).collect();
         let Some(first) = paths.first() else { continue };
         let why = match reason {
@@ -190,7 +190,7 @@ pub(super) fn skipped_lines(skipped: &[SkippedEntry]) -> Vec<String> {
             R::OverBudget => "beyond checkpoint.maxTotalSize; raise it to save them",
             R::Excluded => "excluded by checkpoint.exclude or .checkpointignore",
             R::Secret => "a secret by its content; set checkpoint.saveSecrets to save such files",
-            R::Untracked => "untracked",
+            R::Untracked => "untracked; only tracked files are saved (--tracked-only, status.showUntrackedFiles)",
             R::Special => "a FIFO, socket or device, which git does not store",
             R::NestedRepository => "a nested repository; save it separately",
             R::Name => "a name that git does not store",

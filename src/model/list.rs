@@ -195,15 +195,9 @@ impl SkipReason {
         }
     }
 
-    /// Whether such a path is reported: not where the user asked for tracked files alone.
-    pub fn is_reported(self) -> bool {
-        self != Self::Untracked
-    }
-
-    /// Whether such a path on disk is work that is not saved: not sockets and the like, and not where the user has asked
-    /// for tracked files alone.
+    /// Whether such a path on disk is work that is not saved: not sockets and the like.
     pub fn is_unsaved(self) -> bool {
-        !matches!(self, Self::Special | Self::Untracked | Self::Purged)
+        !matches!(self, Self::Special | Self::Purged)
     }
 
     /// Whether a checkpoint with such a path is *partial* (exit 7): something was to be captured and could not be.
@@ -225,7 +219,7 @@ impl fmt::Display for SkipReason {
             Self::OverBudget => "beyond the size of all together",
             Self::Excluded => "excluded",
             Self::Secret => "a secret",
-            Self::Untracked => "untracked",
+            Self::Untracked => "untracked; only tracked files are saved",
             Self::Special => "a FIFO, socket or device",
             Self::NestedRepository => "a nested repository",
             Self::Name => "a name that git does not store",

@@ -127,19 +127,18 @@ impl From<&SkippedEntry> for SkippedPath {
 /// nothing is.
 pub fn left_out(skipped: &[SkippedEntry]) -> Option<String> {
     const NAMED: usize = 3;
-    let unsaved: Vec<_> = skipped.iter().filter(|skipped| skipped.reason.is_reported()).collect();
-    if unsaved.is_empty() {
+    if skipped.is_empty() {
         return None;
     }
-    let named = unsaved.iter().take(NAMED);
+    let named = skipped.iter().take(NAMED);
     let named = named.map(|skipped| format!("{}: {}", skipped.path.quoted(), skipped.reason));
     let mut named: Vec<_> = named.collect();
-    if unsaved.len() > NAMED {
-        named.push(format!("{} more", unsaved.len() - NAMED));
+    if skipped.len() > NAMED {
+        named.push(format!("{} more", skipped.len() - NAMED));
     }
     Some(format!(
         "{} ({})",
-        CountedNoun::new(unsaved.len(), "path"),
+        CountedNoun::new(skipped.len(), "path"),
         named.join(", ")
     ))
 }

@@ -150,12 +150,7 @@ pub(super) fn lines(
         }
     }
     // Also what was not saved.
-    for skipped in present
-        .lists
-        .skipped
-        .iter()
-        .filter(|skipped| skipped.reason.is_reported())
-    {
+    for skipped in &present.lists.skipped {
         lines.push(PlanLine {
             act: Act::Keep,
             path: skipped.path.clone(),

@@ -292,12 +292,11 @@ fn left_out(
     path: &std::path::Path,
 ) -> Result<(Vec<SkippedEntry>, Vec<SkippedEntry>), Error> {
     let checkpoint = session_choice::load(scene, forked.name.as_str(), forked.id)?;
-    let mut lists = checkpoint::lists(scene.repo, &checkpoint).map_err(Error::damaged(forked.name.as_str()))?;
+    let lists = checkpoint::lists(scene.repo, &checkpoint).map_err(Error::damaged(forked.name.as_str()))?;
     let is_there = |skipped: &SkippedEntry| {
         let place = path.join(os::os_string(skipped.path.as_bytes()));
         place.symlink_metadata().is_ok()
     };
-    lists.skipped.retain(|skipped| skipped.reason.is_reported());
     let (there, absent) = lists.skipped.into_iter().partition::<Vec<_>, _>(is_there);
     let outdated = there.into_iter().filter(|skipped| skipped.reason.is_failure());
     Ok((absent, outdated.collect()))

@@ -158,15 +158,21 @@ fn untracked_files_that_git_does_not_show_are_not_saved() {
         } else {
             &["save", "-m", "x", "--tracked-only"]
         };
-        world.checkpoint(line).success();
+        world
+            .checkpoint(line)
+            .success()
+            .stdout_has("2 untracked")
+            .stderr_has("2 paths not saved: private and 1 more")
+            .stderr_has("only tracked files are saved");
         assert_eq!(saved(&world), ["README.md", "src/main.txt"], "{how}");
         let skipped = world.git_line(["show", "checkpoints/s:lists/skipped"]);
         assert_eq!(skipped, "untracked private\nuntracked src/new", "{how}");
         if set {
             world
                 .checkpoint(["status", "--exit-code"])
-                .success()
-                .stdout_has("everything is saved");
+                .code(1)
+                .stdout_lacks("everything is saved")
+                .stdout_has("left out: 2 paths (private: untracked");
         }
         // A restore leaves alone what the checkpoint left out.
         world.file("README.md", "later");

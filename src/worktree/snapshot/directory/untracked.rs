@@ -60,6 +60,7 @@ impl Visit<'_, '_> {
             return self.found.skip(path, SkipReason::Name);
         }
         if self.ground.rules.tracked_only {
+            self.found.tally.untracked.add(path);
             return self.found.skip(path, SkipReason::Untracked);
         }
         if self.is_excluded(path, true) {
@@ -78,6 +79,7 @@ impl Visit<'_, '_> {
             return self.found.skip(&path, SkipReason::Name);
         }
         if self.ground.rules.tracked_only {
+            self.found.tally.untracked.add(&path);
             return self.found.skip(&path, SkipReason::Untracked);
         }
         self.found.elsewhere += usize::from(meta.links > 1);
