@@ -102,7 +102,7 @@ fn compared(scene: &Scene<'_>, request: &DiffRequest) -> Result<DiffOutcome, Err
     }
     let Side::Checkpoint(old) = old else {
         let writer = Writer::memory(scene.repo);
-        let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
+        let present = compose::present(scene, &writer, store::has_files(scene.repo)?, &[])?;
         let files = current_files(&present, index);
         return between(
             &writer.overlay(scene.repo),
@@ -114,7 +114,7 @@ fn compared(scene: &Scene<'_>, request: &DiffRequest) -> Result<DiffOutcome, Err
         );
     };
     let writer = Writer::memory(scene.repo);
-    let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
+    let present = compose::present(scene, &writer, store::has_files(scene.repo)?, &[])?;
     let (record, steps) = present_record(scene, &old)?;
     let files = current_files(&present, index);
     let record = comparison::with_steps((&old.document.record, &steps_of(scene, &old)?), (&record, &steps));
@@ -170,7 +170,7 @@ fn since_base(scene: &Scene<'_>, old: &Side, request: &DiffRequest) -> Result<Di
         _ => Vec::new(),
     };
     let writer = Writer::memory(scene.repo);
-    let present = compose::present(scene, &writer, store::has_work_tree(scene.repo), &[])?;
+    let present = compose::present(scene, &writer, store::has_files(scene.repo)?, &[])?;
     let files = current_files(&present, request.index);
     let repo = writer.overlay(scene.repo);
     between(&repo, &request.patch, (base.id, base.files), None, record, files)

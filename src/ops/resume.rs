@@ -250,7 +250,7 @@ fn gather(
     };
     let standing = list::session_standing(scene, &checkpoint.entry);
     let writer = Writer::memory(scene.repo);
-    let files = store::has_work_tree(scene.repo);
+    let files = store::has_files(scene.repo)?;
     // The record comes whatever git cannot say: a damaged index, a HEAD that is gone, files that cannot be read.
     let mut missing = None;
     let report = match compose::present(scene, &writer, files, &[]) {

@@ -139,7 +139,7 @@ impl StatusReport {
 
 /// Looks, and changes nothing.
 pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
-    let bare = !store::has_work_tree(scene.repo);
+    let bare = !store::has_files(scene.repo)?;
     let writer = Writer::memory(scene.repo);
     let present = compose::present(scene, &writer, !bare, &[])?;
     let overlay = writer.overlay(scene.repo);

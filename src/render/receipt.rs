@@ -250,6 +250,20 @@ impl ItemCounts {
 
 /// Git state: `main @ 4c1d9e2, 3 modified, 1 untracked`.
 pub fn code(git: &GitFacts) -> TextLine {
+    let mut line = commit(git);
+    let counts = git.changes();
+    if counts.is_empty() && !git.has_status() {
+        return line.with(Slot::Plain, ", files not saved");
+    }
+    line.push(
+        Slot::Plain,
+        format!(", {}", if counts.is_empty() { "clean".to_owned() } else { counts }),
+    );
+    line
+}
+
+/// The branch, the commit and the operation in progress.
+pub fn commit(git: &GitFacts) -> TextLine {
     let mut line = TextLine::new();
     match &git.branch {
         Some(branch) => line.push(Slot::Branch, branch),
@@ -267,14 +281,6 @@ pub fn code(git: &GitFacts) -> TextLine {
     if let Some(operation) = &git.operation {
         line.push(Slot::Plain, format!(", {}", operation.describe()));
     }
-    let counts = git.changes();
-    if counts.is_empty() && !git.has_status() {
-        return line.with(Slot::Plain, ", files not saved");
-    }
-    line.push(
-        Slot::Plain,
-        format!(", {}", if counts.is_empty() { "clean".to_owned() } else { counts }),
-    );
     line
 }
 

@@ -374,7 +374,12 @@ impl StatusView<'_> {
                 format!("{store}: the repository's own directory cannot be written"),
             );
         }
-        out.row("code", &receipt::code(self.git));
+        if self.notes.is_bare {
+            let line = receipt::commit(self.git);
+            out.row("code", &line.with(Slot::Plain, ", a bare repository without files"));
+        } else {
+            out.row("code", &receipt::code(self.git));
+        }
         match (&self.current, &self.notes.left_out) {
             // The files are between two states, which is all that there is to say of them.
             _ if !self.something_to_save && (self.interrupted.is_some() || self.notes.running.is_some()) => {}
@@ -448,7 +453,7 @@ impl StatusView<'_> {
         let missing = current.saved_changes_missing;
         let line = match (self.something_to_save, self.files_to_save, &self.notes.left_out) {
             // "Saved" and "a save would drop it" are no pair.
-            (false, _, None) if missing > 0 => None,
+            (false, _, None) if missing > 0 || self.notes.is_bare => None,
             (false, _, None) => {
                 let elsewhere = current.saved_elsewhere.filter(|_| current.files_changed != Some(0));
                 let by = elsewhere.map(|path| format!("; the latest checkpoint was saved in {path}"));

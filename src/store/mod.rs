@@ -92,8 +92,9 @@ pub use ident::{author, is_named, who};
 pub use open::{open, open_beside, open_worktree, read_only_directory, require_own_directory, with_memory};
 pub(crate) use paths::objects_dir;
 pub use paths::{
-    foreign_variables, git, git_dir, has_work_tree, is_home_or_root, private_dir, private_path, private_paths, sharing,
-    uses_reftable, work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir, worktree_private_path,
+    foreign_variables, git, git_dir, has_files, has_work_tree, is_home_or_root, private_dir, private_path,
+    private_paths, sharing, uses_reftable, work_tree, worktree_id, worktree_ids, worktree_path, worktree_private_dir,
+    worktree_private_path,
 };
 pub use repository::{Repository, SharedRepository};
 pub use session_ids::{IdentitySource, session_ids};

@@ -92,6 +92,18 @@ pub fn has_work_tree(repo: &Repository) -> bool {
     repo.workdir().is_some()
 }
 
+/// Whether there is a working tree to be read. A bare repository has none; in the directory of a repository that has one,
+/// what says nothing of its files would be taken for "clean", so that it fails there, as git does.
+pub fn has_files(repo: &Repository) -> Result<bool, Error> {
+    if has_work_tree(repo) {
+        return Ok(true);
+    }
+    match repo.config_snapshot().boolean("core.bare") {
+        Some(true) => Ok(false),
+        _ => work_tree(repo).map(|_| true),
+    }
+}
+
 /// Whether refs lie in reftables, which gix can neither read nor write.
 pub fn uses_reftable(repo: &Repository) -> bool {
     repo.config_snapshot()

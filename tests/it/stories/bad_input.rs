@@ -195,6 +195,11 @@ fn no_repository_a_bare_one_and_the_home_directory() {
     world.enter("bare.git");
     world.checkpoint(["save"]).code(128).stderr_has("bare");
     world.checkpoint(["list"]).success();
+    world
+        .checkpoint(["status"])
+        .success()
+        .stdout_has("a bare repository")
+        .stdout_lacks("clean");
     let world = World::with_commit();
     let home = world.repo();
     let run = || world.command(PROGRAM, ["save"]).env("HOME", &home);
@@ -207,6 +212,39 @@ fn no_repository_a_bare_one_and_the_home_directory() {
         .env("GIT_CONFIG_COUNT", "1")
         .env("GIT_CONFIG_KEY_0", "checkpoint.allowHome");
     allowed.env("GIT_CONFIG_VALUE_0", "true").run().success();
+}
+
+/// As for git: what looks at files does not call them clean where it does not see them.
+#[test]
+fn within_the_repository_itself_there_is_no_working_tree() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "--session", "s", "-m", "x"]).success();
+    world.file("new", "unsaved");
+    world.file("README.md", "unsaved");
+    for directory in ["repo/.git", "repo/.git/refs"] {
+        world.enter(directory);
+        world.git(["status"]).code(128).stderr_has("must be run in a work tree");
+        for line in [
+            &["status"][..],
+            &["status", "--exit-code"],
+            &["diff"],
+            &["resume"],
+            &["save", "-m", "y"],
+            &["restore", "s"],
+            &["pause", "--clean"],
+        ] {
+            world.checkpoint(line).code(128).stderr_has("needs a working tree");
+        }
+        for line in [&["list"][..], &["log"], &["show", "s"]] {
+            world.checkpoint(line).success();
+        }
+        let root = world.root().join("repo").to_string_lossy().into_owned();
+        world
+            .command("git", ["--work-tree", &root, "checkpoint", "status", "--exit-code"])
+            .run()
+            .code(1)
+            .stdout_has("1 untracked");
+    }
 }
 
 #[test]
