@@ -51,7 +51,7 @@ pub(in crate::commands) fn after_checkpoint(opened: &OpenedRepository, session: 
 }
 
 /// Queues a session that was saved and lets it be pushed. Never fails and waits for nothing; returns lines for what is
-/// to be reported, once.
+/// to be reported.
 pub(in crate::commands) fn shared(opened: &OpenedRepository, session: &ShortName) -> Vec<String> {
     let scene = opened.scene();
     if scene.settings.auto_push.is_none() && scene.settings.auto_fetch.is_none() {
@@ -63,7 +63,11 @@ pub(in crate::commands) fn shared(opened: &OpenedRepository, session: &ShortName
         Err(error) => return vec![format!("the session was not queued for automatic push: {error}")],
     }
     let mut lines = automatic::merged(&scene);
-    lines.extend(automatic::unreported(&scene));
+    // What reports the failure says that the session waits.
+    match automatic::unreported(&scene) {
+        Some(failure) => lines.push(failure),
+        None => lines.extend(automatic::postponed(&scene)),
+    }
     lines
 }
 

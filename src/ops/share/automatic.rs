@@ -183,10 +183,13 @@ fn may_try(state: &SharingState, now: Timestamp) -> bool {
     let Some(at) = state.failed_at.filter(|_| state.failures > 0) else {
         return true;
     };
-    let doubled = FIRST_WAIT
-        .checked_shl(state.failures.min(20) - 1)
-        .unwrap_or(LONGEST_WAIT);
-    has_passed(at, now, doubled.min(LONGEST_WAIT))
+    has_passed(at, now, wait(state))
+}
+
+/// How many seconds a save waits for after so many failures.
+fn wait(state: &SharingState) -> i64 {
+    let doubled = FIRST_WAIT.checked_shl(state.failures.clamp(1, 20) - 1);
+    doubled.unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT)
 }
 
 fn has_passed(at: Timestamp, now: Timestamp, seconds: i64) -> bool {
@@ -223,6 +226,21 @@ pub fn unreported(scene: &Scene<'_>) -> Option<String> {
         "automatic push to remote '{}' failed: {why}; {sessions} and will be pushed later{}",
         remote.escape_debug(),
         command.unwrap_or_default()
+    ))
+}
+
+/// What a save is to say whose session is queued and not pushed at once, because a push failed a moment ago: when the next save
+/// tries again.
+pub fn postponed(scene: &Scene<'_>) -> Option<String> {
+    scene.settings.auto_push.as_ref()?;
+    let state = push_queue::state(scene.repo);
+    if may_try(&state, scene.now) {
+        return None;
+    }
+    let left = (wait(&state) - (scene.now.unix() - state.failed_at?.unix())).max(1);
+    Some(format!(
+        "not pushed yet: the last push failed, and a save tries again in {left} s; to push it now: git checkpoint \
+         push --queued"
     ))
 }
 

@@ -106,7 +106,9 @@ fn a_remote_that_is_away_is_reported_once_and_nothing_is_lost() {
     world
         .checkpoint(["save", "-m", "three", "--allow-empty"])
         .success()
-        .stderr_lacks("automatic push");
+        .stderr_lacks("automatic push")
+        .stderr_has("not pushed yet")
+        .stderr_has("git checkpoint push --queued");
     world
         .checkpoint(["status"])
         .success()
