@@ -400,6 +400,13 @@ fn report_and(
     for trouble in &receipt.trouble {
         context.ui.warning(&format!("the checkpoint is saved, but: {trouble}"));
     }
+    if let Some(status) = receipt.reopened {
+        context.ui.status(format!(
+            "Reopened session {}, which was {}; end it again: git checkpoint finish",
+            receipt.session,
+            status.word()
+        ));
+    }
     if let Some(agent) = &receipt.other_agent {
         context.ui.warning(&format!(
             "session '{}' belongs to agent {agent}; use your own with --session or CHECKPOINT_SESSION",

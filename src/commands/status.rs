@@ -235,6 +235,7 @@ fn current(current: &CurrentSession) -> CurrentSessionView<'_> {
             let deletions = current.unapplied.iter().filter(|unapplied| unapplied.is_deletion);
             deletions.map(|unapplied| &unapplied.path).collect()
         },
+        is_finished: current.standing.is_finished(),
         status: current.standing.word(),
         tip: oid(current.tip),
         saved_at: document.created_at,

@@ -46,7 +46,7 @@ pub fn indicator(scene: &Scene<'_>) -> Result<Option<SessionIndicator>, Error> {
     Ok(Some(SessionIndicator {
         chat: chat::standing(scene, &chosen)?,
         compaction: chat::compaction(&chosen.tip.document),
-        standing: list::session_standing(scene, &chosen.tip.entry).resumed(),
+        standing: list::current_standing(scene, &chosen.tip.entry),
         draft: session_choice::waiting(&draft, &chosen.tip, &chosen.name),
         tip: chosen.tip.entry.id,
         session: chosen.name,

@@ -59,13 +59,18 @@ pub enum SessionStanding {
 }
 
 impl SessionStanding {
-    /// State of the current session: one that was put aside was taken up again.
-    #[must_use]
-    pub fn resumed(self) -> Self {
+    /// State of the current session: one that was put aside was taken up again. One that was finished in another working
+    /// tree is over there and here.
+    fn of_current(self, is_over: bool) -> Self {
         match self {
-            Self::Stated(_) => Self::Stated(SessionStatus::Active),
-            Self::Interrupted => Self::Interrupted,
+            Self::Stated(_) if !is_over => Self::Stated(SessionStatus::Active),
+            stated => stated,
         }
+    }
+
+    /// Whether the session has ended.
+    pub fn is_finished(self) -> bool {
+        matches!(self, Self::Stated(status) if status.is_finished())
     }
 
     /// The word that is shown.
@@ -233,6 +238,8 @@ fn with_valid_name(session: session::SessionTip) -> session::SessionTip {
 /// What the state of sessions depends on besides their checkpoints, read once for many.
 struct Standings<'s> {
     current: Option<String>,
+    /// Whether that one is over.
+    is_over: bool,
     watchers: Vec<Watcher>,
     now: Timestamp,
     interrupted_after: Duration,
@@ -242,7 +249,10 @@ struct Standings<'s> {
 impl<'s> Standings<'s> {
     fn read(scene: &Scene<'s>) -> Result<Self, Error> {
         let current = current::read_if_understood(scene.repo)?.session;
+        let tip = current.as_ref().map(|current| session::tip(scene.repo, &current.name));
+        let tip = tip.and_then(|tip| checkpoint::entry(scene.repo, tip.ok()??).ok());
         Ok(Self {
+            is_over: tip.is_some_and(|tip| is_over(scene, &tip)),
             current: current.map(|current| current.name.to_string()),
             ..Self::of(scene)
         })
@@ -252,6 +262,7 @@ impl<'s> Standings<'s> {
     fn of(scene: &Scene<'s>) -> Self {
         Self {
             current: None,
+            is_over: false,
             watchers: watch::all(scene.repo),
             now: scene.now,
             interrupted_after: scene.settings.interrupted_after,
@@ -263,7 +274,11 @@ impl<'s> Standings<'s> {
         let current = self.current.as_ref() == Some(&session.name);
         let tip = session.tip.map(|entry| {
             let stated = self.standing(&entry);
-            let standing = if current { stated.resumed() } else { stated };
+            let standing = if current {
+                stated.of_current(self.is_over)
+            } else {
+                stated
+            };
             (entry, standing)
         });
         SessionSummaryRow {
@@ -298,6 +313,25 @@ impl<'s> Standings<'s> {
 /// State of the session whose latest checkpoint this is.
 pub fn session_standing(scene: &Scene<'_>, tip: &CheckpointCommit) -> SessionStanding {
     Standings::of(scene).standing(tip)
+}
+
+/// The same of the current session.
+pub fn current_standing(scene: &Scene<'_>, tip: &CheckpointCommit) -> SessionStanding {
+    session_standing(scene, tip).of_current(is_over(scene, tip))
+}
+
+/// Whether the session with this latest checkpoint was finished and not resumed since, which its draft shows. Who cannot
+/// read that resumes it without a note.
+fn is_over(scene: &Scene<'_>, tip: &CheckpointCommit) -> bool {
+    if !tip.trailers.status.is_some_and(SessionStatus::is_finished) {
+        return false;
+    }
+    let Ok(found) = checkpoint::load(scene.repo, tip.id) else {
+        return false;
+    };
+    let mut subject = session_choice::carried(&found, &found.document.session.name);
+    let drafted = session_choice::with_draft(scene, &found, &mut subject);
+    drafted.is_ok() && !found.document.is_locked() && subject.session.status.is_finished()
 }
 
 /// Whether a filter lets a row through whose commit passes; damaged sessions pass every filter, so that they are not

@@ -63,6 +63,8 @@ pub struct CheckpointReceipt {
     pub unreadable: Vec<usize>,
     /// The agent whose session was saved, when it was current rather than named and another agent calls.
     pub other_agent: Option<String>,
+    /// State in which the session had ended, where it is active again by this checkpoint.
+    pub reopened: Option<SessionStatus>,
     /// Failures after the checkpoint was durable.
     pub trouble: Vec<String>,
     /// Damaged sessions that were passed over in looking for the one to continue.

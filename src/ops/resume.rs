@@ -367,7 +367,7 @@ pub(super) fn unpause(scene: &Scene<'_>, session_id: &str, digest: &Digest) -> R
 
 /// Notes in the draft that the session is active again, unless it is, or the draft has that already. Gives whether it was
 /// noted.
-fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<bool, Error> {
+pub(super) fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<bool, Error> {
     let session = &checkpoint.document.session;
     let mut subject = session_choice::carried(checkpoint, &session.name);
     session_choice::with_draft(scene, checkpoint, &mut subject)?;

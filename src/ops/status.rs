@@ -161,7 +161,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
             Some(CurrentSession {
                 chat: chat_length(scene, &chosen)?,
                 remotes: share::status::of_session(scene, &chosen.name, chosen.tip.entry.id),
-                standing: list::session_standing(scene, &chosen.tip.entry).resumed(),
+                standing: list::current_standing(scene, &chosen.tip.entry),
                 draft: session_choice::waiting(&draft, &chosen.tip, &chosen.name),
                 record: comparison::compare(&before, &subject.record),
                 conflicts: subject.record.conflicts.len(),

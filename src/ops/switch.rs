@@ -3,7 +3,7 @@
 use super::{
     Error, Scene,
     ref_transaction::{Aftermath, UndoableRefTransaction},
-    refuse, select, session_choice, start,
+    refuse, resume, select, session_choice, start,
 };
 use crate::{
     model::{document::Document, name::ShortName, selector::Selector},
@@ -19,7 +19,11 @@ use crate::{
 /// Makes a session the current one of this working tree, or in a dry run only finds it; changes no file and saves nothing.
 pub fn switch(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<(ShortName, Document), Error> {
     let (name, tip) = select::session(scene, selector)?;
-    let document = session_choice::load(scene, name.as_str(), tip)?.document;
+    let checkpoint = session_choice::load(scene, name.as_str(), tip)?;
+    if !dry_run && checkpoint.document.session.status.is_finished() {
+        resume::activate(scene, &checkpoint)?;
+    }
+    let document = checkpoint.document;
     if !dry_run {
         start::make_current(scene, &document, &name)?;
     }

@@ -125,6 +125,9 @@ pub struct CurrentSessionView<'a> {
     /// The working tree of the latest checkpoint, where that is another one of this repository; for people.
     #[serde(skip)]
     pub saved_elsewhere: Option<&'a str>,
+    /// Whether it was finished; for people.
+    #[serde(skip)]
+    pub is_finished: bool,
     /// Its status.
     #[schemars(extend("enum" = ["active", "paused", "completed", "failed", "interrupted"]))]
     pub status: &'static str,
@@ -524,7 +527,9 @@ fn missing_deletions(deletions: &[&RepoPath]) -> String {
 impl CurrentSessionView<'_> {
     fn rows(&self, out: &mut LabeledLines, now: Timestamp) {
         let line = TextLine::new().with(Slot::Session, self.session.as_str());
-        out.row("session", &line.with(Slot::Plain, format!(", {}", self.status)));
+        let finished_in = self.saved_elsewhere.filter(|_| self.is_finished);
+        let place = finished_in.map(|path| format!(" in {path}")).unwrap_or_default();
+        out.row("session", &line.with(Slot::Plain, format!(", {}{place}", self.status)));
         let mut line = TextLine::new().with(Slot::Id, self.tip.short());
         line.push(Slot::Plain, "  ");
         line.push(Slot::Date, age::age(self.saved_at, now));

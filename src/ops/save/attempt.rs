@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     model::{
-        document::{CheckpointKind, Document, SaveKey},
+        document::{CheckpointKind, Document, SaveKey, SessionStatus},
         id::Oid,
         name::ShortName,
         operation::{Operation, Subject},
@@ -70,6 +70,8 @@ struct ComposedCheckpoint {
     session_is: SessionOrigin,
     /// Pulled changes that it takes back.
     taken_back: Vec<StalePath>,
+    /// State in which the session had ended, where it is active again.
+    reopened: Option<SessionStatus>,
     /// Saved changes of the checkpoint before that are missing in it.
     unapplied: Vec<RepoPath>,
 }
@@ -146,6 +148,7 @@ impl SaveAttempt<'_> {
             draft: Draft::default(),
             session_is: SessionOrigin::Started,
             taken_back: Vec::new(),
+            reopened: None,
             unapplied: Vec::new(),
         })
     }
@@ -190,6 +193,7 @@ impl SaveAttempt<'_> {
         let mut unapplied: Vec<_> = unapplied.into_iter().map(|unapplied| unapplied.path).collect();
         unapplied.retain(|path| taken_back.iter().all(|stale| stale.path != *path));
         let (document, written) = self.write(writer, prepared)?;
+        let reopened = Some(stood).filter(|stood| stood.is_finished() && !document.session.status.is_finished());
         Ok(NextCheckpoint::Composed(Box::new(ComposedCheckpoint {
             name: chosen.name.clone(),
             document,
@@ -199,6 +203,7 @@ impl SaveAttempt<'_> {
             draft,
             session_is: chosen.why.into(),
             taken_back,
+            reopened,
             unapplied,
         })))
     }
@@ -289,6 +294,7 @@ impl SaveAttempt<'_> {
             folded: 0,
             unreadable: Vec::new(),
             other_agent,
+            reopened: None,
             trouble: Vec::new(),
             passed_over: Vec::new(),
             elsewhere: None,
@@ -307,6 +313,7 @@ impl SaveAttempt<'_> {
         let scene = self.scene;
         let mut receipt = self.receipt(composed.name.clone(), composed.document, composed.session_is);
         receipt.taken_back = composed.taken_back;
+        receipt.reopened = composed.reopened;
         receipt.unapplied = composed.unapplied;
         if let Some(snapshot) = &self.present.snapshot {
             receipt.alike = restore::alike(scene.repo, &writer, snapshot.tree)?;

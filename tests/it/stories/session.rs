@@ -453,3 +453,52 @@ fn lists_say_whether_a_text_is_of_the_session_or_of_the_checkpoint() {
     let said = "SUMMARY is the one that was given for the session";
     assert!(words.join(" ").contains(said), "{help}");
 }
+
+/// Finished in one working tree, a session is over in the other one that works in it, until it is resumed or saved there.
+#[test]
+fn a_session_finished_in_one_working_tree_is_over_in_the_others() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "--session", "w1", "-m", "one"]).success();
+    world.git(["worktree", "add", "-q", "../b", "-b", "side"]).success();
+    world.enter("b");
+    world.checkpoint(["resume", "w1"]).success();
+    world.checkpoint(["status"]).success().stdout_has("w1, active");
+    world.enter("repo");
+    world.checkpoint(["finish", "-m", "done"]).success();
+    world.enter("b");
+    let standing = |args: &[&str]| world.checkpoint(args).success().stdout_json();
+    world.checkpoint(["status"]).success().stdout_has("w1, completed in /");
+    assert_eq!(standing(&["status", "--json"])["current"]["status"], "completed");
+    assert_eq!(standing(&["list", "--json"])["sessions"][0]["status"], "completed");
+    // To resume it there makes it active again, and so does a save, which says so.
+    world
+        .checkpoint(["resume", "w1"])
+        .success()
+        .stderr_has("Reopened session w1");
+    world.checkpoint(["status"]).success().stdout_has("w1, active");
+    world.checkpoint(["finish", "-m", "done again"]).success();
+    world.checkpoint(["resume", "w1"]).success();
+    world.enter("repo");
+    world.checkpoint(["resume", "w1"]).success();
+    world.checkpoint(["finish", "-m", "and again"]).success();
+    world.enter("b");
+    world.file("more", "work");
+    world
+        .checkpoint(["save", "-m", "more"])
+        .success()
+        .stderr_has("Reopened session w1, which was completed");
+    assert_eq!(
+        world.git_line([
+            "log",
+            "-1",
+            "--format=%(trailers:key=Checkpoint-Status,valueonly)",
+            "checkpoints/w1"
+        ]),
+        "active"
+    );
+    world.file("more", "and more");
+    world
+        .checkpoint(["save", "-m", "more"])
+        .success()
+        .stderr_lacks("Reopened");
+}
