@@ -164,6 +164,7 @@ impl CommandError {
             | Error::Unproved { .. }
             | Error::ChangedMeanwhile { .. }
             | Error::NoFiles { .. }
+            | Error::CommittedElsewhere(_)
             | Error::NoCommits { .. }
             | Error::Unrelated { .. }
             | Error::NoOption { .. }

@@ -190,6 +190,9 @@ fn here(args: Args, context: &mut Context) -> Result<(), CommandError> {
     };
     let mut resumed = recover(context, &opened, &args, resumed)?;
     report_reopened(context, &resumed);
+    if let Some(committed) = resumed.committed.as_ref().filter(|_| !args.way.is_any()) {
+        context.ui.status(format!("note: {committed}"));
+    }
     if resumed.begun {
         let id = &resumed.checkpoint.document.session.id;
         switch::warn_other_worktrees(context, &opened, &resumed.session, id);

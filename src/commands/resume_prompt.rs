@@ -165,6 +165,8 @@ pub(super) fn prompt_view<'a>(
 /// The number of saved changes that are not in the working tree.
 pub(super) fn missing(resumed: &ResumeOutcome) -> usize {
     let saved = resumed.report.saved.as_ref();
+    // What another branch has is not missing.
+    let saved = saved.filter(|_| resumed.committed.is_none());
     let latest = saved.map_or(0, |saved| saved.missing + saved.reverted);
     // One after the other: the latest checkpoint, then what was put aside before it.
     let missing = if latest > 0 {

@@ -84,6 +84,9 @@ pub enum Error {
         /// The latest checkpoint before it that has files.
         before: Option<crate::model::id::Oid>,
     },
+    /// Nothing of a checkpoint is missing: another branch has it.
+    #[error(transparent)]
+    CommittedElsewhere(#[from] Box<super::put_aside::CommittedElsewhere>),
     /// A session has no checkpoint whose record could be amended.
     #[error("session '{session}' has no checkpoint to amend yet")]
     NothingToAmend {

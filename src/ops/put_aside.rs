@@ -199,6 +199,38 @@ fn try_committed(scene: &Scene<'_>, writer: &Writer, checkpoint: &Checkpoint) ->
     Ok(is_changed && lacking::among(scene.repo, writer, trees, &edited)?.is_empty())
 }
 
+/// Saved changes that another branch than the one checked out has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the saved changes are committed on branch '{}' ({})", branch.escape_debug(), short(*commit))]
+pub struct CommittedElsewhere {
+    /// The branch, on which they were saved.
+    pub branch: String,
+    /// Its latest commit.
+    pub commit: ObjectId,
+    /// The checkpoint.
+    pub checkpoint: ObjectId,
+}
+
+/// Whether the branch of a checkpoint is not the one checked out and has all of its changes: then none of them is missing here.
+pub(super) fn committed_elsewhere(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    checkpoint: &Checkpoint,
+) -> Result<Option<CommittedElsewhere>, Error> {
+    let Some(branch) = &checkpoint.document.git.branch else {
+        return Ok(None);
+    };
+    if store::branches::active(scene.repo)?.as_ref() == Some(branch) || !is_committed(scene, writer, checkpoint) {
+        return Ok(None);
+    }
+    let tip = store::branches::resolve(scene.repo, &format!("refs/heads/{branch}"))?;
+    Ok(tip.map(|commit| CommittedElsewhere {
+        branch: branch.clone(),
+        commit,
+        checkpoint: checkpoint.entry.id,
+    }))
+}
+
 /// Whether all changes of a checkpoint are lost in the working tree. A reset takes all but untracked files; a part that
 /// went alone is an edit.
 fn is_lost(saved: &SavedFiles, checkpoint: &Checkpoint) -> bool {

@@ -18,7 +18,10 @@ use crate::{
         path::RepoPath,
         selector::{Base, Selector},
     },
-    store::checkpoint::{Checkpoint, oid},
+    store::{
+        checkpoint::{Checkpoint, oid},
+        objects::Writer,
+    },
 };
 
 /// How the files come back.
@@ -51,18 +54,26 @@ pub struct Request {
 /// and is missing.
 pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<'_>) -> Result<ApplyOutcome, Error> {
     let checkpoint = select::checkpoint(scene, &request.selector)?.checkpoint;
-    let asides = if request.is_session && request.way == Way::Apply {
-        put_aside::buried(scene, &checkpoint)?
-    } else {
-        Vec::new()
-    };
+    let (mut asides, mut elsewhere) = (Vec::new(), None);
+    if request.is_session && request.way == Way::Apply {
+        let writer = Writer::memory(scene.repo);
+        elsewhere = put_aside::committed_elsewhere(scene, &writer, &checkpoint)?;
+        for aside in put_aside::buried(scene, &checkpoint)? {
+            if put_aside::committed_elsewhere(scene, &writer, &aside)?.is_none() {
+                asides.push(aside);
+            }
+        }
+    }
+    if let (Some(elsewhere), []) = (&elsewhere, &*asides) {
+        return Err(Box::new(elsewhere.clone()).into());
+    }
     if checkpoint.document.snapshot.is_none() && asides.is_empty() {
         return nothing(scene, request, &checkpoint);
     }
     let Some(latest) = asides.first() else {
         return bring(scene, request, &checkpoint, progress);
     };
-    if checkpoint.document.snapshot.is_some() && is_missing(scene, request, progress)? {
+    if checkpoint.document.snapshot.is_some() && elsewhere.is_none() && is_missing(scene, request, progress)? {
         return bring(scene, request, &checkpoint, progress);
     }
     for aside in &asides {

@@ -42,6 +42,8 @@ pub struct ResumeOutcome {
     pub checkpoint: Checkpoint,
     /// Whether that is the session's latest.
     pub is_tip: bool,
+    /// The other branch that has its changes.
+    pub committed: Option<put_aside::CommittedElsewhere>,
     /// State of the session before.
     pub standing: SessionStanding,
     /// How many operations wait in its draft.
@@ -252,9 +254,12 @@ fn gather(
     let writer = Writer::memory(scene.repo);
     let files = store::has_files(scene.repo)?;
     // The record comes whatever git cannot say: a damaged index, a HEAD that is gone, files that cannot be read.
-    let mut missing = None;
+    let (mut missing, mut committed) = (None, None);
     let report = match compose::present(scene, &writer, files, &[]) {
         Ok(present) => {
+            if is_tip && lost.is_none() && files {
+                committed = put_aside::committed_elsewhere(scene, &writer, &checkpoint)?;
+            }
             if is_tip && lost.is_none() {
                 missing = Some(put_aside::missing(
                     scene,
@@ -278,7 +283,7 @@ fn gather(
         let is_missing = report
             .saved
             .as_ref()
-            .is_some_and(|saved| saved.missing + saved.reverted > 0);
+            .is_some_and(|saved| committed.is_none() && saved.missing + saved.reverted > 0);
         let noted = Some(&checkpoint.digest).filter(|_| is_tip && is_missing);
         restored::write_unapplied(scene.repo, noted)?;
     }
@@ -312,6 +317,7 @@ fn gather(
         session,
         checkpoint,
         is_tip,
+        committed,
         standing,
         draft,
         report,

@@ -7,12 +7,19 @@ use super::{
 use crate::{
     model::step::quoted,
     ops::{Error, RemovalError, RestoreError, bisect::BisectError},
+    store::checkpoint::oid,
 };
 
 /// Failures to bring or compare files.
 pub(super) fn of_files(error: &Error) -> CommandError {
     let of = |kind| CommandError::of(kind, error);
     match *error {
+        Error::CommittedElsewhere(ref elsewhere) => of(FailureKind::Refused)
+            .hint(format!("to have them here: git merge {}", quoted(&elsewhere.branch)))
+            .hint(format!(
+                "to apply them here even so: git checkpoint apply {}",
+                oid(elsewhere.checkpoint).short()
+            )),
         Error::PlanChanged => of(FailureKind::Refused).hint("nothing was changed; make a new plan and look at it"),
         Error::PlanUnknown => of(FailureKind::Refused)
             .hint("nothing was changed; make a new plan and look at it, then repeat all its arguments"),
