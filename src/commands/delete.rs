@@ -10,7 +10,7 @@ use super::{
 use crate::{
     ops::{delete, pin, put_aside},
     render::session_change::{DeletedRow, DeletionReceipt, PinReceipt},
-    store::{checkpoint::oid, remote},
+    store::{branches, checkpoint::oid, remote},
 };
 
 /// Move a session to the trash
@@ -100,17 +100,23 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         }
     })?;
     failure::warn_aftermath(&context.ui, &deletion.aftermath);
+    let branches = deletion.sessions.iter().map(|session| session.branch.as_deref());
+    let kept = branches.map(|branch| branch.map(|branch| branches::deletion(opened.scene().repo, branch)));
+    let kept: Vec<_> = kept.collect();
     context.ui.report(&DeletionReceipt {
         dry_run: args.dry_run,
         deleted: deletion
             .sessions
             .iter()
-            .map(|session| DeletedRow {
+            .zip(&kept)
+            .map(|(session, kept)| DeletedRow {
                 session: &session.name,
                 id: oid(session.tip),
                 checkpoints: session.checkpoints,
                 trash: &session.trash,
                 branch: session.branch.as_deref(),
+                is_unmerged: kept.is_some_and(|kept| kept.is_refused),
+                only_there: kept.map_or(0, |kept| kept.only_there),
             })
             .collect(),
         damaged: deletion.damaged.iter().map(|(name, _)| name.as_str()).collect(),

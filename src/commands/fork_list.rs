@@ -80,10 +80,14 @@ pub(super) fn remove(session: &SessionWord, force: bool, context: &mut Context) 
     let removed = with_progress(context, |progress| {
         Ok(remove::remove_worktree(&opened.scene(), &name, force, progress)?)
     })?;
+    let branch = removed.branch.as_deref();
+    let kept = branch.map(|branch| crate::store::branches::deletion(opened.scene().repo, branch));
     let view = ForkRemovalView {
         session: removed.session.to_string(),
         path: removed.path.display().to_string(),
         saved: oid(removed.saved),
+        is_unmerged: kept.is_some_and(|kept| kept.is_refused),
+        only_there: kept.map_or(0, |kept| kept.only_there),
         branch: removed.branch,
     };
     if context.ui.options().json {

@@ -94,6 +94,23 @@ pub struct ForkRemovalView {
     pub saved: Oid,
     /// The branch that was checked out in it, which stays.
     pub branch: Option<String>,
+    /// Whether it is not merged; for people.
+    #[serde(skip)]
+    pub is_unmerged: bool,
+    /// The commits that are on no other branch; for people.
+    #[serde(skip)]
+    pub only_there: usize,
+}
+
+/// The line about a branch that stays, with the command that deletes it; `-d` refuses one that is not merged.
+pub(super) fn branch_line(branch: &str, is_unmerged: bool, only_there: usize) -> TextLine {
+    let option = if is_unmerged { "-D" } else { "-d" };
+    let has = match only_there {
+        0 => String::new(),
+        commits => format!(", with {} of its own", CountedNoun::new(commits, "commit")),
+    };
+    let command = format!("git branch {option} {}", quoted(branch));
+    TextLine::plain(format!("  Its branch stays{has}; to delete it: {command}"))
 }
 
 impl ForkRemovalView {
@@ -108,8 +125,7 @@ impl ForkRemovalView {
         line.push(Slot::Id, self.saved.short());
         text.push(line);
         if let Some(branch) = &self.branch {
-            let command = format!("git branch -d {}", quoted(branch));
-            text.push(TextLine::plain(format!("  Its branch stays; to delete it: {command}")));
+            text.push(branch_line(branch, self.is_unmerged, self.only_there));
         }
         text
     }

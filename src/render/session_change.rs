@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{
     View,
     count::CountedNoun,
+    forks::branch_line,
     slot::Slot,
     text::{Text, TextLine},
 };
@@ -189,6 +190,12 @@ pub struct DeletedRow<'a> {
     /// The branch that was made for it, which stays, where it is a fork.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<&'a str>,
+    /// Whether it is not merged; for people.
+    #[serde(skip)]
+    pub is_unmerged: bool,
+    /// The commits that are on no other branch; for people.
+    #[serde(skip)]
+    pub only_there: usize,
 }
 
 impl View for DeletionReceipt<'_> {
@@ -211,8 +218,7 @@ impl View for DeletionReceipt<'_> {
             line.push(Slot::Plain, ", last ");
             text.push(line.with(Slot::Id, row.id.short()));
             if let Some(branch) = row.branch {
-                let command = format!("git branch -d {}", quoted(branch));
-                text.push(TextLine::plain(format!("  Its branch stays; to delete it: {command}")));
+                text.push(branch_line(branch, row.is_unmerged, row.only_there));
             }
             if !self.dry_run {
                 let command = format!("git checkpoint undelete {}", row.session);

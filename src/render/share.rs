@@ -54,6 +54,9 @@ pub struct PullReceipt<'a> {
     pub current: bool,
     /// Whether nothing was changed.
     pub dry_run: bool,
+    /// Whether it came from a bundle, which no pull reads; for people.
+    #[serde(skip)]
+    pub from_bundle: bool,
     /// The number of checkpoints that were only here, for people.
     #[serde(skip)]
     pub ours: usize,
@@ -136,7 +139,11 @@ impl View for PullReceipt<'_> {
             text.push(line);
             if self.fork.is_some() {
                 let name = self.remote_session.unwrap_or(self.session);
-                let command = format!("git checkpoint pull --merge {} {name}", self.remote);
+                let command = if self.from_bundle {
+                    format!("git checkpoint merge {} --session {tail}", self.session)
+                } else {
+                    format!("git checkpoint pull --merge {} {name}", self.remote)
+                };
                 text.push(TextLine::plain(format!("  merge both: {command}")));
             }
         }

@@ -60,3 +60,31 @@ pub fn resolve(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error>
     }
     Ok(None)
 }
+
+/// Whether `git branch -d` deletes a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BranchDeletion {
+    /// Whether it refuses, because the branch is not merged into what it compares it with.
+    pub is_refused: bool,
+    /// How many commits no other branch and no tag leads to.
+    pub only_there: usize,
+}
+
+/// What deleting a branch takes, by its short name. Where git cannot say, it is not refused.
+pub fn deletion(repo: &Repository, branch: &str) -> BranchDeletion {
+    let full = format!("refs/heads/{branch}");
+    let count = |others: &[String]| {
+        let line = super::git(repo)
+            .args(["rev-list", "--count", &full, "--not"])
+            .args(others);
+        let counted = line.run().ok()?.stdout;
+        counted.to_str().ok()?.trim().parse::<usize>().ok()
+    };
+    let merged_into = upstream(repo, &full).unwrap_or_else(|| "HEAD".to_owned());
+    let is_refused = count(&[merged_into]).is_some_and(|commits| commits > 0);
+    let others = [&format!("--exclude={branch}"), "--branches", "--remotes", "--tags"];
+    BranchDeletion {
+        is_refused,
+        only_there: count(&others.map(str::to_owned)).unwrap_or(0),
+    }
+}

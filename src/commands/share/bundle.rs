@@ -18,7 +18,7 @@ use crate::{
     ops::share::bundle::{self, Request},
     render::{
         count::CountedNoun,
-        share::{BundleReceipt, BundledRow, RefusedBundle, UnbundleReceipt},
+        share::{BundleReceipt, BundledRow, PullReceipt, RefusedBundle, UnbundleReceipt},
     },
     store::checkpoint::oid,
 };
@@ -153,7 +153,10 @@ pub(in crate::commands) fn open(args: OpenArgs, context: &mut Context) -> Result
         sessions: unbundled
             .sessions
             .iter()
-            .map(|session| pulled::receipt(session, false))
+            .map(|session| PullReceipt {
+                from_bundle: true,
+                ..pulled::receipt(session, false)
+            })
             .collect(),
         refused: refused.map(|(session, why)| RefusedBundle { session, why }).collect(),
     })?;

@@ -42,6 +42,7 @@ pub(in crate::commands) fn receipt(pulled: &PulledSession, dry_run: bool) -> Pul
         fork: fork.map(oid),
         current: pulled.current,
         dry_run,
+        from_bundle: false,
         ours,
         theirs,
     }

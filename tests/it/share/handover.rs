@@ -5,6 +5,7 @@ use std::fs;
 #[cfg(feature = "encryption")]
 use super::encrypted;
 use super::{at, clone, log, no_quarantine, save, shared};
+use crate::support::World;
 
 /// In a clone where the branch was never checked out nothing was deleted.
 #[test]
@@ -603,4 +604,33 @@ fn without_a_key_nothing_is_said_of_a_message_that_cannot_be_read() {
         .success()
         .stdout_has(&subject)
         .stdout_lacks("start main");
+}
+
+/// Both went on: the command that the import of a bundle prints works as it is, without a remote.
+#[test]
+fn sessions_that_diverged_over_a_bundle_are_merged_by_the_printed_command() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["save", "--session", "s", "-m", "one", "--allow-empty"])
+        .success();
+    world.checkpoint(["bundle", "../first.bundle"]).success();
+    world.git(["clone", "-q", ".", "../other"]).success();
+    world.enter("other");
+    world.checkpoint(["unbundle", "../first.bundle"]).success();
+    world.checkpoint(["resume", "s", "--apply"]).success();
+    world.file("mine", "m\n");
+    world.checkpoint(["save", "-m", "mine"]).success();
+    world.enter("repo");
+    world.file("theirs", "t\n");
+    world.checkpoint(["save", "-m", "theirs"]).success();
+    world.checkpoint(["bundle", "../second.bundle"]).success();
+    world.enter("other");
+    let opened = world.checkpoint(["unbundle", "../second.bundle"]);
+    let (_, command) = opened.success().stdout().split_once("merge both: ").unwrap();
+    world.typed(command.lines().next().unwrap()).success();
+    let tip = world.git_line(["rev-parse", "refs/checkpoints/s"]);
+    let tail = command.lines().next().unwrap().rsplit_once(' ').unwrap().1.to_owned();
+    world
+        .git(["merge-base", "--is-ancestor", &tip, &format!("refs/checkpoints/{tail}")])
+        .success();
 }

@@ -404,6 +404,20 @@ fn an_ended_session_and_the_branch_of_a_fork_are_named() {
     world.checkpoint(["undo"]).success();
     world.git(["branch", "-D", "checkpoint/try"]).success();
     world.checkpoint(["delete", "try"]).success().stdout_lacks("git branch");
+    // git refuses to delete one that is not merged without more.
+    world
+        .checkpoint(["fork", "main", "--name", "more", "--worktree", "../more"])
+        .success();
+    world
+        .git(["-C", "../more", "commit", "-q", "--allow-empty", "-m", "its own"])
+        .success();
+    world
+        .checkpoint(["fork", "--remove", "more"])
+        .success()
+        .stdout_has("with 1 commit of its own");
+    let deleted = world.checkpoint(["delete", "more"]);
+    let (_, command) = deleted.success().stdout().split_once("to delete it: ").unwrap();
+    world.typed(command.lines().next().unwrap()).success();
 }
 
 #[test]

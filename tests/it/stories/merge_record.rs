@@ -138,7 +138,7 @@ proptest! {
         let conflicts = merged.stdout_json()["conflicts"].as_array().cloned().unwrap_or_default();
         merged.code(i32::from(!conflicts.is_empty()));
         if let Some(first) = conflicts.first() {
-            merged.stderr_has(&format!("git checkpoint conflict resolve {} --ours|--theirs", first["id"].as_str().unwrap()));
+            merged.stderr_has(&format!("git checkpoint conflict resolve {} --ours", first["id"].as_str().unwrap()));
         }
         let listed = world.checkpoint(["conflict", "list", "--json"]).success().stdout_json();
         let listed = listed["items"].as_array().cloned().unwrap_or_default();
