@@ -375,7 +375,7 @@ impl Error {
             Self::IncompleteFork { session } => format!("finish it: git checkpoint fork --continue {session}"),
             Self::Running { .. } => "try again when it has ended; nothing was changed".to_owned(),
             Self::Io { path, source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                format!("to make it yours: {}", crate::os::notices::take_over(directory_of(path)))
+                denied(path)
             }
             _ => return None,
         })
@@ -476,6 +476,23 @@ fn plain(error: &gix::Error) -> String {
 fn directory_of(path: &Path) -> &Path {
     let is_ours = |above: &&Path| above.ends_with("checkpoint") || above.ends_with("objects");
     path.ancestors().filter(is_ours).last().unwrap_or(path)
+}
+
+/// What helps where a path of ours cannot be written: another mode where it is the user's own, else another owner.
+fn denied(path: &Path) -> String {
+    let ours = directory_of(path);
+    let there = ours.ancestors().find(|above| above.exists()).unwrap_or(ours);
+    let is_own = |place: &Path| gix::sec::identity::is_path_owned_by_current_user(place).unwrap_or(false);
+    if !is_own(there) {
+        return format!("to make it yours: {}", crate::os::notices::take_over(there));
+    }
+    // The outermost one that is read-only: often that is all of the repository.
+    let is_closed = |above: &&Path| is_own(above) && !crate::os::is_writable(above);
+    let closed = there.ancestors().take_while(is_closed).last().unwrap_or(there);
+    format!(
+        "to make it writable: chmod -R u+w {}\nto keep sessions elsewhere: git checkpoint help troubleshooting",
+        quoted(closed)
+    )
 }
 
 /// A path as a shell takes it: quoted only when it has to be.

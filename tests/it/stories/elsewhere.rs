@@ -283,3 +283,22 @@ fn sessions_of_the_store_are_named_and_taken_over() {
     all.success().stdout_has("outside");
     world.checkpoint(["verify", "--all"]).success();
 }
+
+/// Who owns a read-only repository needs no other owner of it, and the printed command is enough.
+#[test]
+fn a_read_only_repository_of_ones_own_is_made_writable() {
+    let Some(world) = sandbox() else { return };
+    world.file("file", "new\n");
+    let own = world.path(".git").to_string_lossy().into_owned();
+    for (program, options) in [("chown", "65534:65534"), ("chmod", "a-w")] {
+        world.command(program, ["-R", options, &own]).run().success();
+    }
+    let refused = as_nobody(&world, ["save", "-m", "one"]).unwrap();
+    assert!(!refused.is_success(), "{refused}");
+    refused.stderr_lacks("chown");
+    let (_, command) = refused.stderr().split_once("to make it writable: ").unwrap();
+    let command = command.lines().next().unwrap();
+    assert!(command.ends_with(".git"), "{command}");
+    world.typed(command).success();
+    as_nobody(&world, ["save", "-m", "one"]).unwrap().success();
+}
