@@ -35,7 +35,7 @@ use crate::{
 /// this repository. In other repositories the hooks do nothing. Without a name, enables every agent that is installed.
 ///
 /// From then on each prompt and each answer is saved with the exact files, and the next session starts with the saved
-/// context.
+/// context. A turn without changed files is saved where the agent has a session file, which holds the chat.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
