@@ -121,6 +121,12 @@ fn answer(runner: &dyn CommandRunner, line: u64, bytes: &[u8]) -> BatchAnswer {
         }
     };
     let id = value.get("id").cloned().unwrap_or_default();
+    if !value.is_object() {
+        return malformed(line, id, "a request is an object with 'args' or 'tool'".to_owned());
+    }
+    if value.get("args").is_some_and(|args| !args.is_array()) {
+        return malformed(line, id, "'args' is a list of words".to_owned());
+    }
     let request: BatchRequest = match serde_json::from_value(value) {
         Ok(request) => request,
         Err(error) => return malformed(line, id, error.to_string()),

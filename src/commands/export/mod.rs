@@ -302,6 +302,7 @@ pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandEr
     let (path, changed) = match (file, args.into.as_deref()) {
         (Some(path), _) => {
             refuse_symlinks(context, path)?;
+            require_directory(context, path)?;
             if !args.force {
                 vacant(context, path, &bytes)?;
             }
@@ -394,6 +395,23 @@ pub(in crate::commands) fn refuse_symlinks(context: &Context, path: &Path) -> Re
     );
     Err(CommandError::new(FailureKind::Refused, message)
         .hint("give the path of the file itself, or remove the symlink"))
+}
+
+/// Fails where a file is to be written into a directory that is not there.
+pub(in crate::commands) fn require_directory(context: &Context, path: &Path) -> Result<(), CommandError> {
+    match context
+        .env
+        .cwd
+        .join(path)
+        .parent()
+        .filter(|directory| !directory.is_dir())
+    {
+        Some(directory) => {
+            let message = format!("no directory '{}'", path.parent().unwrap_or(directory).display());
+            Err(CommandError::new(FailureKind::NotFound, message).hint("make it first, or choose another place"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Puts the note into a file; returns whether that changed it, or in a dry run would.

@@ -10,7 +10,7 @@ use crate::{
     commands::{
         Context,
         error::{AgainOption, CommandError, FailureKind},
-        export::refuse_symlinks,
+        export::{refuse_symlinks, require_directory},
         opening::{self, IdentityArgs},
         session_word::{self, SessionWord},
     },
@@ -64,10 +64,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
             AgainOption::Force,
         ));
     }
-    if let Some(directory) = file.parent().filter(|directory| !directory.is_dir()) {
-        let message = format!("no directory '{}'", args.file.parent().unwrap_or(directory).display());
-        return Err(CommandError::new(FailureKind::NotFound, message).hint("make it first, or choose another place"));
-    }
+    require_directory(context, &args.file)?;
     let words = args.sessions.iter();
     let sessions = words
         .map(|word| word.resolved(&opened.scene()))

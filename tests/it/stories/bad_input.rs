@@ -298,3 +298,38 @@ fn a_text_of_several_words_is_to_be_quoted_and_no_session() {
     // A command without texts may be about a session.
     world.checkpoint(["pause", "main"]).code(129).stderr_lacks("quote");
 }
+
+#[test]
+fn a_directory_that_is_not_there_is_named() {
+    let world = World::with_commit();
+    world
+        .checkpoint(["save", "--session", "s", "-m", "x", "--allow-empty"])
+        .success();
+    for line in [
+        &["export", "s", "-o", "../none/x.md"][..],
+        &["export", "s", "--format", "json", "-o", "../none/deep/x.json"],
+        &["bundle", "../none/x"],
+    ] {
+        let refused = world.checkpoint(line);
+        refused
+            .code(3)
+            .stderr_has("no directory '../none")
+            .stderr_has("make it first");
+    }
+    assert!(!world.root().join("none").exists());
+}
+
+#[test]
+fn a_line_of_a_batch_that_is_no_request_is_answered_in_plain_words() {
+    let world = World::with_commit();
+    for (line, answer) in [
+        ("[]", "a request is an object"),
+        ("\"s\"", "a request is an object"),
+        ("{\"args\":\"save\"}", "'args' is a list of words"),
+    ] {
+        let run = world.command(PROGRAM, ["batch"]).input(format!("{line}\n")).run();
+        run.stdout_has(answer)
+            .stdout_lacks("BatchRequest")
+            .stdout_lacks("sequence");
+    }
+}
