@@ -223,7 +223,7 @@ fn open_conflicts(merged: &MergeOutcome, files: Option<CommandError>) -> Result<
         CommandError::new(FailureKind::Negative, format!("{many} of the record to resolve"))
     };
     Err(files.unwrap_or_else(of_record).hint(format!(
-        "resolve those of the record, with --theirs instead of --ours for {}: git checkpoint conflict resolve {} --ours",
+        "resolve those of the record, with --theirs for {}: git checkpoint conflict resolve {} --ours",
         conflict.session.as_deref().unwrap_or(&merged.label),
         conflict.id
     )))
