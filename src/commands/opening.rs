@@ -39,6 +39,9 @@ pub(super) struct OpenedRepository {
 
 /// Warns of sessions that are only in the store of `checkpoint.store`, which is not read while the repository can be written.
 pub(super) fn warn_of_store(context: &Context, opened: &OpenedRepository) -> Result<(), CommandError> {
+    if store::read_only_directory(opened.repo()).is_some() {
+        return Ok(());
+    }
     if let Some(store) = store::elsewhere::forgotten(opened.repo())? {
         let path = store.path.display().to_string();
         let what = CountedNoun::new(store.sessions.len(), "session");

@@ -3,8 +3,6 @@
 //! Changes no file. The session becomes current, and a session that was paused or finished becomes active in its draft,
 //! so that the next save records it.
 
-use serde_json::json;
-
 use super::{
     Error, Scene, autosave,
     autosave::Offer,
@@ -17,7 +15,6 @@ use crate::{
         document::SessionStatus,
         id::Digest,
         name::ShortName,
-        operation::Operation,
         outline::Contents,
         report::ChangeReport,
         selector::{Base, Selector},
@@ -277,7 +274,7 @@ fn gather(
     if begin {
         if lost.is_none() {
             let is_ended = matches!(standing, SessionStanding::Stated(status) if status.is_finished());
-            reopened = activate(scene, &checkpoint)? && is_ended;
+            reopened = start::activate(scene, &checkpoint)? && is_ended;
         }
         start::make_current(scene, &checkpoint.document, &session)?;
         let is_missing = report
@@ -367,28 +364,6 @@ pub(super) fn unpause(scene: &Scene<'_>, session_id: &str, digest: &Digest) -> R
     let Some(chosen) = chosen.filter(|chosen| chosen.tip.digest == *digest) else {
         return Ok(());
     };
-    activate(scene, &chosen.tip)?;
+    start::activate(scene, &chosen.tip)?;
     start::make_current(scene, &chosen.tip.document, &chosen.name)
-}
-
-/// Notes in the draft that the session is active again, unless it is, or the draft has that already. Gives whether it was
-/// noted.
-pub(super) fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<bool, Error> {
-    let session = &checkpoint.document.session;
-    let mut subject = session_choice::carried(checkpoint, &session.name);
-    session_choice::with_draft(scene, checkpoint, &mut subject)?;
-    if subject.session.status == SessionStatus::Active {
-        return Ok(false);
-    }
-    let by = compose::by(scene, &compose::people(scene));
-    let operation = Operation {
-        session: Some(json!({ "status": SessionStatus::Active })),
-        ..Operation::new(ids::item_id()?, scene.now, by)
-    };
-    let draft_id = ids::item_id()?;
-    match draft::append(scene.repo, &session.id, &[operation], || draft_id, scene.wait) {
-        // Who has no key reads and restores it, and adds nothing.
-        Err(store::Error::RecordLocked { .. }) => Ok(false),
-        result => Ok(result.map(|_| true)?),
-    }
 }

@@ -1,22 +1,25 @@
 //! `start`: a new session, before there is anything to save.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
-    Error, Scene, compose, placement,
+    Error, Scene, compose, ids, placement,
     redact::Redactor,
     refuse,
     session_choice::{self, SessionChoice},
 };
 use crate::{
     model::{
-        document::{CheckpointKind, Document},
+        document::{CheckpointKind, Document, SessionStatus},
         facts::GitFacts,
         id::Digest,
         name::ShortName,
+        operation::Operation,
     },
     store::{
-        self, ObjectId, current, facts,
+        self, ObjectId,
+        checkpoint::Checkpoint,
+        current, draft, facts,
         objects::{self, SealedObjects, Writer},
         refs,
     },
@@ -218,4 +221,26 @@ pub(super) fn make_current(scene: &Scene<'_>, document: &Document, name: &ShortN
         name: name.clone(),
     };
     Ok(current::write(scene.repo, &now.switched_to(whom))?)
+}
+
+/// Notes in the draft that the session is active again, unless it is, or the draft has that already. Gives whether it was
+/// noted.
+pub(super) fn activate(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<bool, Error> {
+    let session = &checkpoint.document.session;
+    let mut subject = session_choice::carried(checkpoint, &session.name);
+    session_choice::with_draft(scene, checkpoint, &mut subject)?;
+    if subject.session.status == SessionStatus::Active {
+        return Ok(false);
+    }
+    let by = compose::by(scene, &compose::people(scene));
+    let operation = Operation {
+        session: Some(json!({ "status": SessionStatus::Active })),
+        ..Operation::new(ids::item_id()?, scene.now, by)
+    };
+    let draft_id = ids::item_id()?;
+    match draft::append(scene.repo, &session.id, &[operation], || draft_id, scene.wait) {
+        // Who has no key reads and restores it, and adds nothing.
+        Err(store::Error::RecordLocked { .. }) => Ok(false),
+        result => Ok(result.map(|_| true)?),
+    }
 }

@@ -3,7 +3,7 @@
 use super::{
     Error, Scene,
     ref_transaction::{Aftermath, UndoableRefTransaction},
-    refuse, resume, select, session_choice, start,
+    refuse, select, session_choice, start,
 };
 use crate::{
     model::{document::Document, name::ShortName, selector::Selector},
@@ -21,7 +21,7 @@ pub fn switch(scene: &Scene<'_>, selector: &Selector, dry_run: bool) -> Result<(
     let (name, tip) = select::session(scene, selector)?;
     let checkpoint = session_choice::load(scene, name.as_str(), tip)?;
     if !dry_run && checkpoint.document.session.status.is_finished() {
-        resume::activate(scene, &checkpoint)?;
+        start::activate(scene, &checkpoint)?;
     }
     let document = checkpoint.document;
     if !dry_run {

@@ -72,9 +72,7 @@ pub fn forgotten(project: &Repository) -> Result<Option<ForgottenStore>, Error> 
     };
     let alternates = os::read_regular(&path.join("objects/info/alternates")).unwrap_or_default();
     let objects = absolute(&paths::objects_dir(project));
-    if super::read_only_directory(project).is_some()
-        || alternates.trim_ascii_end() != objects.as_os_str().as_encoded_bytes()
-    {
+    if alternates.trim_ascii_end() != objects.as_os_str().as_encoded_bytes() {
         return Ok(None);
     }
     let all = refs::list_unproved(&open_bare(&path)?, SESSIONS)?.into_iter();

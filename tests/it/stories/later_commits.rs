@@ -110,3 +110,49 @@ fn a_merge_of_sessions_is_not_put_aside() {
     world.checkpoint(["merge", "--continue"]).success();
     world.checkpoint(["pause", "--clean"]).success();
 }
+
+/// Work that was brought back and committed on its branch is not missing on another one, where it would be there twice.
+#[test]
+fn work_committed_on_its_branch_is_not_brought_to_another() {
+    for is_later in [false, true] {
+        let world = World::with_commit();
+        world.checkpoint(["save", "--session", "main", "-m", "start"]).success();
+        world.git(["switch", "-qc", "feat"]).success();
+        world.file("f", "new\n");
+        world.file("README.md", "changed\n");
+        world
+            .checkpoint(["pause", "--clean", "--session", "main", "-m", "half"])
+            .success();
+        world.checkpoint(["resume", "main", "--apply"]).success();
+        world.git(["add", "-A"]).success();
+        world.git(["commit", "-qm", "f"]).success();
+        let commit = world.git_line(["rev-parse", "--short=8", "HEAD"]);
+        if is_later {
+            world.file("README.md", "changed\nagain\n");
+            world.git(["commit", "-qam", "g"]).success();
+        }
+        let latest = world.git_line(["rev-parse", "--short=8", "HEAD"]);
+        world.git(["switch", "-q", "main"]).success();
+        world.file("h", "h\n");
+        world.git(["add", "h"]).success();
+        world.git(["commit", "-qm", "h"]).success();
+        world
+            .checkpoint(["resume", "main"])
+            .success()
+            .stderr_has(&format!("committed on branch 'feat' ({latest})"))
+            .stdout_lacks("resume main --apply");
+        world
+            .checkpoint(["resume", "main", "--apply"])
+            .code(4)
+            .stderr_has(&format!("committed on branch 'feat' ({latest})"))
+            .stderr_has("git merge feat");
+        assert_eq!(world.git_line(["status", "--porcelain"]), "");
+        world.git(["merge", "-q", "--no-edit", "feat"]).success();
+        assert_eq!(world.read("f"), b"new\n");
+        // On its own branch, and where the branch has it no more, it is as before.
+        world.git(["reset", "-q", "--hard", "HEAD~1"]).success();
+        world.git(["branch", "-qf", "feat", &format!("{commit}~1")]).success();
+        world.checkpoint(["resume", "main", "--apply"]).success();
+        assert_eq!(world.read("f"), b"new\n");
+    }
+}
