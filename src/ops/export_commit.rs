@@ -46,7 +46,7 @@ pub fn commit(
     let document = &selected.checkpoint.document;
     let Some(snapshot) = &document.snapshot else {
         let checkpoint = &selected.checkpoint;
-        return Err(no_files(scene, checkpoint, &short(checkpoint.entry.id)));
+        return Err(no_files(scene, checkpoint));
     };
     let taken = |what: String| Err(Error::PathTaken { what });
     let git = || store::git(scene.repo);

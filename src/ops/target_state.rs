@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Error, Scene, compose::CurrentSnapshot};
+use super::{Error, Scene, compose::CurrentSnapshot, ids::short};
 use crate::{
     model::{list::Lists, path::RepoPath},
     store::{
@@ -22,11 +22,12 @@ use crate::{
 const SEARCHED: usize = 1000;
 
 /// The error for a checkpoint without files, with the latest one before it that has some.
-pub(super) fn no_files(scene: &Scene<'_>, checkpoint: &Checkpoint, subject: &str) -> Error {
+pub(super) fn no_files(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Error {
     let chain = session::chain(scene.repo, checkpoint.entry.id).map_while(Result::ok);
     let before = chain.take(SEARCHED).find(|entry| entry.snapshot_commit().is_some());
     Error::NoFiles {
-        subject: subject.to_owned(),
+        // Not what was typed: that may be the name of a session, whose latest checkpoint has files.
+        subject: short(checkpoint.entry.id),
         before: before.map(|entry| oid(entry.id)),
     }
 }
@@ -65,7 +66,7 @@ impl TargetState {
     /// The state that a checkpoint holds.
     pub(super) fn of(scene: &Scene<'_>, checkpoint: &Checkpoint, subject: &str) -> Result<Self, Error> {
         let Some(snapshot) = &checkpoint.document.snapshot else {
-            return Err(no_files(scene, checkpoint, subject));
+            return Err(no_files(scene, checkpoint));
         };
         let repo = scene.repo;
         Ok(Self {

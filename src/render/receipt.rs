@@ -202,6 +202,9 @@ pub struct ItemCounts {
     pub blockers: usize,
     /// Approvals without an answer.
     pub approvals: usize,
+    /// Questions without an answer.
+    #[serde(skip)]
+    questions: usize,
 }
 
 impl ItemCounts {
@@ -223,6 +226,7 @@ impl ItemCounts {
             decisions: record.decisions.len(),
             blockers: record.blockers.len(),
             approvals: record.approvals.iter().filter(|a| a.answer.is_none()).count(),
+            questions: record.questions.iter().filter(|q| q.answer.is_none()).count(),
         }
     }
 
@@ -239,6 +243,7 @@ impl ItemCounts {
             (self.decisions, "decision"),
             (self.blockers, "blocker"),
             (self.approvals, "approval"),
+            (self.questions, "question"),
         ] {
             if n > 0 {
                 words.push(CountedNoun::new(n, word).to_string());

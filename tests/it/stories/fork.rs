@@ -466,3 +466,21 @@ fn sixteen_forks_at_once_some_of_them_killed() {
         .stdout_has("goes on")
         .stdout_lacks("save 4");
 }
+
+/// What goes along with a fork is counted with the questions that are open.
+#[test]
+fn the_record_of_a_fork_is_counted_with_its_questions() {
+    let world = World::with_commit();
+    world.checkpoint(["start", "s"]).success();
+    world.checkpoint(["question", "add", "which port?"]).success();
+    world.checkpoint(["question", "add", "which host?"]).success();
+    world.checkpoint(["task", "add", "T"]).success();
+    world.checkpoint(["save", "-m", "x"]).success();
+    world.checkpoint(["question", "answer", "2", "localhost"]).success();
+    world.checkpoint(["save", "-m", "y"]).success();
+    world
+        .checkpoint(["fork", "--name", "k", "--worktree", "../k"])
+        .success()
+        .stdout_has("1 task")
+        .stdout_has("1 question");
+}

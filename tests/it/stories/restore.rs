@@ -803,10 +803,11 @@ fn what_does_not_exist_is_told_apart() {
     world.checkpoint(["undo"]).code(1);
     world.checkpoint(["redo"]).code(1);
     world.checkpoint(["save", "--no-files", "-m", "words"]).success();
-    world
-        .checkpoint(["restore", "@"])
-        .code(3)
-        .stderr_has("no files were saved with");
+    let id = world.checkpoint(["show", "@", "--json"]).success().stdout_json()["id"].clone();
+    world.checkpoint(["restore", "@"]).code(3).stderr_has(&format!(
+        "no files were saved with checkpoint '{}'",
+        &id.as_str().unwrap()[..8]
+    ));
 }
 
 #[test]
