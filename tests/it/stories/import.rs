@@ -661,7 +661,7 @@ fn chat_of(world: &World, session: &str) -> String {
         .success()
         .stdout()
         .to_owned();
-    let chunks = chunks.lines().filter(|name| name.ends_with(".jsonl"));
+    let chunks = chunks.lines().filter(|name| name.contains(".jsonl"));
     let chunk = |name| {
         world
             .git(["show", &format!("{tree}/{name}")])
