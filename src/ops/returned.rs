@@ -27,7 +27,7 @@ use crate::{
 /// How many checkpoints are looked through.
 const LOOKED_THROUGH: usize = 20_000;
 
-/// What was purged and a session has again.
+/// Purged content that a session has again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReturnedContent {
     /// Purged paths, sorted.
@@ -195,7 +195,7 @@ pub fn purged(scene: &Scene<'_>, tip: ObjectId) -> Result<Vec<RepoPath>, Error> 
     Ok(paths.into_iter().collect())
 }
 
-/// What a session with this latest checkpoint has again that was purged.
+/// The purged content that a session with this latest checkpoint has again.
 pub fn content(scene: &Scene<'_>, tip: ObjectId) -> Result<ReturnedContent, Error> {
     let Some(history) = ReachedHistory::read(scene, tip)? else {
         return Ok(ReturnedContent::default());

@@ -70,7 +70,7 @@ pub struct BranchDeletion {
     pub only_there: usize,
 }
 
-/// What deleting a branch takes, by its short name. Where git cannot say, it is not refused.
+/// Effect of `git branch -d` on a branch, by its short name. Where git cannot say, it is not refused.
 pub fn deletion(repo: &Repository, branch: &str) -> BranchDeletion {
     let full = format!("refs/heads/{branch}");
     let count = |others: &[String]| {

@@ -478,7 +478,7 @@ fn directory_of(path: &Path) -> &Path {
     path.ancestors().filter(is_ours).last().unwrap_or(path)
 }
 
-/// What helps where a path of ours cannot be written: another mode where it is the user's own, else another owner.
+/// Hint where a path of ours cannot be written: another mode where it is the user's own, else another owner.
 fn denied(path: &Path) -> String {
     let ours = directory_of(path);
     let there = ours.ancestors().find(|above| above.exists()).unwrap_or(ours);

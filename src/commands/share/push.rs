@@ -259,7 +259,7 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
     })
 }
 
-/// What to do where a remote has a session under another name: `has_more`, with checkpoints that are not here; `is_taken`, and
+/// Ways on where a remote has a session under another name: `has_more`, with checkpoints that are not here; `is_taken`, and
 /// another session here has that name.
 fn named_otherwise(
     error: CommandError,

@@ -31,7 +31,7 @@ use crate::{
     },
 };
 
-/// What the messages of a chat say, in their order.
+/// Digests of the messages of a chat, in their order.
 pub(super) struct MessageDigests(Vec<Digest>);
 
 impl MessageDigests {

@@ -229,7 +229,7 @@ pub fn unreported(scene: &Scene<'_>) -> Option<String> {
     ))
 }
 
-/// What a save is to say whose session is queued and not pushed at once, because a push failed a moment ago: when the next save
+/// Message of a save whose session is queued and not pushed at once, because a push failed a moment ago: when the next save
 /// tries again.
 pub fn postponed(scene: &Scene<'_>) -> Option<String> {
     scene.settings.auto_push.as_ref()?;

@@ -83,7 +83,7 @@ pub struct PulledSession {
     pub claims_dropped: bool,
     /// Who claimed the session, as it is now.
     pub claim: Option<Claim>,
-    /// What the session has again that was purged from it.
+    /// Purged content that the session has again.
     pub purged_again: ReturnedContent,
     /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
