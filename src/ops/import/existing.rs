@@ -41,8 +41,8 @@ pub(super) struct ImportedSession {
 /// Imported sessions by system and foreign id, in the order of their names.
 pub(super) type ImportedSessions = BTreeMap<(String, String), Vec<ImportedSession>>;
 
-/// Every imported session. Where the id is the name of a file, several have the same. Forks of them are sessions of their own, and damaged ones are not
-/// looked at: what cannot be read cannot be added to.
+/// Every imported session. Where the id is the name of a file, several have the same. Forks of them are sessions of their
+/// own, and damaged ones are not looked at: what cannot be read cannot be added to.
 pub(super) fn all(scene: &Scene<'_>) -> Result<ImportedSessions, Error> {
     let mut out = ImportedSessions::new();
     for found in session::all(scene.repo)? {
