@@ -316,7 +316,7 @@ fn is_marked(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
 }
 
-/// The bytes with letters, digits and signs that are written as escapes (`\u0041`, `\x41`, `\/`) written plainly, at any
+/// The bytes with letters, digits and signs that are written as escapes (`\u0041`, `\x41`, `\101`, `\/`) written plainly, at any
 /// depth of escaping; `None` when there is none. Quotes and backslashes stay escaped, so that a parser reads the same.
 fn unescaped(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out: Option<Vec<u8>> = None;
@@ -327,16 +327,18 @@ fn unescaped(bytes: &[u8]) -> Option<Vec<u8>> {
         while bytes.get(at) == Some(&b'\\') {
             at += 1;
         }
-        let digits = match bytes.get(at..) {
-            Some([b'u', b'0', b'0', a, b, ..]) => Some(((*a, *b), 5)),
-            Some([b'x', a, b, ..]) => Some(((*a, *b), 3)),
-            Some([b'/', ..]) => Some(((b'2', b'f'), 1)),
+        let value = |digits: &[u8], radix: u32| {
+            let digit = |sum: u32, digit: &u8| Some(sum * radix + char::from(*digit).to_digit(radix)?);
+            u8::try_from(digits.iter().try_fold(0, digit)?).ok()
+        };
+        let escape = match &bytes[at..] {
+            [b'u', b'0', b'0', digits @ ..] => digits.get(..2).map(|digits| (value(digits, 16), 5)),
+            [b'x', digits @ ..] => digits.get(..2).map(|digits| (value(digits, 16), 3)),
+            [b'/', ..] => Some((Some(b'/'), 1)),
+            digits @ [b'0' | b'1', ..] => digits.get(..3).map(|digits| (value(digits, 8), 3)),
             _ => None,
         };
-        let Some(((a, b), length)) = digits else { continue };
-        let hex = |digit: u8| char::from(digit).to_digit(16).and_then(|n| u8::try_from(n).ok());
-        let (Some(a), Some(b)) = (hex(a), hex(b)) else { continue };
-        let letter = a << 4 | b;
+        let Some((Some(letter), length)) = escape else { continue };
         if !(0x20..0x7f).contains(&letter) || letter == b'"' || letter == b'\\' {
             continue;
         }

@@ -217,6 +217,26 @@ fn no_secret_is_left_in_a_value() {
     }
 }
 
+/// A letter of a key may be written as any escape of a programming language.
+#[test]
+fn a_secret_in_escapes_is_found() {
+    let scanner = scanner();
+    let key = key(7000);
+    for escape in [
+        |byte: u8| format!("\\u{byte:04x}"),
+        |byte: u8| format!("\\x{byte:02X}"),
+        |byte: u8| format!("\\{byte:03o}"),
+    ] {
+        let every: String = key.bytes().map(escape).collect();
+        let first = escape(b'A') + &key[1..];
+        for text in [every, first] {
+            let (clean, report) = scanner.redact_packed(format!("x = '{text}'\n").as_bytes());
+            assert_eq!(report.findings.len(), 1, "{text}");
+            assert!(clean.is_some(), "{text}");
+        }
+    }
+}
+
 #[test]
 fn data_without_a_secret_keeps_its_bytes() {
     let scanner = scanner();
@@ -224,7 +244,7 @@ fn data_without_a_secret_keeps_its_bytes() {
         "src/formats/claude_flow/hive.rs and AbCdEfGhIjKlMnOpQrStUvWxYz0123456789".to_owned(),
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".to_owned(),
         String::from_utf8(base64(b"nothing to be hidden in this text, which is long enough")).expect("text"),
-        "a \\u0041 \\x42 and \\/ escape".to_owned(),
+        "a \\u0041 \\x42 \\103 \\1 \\19 and \\/ escape".to_owned(),
         "xylophone, xyz and the like".to_owned(),
     ];
     for text in &texts {
