@@ -416,18 +416,21 @@ pub(super) fn redo(args: RedoArgs, context: &mut Context) -> Result<(), CommandE
     take(args.how, Direction::Redo, (false, None), context)
 }
 
-/// Undoes or redoes; `aborts` is the number of the merge or apply in conflict that is given up.
+/// Undoes or redoes; `abort` is the command whose conflicts are given up, with the number of the merge or apply.
 fn take(
     how: RestoreMethod,
     direction: Direction,
-    (older, aborts): (bool, Option<u64>),
+    (older, abort): (bool, Option<(ConflictCommand, Option<u64>)>),
     context: &mut Context,
 ) -> Result<(), CommandError> {
     let opened = opening::open(context, &IdentityArgs::default())?;
+    let aborts = abort.and_then(|(_, n)| n);
     let mut request = undo::UndoRequest {
         direction,
         dry_run: how.dry_run,
-        force: how.force,
+        // What is between the markers by now is saved first, like everything.
+        force: how.force || abort.is_some(),
+        displaces: how.force,
         older,
         aborts,
     };
@@ -499,7 +502,10 @@ fn take(
              back: git checkpoint pull {remote} {session}"
         ));
     }
-    let force = format!("git checkpoint {} --force", direction.word());
+    let force = match abort {
+        Some((command, _)) => format!("git checkpoint {command} --abort --force"),
+        None => format!("git checkpoint {} --force", direction.word()),
+    };
     report(
         context,
         &opened,

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 pub(super) use conflicts::{conflicts_error, report_applied};
 pub(super) use operation::report_operation;
-use receipt::{receipt, warn_replaced};
+use receipt::{receipt, warn_oversized, warn_replaced};
 use refusal::refusal;
 
 use super::{
@@ -102,6 +102,7 @@ pub(super) fn report(
     let left = brought.map(|brought| brought.left.as_slice()).unwrap_or_default();
     failure::warn_leftovers(&context.ui, left);
     warn_replaced(context, brought);
+    warn_oversized(context, brought);
     failure::warn_leftovers(
         &context.ui,
         report.taken.map(|taken| taken.left.as_slice()).unwrap_or_default(),

@@ -35,8 +35,9 @@ use crate::{
     },
 };
 
-/// Refuses with the paths, if there are any among those that the operation changes.
-fn refuse(scene: &Scene<'_>, journal: &Journal, noted: &PlanJournal) -> Result<(), Error> {
+/// Refuses with the paths, if there are any among those that the operation changes, or any that would have to make room for
+/// them. `is_abort` is whether it goes back.
+fn refuse(scene: &Scene<'_>, journal: &Journal, noted: &PlanJournal, is_abort: bool) -> Result<(), Error> {
     let only: Option<HashSet<RepoPath>> = journal.paths.clone().map(|paths| paths.into_iter().collect());
     let writer = Writer::memory(scene.repo);
     let mut present = compose::present(scene, &writer, true, &[])?;
@@ -51,15 +52,22 @@ fn refuse(scene: &Scene<'_>, journal: &Journal, noted: &PlanJournal) -> Result<(
     let before = checkpoint::load(scene.repo, object_id(&noted.safety)).map_err(Error::damaged(&*subject))?;
     let before = TargetState::of(scene, &before, &subject)?;
     let since = plan_runner::unmet(scene, &overlay, snapshot, (&before, true), only.as_ref())?;
-    if since.is_empty() {
+    if since.is_empty() && is_abort {
         return Ok(());
     }
     let aim = aim(scene, noted, &overlay, &present)?;
     let is_earlier = matches!(noted.operation, PlanOperation::Undo | PlanOperation::Redo);
+    let target = if is_abort { (&before, true) } else { (&aim, is_earlier) };
+    let displaced = match &only {
+        Some(only) => plan_runner::displaced(scene, &overlay, snapshot, target, only)?,
+        None => Vec::new(),
+    };
     let not_made = plan_runner::unmet(scene, &overlay, snapshot, (&aim, is_earlier), only.as_ref())?;
     let not_made: HashSet<RepoPath> = not_made.into_iter().collect();
     let is_newer = |path: &RepoPath| not_made.contains(path) && !is_temporary(path);
-    let paths: Vec<_> = since.into_iter().filter(is_newer).collect();
+    let mut paths: Vec<_> = since.into_iter().filter(is_newer).chain(displaced).collect();
+    paths.sort();
+    paths.dedup();
     if paths.is_empty() {
         Ok(())
     } else {
@@ -102,7 +110,7 @@ pub fn resume(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) ->
     let _locks = OperationLocks::take(scene, OperationWait::Patient, how.dry_run)?;
     let (journal, noted) = plan_runner::interruption(scene, how.dry_run)?;
     if !how.force {
-        refuse(scene, &journal, &noted)?;
+        refuse(scene, &journal, &noted, false)?;
     }
     match noted.operation {
         PlanOperation::Undo | PlanOperation::Redo => taking_back::resume(scene, journal, noted, how.dry_run, progress),
@@ -118,7 +126,7 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> 
     let _locks = OperationLocks::take(scene, OperationWait::Patient, how.dry_run)?;
     let (journal, noted) = plan_runner::interruption(scene, how.dry_run)?;
     if !how.force {
-        refuse(scene, &journal, &noted)?;
+        refuse(scene, &journal, &noted, true)?;
     }
     let safety = object_id(&noted.safety);
     let subject = short(safety);
@@ -131,7 +139,7 @@ pub fn abort(scene: &Scene<'_>, how: Resume, progress: ProgressCallback<'_>) -> 
             only: journal.paths.clone().map(|paths| paths.into_iter().collect()),
             enters: true,
             trusted: true,
-            include: true,
+            include: how.force,
             index: noted.index,
             ..PathScope::default()
         },

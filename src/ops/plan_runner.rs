@@ -25,7 +25,7 @@ pub use journal::{PlanOperation, interrupted, running};
 use preparation::PreparedPlan;
 pub(super) use scope::{PathScope, RefusalCheck};
 pub use scope::{ProgressCallback, ReplacedFiles};
-pub(super) use unmet::unmet;
+pub(super) use unmet::{displaced, unmet};
 
 use super::{
     Error, Scene, changes_since,
@@ -192,6 +192,7 @@ impl<'a> PlanRunner<'a> {
             fingerprint,
             sealed,
             lossy,
+            oversized,
         } = self.prepare()?;
         let index = index_change::plan(self.scene, &job.scope, self.own.as_ref(), &repo, (&present, &goal))?;
         if self.begun && !plan.blocked.is_empty() {
@@ -235,6 +236,7 @@ impl<'a> PlanRunner<'a> {
         // From the safety checkpoint on it is safer to finish than to stop between two states.
         os::complete_this();
         self.save(&present, sealed)?;
+        self.brought.oversized.extend(oversized);
         if self.plain.is_none() {
             self.plain = plain;
         }

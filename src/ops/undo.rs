@@ -4,6 +4,7 @@
 //! tip that a ref leaves behind is kept on a ref of the undo list.
 
 mod abandoned;
+mod files;
 mod last;
 mod later;
 mod left;
@@ -15,6 +16,8 @@ mod records;
 mod request;
 mod resolutions;
 mod sessions;
+
+use std::cell::RefCell;
 
 use serde::{Deserialize, Serialize};
 
@@ -29,13 +32,9 @@ pub use request::{Direction, UndoRequest};
 use super::{
     Error, Scene, compose,
     ids::short,
-    plan_runner::{
-        self, MeanwhilePolicy, OperationLocks, OperationWait, PathScope, PlanJob, PlanJournal, PlanOperation,
-        ProgressCallback,
-    },
+    plan_runner::{self, OperationLocks, OperationWait, PlanJournal, PlanOperation, ProgressCallback},
     record::{self, ClaimedRecord, RecordFate},
     ref_target,
-    refuse::Refusal,
     restore_outcome::RestoreOutcome,
     resume,
     safety::Safety,
@@ -139,7 +138,7 @@ pub fn run(scene: &Scene<'_>, request: UndoRequest, progress: ProgressCallback<'
         left: list.undone_last(entry.n),
         begun: None,
         without_record: list.is_without_record(entry.n),
-        takes_claimed: request.force,
+        is_forced: request.force,
         request,
         progress,
     }
@@ -181,6 +180,7 @@ pub(super) fn resume(
         direction,
         dry_run,
         force: true,
+        displaces: true,
         older: true,
         aborts: note.aborts.then_some(note.n),
     };
@@ -200,7 +200,7 @@ pub(super) fn resume(
         begun: noted.record,
         // The list may have this step already.
         without_record: note.without_record,
-        takes_claimed: note.force,
+        is_forced: note.force,
         request,
         progress,
     }
@@ -244,7 +244,7 @@ pub(super) fn forget(scene: &Scene<'_>, noted: &PlanJournal, last: Option<u64>) 
                 is_left: note.without_record,
             };
             if is_undo {
-                undo::redone(scene.repo, note.n, scene.now, record)?;
+                undo::redone(scene.repo, note.n, scene.now, record, None)?;
             } else {
                 undo::undone(scene.repo, note.n, scene.now, note.target, record)?;
             }
@@ -267,8 +267,9 @@ struct UndoRun<'a> {
     begun: Option<record::RecordReset>,
     /// Whether the step before this one left the record as it was: then it is where this one leads.
     without_record: bool,
-    /// Whether the record also changes where another agent or person has claimed its session.
-    takes_claimed: bool,
+    /// Whether it is forced: then the record also changes where another agent or person has claimed its session, and files
+    /// that came later make room.
+    is_forced: bool,
     request: UndoRequest,
     progress: ProgressCallback<'a>,
 }
@@ -282,7 +283,8 @@ impl UndoRun<'_> {
         }
         let behind = pushed::behind(self, &edits)?;
         let (record, claimed) = self.record()?;
-        let files = self.files(journal)?;
+        let displaced = RefCell::default();
+        let files = self.files(journal, &displaced)?;
         let mut taken = UndoOutcome {
             direction: self.request.direction,
             entry: self.entry.clone(),
@@ -315,6 +317,9 @@ impl UndoRun<'_> {
         });
         if self.request.dry_run || !whole {
             return Ok(taken);
+        }
+        if let Some(brought) = taken.files.as_ref().and_then(|files| files.brought.as_ref()) {
+            self.note_displaced(brought, &displaced.into_inner())?;
         }
         if !self.abandoned.is_empty() {
             // A redo brings them back with the rest.
@@ -384,7 +389,11 @@ impl UndoRun<'_> {
         let step = RecordStep { last, is_left };
         match self.request.direction {
             Direction::Undo => undo::undone(scene.repo, n, scene.now, safety.map(|safety| oid(safety.id)), step)?,
-            Direction::Redo => undo::redone(scene.repo, n, scene.now, step)?,
+            Direction::Redo => {
+                // What a forced redo replaced is what an undo of it goes back to.
+                let before = safety.filter(|_| self.is_forced);
+                undo::redone(scene.repo, n, scene.now, step, before.map(|safety| oid(safety.id)))?;
+            }
         }
         Ok(())
     }
@@ -541,73 +550,5 @@ impl UndoRun<'_> {
             current::write(self.scene.repo, &now.with_change(from, to))?;
         }
         Ok(())
-    }
-
-    fn files(&self, journal: Option<Journal>) -> Result<Option<plan_runner::AppliedPlan>, Error> {
-        let scene = self.scene;
-        let Some(before) = self.entry.files_before().cloned() else {
-            return Ok(None);
-        };
-        let target = if self.is_undo() {
-            Some(before.clone())
-        } else {
-            self.kept.cloned()
-        };
-        let Some(target) = target.map(|id| object_id(&id)) else {
-            return Ok(None);
-        };
-        let subject = short(target);
-        let target = checkpoint::load(scene.repo, target).map_err(Error::damaged(&*subject))?;
-        let goal = TargetState::of(scene, &target, &subject)?;
-        let changes = undo::changes(scene.repo, self.entry.n)?;
-        let later = left::LaterIndex::of(scene, self.entry, &target, &changes)?;
-        let continued = journal.is_some();
-        let operation = self.request.direction.operation();
-        let job = PlanJob {
-            operation,
-            summary: format!("before {operation} of '{}'", self.entry.what),
-            scope: PathScope {
-                only: Some(changes.iter().map(|(path, _)| path.clone()).collect()),
-                enters: true,
-                trusted: true,
-                include: true,
-                index: later.is_some(),
-                ..PathScope::default()
-            },
-            goal: &|repo, present| match &later {
-                Some(later) => later.keep(repo, present, goal.clone()),
-                None => Ok(goal.clone()),
-            },
-            refuse: &|repo, present, plan| {
-                let left = left::left_alone(plan, &changes);
-                if !left.is_empty() {
-                    return Ok(vec![Refusal::LeftAlone { paths: left }]);
-                }
-                if self.request.force || continued {
-                    Ok(Vec::new())
-                } else {
-                    left::moved(scene, self.is_undo(), repo, present, &changes, &before)
-                }
-            },
-            meanwhile: if self.request.force {
-                MeanwhilePolicy::Replace
-            } else {
-                MeanwhilePolicy::Keep
-            },
-            note: serde_json::to_value(UndoJournal {
-                n: self.entry.n,
-                force: self.request.force,
-                target: Some(oid(target.entry.id)),
-                left: self.left,
-                aborts: self.request.aborts.is_some(),
-                without_record: self.without_record,
-            })
-            .unwrap_or_default(),
-            journal,
-            dry_run: self.request.dry_run,
-            expectation: plan_runner::PlanExpectation::default(),
-            progress: self.progress,
-        };
-        Ok(Some(plan_runner::apply_plan(scene, &job)?))
     }
 }

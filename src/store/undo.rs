@@ -207,6 +207,9 @@ enum UndoLine {
     Redone {
         redone: u64,
         at: Timestamp,
+        /// The safety checkpoint of the state that a forced redo replaced, to which the next undo goes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<Oid>,
         /// The same for the record that was brought back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last: Option<u64>,
@@ -378,13 +381,15 @@ pub fn undone(repo: &Repository, n: u64, at: Timestamp, kept: Option<Oid>, recor
     )
 }
 
-/// Notes that an entry that was taken back is in force again.
-pub fn redone(repo: &Repository, n: u64, at: Timestamp, record: RecordStep) -> Result<(), Error> {
+/// Notes that an entry that was taken back is in force again; `before` is the safety checkpoint of what was there, where
+/// that is not what its undo had left.
+pub fn redone(repo: &Repository, n: u64, at: Timestamp, record: RecordStep, before: Option<Oid>) -> Result<(), Error> {
     append(
         repo,
         &UndoLine::Redone {
             redone: n,
             at,
+            before,
             last: record.last,
             without_record: record.is_left,
         },

@@ -76,10 +76,9 @@ pub(in crate::commands) fn go_on(
         {
             refuse_saved(opened.scene(), state, command)?;
         }
-        // What is between the markers by now is saved first, like everything.
-        let how = RestoreMethod { dry_run, force: true };
-        let aborts = state.map(|state| state.n);
-        return take(how, Direction::Undo, (true, aborts), context);
+        let how = RestoreMethod { dry_run, force };
+        let n = state.map(|state| state.n);
+        return take(how, Direction::Undo, (true, Some((command, n))), context);
     }
     if !unmerged.is_empty() {
         return Err(CommandError::new(FailureKind::Negative, not_resolved(&unmerged))

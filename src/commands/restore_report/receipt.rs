@@ -247,6 +247,20 @@ fn refused(refusal: &Refusal) -> RefusalRow {
     }
 }
 
+/// Names the files beyond the size limits that the checkpoint of the files saved first holds.
+pub(super) fn warn_oversized(context: &Context, brought: Option<&AppliedPlan>) {
+    let Some(brought) = brought else { return };
+    let Some(safety) = &brought.safety else { return };
+    let id = oid(safety.id);
+    for path in &brought.oversized {
+        context.ui.warning(&format!(
+            "'{}' was in the way, and is in {} although it is beyond the size limits",
+            path.quoted(),
+            id.short()
+        ));
+    }
+}
+
 /// Names the files that another session wrote meanwhile, each with the checkpoint that has what it was.
 pub(super) fn warn_replaced(context: &Context, brought: Option<&AppliedPlan>) {
     for later in brought.iter().flat_map(|brought| &brought.replaced) {

@@ -355,6 +355,7 @@ fn taken_back(scene: &Scene<'_>) -> bool {
         direction: undo::Direction::Undo,
         dry_run: false,
         force: false,
+        displaces: false,
         older: false,
         aborts: None,
     };

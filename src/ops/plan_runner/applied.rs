@@ -46,6 +46,8 @@ pub struct AppliedPlan {
     pub replaced: Vec<ReplacedFiles>,
     /// Files that go away, or come back, with less than they had: their filter program does not give their bytes back.
     pub lossy: Vec<RepoPath>,
+    /// Files beyond the size limits that were in the way, and are in the safety checkpoint.
+    pub oversized: Vec<RepoPath>,
     /// Files that came with less than they were saved from, and the checkpoint that has all of their bytes.
     pub partial: Vec<(RepoPath, ObjectId)>,
 }
@@ -65,6 +67,7 @@ impl AppliedPlan {
             changes: Vec::new(),
             replaced: Vec::new(),
             lossy: Vec::new(),
+            oversized: Vec::new(),
             partial: Vec::new(),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{MeanwhilePolicy, Plain, PlanOperation, PlanRunner, fingerprint};
 use crate::{
-    model::path::RepoPath,
+    model::{list::SkipReason, path::RepoPath, plan::BlockReason},
     ops::{
         Error,
         compose::{self, CurrentSnapshot},
@@ -36,6 +36,8 @@ pub(super) struct PreparedPlan {
     pub(super) fingerprint: String,
     pub(super) sealed: Vec<objects::SealedObjects>,
     pub(super) lossy: Vec<RepoPath>,
+    /// Files beyond the size limits that are saved because they are in the way.
+    pub(super) oversized: Vec<RepoPath>,
 }
 
 impl PlanRunner<'_> {
@@ -86,6 +88,10 @@ impl PlanRunner<'_> {
         let mut repo = readable();
         let mut goal = (job.goal)(&repo, &present)?;
         let mut plan = self.plan(&repo, &present, &goal, (&included, directories.as_ref()))?;
+        let mut oversized = Vec::new();
+        if job.scope.include {
+            oversized = self.judge_obstacles(&mut plan)?;
+        }
         let yields = plan.blocked.iter().all(|blocked| blocked.why.yields_to_force());
         if job.scope.include && yields && !plan.blocked.is_empty() {
             let blocked: Vec<_> = plan.blocked.iter().map(|blocked| blocked.path.clone()).collect();
@@ -148,7 +154,32 @@ impl PlanRunner<'_> {
             fingerprint,
             sealed,
             lossy,
+            oversized,
         })
+    }
+
+    /// Lets files that are secrets stay in the way, as a save leaves them out too, and gives those beyond the size limits.
+    fn judge_obstacles(&self, plan: &mut RestorePlan) -> Result<Vec<RepoPath>, Error> {
+        let settings = self.scene.settings;
+        let (mut oversized, mut total) = (Vec::new(), 0);
+        for blocked in &mut plan.blocked {
+            if !matches!(blocked.why, BlockReason::Ignored | BlockReason::NotHeld(_)) || !blocked.why.yields_to_force()
+            {
+                continue;
+            }
+            let Some(file) = restore::look_at(self.scene.repo, &blocked.path)? else {
+                continue;
+            };
+            if file.is_secret && !settings.save_secrets {
+                blocked.why = BlockReason::NotHeld(SkipReason::Secret);
+                continue;
+            }
+            total += file.size;
+            if file.size > settings.max_file_size || total > settings.max_total_size {
+                oversized.push(blocked.path.clone());
+            }
+        }
+        Ok(oversized)
     }
 
     fn plan(

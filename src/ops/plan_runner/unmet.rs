@@ -7,10 +7,10 @@ use super::super::{
     target_state::{self, TargetState},
 };
 use crate::{
-    model::path::RepoPath,
+    model::{path::RepoPath, plan::BlockReason},
     store::Repository,
     worktree::{
-        restore::{self, RestoreOptions},
+        restore::{self, RestoreOptions, RestorePlan},
         snapshot::Snapshot,
     },
 };
@@ -24,6 +24,34 @@ pub(in crate::ops) fn unmet(
     (goal, is_earlier): (&TargetState, bool),
     only: Option<&HashSet<RepoPath>>,
 ) -> Result<Vec<RepoPath>, Error> {
+    Ok(plan(scene, repo, snapshot, (goal, is_earlier), only)?.unmet(repo)?)
+}
+
+/// The paths outside of `only` that are in a directory whose place a file or symlink of `only` takes: they came later. Those
+/// that are ignored are among them.
+pub(in crate::ops) fn displaced(
+    scene: &Scene<'_>,
+    repo: &Repository,
+    snapshot: &Snapshot,
+    (goal, is_earlier): (&TargetState, bool),
+    only: &HashSet<RepoPath>,
+) -> Result<Vec<RepoPath>, Error> {
+    let plan = plan(scene, repo, snapshot, (goal, is_earlier), Some(only))?;
+    let mut paths = plan.displaced(only);
+    let is_unsaved = |why: &BlockReason| matches!(why, BlockReason::Ignored | BlockReason::NotHeld(_));
+    let in_the_way = plan.blocked.into_iter().filter(|blocked| is_unsaved(&blocked.why));
+    let in_the_way = in_the_way.map(|blocked| blocked.path);
+    paths.extend(in_the_way.filter(|path| !only.contains(path)));
+    Ok(paths)
+}
+
+fn plan(
+    scene: &Scene<'_>,
+    repo: &Repository,
+    snapshot: &Snapshot,
+    (goal, is_earlier): (&TargetState, bool),
+    only: Option<&HashSet<RepoPath>>,
+) -> Result<RestorePlan, Error> {
     let directories = only.map(with_directories);
     let options = RestoreOptions {
         only,
@@ -36,8 +64,12 @@ pub(in crate::ops) fn unmet(
         is_earlier,
         ..RestoreOptions::default()
     };
-    let plan = restore::plan(repo, target_state::files(snapshot), goal.files(), options)?;
-    Ok(plan.unmet(repo)?)
+    Ok(restore::plan(
+        repo,
+        target_state::files(snapshot),
+        goal.files(),
+        options,
+    )?)
 }
 
 /// The paths and the directories above them.

@@ -18,14 +18,14 @@ use crate::{
 };
 
 /// The paths that are not as the operation left them, or in a redo not as they were before it, reported by what is on
-/// the disk: a snapshot does not show what is ignored, and need not show a filtered file as it was written. `repo`
-/// reads the present.
+/// the disk: a snapshot does not show what is ignored, and need not show a filtered file as it was written. With them
+/// those that came later in a directory whose place a file takes. `repo` reads the present.
 pub(super) fn moved(
     scene: &Scene<'_>,
     is_undo: bool,
     repo: &Repository,
     present: &CurrentSnapshot,
-    changes: &[PathChange],
+    (changes, later): (&[PathChange], Vec<RepoPath>),
     before: &Oid,
 ) -> Result<Vec<Refusal>, Error> {
     let Some(snapshot) = &present.snapshot else {
@@ -46,12 +46,19 @@ pub(super) fn moved(
         let only = changes.iter().map(|(path, _)| path.clone()).collect();
         paths = plan_runner::unmet(scene, repo, snapshot, (&before, true), Some(&only))?;
     }
+    paths.extend(later);
+    Ok(changed_since(paths))
+}
+
+/// The reason not to replace paths, if there are any.
+pub(super) fn changed_since(mut paths: Vec<RepoPath>) -> Vec<Refusal> {
     paths.sort();
-    Ok(if paths.is_empty() {
+    paths.dedup();
+    if paths.is_empty() {
         Vec::new()
     } else {
         vec![Refusal::ChangedSince { paths }]
-    })
+    }
 }
 
 /// The changed paths that a plan leaves as they are for a reason, if it changes nothing at all.

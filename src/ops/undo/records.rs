@@ -142,7 +142,7 @@ impl UndoRun<'_> {
     /// there is no rest. A session that moves takes its record along.
     fn claimed(&self, session: &str) -> Result<Option<ClaimedRecord>, Error> {
         let effects = &self.entry.effects;
-        if self.takes_claimed || effects.iter().any(|effect| matches!(effect, Effect::Ref { .. })) {
+        if self.is_forced || effects.iter().any(|effect| matches!(effect, Effect::Ref { .. })) {
             return Ok(None);
         }
         let Some(chosen) = session_choice::of_identity(self.scene, session)? else {

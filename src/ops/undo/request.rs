@@ -43,6 +43,8 @@ pub struct UndoRequest {
     pub dry_run: bool,
     /// Whether it is done although files changed since.
     pub force: bool,
+    /// Whether files make room that came later in a directory whose place a file or symlink takes.
+    pub displaces: bool,
     /// Whether it is done although something came since that cannot be taken back.
     pub older: bool,
     /// The number of the merge or apply in conflict that is aborted: what was saved since goes as well, and is kept.

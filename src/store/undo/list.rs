@@ -149,11 +149,14 @@ impl UndoList {
                     self.redo.push(at);
                 }
             }
-            UndoLine::Redone { redone, last, .. } => {
+            UndoLine::Redone {
+                redone, last, before, ..
+            } => {
                 if let Some(at) = find(&self.entries, redone) {
                     let (entry, state) = &mut self.entries[at];
                     *state = UndoState::Done;
                     set_last(entry, last);
+                    set_before(entry, before);
                     // Where the session was was noted when it was done first.
                     entry.standing = None;
                     self.redo.retain(|other| *other != at);
@@ -168,6 +171,15 @@ fn set_last(entry: &mut UndoEntry, now: Option<u64>) {
     for effect in &mut entry.effects {
         if let (Effect::Record { last, .. }, Some(now)) = (effect, now) {
             *last = now;
+        }
+    }
+}
+
+/// Sets the safety checkpoint with the files as they were, where a forced redo replaced others.
+fn set_before(entry: &mut UndoEntry, now: Option<Oid>) {
+    for effect in &mut entry.effects {
+        if let (Effect::Files { before }, Some(now)) = (effect, &now) {
+            before.clone_from(now);
         }
     }
 }
@@ -221,6 +233,7 @@ mod tests {
         UndoLine::Redone {
             redone: n,
             at: Timestamp::from_unix(0, 0),
+            before: None,
             last: None,
             without_record: false,
         }
@@ -271,6 +284,7 @@ mod tests {
             UndoLine::Redone { redone, at, last, .. } => UndoLine::Redone {
                 redone,
                 at,
+                before: None,
                 last,
                 without_record: true,
             },

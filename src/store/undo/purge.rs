@@ -137,9 +137,9 @@ fn update(line: &mut UndoLine, purged: &UndoPurge<'_>) -> bool {
     };
     let (mut of_session, mut is_missing) = (false, false);
     match line {
-        UndoLine::Redone { .. } | UndoLine::Settled { .. } => {}
-        UndoLine::Undone { kept, .. } => {
-            kept.iter_mut().for_each(replace);
+        UndoLine::Settled { .. } => {}
+        UndoLine::Undone { kept: id, .. } | UndoLine::Redone { before: id, .. } => {
+            id.iter_mut().for_each(replace);
         }
         UndoLine::Done(entry) | UndoLine::Meant { meant: entry } => {
             // A checkpoint that was written again shows nothing any more.

@@ -15,6 +15,7 @@ use super::side::usual;
 use crate::model::list::{HeldFile, SkipReason};
 use crate::model::path::RepoPath;
 use crate::os::dir::{self, Dir, DirNames, FileKind};
+use crate::secrets;
 use crate::store::objects::{StreamError, Writer};
 use crate::store::{Kind, ObjectId, Repository, checkpoint, tree};
 use crate::worktree::snapshot::Snapshot;
@@ -58,6 +59,42 @@ pub fn include(repo: &Repository, writer: &Writer, snapshot: &mut Snapshot, path
     snapshot.lists.raw.dedup();
     snapshot.tree = edit(repo, writer, snapshot.tree, &added)?;
     Ok(())
+}
+
+/// A file that no rule lets into a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnsavedFile {
+    /// Its size in bytes.
+    pub size: u64,
+    /// Whether it is a secret by its content, as a snapshot judges an untracked file.
+    pub is_secret: bool,
+}
+
+/// Looks at a file before it is included; `None` for what is no file.
+pub fn look_at(repo: &Repository, path: &RepoPath) -> Result<Option<UnsavedFile>, Error> {
+    let root = repo.workdir().ok_or_else(|| Error::Bare {
+        path: repo.git_dir().to_owned(),
+    })?;
+    let look = || -> io::Result<Option<UnsavedFile>> {
+        let (directory, name) = split(path.as_bytes());
+        let dir = Dir::open(root)?.below(directory)?;
+        if dir.stat(name)?.kind != FileKind::File {
+            return Ok(None);
+        }
+        let mut file = dir.file(name)?;
+        let size = dir::file_meta(&file)?.size;
+        let mut is_secret = false;
+        if size <= secrets::file::MAX_FILE {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            is_secret = secrets::file::kind_of(path.as_bytes(), &bytes).is_some();
+        }
+        Ok(Some(UnsavedFile { size, is_secret }))
+    };
+    match look() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        looked => looked.map_err(Error::io("read", root.join(path.to_string()))),
+    }
 }
 
 /// Whether a file must not be in the tree: it is held already, or git's fsck would reject its bytes under this name.

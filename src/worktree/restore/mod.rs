@@ -32,7 +32,7 @@ pub use alike::alike;
 pub use check::ByteDifferences;
 pub use error::Error;
 pub use execute::{ChangedPath, Execution, ExecutionOutcome, WrittenFile, execute};
-pub use include::{Entered, enter, include};
+pub use include::{Entered, UnsavedFile, enter, include, look_at};
 pub use paths::PathProblem;
 pub use plan::RestorePlan;
 pub use side::SideFiles;

@@ -8,6 +8,7 @@ use super::disk::{directories_above, split};
 use super::paths::FileSystem;
 use crate::model::path::RepoPath;
 use crate::model::plan::{Act, BlockReason, BlockedPath, PlanLine, PlanReason};
+use crate::worktree::journal::TEMPORARY;
 use crate::worktree::snapshot::settings::SnapshotSettings;
 
 /// Plan of a restore. Made by [`plan()`](super::plan()), executed by [`execute()`](super::execute()).
@@ -117,6 +118,18 @@ impl RestorePlan {
             .iter()
             .filter(|step| matches!(step, RestoreStep::Remove { .. }))
             .count()
+    }
+
+    /// The files, symlinks and empty directories outside of `own` that go although only `own` is meant: they are in a
+    /// directory whose place a file or symlink takes.
+    pub fn displaced(&self, own: &HashSet<RepoPath>) -> Vec<RepoPath> {
+        let files = self.steps.iter().filter_map(|step| match step {
+            RestoreStep::Remove { path, .. } => Some(RepoPath::from(&path[..])),
+            _ => None,
+        });
+        let is_leftover = |path: &RepoPath| split(path.as_bytes()).1.starts_with(TEMPORARY.as_bytes());
+        let gone = files.chain(self.empty_directories());
+        gone.filter(|path| !own.contains(path) && !is_leftover(path)).collect()
     }
 
     /// Every path that is created, changed or deleted, in the order of execution.

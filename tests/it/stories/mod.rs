@@ -24,6 +24,7 @@ mod common_base;
 mod concurrency;
 mod damage;
 mod descriptors;
+mod displaced;
 mod documents;
 mod drafts;
 #[cfg(target_os = "linux")]

@@ -57,7 +57,7 @@ impl Planner<'_, '_> {
         let reader = Converter::new(walk.repo, self.settings)?;
         walk.run(attributes, &reader, |walk, pair| self.decide(walk, &pair))?;
         self.make_room();
-        self.check_replaced()?;
+        self.check_replaced(walk)?;
         self.empty_directories(walk)?;
         self.check_room()?;
         self.not_saved(walk)?;

@@ -61,12 +61,17 @@ impl Planner<'_, '_> {
     }
 
     /// A directory in the way of a file must hold nothing but what goes away anyway.
-    pub(super) fn check_replaced(&mut self) -> Result<(), Error> {
+    pub(super) fn check_replaced(&mut self, walk: &PairWalk<'_>) -> Result<(), Error> {
         for directory in std::mem::take(&mut self.replaced) {
             for inside in self.disk.inside(&directory).map_err(self.io(&directory))? {
                 match inside {
                     DirectoryObstacle::File(path) if self.removed.contains(&self.system.key(&path)) => {}
-                    DirectoryObstacle::File(path) => self.plan.block(&path, BlockReason::Ignored),
+                    DirectoryObstacle::File(path) => {
+                        let mut above = std::iter::once(&path[..]).chain(directories_above(&path));
+                        let left_out = above.find_map(|path| walk.present.skipped(path));
+                        let why = left_out.map_or(BlockReason::Ignored, BlockReason::NotHeld);
+                        self.plan.block(&path, why);
+                    }
                     DirectoryObstacle::Special(path) => {
                         self.plan.block(&path, BlockReason::NotHeld(SkipReason::Special));
                     }
