@@ -9,6 +9,7 @@ mod kept;
 mod merge_run;
 mod merged_lists;
 mod resolution;
+mod unchanged;
 mod unresolved;
 
 pub use discarded::{ResolutionState, resolution};

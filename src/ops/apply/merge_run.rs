@@ -13,7 +13,7 @@ use super::{
         returned, session_choice, suggestions,
         target_state::{self, TargetState},
     },
-    ApplyJournal, merged_lists, unresolved,
+    ApplyJournal, merged_lists, unchanged, unresolved,
 };
 use crate::{
     model::{
@@ -25,7 +25,7 @@ use crate::{
     store::{
         ObjectId, Repository,
         checkpoint::{self, Checkpoint, object_id},
-        merge::{self, Labels, PathMerge, PathMergeOutcome, Trees},
+        merge::{self, Labels, Overlap, PathMerge, PathMergeOutcome, Trees},
         pathspec::PathFilter,
         refs, tree,
     },
@@ -250,13 +250,13 @@ pub(in crate::ops) struct MergeRun<'a> {
 /// Treatment of lines that both sides changed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::ops) struct OverlapRule {
-    pub(in crate::ops) overlap: merge::Overlap,
+    pub(in crate::ops) overlap: Overlap,
     /// Files that are as in this tree are as they were before the changes were brought: they are no edits of them.
     pub(in crate::ops) before: Option<ObjectId>,
 }
 
-impl From<merge::Overlap> for OverlapRule {
-    fn from(overlap: merge::Overlap) -> Self {
+impl From<Overlap> for OverlapRule {
+    fn from(overlap: Overlap) -> Self {
         Self { overlap, before: None }
     }
 }
@@ -342,7 +342,7 @@ impl MergeRun<'_> {
         repo: &Repository,
         ours: TargetState,
     ) -> Result<(TargetState, Conflicts, Vec<RepoPath>), Error> {
-        let base = self.sides.base(repo, &ours)?;
+        let base = unchanged::without_hidden(repo, self.sides.base(repo, &ours)?, (&ours, &self.sides.theirs))?;
         let purged = self.sides.purged.iter();
         let trees = Trees {
             base,
@@ -353,7 +353,7 @@ impl MergeRun<'_> {
         let mut merged = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
         if let Some(before) = self.overlap.before {
             let options = merge::MergeOptions {
-                overlap: merge::Overlap::Contained,
+                overlap: Overlap::Contained,
                 ..options
             };
             let anew = merge::three_way(&tree::TreeReader::new(repo), trees, options)?;
@@ -380,6 +380,7 @@ impl MergeRun<'_> {
         unresolved::mark(&self.sides.theirs.lists, &mut merged);
         let tree = merge::tree(repo, Some(ours.tree), &merged)?;
         let mut lists = merged_lists::lists(&ours.lists, &self.sides.theirs.lists, &merged);
+        unchanged::keep_bytes(repo, (ours.tree, &self.sides.theirs), &merged, &mut lists)?;
         self.beside_trees(repo, &mut lists, tree)?;
         let (edits, partial) = self.sides.whole.bring(&merged, &mut lists);
         let tree = merge::edited(repo, tree, &edits)?;
@@ -387,8 +388,9 @@ impl MergeRun<'_> {
         lists.intent_to_add.clone_from(&ours.lists.intent_to_add);
         lists.conflicts = unmerged(repo, &ours.lists.conflicts, &mut blobs, &merged)?;
         unresolved::take_entries(&self.sides.theirs, &merged, &mut lists.conflicts, &mut blobs);
+        let alone = self.bring_stages(repo, (base, &ours), &merged, (&mut lists.conflicts, &mut blobs))?;
         let in_conflict = merged.iter().filter(|path| path.verdict != MergeVerdict::Clean);
-        let conflicts = in_conflict
+        let mut conflicts: Conflicts = in_conflict
             .flat_map(|path| {
                 let aside = path.aside.as_ref().map(|(aside, _)| aside);
                 let old = path
@@ -399,6 +401,7 @@ impl MergeRun<'_> {
                 paths.map(|of| (of.clone(), path.verdict)).collect::<Vec<_>>()
             })
             .collect();
+        conflicts.extend(alone);
         let index = if self.stages_unwritten {
             let edits = unwritten(&ours.lists, &merged);
             merge::edited(repo, ours.index, &edits)?
@@ -417,6 +420,42 @@ impl MergeRun<'_> {
             self.stage(repo, &mut goal)?;
         }
         Ok((goal, conflicts, partial))
+    }
+
+    /// Brings the unmerged entries of paths whose files are the same on all sides, as a path has them that both sides of a
+    /// merge of git renamed. Where what is compared with is another checkpoint, they may have been there as well.
+    fn bring_stages(
+        &self,
+        repo: &Repository,
+        (base, ours): (Option<ObjectId>, &TargetState),
+        merged: &[PathMerge],
+        conflicts: (&mut Vec<IndexConflict>, &mut Vec<ObjectId>),
+    ) -> Result<Conflicts, Error> {
+        let (Base::Tree(_), Overlap::Contained) = (&self.sides.base, self.overlap.overlap) else {
+            return Ok(Vec::new());
+        };
+        let mut paths = self.paths.clone();
+        let mut alone = Vec::new();
+        for (path, verdict) in unresolved::paths(&self.sides.theirs.lists) {
+            let is_merged = |merged: &PathMerge| {
+                let more = [&merged.from, &merged.removes].into_iter().flatten();
+                [&merged.path, &merged.saved]
+                    .into_iter()
+                    .chain(more)
+                    .any(|of| of == path)
+            };
+            let is_unmerged = ours.lists.conflicts.iter().any(|conflict| conflict.path == *path);
+            if is_unmerged || merged.iter().any(is_merged) || !paths.as_mut().is_none_or(|paths| paths.keeps(path)) {
+                continue;
+            }
+            let then = base.map(|base| tree::entry(repo, base, path)).transpose()?.flatten();
+            if tree::entry(repo, ours.tree, path)? == then && tree::entry(repo, ours.index, path)? == then {
+                alone.push((path.clone(), verdict));
+            }
+        }
+        let paths = alone.iter().map(|(path, _)| path);
+        unresolved::add_entries(&self.sides.theirs, paths, conflicts);
+        Ok(alone)
     }
 
     /// Leaves out repositories below that neither index tracks: no merge touches them, and a working tree that lacks one did

@@ -19,11 +19,7 @@ pub(super) fn mark(theirs: &Lists, merged: &mut [PathMerge]) {
         let is_written = path.result != PathMergeOutcome::Keep && path.verdict == MergeVerdict::Clean;
         let stages: Vec<u8> = stages(theirs, &path.saved).map(|conflict| conflict.stage).collect();
         if is_written && !stages.is_empty() {
-            path.verdict = match (stages.contains(&1), stages.len()) {
-                (true, 3) => MergeVerdict::Content,
-                (false, 2) => MergeVerdict::AddAdd,
-                _ => MergeVerdict::ModifyDelete,
-            };
+            path.verdict = verdict(&stages);
         }
     }
 }
@@ -52,6 +48,49 @@ pub(super) fn take_entries(
                 ..entry.clone()
             });
             blobs.push(id);
+        }
+    }
+    conflicts.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));
+}
+
+/// The unmerged paths of a side, each with the kind of its conflict.
+pub(super) fn paths(lists: &Lists) -> Vec<(&RepoPath, MergeVerdict)> {
+    let unmerged = lists.conflicts.iter().filter(|conflict| conflict.stage > 0);
+    let mut paths: Vec<&RepoPath> = unmerged.map(|conflict| &conflict.path).collect();
+    paths.dedup();
+    let of = |path| {
+        let stages: Vec<u8> = stages(lists, path).map(|conflict| conflict.stage).collect();
+        (path, verdict(&stages))
+    };
+    paths.into_iter().map(of).collect()
+}
+
+/// The kind of a conflict, by its stages.
+fn verdict(stages: &[u8]) -> MergeVerdict {
+    match (stages.contains(&1), stages.len()) {
+        (true, 3) => MergeVerdict::Content,
+        (false, 2) => MergeVerdict::AddAdd,
+        (true, 2) => MergeVerdict::ModifyDelete,
+        // One stage alone is of a file that git takes for renamed.
+        _ => MergeVerdict::Structure,
+    }
+}
+
+/// Adds the entries that paths have in theirs.
+pub(super) fn add_entries<'p>(
+    theirs: &TargetState,
+    paths: impl Iterator<Item = &'p RepoPath>,
+    (conflicts, blobs): (&mut Vec<IndexConflict>, &mut Vec<ObjectId>),
+) {
+    for path in paths {
+        for entry in stages(&theirs.lists, path) {
+            let id = usize::try_from(entry.n).ok().and_then(|n| theirs.conflicts.get(n));
+            let Some(id) = id else { continue };
+            conflicts.push(IndexConflict {
+                n: u32::try_from(blobs.len()).unwrap_or(u32::MAX),
+                ..entry.clone()
+            });
+            blobs.push(*id);
         }
     }
     conflicts.sort_by(|a, b| (&a.path, a.stage).cmp(&(&b.path, b.stage)));

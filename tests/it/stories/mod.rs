@@ -103,6 +103,7 @@ mod transcript_copy;
 mod transcript_growth;
 mod transcripts;
 mod turns;
+mod unchanged;
 mod undo;
 #[cfg(target_os = "linux")]
 mod unfiltered;
