@@ -156,7 +156,7 @@ impl UndoList {
                     let (entry, state) = &mut self.entries[at];
                     *state = UndoState::Done;
                     set_last(entry, last);
-                    set_before(entry, before);
+                    set_before(entry, before.as_ref());
                     // Where the session was was noted when it was done first.
                     entry.standing = None;
                     self.redo.retain(|other| *other != at);
@@ -176,9 +176,9 @@ fn set_last(entry: &mut UndoEntry, now: Option<u64>) {
 }
 
 /// Sets the safety checkpoint with the files as they were, where a forced redo replaced others.
-fn set_before(entry: &mut UndoEntry, now: Option<Oid>) {
+fn set_before(entry: &mut UndoEntry, now: Option<&Oid>) {
     for effect in &mut entry.effects {
-        if let (Effect::Files { before }, Some(now)) = (effect, &now) {
+        if let (Effect::Files { before }, Some(now)) = (effect, now) {
             before.clone_from(now);
         }
     }

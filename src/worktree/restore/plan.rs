@@ -128,7 +128,14 @@ impl RestorePlan {
             _ => None,
         });
         let is_leftover = |path: &RepoPath| split(path.as_bytes()).1.starts_with(TEMPORARY.as_bytes());
-        let gone = files.chain(self.empty_directories());
+        // What is in the way in a directory is reported itself.
+        let is_below = |path: &RepoPath, directory: &RepoPath| {
+            let rest = path.as_bytes().strip_prefix(directory.as_bytes());
+            rest.is_some_and(|rest| rest.starts_with(b"/"))
+        };
+        let mut empty = self.empty_directories();
+        empty.retain(|directory| !self.blocked.iter().any(|blocked| is_below(&blocked.path, directory)));
+        let gone = files.chain(empty);
         gone.filter(|path| !own.contains(path) && !is_leftover(path)).collect()
     }
 
