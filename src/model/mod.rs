@@ -36,5 +36,6 @@ pub mod splice;
 pub mod step;
 pub mod time;
 pub mod transcript;
+pub mod tree_mode;
 pub mod turn;
 pub mod watch;

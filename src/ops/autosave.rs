@@ -214,7 +214,7 @@ fn write(
     chat::take_over(&mut document, &tip.document);
     let (previous, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
     let mut siblings = Siblings::default();
-    for kept in chat::SIBLINGS.into_iter().chain([steps::FOLDER]) {
+    for kept in chat::SIBLINGS.into_iter().chain([steps::DIRECTORY]) {
         siblings.keep(&previous, kept);
     }
     content::attach_log(scene, writer, &subject.log, &previous, &mut siblings)?;
@@ -408,7 +408,7 @@ fn write_recovered(
     document.included = None;
     let mut siblings = Siblings::default();
     let of_files = ["lists", "conflicts", "held", "operation"];
-    for kept in chat::SIBLINGS.into_iter().chain([steps::FOLDER]).chain(of_files) {
+    for kept in chat::SIBLINGS.into_iter().chain([steps::DIRECTORY]).chain(of_files) {
         siblings.keep(&of_found, kept);
     }
     let parents = [Some(tip.entry.id), found.snapshot()].into_iter().flatten().collect();

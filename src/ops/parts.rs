@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     git::Git,
-    model::{change::TreeEntryInfo, id::Oid, list::Lists, path::RepoPath},
+    model::{change::TreeEntryInfo, id::Oid, list::Lists, path::RepoPath, tree_mode},
     os,
     store::{
         self, Kind, ObjectId, Repository,
@@ -29,9 +29,6 @@ use crate::{
     },
     worktree::journal::Journal,
 };
-
-/// The mode of another repository's commit in a tree.
-const GITLINK: u32 = 0o160_000;
 
 /// Outcome for one path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,7 +183,7 @@ pub(super) fn restricted(
         let is_link = [&change.old, &change.new]
             .into_iter()
             .flatten()
-            .any(|entry| entry.mode == GITLINK);
+            .any(|entry| entry.mode == tree_mode::GITLINK);
         let is_left_out = [&goal.lists, &now.lists]
             .iter()
             .any(|lists| lists.skipped.iter().any(|skipped| skipped.path == change.path));
@@ -329,7 +326,7 @@ mod tests {
                 parts[0].after.as_ref().map(|state| state.mode),
                 parts[1].after.is_none()
             ),
-            (Some(0o100_755), true)
+            (Some(tree_mode::EXECUTABLE), true)
         );
         assert_eq!(parts[1].path.as_bytes(), b"x\n");
     }

@@ -36,7 +36,7 @@ use super::{
     target_state::TargetState,
 };
 use crate::{
-    model::path::RepoPath,
+    model::{path::RepoPath, tree_mode},
     os,
     store::{
         self, Kind, Repository,
@@ -428,13 +428,13 @@ impl<'a> PlanRunner<'a> {
 fn store_staged(repo: &Repository, merged: &Repository, goal: &TargetState, paths: &[RepoPath]) -> Result<(), Error> {
     let changed: HashSet<&RepoPath> = paths.iter().collect();
     let conflicts = goal.lists.conflicts.iter();
-    let stages = conflicts.filter(|conflict| changed.contains(&conflict.path) && conflict.mode != GITLINK);
+    let stages = conflicts.filter(|conflict| changed.contains(&conflict.path) && conflict.mode != tree_mode::GITLINK);
     let mut needed: Vec<_> = stages
         .filter_map(|conflict| goal.conflicts.get(conflict.n as usize).copied())
         .collect();
     for path in paths {
         let entry = tree::entry(merged, goal.index, path)?;
-        let entry = entry.filter(|entry| entry.mode != GITLINK && entry.mode != FOLDER);
+        let entry = entry.filter(|entry| entry.mode != tree_mode::GITLINK && entry.mode != tree_mode::DIRECTORY);
         needed.extend(entry.map(|entry| object_id(&entry.id)));
     }
     needed.retain(|id| !repo.has_object(*id) && merged.has_object(*id));
@@ -449,7 +449,3 @@ fn store_staged(repo: &Repository, merged: &Repository, goal: &TargetState, path
     writer.finish()?.release();
     Ok(())
 }
-
-/// Modes of a submodule and of a directory in a tree.
-const GITLINK: u32 = 0o160_000;
-const FOLDER: u32 = 0o040_000;

@@ -115,7 +115,7 @@ pub(super) fn encrypt_earlier(scene: &Scene<'_>, chosen: &SessionChoice) -> Resu
 
 /// Files next to the document of a checkpoint, encrypted with it.
 fn private_parts() -> impl Iterator<Item = &'static str> {
-    chat::SIBLINGS.into_iter().chain([steps::FOLDER])
+    chat::SIBLINGS.into_iter().chain([steps::DIRECTORY])
 }
 
 /// Parts of `source` that another checkpoint carries on: everything that is next to its document. From plain text it is

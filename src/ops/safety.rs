@@ -56,7 +56,7 @@ pub(super) fn write(
             chat::take_over(&mut document, &tip.document);
             let (previous, _) =
                 checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
-            for kept in chat::SIBLINGS.into_iter().chain([steps::FOLDER]) {
+            for kept in chat::SIBLINGS.into_iter().chain([steps::DIRECTORY]) {
                 siblings.keep(&previous, kept);
             }
             (document, Predecessor::from(chosen), Vec::new())

@@ -2,7 +2,7 @@
 
 use super::{Error, Scene, ids, select, session_choice};
 use crate::{
-    model::{change::TreeChange, list::Lists, path::RepoPath, selector::Selector},
+    model::{change::TreeChange, list::Lists, path::RepoPath, selector::Selector, tree_mode},
     store::{self, Kind, ObjectId, Repository, checkpoint, draft, tree},
 };
 
@@ -122,14 +122,14 @@ pub fn file(scene: &Scene<'_>, selector: &Selector, path: &str) -> Result<Vec<u8
     };
     let held = goal.lists.held.iter().find(|held| held.path == wanted);
     let (mode, id) = if let Some(id) = held.and_then(|held| goal.held.get(held.n as usize)) {
-        (0o100_644, *id)
+        (tree_mode::FILE, *id)
     } else {
         let entry = tree::entry(scene.repo, goal.tree, &wanted)?.ok_or_else(absent)?;
         (entry.mode, checkpoint::object_id(&entry.id))
     };
     let kind = match mode {
-        0o040_000 => Kind::Tree,
-        0o160_000 => return Err(absent()),
+        tree_mode::DIRECTORY => Kind::Tree,
+        tree_mode::GITLINK => return Err(absent()),
         _ => Kind::Blob,
     };
     let data = checkpoint::read(scene.repo, id, kind, "file").map_err(Error::damaged(subject))?;

@@ -461,7 +461,7 @@ impl<'a, 'p> VerifyRun<'a, 'p> {
 
     /// The steps next to the document; those that many checkpoints share are read once.
     fn steps(&mut self, name: &str, checkpoint: &Checkpoint) {
-        let directory = checkpoint.document.trees.get(store::steps::FOLDER);
+        let directory = checkpoint.document.trees.get(store::steps::DIRECTORY);
         let new = directory.is_some_and(|directory| self.steps.insert(directory.clone()));
         if new && let Err(fault @ Fault::Step { .. }) = store::steps::read(self.scene.repo, checkpoint) {
             self.fault(name, checkpoint.entry.id, &fault);

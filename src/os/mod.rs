@@ -71,7 +71,7 @@ pub use program::Program;
 pub use protocol::ProtocolStreams;
 pub use query::{QueryOutcome, Question, Stopwatch, query_program};
 pub use replace::{make_executable, replace, replace_users, replace_with, sweep_replacements};
-pub use reports::{MOST_FOLDERS, OpenFiles, Reports, WatchError, mount_scope};
+pub use reports::{MOST_DIRECTORIES, OpenFiles, Reports, WatchError, mount_scope};
 pub use retry::retry;
 pub use rule_files::{system_attributes, user_rules};
 pub use scratch::scratch_file;

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Error, Kind, ObjectId, Repository, checkpoint, transcripts::DIRECTORY, tree, walk};
+use crate::model::tree_mode;
 
 /// The most bytes of a chunk of chat: no message is added to one of 256 KiB, and none is longer than what is read of one.
 const MAX_CHUNK: u64 = (256 << 10) + crate::model::json::INPUT_LIMIT as u64;
@@ -116,10 +117,10 @@ impl<'r> Checker<'r> {
                 return Err(format!("it has '{shown}' twice"));
             }
             match mode {
-                0o040_000 if top => self.record_tree(id, Some(&name), bytes)?,
+                tree_mode::DIRECTORY if top => self.record_tree(id, Some(&name), bytes)?,
                 // One level deeper; the name of a chunk's directory is a number, which no rule above is for.
-                0o040_000 if is_transcript => self.record_tree(id, Some(b"chat"), bytes)?,
-                0o100_644 => {
+                tree_mode::DIRECTORY if is_transcript => self.record_tree(id, Some(b"chat"), bytes)?,
+                tree_mode::FILE => {
                     *bytes = bytes.saturating_add(self.sized(id, Kind::Blob, most, "the file")?);
                     if *bytes > self.limits.bytes {
                         return Err(too_large(self.limits.bytes));
@@ -160,8 +161,8 @@ impl<'r> Checker<'r> {
         for (mode, name, id) in entries {
             let known = before.get(&name).copied();
             let found = match mode {
-                0o160_000 => TreeSize { files: 1, bytes: 0 },
-                0o040_000 => {
+                tree_mode::GITLINK => TreeSize { files: 1, bytes: 0 },
+                tree_mode::DIRECTORY => {
                     let known = known.filter(|known| self.is_tree(*known));
                     self.visit(id, known, depth + 1)?
                 }
@@ -201,9 +202,9 @@ impl<'r> Checker<'r> {
     /// Names that no tree may have, or that some systems take for each other while one of them is a link.
     fn names(&self, entries: &[(u32, Vec<u8>, ObjectId)]) -> Result<(), TreeRefusal> {
         let mut folded: HashMap<String, bool> = HashMap::new();
-        for (mode, name, _) in entries {
-            let is_file = matches!(mode, 0o100_644 | 0o100_755 | 0o100_664);
-            if !is_file && !matches!(mode, 0o120_000 | 0o040_000 | 0o160_000) {
+        for &(mode, ref name, _) in entries {
+            let is_file = matches!(mode, tree_mode::FILE | tree_mode::EXECUTABLE | 0o100_664);
+            if !is_file && !matches!(mode, tree_mode::SYMLINK | tree_mode::DIRECTORY | tree_mode::GITLINK) {
                 return Err(format!(
                     "'{}' has the mode {mode:o}, which git does not know",
                     shown(name)
@@ -212,7 +213,7 @@ impl<'r> Checker<'r> {
             if name.contains(&b'/') || !(self.storable)(name, is_file) {
                 return Err(format!("git stores no file called '{}'", shown(name)));
             }
-            let link = *mode == 0o120_000;
+            let link = mode == tree_mode::SYMLINK;
             let key = String::from_utf8_lossy(name).to_lowercase();
             match folded.insert(key, link) {
                 Some(other) if other || link => {
@@ -297,7 +298,7 @@ pub fn new_files(
         let mut before: HashMap<Vec<u8>, Vec<ObjectId>> = HashMap::new();
         for base in bases {
             for (mode, name, id) in entries(repo, base)? {
-                if mode != 0o160_000 {
+                if mode != tree_mode::GITLINK {
                     before.entry(name).or_default().push(id);
                 }
             }
@@ -305,7 +306,7 @@ pub fn new_files(
         let from = open.len();
         for (mode, name, id) in entries(repo, tree)? {
             let known = before.get(&name).map_or(&[][..], Vec::as_slice);
-            if mode != 0o160_000 && known.contains(&id) {
+            if mode != tree_mode::GITLINK && known.contains(&id) {
                 continue;
             }
             let mut path: Vec<u8> = path.clone();
@@ -313,13 +314,13 @@ pub fn new_files(
                 path.push(b'/');
             }
             path.extend_from_slice(&name);
-            if mode == 0o040_000 {
+            if mode == tree_mode::DIRECTORY {
                 let is_tree = |id: &ObjectId| repo.find_header(*id).is_ok_and(|header| header.kind() == Kind::Tree);
                 let known: Vec<_> = known.iter().copied().filter(is_tree).collect();
                 each(&path, None);
                 open.push((id, known, path, depth + 1));
             } else {
-                each(&path, (mode != 0o160_000 && seen.insert(id)).then_some(id));
+                each(&path, (mode != tree_mode::GITLINK && seen.insert(id)).then_some(id));
             }
         }
         open[from..].reverse();

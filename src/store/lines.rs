@@ -11,6 +11,7 @@ use super::tree;
 use super::{Error, ObjectId, Repository};
 use crate::model::change::{TreeChange, TreeEntryInfo};
 use crate::model::report::Lines;
+use crate::model::tree_mode;
 
 /// How far git looks for a NUL byte that shows a binary file.
 const BINARY_PREFIX: usize = 8000;
@@ -23,7 +24,7 @@ pub fn count(repo: &Repository, change: &TreeChange) -> Result<Option<Lines>, Er
     let side = |entry: &Option<TreeEntryInfo>| {
         entry
             .as_ref()
-            .map(|entry| (entry.mode != 0o160_000).then(|| object_id(&entry.id)))
+            .map(|entry| (entry.mode != tree_mode::GITLINK).then(|| object_id(&entry.id)))
     };
     let mut texts = [Vec::new(), Vec::new()];
     for (text, side) in texts.iter_mut().zip([side(&change.old), side(&change.new)]) {
@@ -55,7 +56,7 @@ pub fn count_against(
         return Ok(None);
     };
     let text = |entry: &Option<TreeEntryInfo>| match entry {
-        Some(entry) if entry.mode != 0o160_000 => Ok(text_of(repo, object_id(&entry.id))?.unwrap_or_default()),
+        Some(entry) if entry.mode != tree_mode::GITLINK => Ok(text_of(repo, object_id(&entry.id))?.unwrap_or_default()),
         _ => Ok::<_, Error>(Vec::new()),
     };
     let new = text(&change.new)?;

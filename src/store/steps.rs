@@ -16,7 +16,7 @@ use crate::model::{
 };
 
 /// The directory's name in a checkpoint's tree.
-pub const FOLDER: &str = "steps";
+pub const DIRECTORY: &str = "steps";
 /// The end of each file's name; what is before it is the step's id.
 const END: &str = ".json";
 
@@ -36,7 +36,7 @@ pub enum FoldError {
 
 /// The steps of a checkpoint, in their order.
 pub fn read(repo: &Repository, checkpoint: &Checkpoint) -> Result<Vec<Step>, Fault> {
-    let directory = checkpoint.document.trees.get(FOLDER).map(object_id);
+    let directory = checkpoint.document.trees.get(DIRECTORY).map(object_id);
     let mut steps = Vec::new();
     for (id, blob) in entries(repo, directory)? {
         steps.push(read_one(repo, &id, blob)?);
@@ -75,10 +75,10 @@ pub fn fold(
     siblings: &mut Siblings,
 ) -> Result<(), FoldError> {
     if changes.is_empty() {
-        siblings.keep(previous, FOLDER);
+        siblings.keep(previous, DIRECTORY);
         return Ok(());
     }
-    let mut blobs = entries(repo, previous.get(FOLDER))?;
+    let mut blobs = entries(repo, previous.get(DIRECTORY))?;
     let mut changed: BTreeMap<&str, Step> = BTreeMap::new();
     let mut count = blobs.len();
     for change in changes {
@@ -96,7 +96,7 @@ pub fn fold(
         blobs.insert(id.to_owned(), writer.write_private(&step.to_bytes())?);
     }
     let files = blobs.into_iter().map(|(id, blob)| (format!("{id}{END}"), blob));
-    Ok(siblings.files(writer, FOLDER, files.collect())?)
+    Ok(siblings.files(writer, DIRECTORY, files.collect())?)
 }
 
 /// Writes a directory of steps.
@@ -106,7 +106,7 @@ pub fn write(writer: &Writer, steps: &[Step], siblings: &mut Siblings) -> Result
         let blob = writer.write_private(&step.to_bytes())?;
         files.push((format!("{}{END}", step.id), blob));
     }
-    siblings.files(writer, FOLDER, files)
+    siblings.files(writer, DIRECTORY, files)
 }
 
 fn new_step(change: &StepChange, before: usize) -> Result<Step, patch::Error> {
@@ -125,7 +125,7 @@ fn entries(repo: &Repository, directory: Option<ObjectId>) -> Result<BTreeMap<St
     let Some(directory) = directory else {
         return Ok(BTreeMap::new());
     };
-    let found = checkpoint::directory(repo, directory, FOLDER)?.into_iter();
+    let found = checkpoint::directory(repo, directory, DIRECTORY)?.into_iter();
     let step = |(name, is_directory, id): (String, bool, ObjectId)| {
         let stem = name
             .strip_suffix(END)

@@ -21,6 +21,7 @@ use crate::{
         list::{IndexConflict, Lists, Source},
         path::RepoPath,
         report::MergeVerdict,
+        tree_mode,
     },
     store::{
         ObjectId, Repository,
@@ -31,10 +32,6 @@ use crate::{
     },
 };
 
-/// The mode of a directory in a tree.
-const FOLDER: u32 = 0o040_000;
-/// The mode of another repository's commit in a tree.
-const GITLINK: u32 = 0o160_000;
 /// Files read while looking for the new name of a changed file.
 const RENAME_CANDIDATES: usize = 1000;
 
@@ -327,7 +324,7 @@ impl MergeRun<'_> {
             let mut is_free = true;
             for (at, _) in slashes {
                 let above = tree::entry(repo, merged, &RepoPath::from(&bytes[..at]))?;
-                is_free &= above.is_none_or(|entry| entry.mode == FOLDER);
+                is_free &= above.is_none_or(|entry| entry.mode == tree_mode::DIRECTORY);
             }
             if is_free {
                 lists.empty_dirs.push(directory.clone());
@@ -464,7 +461,7 @@ impl MergeRun<'_> {
         let mut nested = HashSet::new();
         for path in merged.iter() {
             let mut sides = [&path.base, &path.ours, &path.theirs].into_iter().flatten();
-            if !sides.all(|side| side.mode == GITLINK) {
+            if !sides.all(|side| side.mode == tree_mode::GITLINK) {
                 continue;
             }
             let mut is_tracked = false;
@@ -537,7 +534,7 @@ fn is_in(path: &RepoPath, directory: &RepoPath) -> bool {
 
 /// Merged entries that no file is written for: the commits of submodules, and files outside of a sparse checkout.
 fn unwritten(ours: &Lists, merged: &[PathMerge]) -> Vec<(RepoPath, Option<TreeEntryInfo>)> {
-    let is_gitlink = |side: &Option<TreeEntryInfo>| side.as_ref().is_some_and(|side| side.mode == GITLINK);
+    let is_gitlink = |side: &Option<TreeEntryInfo>| side.as_ref().is_some_and(|side| side.mode == tree_mode::GITLINK);
     let is_left_out = |path: &RepoPath| {
         let origin = ours.origin_of(path.as_bytes());
         origin.is_some_and(|origin| origin.source == Source::Index)
@@ -567,7 +564,7 @@ fn unmerged(
     for path in merged.iter().filter(|path| path.verdict.is_conflict()) {
         let sides = stages(path);
         // Content that is not here, as in a partial clone, cannot be an entry.
-        let is_here = |side: &TreeEntryInfo| side.mode == GITLINK || repo.has_object(object_id(&side.id));
+        let is_here = |side: &TreeEntryInfo| side.mode == tree_mode::GITLINK || repo.has_object(object_id(&side.id));
         if !sides.iter().all(|(_, side, _)| is_here(side)) {
             continue;
         }
@@ -581,7 +578,7 @@ fn unmerged(
                 stage,
                 mode: side.mode,
             });
-            blobs.push(if side.mode == GITLINK {
+            blobs.push(if side.mode == tree_mode::GITLINK {
                 // Another repository's commit is kept as text.
                 merge::gitlink_blob(repo, object_id(&side.id))?
             } else {

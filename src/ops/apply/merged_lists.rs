@@ -1,7 +1,7 @@
 //! Lists of what trees cannot represent, of a merge with the current files.
 
 use crate::{
-    model::{list::Lists, path::RepoPath},
+    model::{list::Lists, path::RepoPath, tree_mode},
     store::merge::{PathMerge, PathMergeOutcome},
 };
 
@@ -48,7 +48,7 @@ pub(super) fn lists(ours: &Lists, theirs: &Lists, merged: &[PathMerge]) -> Lists
             Some(was) => bits_of(ours, before).map(|bits| match (was.mode, entry.mode) {
                 (from, to) if from == to => bits,
                 // Those who may read it may run it now; or no one any more.
-                (_, 0o100_755) => bits | (bits & 0o444) >> 2,
+                (_, tree_mode::EXECUTABLE) => bits | (bits & 0o444) >> 2,
                 _ => bits & !0o111,
             }),
         };

@@ -258,7 +258,7 @@ fn note_resolution(
     // Resolutions of the record belong to it as those of files do.
     let is_resolved = resolved.is_some_and(|(draft, last)| new.folded.get(draft) == Some(last));
     let is_only_files = new.trigger.as_deref() == Some(merge_state::CONCLUSION)
-        && (is_resolved || new.record == old.record && new.session == old.session && is_same(&steps::FOLDER))
+        && (is_resolved || new.record == old.record && new.session == old.session && is_same(&steps::DIRECTORY))
         && chat::SIBLINGS.iter().all(is_same);
     for effect in &mut entry.effects {
         if let Effect::Ref { name, new, .. } = effect

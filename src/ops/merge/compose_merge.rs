@@ -405,10 +405,10 @@ impl Parts<'_, '_> {
             .filter(|step| ours.iter().all(|known| known.id != step.id))
             .count();
         if merged == ours {
-            self.siblings.remove(steps::FOLDER);
-            self.siblings.keep(self.held.0, steps::FOLDER);
+            self.siblings.remove(steps::DIRECTORY);
+            self.siblings.keep(self.held.0, steps::DIRECTORY);
         } else {
-            self.siblings.remove(steps::FOLDER);
+            self.siblings.remove(steps::DIRECTORY);
             steps::write(self.writer, &merged, self.siblings)?;
         }
         Ok(())

@@ -14,13 +14,11 @@ use crate::{
     model::{
         list::{Lists, Source},
         path::RepoPath,
+        tree_mode,
     },
     store::{self, Repository, tree},
     worktree::restore::index::{self, IndexChange},
 };
-
-/// The mode of a directory in a tree.
-const FOLDER: u32 = 0o040_000;
 
 /// The entries that differ between the present and the goal, as far as the index is meant. `own` are the paths that the
 /// operation changed before, or that of which it is the way back.
@@ -41,7 +39,7 @@ pub(super) fn plan(
     let own = own.into_iter().flatten().filter(|_| scope.enters);
     for path in own.filter(|path| is_skipped(&goal.lists, path) && !is_skipped(&snapshot.lists, path)) {
         // It lost its flag when it was unmerged or staged, whatever its content is now.
-        if tree::entry(repo, goal.index, path)?.is_some_and(|entry| entry.mode != FOLDER) {
+        if tree::entry(repo, goal.index, path)?.is_some_and(|entry| entry.mode != tree_mode::DIRECTORY) {
             change.paths.push(path.clone());
         }
     }

@@ -303,7 +303,7 @@ impl SaveAttempt<'_> {
             && record == old.record
             && chat::SIBLINGS
                 .iter()
-                .chain([&steps::FOLDER])
+                .chain([&steps::DIRECTORY])
                 .all(|name| new.trees.get(*name) == old.trees.get(*name))
             && new.compaction == old.compaction
             && (&new.git.head, &new.git.branch) == (&old.git.head, &old.git.branch)

@@ -16,7 +16,7 @@ use super::{
     UndoJournal, UndoRun, left,
 };
 use crate::{
-    model::{id::Oid, path::RepoPath},
+    model::{id::Oid, path::RepoPath, tree_mode},
     store::{
         checkpoint::{self, object_id, oid},
         tree,
@@ -145,20 +145,18 @@ impl UndoRun<'_> {
 
 /// A path as a safety checkpoint has it; `None` for what it lacks and for a directory that has anything in it.
 fn saved_state(run: &UndoRun<'_>, before: &TargetState, path: &RepoPath) -> Result<Option<PathState>, Error> {
-    /// The mode of a directory in a tree.
-    const FOLDER: u32 = 0o040_000;
     if before.lists.empty_dirs.contains(path) {
         return Ok(Some(PathState::Directory));
     }
     let held = before.lists.held.iter().find(|held| held.path == *path);
     if let Some(blob) = held.and_then(|held| before.held.get(held.n as usize)) {
         return Ok(Some(PathState::Stored {
-            mode: 0o100_644,
+            mode: tree_mode::FILE,
             id: oid(*blob),
         }));
     }
     let entry = tree::entry(run.scene.repo, before.tree, path)?;
-    let entry = entry.filter(|entry| entry.mode != FOLDER);
+    let entry = entry.filter(|entry| entry.mode != tree_mode::DIRECTORY);
     Ok(entry.map(|entry| PathState::Stored {
         mode: entry.mode,
         id: Oid::clone(&entry.id),

@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use super::{DirNames, FileKind, FileTime, Meta};
 use crate::os::system;
 
-pub(in crate::os) const FOLDER: OFlags = OFlags::RDONLY
+pub(in crate::os) const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOCTTY);
@@ -23,12 +23,12 @@ pub struct Dir(pub(in crate::os) OwnedFd);
 impl Dir {
     /// Opens the directory at `path`; links in it are followed.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self(rustix::fs::open(path, FOLDER, Mode::empty())?))
+        Ok(Self(rustix::fs::open(path, DIRECTORY, Mode::empty())?))
     }
 
     /// Opens the directory called `name`. A link or a file of that name is an error ([`io::ErrorKind::NotADirectory`]).
     pub fn directory(&self, name: &[u8]) -> io::Result<Self> {
-        match rustix::fs::openat(&self.0, name, FOLDER.union(OFlags::NOFOLLOW), Mode::empty()) {
+        match rustix::fs::openat(&self.0, name, DIRECTORY.union(OFlags::NOFOLLOW), Mode::empty()) {
             Ok(fd) => Ok(Self(fd)),
             Err(rustix::io::Errno::LOOP) => Err(rustix::io::Errno::NOTDIR.into()),
             Err(error) => Err(error.into()),
@@ -38,7 +38,7 @@ impl Dir {
     /// Like [`Self::directory`] for a directory that is only asked for the stat data of its names: it cannot be listed, and
     /// on Linux its change reports do not show that it was opened.
     pub fn directory_for_stat(&self, name: &[u8]) -> io::Result<Self> {
-        let flags = FOLDER.union(OFlags::NOFOLLOW).union(system::WITHOUT_READING);
+        let flags = DIRECTORY.union(OFlags::NOFOLLOW).union(system::WITHOUT_READING);
         match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
             Ok(fd) => Ok(Self(fd)),
             Err(rustix::io::Errno::LOOP) => Err(rustix::io::Errno::NOTDIR.into()),

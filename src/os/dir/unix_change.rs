@@ -9,7 +9,7 @@ use std::io;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-use super::unix::{Dir, FOLDER};
+use super::unix::{DIRECTORY, Dir};
 use crate::os::system;
 
 impl Dir {
@@ -18,7 +18,7 @@ impl Dir {
     /// A link or a file on the way is an error ([`io::ErrorKind::NotADirectory`]), and so is a name that leads upwards.
     pub fn below(&self, path: &[u8]) -> io::Result<Self> {
         if path.is_empty() {
-            return Ok(Self(rustix::fs::openat(&self.0, c".", FOLDER, Mode::empty())?));
+            return Ok(Self(rustix::fs::openat(&self.0, c".", DIRECTORY, Mode::empty())?));
         }
         if path
             .split(|byte| *byte == b'/')
@@ -26,7 +26,7 @@ impl Dir {
         {
             return Err(rustix::io::Errno::NOTDIR.into());
         }
-        if let Some(opened) = system::open_below(&self.0, path, FOLDER) {
+        if let Some(opened) = system::open_below(&self.0, path, DIRECTORY) {
             return opened.map(Self);
         }
         let mut names = path.split(|byte| *byte == b'/');

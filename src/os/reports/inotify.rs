@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::doubts::{Doubts, SettledChanges};
 use super::open_names::{FileName, OpenNames};
-use super::{MOST_FOLDERS, OpenFiles, WatchError};
+use super::{MOST_DIRECTORIES, OpenFiles, WatchError};
 use crate::os::system;
 
 /// Everything that can change what a look at a directory finds, and the opening of files.
@@ -444,7 +444,7 @@ fn identity(directory: &Path) -> Option<(u64, u64)> {
 fn limit() -> usize {
     let allowed = fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok();
     let allowed: Option<usize> = allowed.and_then(|text| text.trim().parse().ok());
-    MOST_FOLDERS.min(allowed.map_or(0, |allowed| allowed / 2))
+    MOST_DIRECTORIES.min(allowed.map_or(0, |allowed| allowed / 2))
 }
 
 /// What identifies the namespace of mounts of this process: in another one a path may lead elsewhere.

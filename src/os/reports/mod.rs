@@ -30,7 +30,7 @@ pub use inotify::{Reports, mount_scope};
 pub use none::{OpenFiles, Reports, mount_scope};
 
 /// The most directories that are watched: each keeps about a kilobyte of the kernel's memory.
-pub const MOST_FOLDERS: usize = 65_536;
+pub const MOST_DIRECTORIES: usize = 65_536;
 
 /// Why there are no reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

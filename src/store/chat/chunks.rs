@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The directory.
-pub(super) const FOLDER: &str = "chat";
+pub(super) const DIRECTORY: &str = "chat";
 /// The most messages of a chunk.
 const MESSAGES: usize = 512;
 /// The bytes beyond which a chunk takes no further message. A longer message is a chunk of its own.
@@ -43,7 +43,7 @@ pub struct SavedMessages<'r> {
 impl<'r> SavedMessages<'r> {
     /// The chat of a checkpoint.
     pub fn of(repo: &'r Repository, document: &Document) -> Result<Self, Fault> {
-        let id = document.trees.get(FOLDER).map(checkpoint::object_id);
+        let id = document.trees.get(DIRECTORY).map(checkpoint::object_id);
         let messages = document.chat.as_ref().map_or(0, |chat| chat.messages);
         Self::at(repo, id, messages)
     }
@@ -368,7 +368,7 @@ impl Chunks {
             chunks: entries.len() as u64,
         });
         entries.extend(self.files.iter().cloned());
-        siblings.files(writer, FOLDER, entries)
+        siblings.files(writer, DIRECTORY, entries)
     }
 }
 

@@ -7,7 +7,7 @@ use super::super::{
     checkpoint::{Fault, Siblings, WriteError},
     objects::Writer,
 };
-use super::chunks::{Chunks, FOLDER, SavedMessages};
+use super::chunks::{Chunks, DIRECTORY, SavedMessages};
 use crate::model::{
     chat::Message,
     document::{ChatInfo, Document},
@@ -89,7 +89,7 @@ pub fn merge(
     // A chat that is that of a side shares its objects.
     for (messages, (side, held)) in [(&ours, sides.ours), (&theirs, sides.theirs)] {
         if *messages == merged.messages {
-            siblings.keep(held, FOLDER);
+            siblings.keep(held, DIRECTORY);
             document.chat = side.chat.clone().map(|chat| ChatInfo { tokens: None, ..chat });
             return Ok(out);
         }
@@ -102,7 +102,7 @@ pub fn merge(
     }
     if chunks.is_empty() {
         document.chat = None;
-        siblings.remove(FOLDER);
+        siblings.remove(DIRECTORY);
     }
     chunks.place(writer, document, siblings)?;
     Ok(out)

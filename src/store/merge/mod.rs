@@ -14,7 +14,6 @@ mod similarity;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gix::bstr::{BStr, BString, ByteSlice};
-use gix::objs::tree::EntryKind;
 
 pub use content::Labels;
 pub use overlap::Overlap;
@@ -25,6 +24,7 @@ use super::{Error, ObjectId, Repository};
 use crate::model::change::TreeEntryInfo;
 use crate::model::path::RepoPath;
 use crate::model::report::MergeVerdict;
+use crate::model::tree_mode;
 
 /// The three trees, given by the ids of trees or commits; `None` is the empty tree.
 #[derive(Clone, Copy, Debug)]
@@ -159,14 +159,8 @@ pub fn tree(repo: &Repository, ours: Option<ObjectId>, merged: &[PathMerge]) -> 
         };
         let aside = path.aside.as_ref().map(|(aside, entry)| (aside, entry));
         for (path, entry) in result.into_iter().chain(aside) {
-            let kind = match entry.mode {
-                0o100_755 => EntryKind::BlobExecutable,
-                0o120_000 => EntryKind::Link,
-                0o160_000 => EntryKind::Commit,
-                _ => EntryKind::Blob,
-            };
             editor
-                .upsert(split(path), kind, object_id(&entry.id))
+                .upsert(split(path), tree::kind(entry.mode), object_id(&entry.id))
                 .map_err(failed())?;
         }
     }
@@ -373,7 +367,7 @@ impl Merge<'_> {
             .collect();
         for path in merged.iter_mut() {
             let Some(theirs) = path.theirs.clone() else { continue };
-            let is_meant = path.verdict == MergeVerdict::Structure && theirs.mode != 0o160_000;
+            let is_meant = path.verdict == MergeVerdict::Structure && theirs.mode != tree_mode::GITLINK;
             if !is_meant || path.ours.as_ref() == Some(&theirs) {
                 continue;
             }
@@ -410,7 +404,7 @@ impl Merge<'_> {
                 Some(ours) => tree::entry(self.repo, ours, &RepoPath::from(above))?,
                 None => None,
             };
-            if taken.contains(above) || entry.is_some_and(|entry| entry.mode != 0o040_000) {
+            if taken.contains(above) || entry.is_some_and(|entry| entry.mode != tree_mode::DIRECTORY) {
                 return Ok(Some(at));
             }
         }
@@ -586,14 +580,8 @@ impl Merge<'_> {
 
 /// An entry that a merge wrote, as a side of another one.
 fn item(entry: &TreeEntryInfo) -> TreeItem {
-    let kind = match entry.mode {
-        0o100_755 => EntryKind::BlobExecutable,
-        0o120_000 => EntryKind::Link,
-        0o160_000 => EntryKind::Commit,
-        _ => EntryKind::Blob,
-    };
     TreeItem {
-        mode: kind.into(),
+        mode: tree::kind(entry.mode).into(),
         id: object_id(&entry.id),
     }
 }

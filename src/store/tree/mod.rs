@@ -20,6 +20,7 @@ use super::checkpoint::oid;
 use super::{Error, Kind, ObjectId, Repository, checkpoint, refs};
 use crate::model::change::{ChangeKind, TreeChange, TreeEntryInfo};
 use crate::model::path::RepoPath;
+use crate::model::tree_mode;
 
 /// Which renames to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,11 +118,22 @@ impl From<TreeItem> for TreeEntryInfo {
 /// The mode as git shows it: old repositories hold `100664` and the like, which git takes for `100644`.
 pub(crate) fn mode(side: TreeItem) -> u32 {
     match side.mode.kind() {
-        EntryKind::Tree => 0o040_000,
-        EntryKind::Blob => 0o100_644,
-        EntryKind::BlobExecutable => 0o100_755,
-        EntryKind::Link => 0o120_000,
-        EntryKind::Commit => 0o160_000,
+        EntryKind::Tree => tree_mode::DIRECTORY,
+        EntryKind::Blob => tree_mode::FILE,
+        EntryKind::BlobExecutable => tree_mode::EXECUTABLE,
+        EntryKind::Link => tree_mode::SYMLINK,
+        EntryKind::Commit => tree_mode::GITLINK,
+    }
+}
+
+/// The kind of entry that has a mode.
+pub(crate) fn kind(mode: u32) -> EntryKind {
+    match mode {
+        tree_mode::DIRECTORY => EntryKind::Tree,
+        tree_mode::EXECUTABLE => EntryKind::BlobExecutable,
+        tree_mode::SYMLINK => EntryKind::Link,
+        tree_mode::GITLINK => EntryKind::Commit,
+        _ => EntryKind::Blob,
     }
 }
 

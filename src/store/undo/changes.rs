@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::model::id::{Digest, Oid};
 use crate::model::path::{self, RepoPath};
+use crate::model::tree_mode;
 use crate::os;
 use crate::store::{Error, OwnFile, Repository, sharing, worktree_private_dir};
 
@@ -91,8 +92,8 @@ fn change(line: &[u8]) -> Option<PathChange> {
     }
     let mode = u32::from_str_radix(mode, 8).ok()?;
     let state = match (mode, Digest::parse(id)) {
-        (0o040_000, _) => PathState::Directory,
-        (0o120_000, Ok(digest)) => PathState::Symlink { digest },
+        (tree_mode::DIRECTORY, _) => PathState::Directory,
+        (tree_mode::SYMLINK, Ok(digest)) => PathState::Symlink { digest },
         (mode, Ok(digest)) => PathState::File {
             bits: mode & 0o7777,
             digest,
@@ -125,7 +126,10 @@ mod tests {
                 digest: digest.clone(),
             },
             PathState::Symlink { digest },
-            PathState::Stored { mode: 0o100_755, id },
+            PathState::Stored {
+                mode: tree_mode::EXECUTABLE,
+                id,
+            },
         ] {
             for name in ["a b", "a\nb", "- -", "\u{fc}"] {
                 let line = [fields(&state).as_bytes(), &path::quote(name.as_bytes())].concat();

@@ -14,6 +14,7 @@ use super::paths::FileSystem;
 use super::side::usual;
 use crate::model::list::{HeldFile, SkipReason};
 use crate::model::path::RepoPath;
+use crate::model::tree_mode;
 use crate::os::dir::{self, Dir, DirNames, FileKind};
 use crate::secrets;
 use crate::store::objects::{StreamError, Writer};
@@ -21,9 +22,6 @@ use crate::store::{Kind, ObjectId, Repository, checkpoint, tree};
 use crate::worktree::snapshot::Snapshot;
 use crate::worktree::snapshot::settings::SnapshotSettings;
 use crate::worktree::snapshot::{fsck, names};
-
-/// The mode of another repository's commit in a tree.
-const GITLINK: u32 = 0o160_000;
 
 /// Adds files and links to a snapshot that was just taken with this writer. Those that are gone are left out.
 pub fn include(repo: &Repository, writer: &Writer, snapshot: &mut Snapshot, paths: &[RepoPath]) -> Result<(), Error> {
@@ -169,7 +167,7 @@ pub fn enter<'p>(
         }
         let is_nested = reasons.get(directory) == Some(&SkipReason::NestedRepository);
         let entry = || tree::entry(&overlay, snapshot.tree, directory);
-        let is = is_nested || entry()?.is_some_and(|entry| entry.mode == GITLINK);
+        let is = is_nested || entry()?.is_some_and(|entry| entry.mode == tree_mode::GITLINK);
         known.insert(directory.clone(), is);
         Ok(is)
     };

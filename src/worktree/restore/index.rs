@@ -20,6 +20,7 @@ use super::flags::{self, Flagged};
 use crate::model::change::TreeEntryInfo;
 use crate::model::list::{IndexConflict, Lists};
 use crate::model::path::RepoPath;
+use crate::model::tree_mode;
 use crate::os;
 use crate::store::pathspec::PathFilter;
 use crate::store::{self, Kind, ObjectId, Repository, checkpoint, tree};
@@ -118,7 +119,7 @@ fn stage(repo: &Repository, conflict: &IndexConflict, blobs: &[ObjectId]) -> Res
     let blob = *blobs.get(conflict.n as usize).ok_or_else(|| Error::NotThere {
         path: conflict.path.clone(),
     })?;
-    if conflict.mode != 0o160_000 {
+    if conflict.mode != tree_mode::GITLINK {
         return Ok((conflict.stage, conflict.mode, blob));
     }
     let bad = |why: String| Error::Blob {

@@ -4,8 +4,12 @@ use super::Error;
 use crate::store::objects::Writer;
 use crate::store::{Kind, ObjectId};
 
-/// The mode of a directory in a tree.
-pub(super) const FOLDER: u16 = 0o40_000;
+// The modes of `model::tree_mode`, as narrow as gix has them: a walk holds one for each file.
+pub(super) const FILE: u16 = 0o100_644;
+pub(super) const EXECUTABLE: u16 = 0o100_755;
+pub(super) const SYMLINK: u16 = 0o120_000;
+pub(super) const DIRECTORY: u16 = 0o040_000;
+pub(super) const GITLINK: u16 = 0o160_000;
 
 /// Entries of a tree in the making.
 #[derive(Default)]
@@ -26,7 +30,7 @@ impl<'a> Entries<'a> {
         // git sorts directories as if a slash ended their names.
         self.list.sort_unstable_by(|(a, a_mode, _), (b, b_mode, _)| {
             let common = a.len().min(b.len());
-            let next = |name: &[u8], mode: u16| name.get(common).copied().or((mode == FOLDER).then_some(b'/'));
+            let next = |name: &[u8], mode: u16| name.get(common).copied().or((mode == DIRECTORY).then_some(b'/'));
             a[..common]
                 .cmp(&b[..common])
                 .then_with(|| next(a, *a_mode).cmp(&next(b, *b_mode)))
@@ -39,8 +43,8 @@ impl<'a> Entries<'a> {
         );
         for (name, mode, id) in &self.list {
             match *mode {
-                0o100_644 => tree.extend_from_slice(b"100644 "),
-                FOLDER => tree.extend_from_slice(b"40000 "),
+                FILE => tree.extend_from_slice(b"100644 "),
+                DIRECTORY => tree.extend_from_slice(b"40000 "),
                 mode => tree.extend_from_slice(format!("{mode:o} ").as_bytes()),
             }
             tree.extend_from_slice(name);

@@ -14,7 +14,7 @@ use gix::index::extension::Tree as Cached;
 
 use super::Error;
 use super::deferred::Results;
-use super::entries::{Entries, FOLDER};
+use super::entries::{DIRECTORY, Entries};
 use super::index::{EntryExt, GitIndex, Group};
 use super::reachable::{Listing, TreeLookup};
 use super::walk::{PathState, ScannedDirectory};
@@ -144,7 +144,7 @@ impl<'a> Builder<'a> {
                 listing.of(group.name),
             )?;
             if let Some(id) = below {
-                entries.add(group.name, FOLDER, id);
+                entries.add(group.name, DIRECTORY, id);
                 return Ok(());
             }
         }
@@ -169,7 +169,7 @@ impl<'a> Builder<'a> {
                 self.loose_ends.push(at);
             }
             let mode = if entry.mode == Mode::DIR {
-                FOLDER
+                DIRECTORY
             } else {
                 u16::try_from(entry.mode.bits()).unwrap_or_default()
             };
@@ -329,7 +329,7 @@ impl<'a> Builder<'a> {
                 entries.add(name, mode, id);
             }
         }
-        Ok(entries.write(self.writer)?.map(|id| (FOLDER, id)))
+        Ok(entries.write(self.writer)?.map(|id| (DIRECTORY, id)))
     }
 }
 

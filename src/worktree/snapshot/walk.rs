@@ -33,7 +33,7 @@ use crate::store::{ObjectId, Repository};
 
 /// Directories that may be kept open for the directories below them, well below the limits on open files (256 on macOS, 1024 on
 /// Linux); beyond that a directory is reached from the root again.
-const OPEN_FOLDERS: usize = 64;
+const OPEN_DIRECTORIES: usize = 64;
 /// Waiting directories from which on further threads are worth their start.
 const MANY: usize = 16;
 
@@ -432,7 +432,7 @@ impl WalkContext<'_> {
     /// Keeps a directory open for those below it, unless too many are.
     pub(super) fn keep_open(&self, dir: Dir) -> Option<OpenDirectory> {
         let open = Arc::clone(&self.open);
-        (open.fetch_add(1, Ordering::Relaxed) < OPEN_FOLDERS)
+        (open.fetch_add(1, Ordering::Relaxed) < OPEN_DIRECTORIES)
             .then(|| OpenDirectory {
                 dir,
                 open: Arc::clone(&open),

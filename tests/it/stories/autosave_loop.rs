@@ -12,7 +12,7 @@ use git_checkpoint::model::time::Timestamp;
 use git_checkpoint::ops::autosave::AutosaveOutcome;
 use git_checkpoint::ops::autosave_loop::{Lookout, MOST_SKIPPED, Way};
 use git_checkpoint::ops::{CheckpointCache, Scene};
-use git_checkpoint::os::{MOST_FOLDERS, Reports, WatchError};
+use git_checkpoint::os::{MOST_DIRECTORIES, Reports, WatchError};
 use git_checkpoint::store::{self, OpenEnvironment, config::Settings};
 
 use crate::support::{PROGRAM, World, temporary};
@@ -261,7 +261,7 @@ fn more_directories_than_may_be_watched_are_looked_through() {
     }
     let directory = temporary();
     let mut reports = Reports::of(directory.path()).unwrap();
-    let most = vec![directory.path().to_owned(); MOST_FOLDERS + 1];
+    let most = vec![directory.path().to_owned(); MOST_DIRECTORIES + 1];
     assert_eq!(reports.watch(&most), Err(WatchError::TooMany));
     assert_eq!(reports.watch(&most[..1]), Ok(()));
     assert!(matches!(Reports::of("/proc".as_ref()), Err(WatchError::FileSystem)));

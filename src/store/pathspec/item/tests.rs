@@ -25,7 +25,7 @@ const NAMES: &[&str] = &[
     "q\\/x",
     "A",
 ];
-const FOLDERS: &[&str] = &["", "src", "src/deep", "a[b]", "..x"];
+const DIRECTORIES: &[&str] = &["", "src", "src/deep", "a[b]", "..x"];
 const WORDS: &[&str] = &[
     "",
     "",
@@ -69,7 +69,7 @@ fn repository(names: &[&str]) -> (tempfile::TempDir, Repository) {
         gix::init(outside.path().canonicalize().expect("there")).expect("a repository"),
         EncryptedSessions::default(),
     );
-    for directory in FOLDERS {
+    for directory in DIRECTORIES {
         fs::create_dir_all(outside.path().join(directory)).expect("made");
     }
     let id = ObjectId::empty_blob(repo.object_hash());
@@ -206,7 +206,7 @@ proptest! {
     #[test]
     fn chooses_what_git_chooses(
         names in prop::sample::subsequence(NAMES, 1..=NAMES.len()),
-        tries in prop::collection::vec((prop::sample::select(FOLDERS), specs()), 12),
+        tries in prop::collection::vec((prop::sample::select(DIRECTORIES), specs()), 12),
     ) {
         let (_outside, repo) = repository(&names);
         for (directory, specs) in tries {

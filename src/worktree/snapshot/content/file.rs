@@ -15,15 +15,12 @@ use crate::store::objects::StreamError;
 use crate::store::{self, Kind as ObjectKind, ObjectId};
 use crate::worktree::snapshot::attributes::{Conversion, FilterAttribute};
 use crate::worktree::snapshot::convert::{self, StreamConversion};
+use crate::worktree::snapshot::entries::{EXECUTABLE, FILE, SYMLINK};
 use crate::worktree::snapshot::walk::{FileToRead, ReadReason};
 use crate::worktree::snapshot::{Error, filter, names};
 
 /// Files above this size are streamed where their content need not be held at once.
 pub(super) const STREAMED: u64 = 1024 * 1024;
-
-const LINK: u16 = 0o120_000;
-const FILE: u16 = 0o100_644;
-const EXECUTABLE: u16 = 0o100_755;
 
 impl Thread<'_> {
     /// Reads a file once. Gives what it is stored as and the stat data that belongs to it.
@@ -62,7 +59,7 @@ impl Thread<'_> {
                     return Err(ReadFailure::Again);
                 }
                 let id = self.store(candidate, &target)?;
-                Ok((Form::plain(LINK, id), after))
+                Ok((Form::plain(SYMLINK, id), after))
             }
             // A socket cannot be opened at all.
             Err(error) => Err(match dir.stat(name) {
@@ -130,7 +127,7 @@ impl Thread<'_> {
         let settings = self.reader.ground.settings;
         let entry = candidate.entry.map(|at| self.reader.ground.index.entry(at).mode);
         match entry {
-            Some(EntryMode::SYMLINK) if !settings.symlinks => LINK,
+            Some(EntryMode::SYMLINK) if !settings.symlinks => SYMLINK,
             Some(EntryMode::FILE_EXECUTABLE) if !settings.file_mode => EXECUTABLE,
             _ if !settings.file_mode => FILE,
             _ if meta.is_executable() => EXECUTABLE,

@@ -27,8 +27,6 @@ use crate::model::path::RepoPath;
 use crate::os::dir::{Dir, DirNames, FileKind, Meta};
 use crate::store::Repository;
 
-const GITLINK: u16 = 0o160_000;
-
 /// The work on one directory.
 pub(super) struct Visit<'a, 'b> {
     repo: &'a Repository,

@@ -6,9 +6,10 @@ use std::ops::Range;
 use gix::index::Entry;
 use gix::index::entry::Stage;
 
-use super::{GITLINK, UnchangedFile, Visit};
+use super::{UnchangedFile, Visit};
 use crate::model::list::SkipReason;
 use crate::os::dir::{Dir, FileKind, Meta};
+use crate::worktree::snapshot::entries::GITLINK;
 use crate::worktree::snapshot::index::{EntryExt, Group};
 use crate::worktree::snapshot::nested::{self, Nested};
 use crate::worktree::snapshot::origin;

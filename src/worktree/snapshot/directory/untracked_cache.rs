@@ -15,7 +15,7 @@ use gix::objs::TreeRefIter;
 use super::Visit;
 use crate::os::dir::{Dir, DirNames, FileKind, Meta};
 use crate::store::ObjectId;
-use crate::worktree::snapshot::entries::FOLDER;
+use crate::worktree::snapshot::entries::DIRECTORY;
 use crate::worktree::snapshot::reachable::TreeLookup;
 use crate::worktree::snapshot::walk::{PathState, ReadReason, UntrackedTree, WalkChange, WalkMode};
 
@@ -71,7 +71,7 @@ impl Visit<'_, '_> {
                 _ => return false,
             }
         } else {
-            let (mode, id) = (FOLDER, known.tree);
+            let (mode, id) = (DIRECTORY, known.tree);
             self.change(b"", PathState::Put { mode, id });
         }
         let mut path = self.path.clone();
@@ -182,7 +182,7 @@ impl Visit<'_, '_> {
         for entry in TreeRefIter::from_bytes(&object.data, self.repo.object_hash()) {
             let entry = entry.ok()?;
             let (mode, id) = (entry.mode.value(), entry.oid.to_owned());
-            if mode != FOLDER {
+            if mode != DIRECTORY {
                 let name = entry.filename.as_bytes().into();
                 let what = PathState::Put { mode, id };
                 files.push(WalkChange { name, what });
