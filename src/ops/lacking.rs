@@ -18,10 +18,10 @@ use crate::{
 /// The checkpoints of this repository over which the latest one was pulled, latest first; of the last one are the files here.
 /// None where something was saved since. One that was pruned since shows nothing, and without a reflog no pull shows.
 pub(super) fn pulled_over(scene: &Scene<'_>, name: &ShortName, tip: &Checkpoint) -> Vec<Checkpoint> {
-    let log = refs::reflog(scene.repo, &session::ref_name(name)).unwrap_or_default();
+    let log = refs::latest_in_reflog(scene.repo, &session::ref_name(name));
     let mut at = tip.entry.id;
     let mut before = Vec::new();
-    for entry in log {
+    for entry in log.into_iter().flatten() {
         if entry.new != at || !entry.message.starts_with(session::PULLED) {
             break;
         }

@@ -88,8 +88,8 @@ pub fn status(scene: &Scene<'_>, name: Option<&str>) -> Result<Vec<RemoteStatus>
         let known = RemoteState::of(scene.repo, &remote.name);
         let mut seen = known.listed;
         for name in there.keys() {
-            let log = refs::reflog(scene.repo, &format!("{}{name}", remote.tracking()))?;
-            seen = seen.max(log.first().map(|entry| entry.who.time.seconds));
+            let mut log = refs::latest_in_reflog(scene.repo, &format!("{}{name}", remote.tracking()))?;
+            seen = seen.max(log.next().map(|entry| entry.who.time.seconds));
         }
         let named = local.iter();
         let named = named.filter_map(|(name, tip)| {
@@ -249,11 +249,11 @@ pub fn foreign(scene: &Scene<'_>, name: Option<&ShortName>, checkpoint: &Checkpo
     if !fetched.is_empty() {
         return Some(format!("it came from remote '{}'", fetched.join("', '")));
     }
-    let log = name.map(|name| refs::reflog(scene.repo, &session::ref_name(name)).unwrap_or_default());
+    let log = name.and_then(|name| refs::latest_in_reflog(scene.repo, &session::ref_name(name)).ok());
     let pulled = log
-        .iter()
+        .into_iter()
         .flatten()
-        .find_map(|entry| entry.message.strip_prefix(session::PULLED));
+        .find_map(|entry| Some(entry.message.strip_prefix(session::PULLED)?.to_owned()));
     if let Some(remote) = pulled {
         return Some(format!("parts of it came from remote '{remote}'"));
     }
@@ -303,9 +303,12 @@ pub fn foreign_of(scene: &Scene<'_>, name: Option<&ShortName>, selector: Option<
 /// and a remote was seen to have it.
 pub fn came_from(scene: &Scene<'_>, name: &ShortName, checkpoint: &Checkpoint) -> Vec<String> {
     let id = checkpoint.entry.id;
-    let log = refs::reflog(scene.repo, &session::ref_name(name)).unwrap_or_default();
-    let pulled = log.iter().find(|entry| entry.new == id);
-    if let Some(remote) = pulled.and_then(|entry| entry.message.strip_prefix(session::PULLED)) {
+    let log = refs::latest_in_reflog(scene.repo, &session::ref_name(name));
+    let pulled = log.into_iter().flatten().find(|entry| entry.new == id);
+    if let Some(remote) = pulled
+        .as_ref()
+        .and_then(|entry| entry.message.strip_prefix(session::PULLED))
+    {
         return vec![remote.to_owned()];
     }
     if checkpoint.document.host == scene.host {

@@ -37,18 +37,21 @@ pub fn subject(scene: &Scene<'_>) -> Result<Option<UndoSubject>, Error> {
         return Ok(None);
     };
     // A HEAD without a readable reflog shows nothing.
-    let log = refs::reflog(scene.repo, "HEAD").unwrap_or_default();
+    let mut log = refs::latest_in_reflog(scene.repo, "HEAD")
+        .into_iter()
+        .flatten()
+        .peekable();
+    let head = log.peek().map(|line| oid(line.new));
     let since = entry.at.unix();
     let before = entry
         .files_before()
         .and_then(|before| checkpoint::load(scene.repo, object_id(before)).ok());
     // Of the second in which the command ran, the HEAD that it found shows what came later.
     let is_since = |at: i64| match &before {
-        Some(before) => at >= since && before.document.git.head != log.first().map(|line| oid(line.new)),
+        Some(before) => at >= since && before.document.git.head != head,
         None => at > since,
     };
     let moved = log
-        .iter()
         .take_while(|line| is_since(line.who.time.seconds))
         .find(|line| !line.message.starts_with("checkout: "));
     let reverts_resolutions = entry.operation == PlanOperation::Merge.word();

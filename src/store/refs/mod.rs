@@ -249,6 +249,20 @@ pub fn reflog(repo: &Repository, name: &str) -> Result<Vec<ReflogEntry>, Error> 
     }
 }
 
+/// The same, read as they are asked for: what needs the latest few costs as much in a long log as in a short one. Where the
+/// log cannot be read further they end, so that this is for what shows nothing wrong without them.
+pub fn latest_in_reflog(repo: &Repository, name: &str) -> Result<impl Iterator<Item = ReflogEntry> + use<>, Error> {
+    if name != "HEAD" {
+        check_name(name)?;
+    }
+    let (in_file, in_table) = if uses_reftable(repo) {
+        (None, reftable::reflog(repo, name)?)
+    } else {
+        (reflog::latest(repo, name)?, Vec::new())
+    };
+    Ok(in_file.into_iter().flatten().chain(in_table))
+}
+
 /// When the reflog of a ref was written last, as the file system knows it: finer than the seconds in it. `None` where
 /// there is no such file.
 pub fn reflog_moved(repo: &Repository, name: &str) -> Option<std::time::SystemTime> {

@@ -235,6 +235,75 @@ pub(super) fn read(repo: &Repository, name: &str) -> Result<Vec<ReflogEntry>, Er
     Ok(bytes.lines().rev().filter_map(parse).collect())
 }
 
+/// The entries, latest first, read from the end of the file as they are asked for. A file that cannot be read further ends
+/// them.
+pub(super) struct LatestEntries {
+    file: File,
+    /// Bytes of the file before those that were read.
+    before: u64,
+    /// Lines that were read and not given yet.
+    lines: Vec<u8>,
+}
+
+/// Bytes that are read first: about the last hundred lines.
+const BLOCK: u64 = 16 << 10;
+
+/// See [`LatestEntries`]; `None` where there is no such file.
+pub(super) fn latest(repo: &Repository, name: &str) -> Result<Option<LatestEntries>, Error> {
+    let path = path(repo, name);
+    match os::open_regular_sized(&path) {
+        Ok((file, before)) => Ok(Some(LatestEntries {
+            file,
+            before,
+            lines: Vec::new(),
+        })),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => Ok(None),
+            _ => Err(Error::io("read", path)(error)),
+        },
+    }
+}
+
+impl LatestEntries {
+    /// Puts more of the file before the lines.
+    fn read_more(&mut self) -> io::Result<()> {
+        // Each time as much again, so that a long line is not copied once for each block of it.
+        let length = self.before.min(BLOCK.max(self.lines.len() as u64));
+        self.before -= length;
+        let mut lines = Vec::new();
+        self.file.seek(SeekFrom::Start(self.before))?;
+        (&mut self.file).take(length).read_to_end(&mut lines)?;
+        if lines.len() as u64 != length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        lines.append(&mut self.lines);
+        self.lines = lines;
+        Ok(())
+    }
+}
+
+impl Iterator for LatestEntries {
+    type Item = ReflogEntry;
+
+    fn next(&mut self) -> Option<ReflogEntry> {
+        loop {
+            let lines = self.lines.strip_suffix(b"\n").unwrap_or(&self.lines);
+            match (lines.rfind_byte(b'\n'), self.before) {
+                (None, 1..) => self.read_more().ok()?,
+                (None, 0) if self.lines.is_empty() => return None,
+                (start, _) => {
+                    let start = start.map_or(0, |newline| newline + 1);
+                    let entry = parse(lines[start..].strip_suffix(b"\r").unwrap_or(&lines[start..]));
+                    self.lines.truncate(start);
+                    if entry.is_some() {
+                        return entry;
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn parse(line: &[u8]) -> Option<ReflogEntry> {
     let (head, message) = line.split_once_str(b"\t").unwrap_or((line, b""));
     let mut words = head.splitn(3, |&byte| byte == b' ');
@@ -248,4 +317,68 @@ fn parse(line: &[u8]) -> Option<ReflogEntry> {
         who: who.to_owned().ok()?,
         message,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::store::EncryptedSessions;
+
+    fn repository(path: &Path) -> Repository {
+        Repository::new(gix::init(path).expect("a repository"), EncryptedSessions::default())
+    }
+
+    #[test]
+    fn the_latest_entries_are_those_of_the_whole_log_in_its_order() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let repo = repository(directory.path());
+        let file = path(&repo, "refs/heads/main");
+        fs::create_dir_all(file.parent().expect("it is in a directory")).expect("it is made");
+        let line =
+            |n: usize, message: &str| format!("{:040x} {:040x} Ana <ana@example.org> {n} +0100\t{message}\n", n, n + 1);
+        let long = "w ".repeat(usize::try_from(BLOCK).expect("a size"));
+        let mut lines: Vec<String> = (1..700).map(|n| line(n, "commit: some")).collect();
+        lines.insert(300, "no entry\n".to_owned());
+        lines.insert(500, line(7, &long));
+        lines.insert(650, "\n".to_owned());
+        for count in [0, 1, 2, 90, 91, 640, lines.len()] {
+            for last in ["", "cut off"] {
+                let text = lines[..count].concat() + last;
+                File::create(&file)
+                    .and_then(|mut file| file.write_all(text.as_bytes()))
+                    .expect("it is written");
+                let all = read(&repo, "refs/heads/main").expect("it can be read");
+                let latest: Vec<_> = latest(&repo, "refs/heads/main")
+                    .expect("it can be read")
+                    .into_iter()
+                    .flatten()
+                    .collect();
+                let shown = |entries: &[ReflogEntry]| -> Vec<(ObjectId, String)> {
+                    entries.iter().map(|entry| (entry.new, entry.message.clone())).collect()
+                };
+                assert_eq!(shown(&latest), shown(&all), "{count} lines and '{last}'");
+                assert!(all.len() + 4 > count, "nearly every line is an entry");
+            }
+        }
+        assert!(latest(&repo, "refs/heads/none").expect("no error").is_none());
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_log_is_read_for_its_latest_entry() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let repo = repository(directory.path());
+        let file = path(&repo, "HEAD");
+        fs::create_dir_all(file.parent().expect("it is in a directory")).expect("it is made");
+        let line = format!("{:040x} {:040x} Ana <ana@example.org> 1 +0100\tcommit: some\n", 1, 2);
+        fs::write(&file, line.repeat(10_000)).expect("it is written");
+        let mut latest = latest(&repo, "HEAD").expect("it can be read").expect("it is there");
+        assert!(latest.next().is_some());
+        assert!(
+            latest.before > 9_000 * line.len() as u64,
+            "{} bytes are not read",
+            latest.before
+        );
+    }
 }
