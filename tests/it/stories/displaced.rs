@@ -15,6 +15,9 @@ struct Case {
     again: &'static [&'static str],
 }
 
+/// In two parts, so that this file itself holds none.
+const SECRET: &str = concat!("DB_PASSWORD", "=Gh7sjdk29dkJJs81\n");
+
 const IGNORED: &str = "build/\n*.ign\n.env\n";
 
 fn commit_ignoring(world: &World) {
@@ -179,8 +182,8 @@ const LATER: &[(&str, &str, bool)] = &[
     ("d/deep/er/later.c", "later\n", true),
     ("d/build/o", "object\n", true),
     ("d/x.ign", "ignored\n", true),
-    ("d/.env", "DB_PASSWORD=Gh7sjdk29dkJJs81\n", false),
-    ("d/prod.env", "DB_PASSWORD=Gh7sjdk29dkJJs81\n", false),
+    ("d/.env", SECRET, false),
+    ("d/prod.env", SECRET, false),
 ];
 
 fn objects(world: &World) -> String {
@@ -300,12 +303,11 @@ fn a_forced_restore_stores_no_secret() {
     commit_ignoring(&world);
     world.checkpoint(["save", "-m", "file"]).success();
     make_directory(&world);
-    let secret = "DB_PASSWORD=Gh7sjdk29dkJJs81\n";
     for path in ["d/.env", "d/prod.env"] {
-        world.file(path, secret);
+        world.file(path, SECRET);
         let refused = world.checkpoint(["restore", "@", "--force"]);
         refused.code(4).stderr_has("secret").stderr_lacks("ignored, so");
-        let blob = world.command("git", ["hash-object", "--stdin"]).input(secret).run();
+        let blob = world.command("git", ["hash-object", "--stdin"]).input(SECRET).run();
         assert!(!objects(&world).contains(blob.success().stdout().trim()), "{path}");
         fs::remove_file(world.path(path)).unwrap();
     }
