@@ -14,6 +14,7 @@ use crate::{
         self, ObjectId,
         ancestry::{self, MergeEdges},
         checkpoint::{self, Checkpoint, object_id, oid},
+        graph,
         merge::Trees,
         objects::Writer,
         restored, tree, undo,
@@ -22,6 +23,8 @@ use crate::{
 
 /// How many checkpoints are compared with the working tree.
 const COMPARED: usize = 20;
+/// How many commits are looked through for a branch that was merged.
+const WALKED: usize = 10_000;
 
 /// The digests of the checkpoints whose work is put aside, oldest first, for a session with this latest checkpoint.
 ///
@@ -223,8 +226,18 @@ pub(super) fn committed_elsewhere(
     if store::branches::active(scene.repo)?.as_ref() == Some(branch) || !is_committed(scene, writer, checkpoint) {
         return Ok(None);
     }
-    let tip = store::branches::resolve(scene.repo, &format!("refs/heads/{branch}"))?;
-    Ok(tip.map(|commit| CommittedElsewhere {
+    let Some(commit) = store::branches::resolve(scene.repo, &format!("refs/heads/{branch}"))? else {
+        return Ok(None);
+    };
+    // Merged here, they are here; what is missing of them was taken out again.
+    let head = scene.repo.head_id().ok();
+    let is_merged = |head: ObjectId| graph::is_ancestor(scene.repo, commit, head, WALKED);
+    if let Some(head) = head
+        && is_merged(head.detach())?.unwrap_or(false)
+    {
+        return Ok(None);
+    }
+    Ok(Some(CommittedElsewhere {
         branch: branch.clone(),
         commit,
         checkpoint: checkpoint.entry.id,

@@ -64,7 +64,9 @@ pub fn reapply(scene: &Scene<'_>, request: &Request, progress: ProgressCallback<
             }
         }
     }
-    if let (Some(elsewhere), []) = (&elsewhere, &*asides) {
+    if let (Some(elsewhere), []) = (&elsewhere, &*asides)
+        && is_missing(scene, request, progress)?
+    {
         return Err(Box::new(elsewhere.clone()).into());
     }
     if checkpoint.document.snapshot.is_none() && asides.is_empty() {

@@ -254,9 +254,6 @@ fn gather(
     let (mut missing, mut committed) = (None, None);
     let report = match compose::present(scene, &writer, files, &[]) {
         Ok(present) => {
-            if is_tip && lost.is_none() && files {
-                committed = put_aside::committed_elsewhere(scene, &writer, &checkpoint)?;
-            }
             if is_tip && lost.is_none() {
                 missing = Some(put_aside::missing(
                     scene,
@@ -266,7 +263,11 @@ fn gather(
                     &present,
                 ));
             }
-            changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present, max_age)
+            let report = changes::since(scene, &writer.overlay(scene.repo), &checkpoint, &present, max_age);
+            if is_tip && lost.is_none() && files && has_missing(&report) {
+                committed = put_aside::committed_elsewhere(scene, &writer, &checkpoint)?;
+            }
+            report
         }
         Err(error) => changes::without_files(scene, &checkpoint, &error, max_age),
     };
@@ -277,10 +278,7 @@ fn gather(
             reopened = start::activate(scene, &checkpoint)? && is_ended;
         }
         start::make_current(scene, &checkpoint.document, &session)?;
-        let is_missing = report
-            .saved
-            .as_ref()
-            .is_some_and(|saved| committed.is_none() && saved.missing + saved.reverted > 0);
+        let is_missing = committed.is_none() && has_missing(&report);
         let noted = Some(&checkpoint.digest).filter(|_| is_tip && is_missing);
         restored::write_unapplied(scene.repo, noted)?;
     }
@@ -366,4 +364,12 @@ pub(super) fn unpause(scene: &Scene<'_>, session_id: &str, digest: &Digest) -> R
     };
     start::activate(scene, &chosen.tip)?;
     start::make_current(scene, &chosen.tip.document, &chosen.name)
+}
+
+/// Whether saved changes are not in the files.
+fn has_missing(report: &ChangeReport) -> bool {
+    report
+        .saved
+        .as_ref()
+        .is_some_and(|saved| saved.missing + saved.reverted > 0)
 }

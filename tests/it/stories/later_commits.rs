@@ -156,3 +156,36 @@ fn work_committed_on_its_branch_is_not_brought_to_another() {
         assert_eq!(world.read("f"), b"new\n");
     }
 }
+
+/// A branch that has the saved work is no reason to refuse where HEAD has it too: on a new branch, detached, after a merge.
+#[test]
+fn what_head_has_as_well_is_not_elsewhere() {
+    let ways: [&[&[&str]]; 4] = [
+        &[&["switch", "-qc", "topic"]],
+        &[&["switch", "-q", "--detach"]],
+        &[&["switch", "-q", "other"], &["merge", "-q", "main"]],
+        &[
+            &["switch", "-q", "other"],
+            &["merge", "-q", "--squash", "main"],
+            &["commit", "-qm", "squashed"],
+        ],
+    ];
+    for way in ways {
+        let world = World::with_commit();
+        world.git(["branch", "other"]).success();
+        world.file("f", "work\n");
+        world.checkpoint(["save", "--session", "s", "-m", "work"]).success();
+        world.git(["add", "-A"]).success();
+        world.git(["commit", "-qm", "work"]).success();
+        for line in way {
+            world.git(*line).success();
+        }
+        world
+            .checkpoint(["resume", "s"])
+            .success()
+            .stderr_lacks("committed on branch");
+        world.checkpoint(["resume", "s", "--apply"]).success();
+        assert_eq!(world.read("f"), b"work\n", "{way:?}");
+        assert_eq!(world.git_line(["status", "--porcelain"]), "", "{way:?}");
+    }
+}
