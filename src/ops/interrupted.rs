@@ -65,7 +65,9 @@ fn refuse(scene: &Scene<'_>, journal: &Journal, noted: &PlanJournal, is_abort: b
     let not_made = plan_runner::unmet(scene, &overlay, snapshot, (&aim, is_earlier), only.as_ref())?;
     let not_made: HashSet<RepoPath> = not_made.into_iter().collect();
     let is_newer = |path: &RepoPath| not_made.contains(path) && !is_temporary(path);
-    let mut paths: Vec<_> = since.into_iter().filter(is_newer).chain(displaced).collect();
+    // A file that the killed command was writing is in the way of nobody: it goes.
+    let later = displaced.into_iter().filter(|path| !is_temporary(path));
+    let mut paths: Vec<_> = since.into_iter().filter(is_newer).chain(later).collect();
     paths.sort();
     paths.dedup();
     if paths.is_empty() {

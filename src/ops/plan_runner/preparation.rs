@@ -88,10 +88,7 @@ impl PlanRunner<'_> {
         let mut repo = readable();
         let mut goal = (job.goal)(&repo, &present)?;
         let mut plan = self.plan(&repo, &present, &goal, (&included, directories.as_ref()))?;
-        let mut oversized = Vec::new();
-        if job.scope.include {
-            oversized = self.judge_obstacles(&mut plan)?;
-        }
+        let oversized = self.judge_obstacles(&mut plan)?;
         let yields = plan.blocked.iter().all(|blocked| blocked.why.yields_to_force());
         if job.scope.include && yields && !plan.blocked.is_empty() {
             let blocked: Vec<_> = plan.blocked.iter().map(|blocked| blocked.path.clone()).collect();
@@ -167,14 +164,20 @@ impl PlanRunner<'_> {
             {
                 continue;
             }
-            let Some(file) = restore::look_at(self.scene.repo, &blocked.path)? else {
-                continue;
+            let file = match restore::look_at(self.scene.repo, &blocked.path) {
+                // Where it stays anyway, it need not be read.
+                Err(_) if !self.job.scope.include => continue,
+                file => file?,
             };
+            let Some(file) = file else { continue };
             if file.is_secret && !settings.save_secrets {
                 blocked.why = BlockReason::NotHeld(SkipReason::Secret);
                 continue;
             }
             total += file.size;
+            if !self.job.scope.include {
+                continue;
+            }
             if file.size > settings.max_file_size || total > settings.max_total_size {
                 oversized.push(blocked.path.clone());
             }

@@ -1,6 +1,6 @@
 //! A restore that was killed: it is reported, and neither going on nor going back replaces work that came after.
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::support::{PROGRAM, World};
 
@@ -38,10 +38,8 @@ fn all_are(world: &World, end: &str) {
     }
 }
 
-/// Runs a command that changes all of them and kills it half-way.
-fn kill(world: World, command: &[&str]) -> Option<World> {
-    let before = world.read("d/0");
-    let mut child = Command::new(PROGRAM)
+fn start(world: &World, command: &[&str]) -> Child {
+    Command::new(PROGRAM)
         .args(command)
         .current_dir(world.repo())
         .env_clear()
@@ -49,7 +47,13 @@ fn kill(world: World, command: &[&str]) -> Option<World> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+/// Runs a command that changes all of them and kills it half-way.
+fn kill(world: World, command: &[&str]) -> Option<World> {
+    let before = world.read("d/0");
+    let mut child = start(&world, command);
     // The first file in order is written first.
     while world.read("d/0") == before && child.try_wait().unwrap().is_none() {
         std::thread::yield_now();
@@ -61,6 +65,45 @@ fn kill(world: World, command: &[&str]) -> Option<World> {
         return None;
     }
     Some(world)
+}
+
+#[test]
+fn a_file_that_the_killed_restore_was_writing_is_in_the_way_of_nobody() {
+    for way in ["--abort", "--continue"] {
+        let world = World::with_commit();
+        world.file("d", "file\n");
+        world.git(["add", "-A"]).success();
+        world.git(["commit", "-qm", "a file"]).success();
+        std::fs::remove_file(world.path("d")).unwrap();
+        for n in 0..FILES {
+            world.file(format!("d/{n}"), format!("{n}\n"));
+        }
+        world
+            .checkpoint(["save", "--session", "s", "-m", "a directory"])
+            .success();
+        std::fs::remove_dir_all(world.path("d")).unwrap();
+        world.file("d", "file\n");
+        let mut child = start(&world, &["restore", "s"]);
+        while !world.path("d").is_dir() && child.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if !world.path(".git/checkpoint/restore.journal").exists() {
+            eprintln!("skipped: the restore was faster than its killer");
+            return;
+        }
+        // Most kills leave one.
+        world.file("d/.checkpoint-restore-killed-1", "");
+        world.checkpoint(["restore", way]).success();
+        if way == "--abort" {
+            assert_eq!(world.read("d"), b"file\n");
+        } else {
+            all_are(&world, "");
+            let names = std::fs::read_dir(world.path("d")).unwrap();
+            assert_eq!(names.count(), FILES);
+        }
+    }
 }
 
 #[test]
