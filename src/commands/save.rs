@@ -22,6 +22,7 @@ use super::{
 use crate::{
     model::{
         document::{CheckpointKind, SessionStatus},
+        list::{SkipReason, SkippedEntry},
         name::ShortName,
         patch,
         selector::Selector,
@@ -377,7 +378,10 @@ fn report_and(
     let mut view = views::receipt(&outcome, &ids);
     view.is_followed = then.clean;
     view.is_cut = context.ui.for_people();
-    for line in views::skipped_lines(&receipt.skipped) {
+    // Where tracked files alone were asked for, the receipt counts the others.
+    let is_told = |skipped: &&SkippedEntry| !opened.settings.tracked_only || skipped.reason != SkipReason::Untracked;
+    let skipped: Vec<_> = receipt.skipped.iter().filter(is_told).cloned().collect();
+    for line in views::skipped_lines(&skipped) {
         context.ui.warning(&line);
     }
     for line in views::submodule_lines(&receipt.document.git) {
@@ -402,9 +406,9 @@ fn report_and(
     }
     if let Some(status) = receipt.reopened {
         context.ui.status(format!(
-            "Reopened session {}, which was {}; end it again: git checkpoint finish",
-            receipt.session,
-            status.word()
+            "Reopened session {name}, which was {}; end it again: git checkpoint finish --session {name}",
+            status.word(),
+            name = receipt.session
         ));
     }
     if let Some(agent) = &receipt.other_agent {
