@@ -162,12 +162,21 @@ pub(super) fn take_renamed(scene: &Scene<'_>, names: &mut BTreeSet<String>) -> R
         let Some(here) = id.and_then(|id| here.get(&id)) else {
             continue;
         };
+        let Some((encoded, name)) = full.split_once('/') else {
+            continue;
+        };
+        let (Some(remote), Ok(there)) = (decoded(encoded), ShortName::new(name)) else {
+            continue;
+        };
+        let known = RemoteState::of(scene.repo, &remote);
+        // A remote that has it under both names, as earlier versions and git leave it, has two sessions.
+        let own = format!("{encoded}/{here}");
+        let mut own = session::fetched_named(scene.repo, |name| name == own)?.into_iter();
+        if own.any(|own| own.tip.is_ok_and(|tip| !known.is_deleted(here.as_str(), tip.id))) {
+            continue;
+        }
         names.remove(&full);
-        if let Some((remote, name)) = full.split_once('/')
-            && let Some(remote) = decoded(remote)
-            && let Ok(there) = ShortName::new(name)
-            && !RemoteState::of(scene.repo, &remote).is_deleted(name, tip.id)
-        {
+        if !known.is_deleted(name, tip.id) {
             let here = here.clone();
             renamed.push(RenamedSession { remote, there, here });
         }

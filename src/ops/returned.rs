@@ -215,7 +215,16 @@ pub fn content_beyond(scene: &Scene<'_>, tip: ObjectId, known: Option<ObjectId>)
     if let Some(known) = known.filter(|_| !found.is_empty()) {
         let known = content(scene, known)?;
         found.paths.retain(|path| !known.paths.contains(path));
-        found.checkpoints.retain(|id| !known.checkpoints.contains(id));
+        // A copy that was written again is the same checkpoint.
+        let digests = |id: &Oid| {
+            let entry = checkpoint::entry(scene.repo, object_id(id));
+            let found = entry.and_then(|entry| rewrite::digests(scene.repo, &entry));
+            found.unwrap_or_default()
+        };
+        let known_digests: BTreeSet<Digest> = known.checkpoints.iter().flat_map(digests).collect();
+        found
+            .checkpoints
+            .retain(|id| !known.checkpoints.contains(id) && digests(id).is_disjoint(&known_digests));
     }
     Ok(found)
 }

@@ -226,7 +226,8 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
             there,
             has_more,
             is_taken,
-        } => named_otherwise(error, (remote, name, there), (*has_more, *is_taken)),
+            is_taken_there,
+        } => named_otherwise(error, (remote, name, there), (*has_more, *is_taken, *is_taken_there)),
         PushFate::Another => error
             .hint(format!("rename yours: git checkpoint rename {name} <name>"))
             .hint(format!("or pull theirs as well: git checkpoint pull {remote} {name}")),
@@ -260,11 +261,11 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
 }
 
 /// Ways on where a remote has a session under another name: `has_more`, with checkpoints that are not here; `is_taken`, and
-/// another session here has that name.
+/// another session here has that name; `is_taken_there`, and another one there has the name of this.
 fn named_otherwise(
     error: CommandError,
     (remote, name, there): (&str, &ShortName, &ShortName),
-    (has_more, is_taken): (bool, bool),
+    (has_more, is_taken, is_taken_there): (bool, bool, bool),
 ) -> CommandError {
     let remote = crate::model::step::quoted(remote);
     let mut error = error;
@@ -277,8 +278,14 @@ fn named_otherwise(
             "call yours as it is called there: git checkpoint rename {name} {there}"
         ));
     }
+    let or = if has_more || !is_taken { "or " } else { "" };
+    if is_taken_there {
+        return error.hint(format!(
+            "{or}give yours a name that is free there as well: git checkpoint rename {name} <name>"
+        ));
+    }
     let again = format!("git checkpoint remote delete {remote}/{there} && git checkpoint push {remote} {name}");
-    error.hint(format!("or rename it there: {again}"))
+    error.hint(format!("{or}rename it there: {again}"))
 }
 
 /// The commands by which sessions become branches of a remote.

@@ -144,6 +144,8 @@ pub enum PushFate {
         has_more: bool,
         /// Whether another session here has that name.
         is_taken: bool,
+        /// Whether the remote has another session under the name that this one has here.
+        is_taken_there: bool,
     },
     /// The remote refused it.
     Refused {

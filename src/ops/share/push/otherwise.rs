@@ -53,13 +53,15 @@ pub(super) fn fates(
         found.retain(|_, there| listed.sessions.contains_key(&there.name));
     }
     let mut fates = BTreeMap::new();
-    for (name, id, _) in sessions {
+    let known = RemoteState::of(scene.repo, &remote.name);
+    for (name, id, tracking) in sessions {
         let Some(there) = found.get(name) else { continue };
         let relation = chain::relation(scene.repo, *id, there.tip)?;
         let fate = PushFate::NamedOtherwise {
             there: there.name.clone(),
             has_more: !matches!(relation, ChainRelation::Same | ChainRelation::Ahead(_)),
             is_taken: session::tip(scene.repo, &there.name)?.is_some(),
+            is_taken_there: tracking.is_some_and(|tip| !known.is_deleted(name.as_str(), tip)),
         };
         fates.insert(name.clone(), fate);
     }

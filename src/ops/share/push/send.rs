@@ -174,6 +174,7 @@ impl Push<'_> {
                 if let Some(there) = found.and_then(|found| found.renamed.clone()) {
                     let fate = PushFate::NamedOtherwise {
                         is_taken: session::tip(self.scene.repo, &there)?.is_some(),
+                        is_taken_there: false,
                         has_more: true,
                         there,
                     };
