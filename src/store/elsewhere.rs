@@ -75,8 +75,10 @@ pub fn forgotten(project: &Repository) -> Result<Option<ForgottenStore>, Error> 
     if alternates.trim_ascii_end() != objects.as_os_str().as_encoded_bytes() {
         return Ok(None);
     }
-    let all = refs::list_unproved(&open_bare(&path)?, SESSIONS)?.into_iter();
-    let is_lacking = |id: Result<ObjectId, _>| id.is_ok_and(|id| !project.has_object(id));
+    let store = open_bare(&path)?;
+    let all = refs::list_unproved(&store, SESSIONS)?.into_iter();
+    // The store borrows the project's objects, and a tip that was taken over from there may be purged since.
+    let is_lacking = |id: Result<ObjectId, _>| id.is_ok_and(|id| !project.has_object(id) && store.has_object(id));
     let sessions = all.filter_map(|(name, id)| is_lacking(id).then_some(name));
     let sessions: Vec<_> = sessions
         .filter_map(|name| Some(name.strip_prefix(SESSIONS)?.to_owned()))

@@ -98,10 +98,12 @@ pub fn has_files(repo: &Repository) -> Result<bool, Error> {
     if has_work_tree(repo) {
         return Ok(true);
     }
-    match repo.config_snapshot().boolean("core.bare") {
-        Some(true) => Ok(false),
-        _ => work_tree(repo).map(|_| true),
+    let is_bare = repo.config_snapshot().boolean("core.bare") == Some(true);
+    // That of a linked working tree is bare only in the settings that it shares.
+    if is_bare && repo.git_dir() == repo.common_dir() {
+        return Ok(false);
     }
+    work_tree(repo).map(|_| true)
 }
 
 /// Whether refs lie in reftables, which gix can neither read nor write.
