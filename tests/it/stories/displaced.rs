@@ -16,7 +16,7 @@ struct Case {
 }
 
 /// In two parts, so that this file itself holds none.
-const SECRET: &str = concat!("DB_PASSWORD", "=Gh7sjdk29dkJJs81\n");
+const SECRET: &str = concat!("DB_PASS", "WORD=Gh7sjdk29dkJJs81\n");
 
 const IGNORED: &str = "build/\n*.ign\n.env\n";
 
