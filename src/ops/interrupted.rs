@@ -31,7 +31,7 @@ use crate::{
     },
     worktree::{
         self,
-        journal::{self, Journal, TEMPORARY},
+        journal::{self, Journal},
     },
 };
 
@@ -64,10 +64,8 @@ fn refuse(scene: &Scene<'_>, journal: &Journal, noted: &PlanJournal, is_abort: b
     };
     let not_made = plan_runner::unmet(scene, &overlay, snapshot, (&aim, is_earlier), only.as_ref())?;
     let not_made: HashSet<RepoPath> = not_made.into_iter().collect();
-    let is_newer = |path: &RepoPath| not_made.contains(path) && !is_temporary(path);
-    // A file that the killed command was writing is in the way of nobody: it goes.
-    let later = displaced.into_iter().filter(|path| !is_temporary(path));
-    let mut paths: Vec<_> = since.into_iter().filter(is_newer).chain(later).collect();
+    let is_newer = |path: &RepoPath| not_made.contains(path) && !journal::is_temporary(path.as_bytes());
+    let mut paths: Vec<_> = since.into_iter().filter(is_newer).chain(displaced).collect();
     paths.sort();
     paths.dedup();
     if paths.is_empty() {
@@ -91,11 +89,6 @@ fn aim(
         PlanOperation::Clean => clean::interrupted_target(noted, overlay, present),
         PlanOperation::Restore => restore::interrupted_target(scene, noted, overlay),
     }
-}
-
-fn is_temporary(path: &RepoPath) -> bool {
-    let name = path.as_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    name.starts_with(TEMPORARY.as_bytes())
 }
 
 /// How something that was interrupted is finished or taken back.

@@ -59,7 +59,7 @@ pub enum SessionStanding {
 }
 
 impl SessionStanding {
-    /// State of the current session: one that was put aside was taken up again. One that was finished in another working
+    /// State of the current session: one that was paused was resumed. One that was finished in another working
     /// tree is over there and here.
     fn of_current(self, is_over: bool) -> Self {
         match self {

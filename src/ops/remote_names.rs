@@ -157,7 +157,7 @@ pub(super) fn take_renamed(scene: &Scene<'_>, names: &mut BTreeSet<String>) -> R
     let wanted: HashSet<&str> = ids.iter().flatten().map(String::as_str).collect();
     let here = session_choice::identified(scene, |id| wanted.contains(id))?;
     let here: HashMap<String, ShortName> = here.into_iter().rev().map(|(id, name, _)| (id, name)).collect();
-    let mut renamed = Vec::new();
+    let mut found = Vec::new();
     for ((full, tip), id) in there.into_iter().zip(ids) {
         let Some(here) = id.and_then(|id| here.get(&id)) else {
             continue;
@@ -165,20 +165,28 @@ pub(super) fn take_renamed(scene: &Scene<'_>, names: &mut BTreeSet<String>) -> R
         let Some((encoded, name)) = full.split_once('/') else {
             continue;
         };
-        let (Some(remote), Ok(there)) = (decoded(encoded), ShortName::new(name)) else {
-            continue;
-        };
-        let known = RemoteState::of(scene.repo, &remote);
+        if let (Some(remote), Ok(there)) = (decoded(encoded), ShortName::new(name)) {
+            let own = format!("{encoded}/{here}");
+            let here = here.clone();
+            found.push((full, tip.id, own, RenamedSession { remote, there, here }));
+        }
+    }
+    let own: HashSet<&str> = found.iter().map(|(_, _, own, _)| own.as_str()).collect();
+    let own = session::fetched_named(scene.repo, |name| own.contains(name))?.into_iter();
+    let own: HashMap<String, ObjectId> = own.filter_map(|own| Some((own.name, own.tip.ok()?.id))).collect();
+    let mut renamed = Vec::new();
+    for (full, tip, own_name, session) in found {
+        let known = RemoteState::of(scene.repo, &session.remote);
         // A remote that has it under both names, as earlier versions and git leave it, has two sessions.
-        let own = format!("{encoded}/{here}");
-        let mut own = session::fetched_named(scene.repo, |name| name == own)?.into_iter();
-        if own.any(|own| own.tip.is_ok_and(|tip| !known.is_deleted(here.as_str(), tip.id))) {
+        if own
+            .get(&own_name)
+            .is_some_and(|tip| !known.is_deleted(session.here.as_str(), *tip))
+        {
             continue;
         }
         names.remove(&full);
-        if !known.is_deleted(name, tip.id) {
-            let here = here.clone();
-            renamed.push(RenamedSession { remote, there, here });
+        if !known.is_deleted(session.there.as_str(), tip) {
+            renamed.push(session);
         }
     }
     Ok(renamed)

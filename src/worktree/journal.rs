@@ -24,6 +24,12 @@ const FILE: &str = "restore.journal";
 /// How the names of temporary files begin that a restore makes next to the files that it replaces.
 pub const TEMPORARY: &str = ".checkpoint-restore-";
 
+/// Whether a path, by its name, is that of such a file: of an operation under way, or left by one that was killed.
+pub fn is_temporary(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    name.starts_with(TEMPORARY.as_bytes())
+}
+
 /// An unfinished restore.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Journal {

@@ -10,6 +10,7 @@ use crate::{
     model::{path::RepoPath, plan::BlockReason},
     store::Repository,
     worktree::{
+        journal::is_temporary,
         restore::{self, RestoreOptions, RestorePlan},
         snapshot::Snapshot,
     },
@@ -41,7 +42,8 @@ pub(in crate::ops) fn displaced(
     let is_unsaved = |why: &BlockReason| matches!(why, BlockReason::Ignored | BlockReason::NotHeld(_));
     let in_the_way = plan.blocked.into_iter().filter(|blocked| is_unsaved(&blocked.why));
     let in_the_way = in_the_way.map(|blocked| blocked.path);
-    paths.extend(in_the_way.filter(|path| !only.contains(path)));
+    // A file that a killed command was writing goes by itself.
+    paths.extend(in_the_way.filter(|path| !only.contains(path) && !is_temporary(path.as_bytes())));
     Ok(paths)
 }
 

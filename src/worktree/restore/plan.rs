@@ -8,7 +8,7 @@ use super::disk::{directories_above, split};
 use super::paths::FileSystem;
 use crate::model::path::RepoPath;
 use crate::model::plan::{Act, BlockReason, BlockedPath, PlanLine, PlanReason};
-use crate::worktree::journal::TEMPORARY;
+use crate::worktree::journal::is_temporary;
 use crate::worktree::snapshot::settings::SnapshotSettings;
 
 /// Plan of a restore. Made by [`plan()`](super::plan()), executed by [`execute()`](super::execute()).
@@ -127,7 +127,6 @@ impl RestorePlan {
             RestoreStep::Remove { path, .. } => Some(RepoPath::from(&path[..])),
             _ => None,
         });
-        let is_leftover = |path: &RepoPath| split(path.as_bytes()).1.starts_with(TEMPORARY.as_bytes());
         // What is in the way in a directory is reported itself.
         let is_below = |path: &RepoPath, directory: &RepoPath| {
             let rest = path.as_bytes().strip_prefix(directory.as_bytes());
@@ -136,7 +135,8 @@ impl RestorePlan {
         let mut empty = self.empty_directories();
         empty.retain(|directory| !self.blocked.iter().any(|blocked| is_below(&blocked.path, directory)));
         let gone = files.chain(empty);
-        gone.filter(|path| !own.contains(path) && !is_leftover(path)).collect()
+        gone.filter(|path| !own.contains(path) && !is_temporary(path.as_bytes()))
+            .collect()
     }
 
     /// Every path that is created, changed or deleted, in the order of execution.

@@ -68,7 +68,7 @@ fn kill(world: World, command: &[&str]) -> Option<World> {
 }
 
 #[test]
-fn a_file_that_the_killed_restore_was_writing_is_in_the_way_of_nobody() {
+fn a_file_that_the_killed_restore_was_writing_stops_no_recovery() {
     for way in ["--abort", "--continue"] {
         let world = World::with_commit();
         world.file("d", "file\n");

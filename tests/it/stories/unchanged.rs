@@ -1,4 +1,4 @@
-//! `resume --apply` beside other changes brings no more than was saved: files that nobody changed keep their bytes, hidden
+//! `resume --apply` beside other changes brings no more than was saved: unchanged files keep their bytes, hidden
 //! ones their state, and unmerged entries their stages.
 
 use std::fs;
@@ -7,7 +7,7 @@ use crate::support::World;
 
 /// The bytes stay where rules come back that had not converted them.
 #[test]
-fn files_that_nobody_changed_keep_their_bytes_under_rules_that_come_back() {
+fn unchanged_files_keep_their_bytes_under_rules_that_come_back() {
     for (attributes, text) in [
         ("*.txt text eol=crlf\n", "l1\nl2\n"),
         ("*.txt ident\n", "$Id$\nl2\n"),

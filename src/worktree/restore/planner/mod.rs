@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 
 use super::content::{Converter, TargetContent};
-use super::disk::{DirectoryObstacle, Disk, DiskEntry, split};
+use super::disk::{DirectoryObstacle, Disk, DiskEntry};
 use super::paths::FileSystem;
 use super::plan::{RestorePlan, RestoreStep};
 use super::side::SideEntry;
@@ -23,7 +23,7 @@ use crate::model::path::RepoPath;
 use crate::model::plan::{Act, BlockReason, PlanReason};
 use crate::os::dir::FileKind;
 use crate::store::ObjectId;
-use crate::worktree::journal::TEMPORARY;
+use crate::worktree::journal::is_temporary;
 use crate::worktree::snapshot::attributes::Attributes;
 use crate::worktree::snapshot::nested::{self, Nested};
 use crate::worktree::snapshot::settings::SnapshotSettings;
@@ -83,7 +83,7 @@ impl Planner<'_, '_> {
     fn decide(&mut self, walk: &PairWalk<'_>, pair: &PathPair<'_>) -> Result<WalkDecision, Error> {
         let path = pair.path;
         let (now, then) = (pair.present, pair.target);
-        if split(path).1.starts_with(TEMPORARY.as_bytes()) {
+        if is_temporary(path) {
             // Of a restore that was killed. The safety checkpoint holds it now, whatever it is.
             if let Some(was) = write::content(walk.present, path, now, &pair.rules.present) {
                 self.remove_content(path, was, PlanReason::Leftover);
