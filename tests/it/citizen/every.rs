@@ -2,6 +2,7 @@
 //! answer, no network, messages in git's form.
 
 use std::fs;
+use std::ops::ControlFlow::{Break, Continue};
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
@@ -31,20 +32,33 @@ fn all(world: &World) -> Vec<(String, Value)> {
     out
 }
 
-/// Row 1: `-h` is short and fits, `--help` has examples, both are answers and no errors, and `help` says the same.
+/// Row 1: `-h` is short, `--help` has examples, both are answers and no errors, and `help` says the same. No page is
+/// wider than a terminal of 80 columns, examples and what they show of outputs among it.
 #[test]
 fn row_01_help_at_all_levels() {
     let world = World::without_repository();
-    let mut lacking = Vec::new();
+    let (mut lacking, mut wide) = (Vec::new(), Vec::new());
+    let mut help_on = |name: &str| {
+        let page = world.command(PROGRAM, std::iter::once("help".to_owned()).chain(words(name)));
+        let text = page
+            .env("COLUMNS", "80")
+            .run()
+            .success()
+            .no_stderr()
+            .stdout()
+            .to_owned();
+        let lines = text.lines().filter(|line| line.chars().count() > 80);
+        wide.extend(lines.map(|line| format!("{name}: {line}")));
+        text
+    };
     for (name, _) in all(&world) {
+        let help = help_on(&name);
         let mut args = words(&name);
-        let help = world.checkpoint(["help"].iter().map(|w| (*w).to_owned()).chain(args.clone()));
         args.push("-h".to_owned());
         let short = world.checkpoint(&args).success().no_stderr().stdout().to_owned();
         args.pop();
         args.push("--help".to_owned());
         let long = world.checkpoint(&args).success().no_stderr().stdout().to_owned();
-        let help = help.success().stdout().to_owned();
         if name == "agent" {
             // An agent that asks so gets its own page as well.
             let rest = help.strip_prefix(&long).expect("the command's help is the beginning");
@@ -57,8 +71,7 @@ fn row_01_help_at_all_levels() {
             lacking.push(name.clone());
         }
         for line in short.lines().chain(long.lines()) {
-            // Examples may be longer: they are there to be copied.
-            assert!(line.chars().count() <= 80 || line.starts_with("  "), "{name}: {line}");
+            assert!(line.chars().count() <= 80, "{name}: {line}");
         }
         assert!(short.contains(&format!("Usage: git checkpoint {name}")), "{short}");
         let narrow = world
@@ -82,8 +95,9 @@ fn row_01_help_at_all_levels() {
         let topic = topic.as_str().unwrap();
         whole.success().stdout_has(&format!("\n  {topic} "));
         list.success().no_stderr().stdout_has(topic);
-        world.checkpoint(["help", topic]).success();
+        help_on(topic);
     }
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
 }
 
 /// Row 29: one wrong letter leads to a suggestion.
@@ -124,6 +138,7 @@ fn row_08_and_10_pipes_get_no_control_sequences() {
             if out.is_success() {
                 out.no_stderr();
             }
+            Continue(())
         },
     );
     let mut colored = 0;
@@ -133,6 +148,7 @@ fn row_08_and_10_pipes_get_no_control_sequences() {
         &[("TERM", "xterm")],
         |_, out| {
             colored += usize::from(out.stdout().contains("\x1b["));
+            if colored > 15 { Break(()) } else { Continue(()) }
         },
     );
     assert!(colored > 15, "{colored} lines of the story are colored");
@@ -190,6 +206,7 @@ fn rows_10_19_and_30_colors_messages_and_network() {
             .iter()
             .any(|word| line.starts_with(word));
         calls.extend(called.lines().map(|call| (asked, line.to_owned(), call.to_owned())));
+        Continue(())
     });
     assert!(!calls.is_empty(), "the spy is called");
     for (asked, line, call) in calls {

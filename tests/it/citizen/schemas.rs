@@ -1,6 +1,7 @@
 //! Every command, run with `--json`, prints what its published schema says, and every schema is printed by a command.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::process::Command;
 
 use serde_json::Value;
@@ -343,8 +344,14 @@ list
 ? repair broken --dry-run
 ";
 
-/// Runs the story with further arguments and variables, and gives each line with what came of it.
-pub fn story(world: &World, more: &[&str], variables: &[(&str, &str)], mut each: impl FnMut(&str, &Output)) {
+/// Runs the story with further arguments and variables, and gives each line with what came of it, as long as it is asked
+/// to go on.
+pub fn story(
+    world: &World,
+    more: &[&str],
+    variables: &[(&str, &str)],
+    mut each: impl FnMut(&str, &Output) -> ControlFlow<()>,
+) {
     for line in STORY.lines().filter(|line| !line.is_empty()) {
         if let Some(script) = line.strip_prefix("$ ") {
             world.command("sh", ["-e", "-c", script]).run().success();
@@ -372,7 +379,9 @@ pub fn story(world: &World, more: &[&str], variables: &[(&str, &str)], mut each:
         if !any {
             out.success();
         }
-        each(line, &out);
+        if each(line, &out).is_break() {
+            return;
+        }
     }
 }
 
@@ -430,6 +439,7 @@ fn every_command_prints_what_is_published() {
             let name = if value["error"].is_null() { "warning" } else { "error" };
             hold(line, name, &value);
         }
+        ControlFlow::Continue(())
     });
     let missing: Vec<_> = all.iter().filter(|name| !run.contains(*name)).collect();
     assert!(missing.is_empty(), "no line of STORY runs: {missing:?}");

@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use git_checkpoint::model::chat::hex;
 use git_checkpoint::model::plan::{Act, PlanLine};
 use git_checkpoint::os;
 use git_checkpoint::store::objects::Writer;
@@ -21,6 +22,8 @@ use git_checkpoint::worktree::restore::{
     self, Error, Execution, ExecutionOutcome, RestoreOptions, RestorePlan, SideFiles,
 };
 use git_checkpoint::worktree::snapshot::{self, Snapshot};
+
+use sha2::{Digest as _, Sha256};
 
 use crate::support::World;
 
@@ -148,11 +151,19 @@ fn walk(root: &Path, directory: &Path, found: &mut BTreeMap<Vec<u8>, String>) {
             walk(root, &path, found);
             "folder".to_owned()
         } else if meta.is_file() {
-            format!("file {mode:o} {:?}", String::from_utf8_lossy(&fs::read(&path).unwrap()))
+            format!("file {mode:o} {}", content(&fs::read(&path).unwrap()))
         } else {
             "special".to_owned()
         };
         found.insert(name, text);
+    }
+}
+
+/// Short text as it is, so that a difference can be read; else a digest.
+fn content(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.len() <= 4096 => format!("{text:?}"),
+        _ => format!("{} bytes, {}", bytes.len(), hex(&Sha256::digest(bytes))),
     }
 }
 

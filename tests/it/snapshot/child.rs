@@ -11,7 +11,7 @@ use git_checkpoint::store::{self, OpenEnvironment};
 use git_checkpoint::worktree::snapshot::{self, PathSummary, Snapshot, SnapshotOptions, SnapshotRules};
 use serde_json::{Value, json};
 
-use crate::support::{Output, World};
+use crate::support::{Output, World, own_program};
 
 /// Where the child writes; unset in an ordinary run of the tests.
 pub const RESULT: &str = "CHECKPOINT_TEST_SNAPSHOT";
@@ -117,11 +117,9 @@ pub fn take_with(world: &World, setting: &Setting<'_>) -> Taken {
 }
 
 fn start(world: &World, setting: &Setting<'_>, result: &Path) -> Output {
-    let program = std::env::current_exe().unwrap();
-    let program = program.to_str().unwrap();
     let line = [
         setting.prefix,
-        &[program, "snapshot::child::run_child", "--exact", "--nocapture"],
+        &[own_program(), "snapshot::child::run_child", "--exact", "--nocapture"],
     ]
     .concat();
     let mut run = world

@@ -3,16 +3,15 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::World;
+use crate::support::{World, own_program};
 
 use super::child::{OPTIONS, RESULT, Taken};
 
 /// Installs a hook that takes a snapshot.
 fn hook(world: &World, directory: &str, name: &str) {
-    let program = std::env::current_exe().unwrap();
     let script = format!(
         "#!/bin/sh\nexec '{}' snapshot::child::run_child --exact >/dev/null\n",
-        program.display()
+        own_program()
     );
     let path = world.path(directory).join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -10,7 +10,7 @@ use git_checkpoint::store::refs::{self, ExpectedValue};
 use git_checkpoint::store::{Error, OpenEnvironment, Repository, git};
 
 use super::{WAIT, edit, now, save, write_commit};
-use crate::support::World;
+use crate::support::{World, own_program};
 
 /// A process at work.
 pub struct Started(Child);
@@ -22,10 +22,8 @@ pub fn start(world: &World, task: &str) -> Started {
 
 /// The same under another program, such as strace with its options.
 pub fn start_under(world: &World, program: &[&str], task: &str) -> Started {
-    let own = std::env::current_exe().unwrap();
-    let own = own.to_str().unwrap();
     let words = [
-        own,
+        own_program(),
         "--ignored",
         "--exact",
         "store::actor::actor",

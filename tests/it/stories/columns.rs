@@ -1,6 +1,5 @@
 //! The width of a terminal: no line that people read is wider, unless it is one thing that cannot be broken.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::support::{PROGRAM, Terminal, World};
@@ -196,44 +195,6 @@ Dry run: nothing was changed.
     let shown = world.checkpoint(["show"]).success().stdout().to_owned();
     let (_, left_out) = shown.split_once("Not saved").unwrap();
     assert_eq!(left_out, " (2)\n  .env  a secret\n  p     a FIFO, socket or device\n");
-}
-
-/// Pages of help: their examples and what they show of outputs.
-#[test]
-fn every_page_of_help_fits_the_terminal() {
-    let world = World::without_repository();
-    let help = world.checkpoint(["help", "--json"]).success().stdout_json();
-    let mut pages: BTreeSet<String> = help["topics"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|topic| topic.as_str().unwrap().to_owned())
-        .collect();
-    let mut commands = vec![(&help["command"], String::new())];
-    while let Some((command, name)) = commands.pop() {
-        for part in command["commands"].as_array().into_iter().flatten() {
-            let name = format!("{name} {}", part["name"].as_str().unwrap());
-            pages.insert(name.trim().to_owned());
-            commands.push((part, name));
-        }
-    }
-    let mut wide = Vec::new();
-    for page in &pages {
-        let args = ["help"].into_iter().chain(page.split(' '));
-        let text = world
-            .command(PROGRAM, args)
-            .env("COLUMNS", "80")
-            .run()
-            .success()
-            .stdout()
-            .to_owned();
-        wide.extend(
-            text.lines()
-                .filter(|line| line.chars().count() > 80)
-                .map(|line| format!("{page}: {line}")),
-        );
-    }
-    assert!(wide.is_empty(), "{}", wide.join("\n"));
 }
 
 /// What is put aside without a message of its own is named by its changes, which are not said again.

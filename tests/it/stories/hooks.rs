@@ -288,7 +288,7 @@ fn a_program_that_is_gone_is_passed_over_without_a_word() {
     let copy = world.root().join("it's here");
     fs::create_dir(&copy).unwrap();
     let copy = copy.join("git-checkpoint");
-    copy_program(&world, &copy);
+    copy_program(&copy);
     world.command(&copy, ["start", "s"]).run().success();
     world.command(&copy, ["hooks", "install"]).run().success();
     world.file("a", "1");

@@ -11,6 +11,7 @@ mod fingerprint;
 mod normal;
 mod output;
 mod place;
+mod program;
 pub mod schema;
 #[cfg(unix)]
 mod spawned;
@@ -22,11 +23,12 @@ mod world;
 pub use fingerprint::Fingerprint;
 pub use output::Output;
 pub use place::temporary;
+pub use program::{PROGRAM, copy_program, own_program};
 #[cfg(unix)]
 pub use spawned::Spawned;
 #[cfg(unix)]
 pub use terminal::{Terminal, pair};
-pub use world::{PROGRAM, World, as_nobody, copy_program};
+pub use world::{World, as_nobody};
 
 mod self_test;
 

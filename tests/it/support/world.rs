@@ -3,19 +3,21 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
+
+use super::program::{PROGRAM, copy_program, provide};
 use super::template::Template;
 use super::{Fingerprint, Output, normal};
-
-/// The built program.
-pub const PROGRAM: &str = env!("CARGO_BIN_EXE_git-checkpoint");
 
 /// 2026-01-02T03:04:05Z, when every world begins. Each command comes one second after the one before.
 const START: u64 = 1_767_323_045;
@@ -39,6 +41,7 @@ impl World {
     /// A home and an empty directory `repo` that is no repository.
     pub fn without_repository() -> Self {
         super::default_signals();
+        provide();
         let root = super::temporary();
         fs::create_dir(root.path().join("home")).unwrap();
         let repo = root.path().join("repo");
@@ -257,17 +260,6 @@ pub struct Run<'w> {
     limit: Duration,
 }
 
-/// A copy of the built program at `to`.
-///
-/// A process of its own writes it: a descriptor that this process had open for writing could be inherited by a child
-/// that another thread starts at that moment, and the copy would be "busy" until that child has called `exec`.
-pub fn copy_program(world: &World, to: &Path) {
-    world
-        .command("cp", [OsStr::new(PROGRAM), to.as_os_str()])
-        .run()
-        .success();
-}
-
 /// Runs the built program as an unprivileged user, for whom permissions count; `None`, and a line that says so, where
 /// the tests do not run as root or there is no `setpriv`.
 pub fn as_nobody<A: AsRef<OsStr>>(world: &World, args: impl IntoIterator<Item = A>) -> Option<Output> {
@@ -280,7 +272,7 @@ pub fn as_nobody<A: AsRef<OsStr>>(world: &World, args: impl IntoIterator<Item = 
     }
     // The program itself may lie where nobody may look.
     let program = world.root().join("git-checkpoint");
-    copy_program(world, &program);
+    copy_program(&program);
     let mut all: Vec<OsString> = ["--reuid=65534", "--regid=65534", "--clear-groups"]
         .map(Into::into)
         .to_vec();
@@ -342,8 +334,10 @@ impl Run<'_> {
             .stderr(Stdio::piped());
         let mut child = self.command.spawn().unwrap_or_else(|e| panic!("{line}: {e}"));
         let mut stdin = child.stdin.take().unwrap();
-        let mut stdout = child.stdout.take().unwrap();
-        let mut stderr = child.stderr.take().unwrap();
+        let streams: [File; 2] = [
+            OwnedFd::from(child.stdout.take().unwrap()).into(),
+            OwnedFd::from(child.stderr.take().unwrap()).into(),
+        ];
         let input = self.input;
         // A child may end without reading its input: a broken pipe here says nothing.
         let write = move || {
@@ -356,17 +350,9 @@ impl Run<'_> {
         } else {
             Some(std::thread::spawn(write))
         };
-        let out = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            stdout.read_to_end(&mut bytes).unwrap();
-            bytes
-        });
-        let err = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            stderr.read_to_end(&mut bytes).unwrap();
-            bytes
-        });
         let started = Instant::now();
+        let texts = read_to_the_end(streams, started + self.limit);
+        // Whoever holds no stream of the child's any more has ended, or is about to.
         let status = loop {
             if let Some(status) = child.try_wait().unwrap() {
                 break status;
@@ -376,11 +362,36 @@ impl Run<'_> {
                 child.wait().unwrap();
                 panic!("{line}: still running after {:?}", self.limit);
             }
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(Duration::from_micros(100));
         };
         if let Some(thread) = writer {
             thread.join().unwrap();
         }
-        Output::new(line, status, out.join().unwrap(), err.join().unwrap())
+        let [out, err] = texts;
+        Output::new(line, status, out, err)
     }
+}
+
+/// What comes out of the streams until they are closed, or until that moment.
+fn read_to_the_end(mut streams: [File; 2], until: Instant) -> [Vec<u8>; 2] {
+    let mut texts = [Vec::new(), Vec::new()];
+    let mut open = [true, true];
+    let mut piece = vec![0; 1 << 14];
+    while open.contains(&true) {
+        let left = until.saturating_duration_since(Instant::now());
+        let which: Vec<usize> = (0..2).filter(|&n| open[n]).collect();
+        let mut waiting: Vec<PollFd<'_>> = which.iter().map(|&n| PollFd::new(&streams[n], PollFlags::IN)).collect();
+        let left = Timespec::try_from(left).unwrap();
+        if retry_on_intr(|| poll(&mut waiting, Some(&left))).unwrap() == 0 {
+            break;
+        }
+        let ready: Vec<bool> = waiting.iter().map(|found| !found.revents().is_empty()).collect();
+        for (n, _) in which.into_iter().zip(ready).filter(|(_, is_ready)| *is_ready) {
+            match streams[n].read(&mut piece).unwrap() {
+                0 => open[n] = false,
+                length => texts[n].extend_from_slice(&piece[..length]),
+            }
+        }
+    }
+    texts
 }
