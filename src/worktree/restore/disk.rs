@@ -13,7 +13,7 @@ use crate::os::dir::{Dir, DirNames, FileKind, Meta};
 pub(super) struct Disk {
     root: Dir,
     last: Option<(Vec<u8>, Dir)>,
-    /// The directory that was last found not to be there, with what was found instead.
+    /// The highest directory that was last found not to be there, with what was found instead: nothing below it is there.
     missing: Option<(Vec<u8>, DiskEntry)>,
     /// Whether the file system finds a file by other names than its own: in another case, say.
     folds: bool,
@@ -110,6 +110,11 @@ impl Disk {
     }
 
     pub(super) fn at(&mut self, path: &[u8]) -> io::Result<DiskEntry> {
+        if let Some((above, there)) = &self.missing
+            && path.strip_prefix(&above[..]).is_some_and(|rest| rest.starts_with(b"/"))
+        {
+            return Ok(*there);
+        }
         if let Some((dir, name)) = self.directory_of(path)? {
             return match dir.stat_with_links(name) {
                 Ok((meta, links)) => {
@@ -120,26 +125,25 @@ impl Disk {
                 Err(error) => Err(error),
             };
         }
-        let directory = split(path).0;
-        if let Some((_, there)) = self.missing.as_ref().filter(|(known, _)| known == directory) {
-            return Ok(*there);
-        }
-        let there = self.instead_of(path)?;
-        self.missing = Some((directory.to_vec(), there));
-        Ok(there)
+        self.instead_of(path)
     }
 
     /// Entry in place of the directory of a path.
-    fn instead_of(&self, path: &[u8]) -> io::Result<DiskEntry> {
+    fn instead_of(&mut self, path: &[u8]) -> io::Result<DiskEntry> {
         let mut dir = self.root.below(b"")?;
         for (slash, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
             let name = split(&path[..slash]).1;
-            match dir.directory(name) {
-                Ok(next) => dir = next,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(DiskEntry::Nothing),
-                Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(DiskEntry::Blocked(slash)),
+            let there = match dir.directory(name) {
+                Ok(next) => {
+                    dir = next;
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => DiskEntry::Nothing,
+                Err(error) if error.kind() == io::ErrorKind::NotADirectory => DiskEntry::Blocked(slash),
                 Err(error) => return Err(error),
-            }
+            };
+            self.missing = Some((path[..slash].to_vec(), there));
+            return Ok(there);
         }
         Ok(DiskEntry::Nothing)
     }
