@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::support::{PROGRAM, World};
 
-const FILES: usize = 3000;
+const FILES: usize = 1500;
 
 /// A world whose restore of many files was killed half-way: some are as they were, some as they were saved.
 fn killed() -> Option<World> {
