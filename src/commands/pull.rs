@@ -28,6 +28,7 @@ use crate::{
 /// there, keeps the name that it has here. If both sides have diverged, your checkpoints and what is not saved yet move
 /// to a separate session, which stays current, and the session itself follows the remote. With --merge both become one
 /// session, as by 'git checkpoint merge'; after a pull that separated them, --merge merges the session into yours.
+/// What was pruned on the remote goes to the trash here, and checkpoints that are only here come after the rest.
 /// Nothing is dropped, and without --merge no file changes; 'git checkpoint undo' undoes the pull.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -223,8 +224,10 @@ fn hints(context: &Context, pulled: &PulledSession) {
         return context.ui.status(next);
     }
     let next = match &pulled.outcome {
-        PullOutcome::UpToDate { ahead: 0 } | PullOutcome::Merged { .. } => return,
-        PullOutcome::UpToDate { .. } => format!("push them: git checkpoint push {} {name}", pulled.remote),
+        PullOutcome::UpToDate { ahead: 0 } | PullOutcome::Pruned { ours: 0, .. } | PullOutcome::Merged { .. } => return,
+        PullOutcome::UpToDate { .. } | PullOutcome::Pruned { .. } => {
+            format!("push them: git checkpoint push {} {name}", pulled.remote)
+        }
         PullOutcome::New { .. } => format!("resume it: git checkpoint resume {name}"),
         PullOutcome::Forward { .. } => format!("see what is new: git checkpoint resume {name}"),
         PullOutcome::Parted { tail, .. } => {

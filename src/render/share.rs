@@ -37,7 +37,7 @@ pub struct PullReceipt<'a> {
     /// Its latest checkpoint before.
     pub before: Option<Oid>,
     /// The outcome in a word.
-    #[schemars(extend("enum" = ["up-to-date", "new", "forward", "diverged", "merged"]))]
+    #[schemars(extend("enum" = ["up-to-date", "new", "forward", "pruned", "diverged", "merged"]))]
     pub result: &'static str,
     /// Who saved the latest checkpoint.
     pub author: &'a str,
@@ -60,7 +60,7 @@ pub struct PullReceipt<'a> {
     /// The number of checkpoints that were only here, for people.
     #[serde(skip)]
     pub ours: usize,
-    /// The number of checkpoints that came, for people.
+    /// The number of checkpoints that came, for people; of a session that was pruned there, of those that went.
     #[serde(skip)]
     pub theirs: usize,
 }
@@ -71,6 +71,14 @@ impl PullReceipt<'_> {
             ("up-to-date", 0) => String::new(),
             ("up-to-date", ahead) => format!(", {} not pushed", checkpoints(ahead)),
             ("new", _) => format!(", new, {}", checkpoints(self.theirs)),
+            ("pruned", ours) => {
+                let were = if self.theirs == 1 { "was" } else { "were" };
+                let gone = format!(", without the {} that {were} pruned there", checkpoints(self.theirs));
+                match ours {
+                    0 => gone,
+                    ours => format!("{gone}, {} not pushed", checkpoints(ours)),
+                }
+            }
             _ => format!(", {}", checkpoints(self.theirs)),
         }
     }
@@ -302,6 +310,7 @@ impl PushReceipt<'_> {
             "pruned" => ", pruned".to_owned(),
             "behind" => format!(", which has {count} more"),
             "diverged" => format!(", which diverged: {ours} ahead, {theirs} behind"),
+            "pruned-there" => format!(", where it was pruned of {count}"),
             "another-session" => ", which has another session of that name".to_owned(),
             "named-otherwise" => {
                 let there = row.remote_session.map(ToString::to_string);

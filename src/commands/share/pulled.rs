@@ -18,6 +18,7 @@ pub(in crate::commands) fn receipt(pulled: &PulledSession, dry_run: bool) -> Pul
         PullOutcome::UpToDate { ahead } => ("up-to-date", *ahead, 0),
         PullOutcome::New { checkpoints } => ("new", 0, *checkpoints),
         PullOutcome::Forward { checkpoints } => ("forward", 0, *checkpoints),
+        PullOutcome::Pruned { ours, dropped } => ("pruned", *ours, *dropped),
         PullOutcome::Parted { ours, theirs, .. } => ("diverged", *ours, *theirs),
         PullOutcome::Merged { ours, theirs, .. } => ("merged", *ours, *theirs),
     };

@@ -168,6 +168,14 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
                 CountedNoun::new(*theirs, "checkpoint")
             ),
         ),
+        PushFate::PrunedThere { dropped, .. } => (
+            FailureKind::Refused,
+            format!(
+                "session '{name}' was pruned on remote '{shown}', which dropped {} that {} still here",
+                CountedNoun::new(*dropped, "checkpoint"),
+                if *dropped == 1 { "is" } else { "are" },
+            ),
+        ),
         PushFate::Another => (
             FailureKind::Refused,
             format!("remote '{shown}' has another session called '{name}'"),
@@ -216,6 +224,13 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
         PushFate::Diverged { .. } => error.hint(format!(
             "merge the two first: git checkpoint pull {remote} {name} --merge"
         )),
+        PushFate::PrunedThere { ours, .. } => {
+            let yours = match ours {
+                0 => String::new(),
+                ours => format!(", with your {} after it", CountedNoun::new(*ours, "new checkpoint")),
+            };
+            error.hint(format!("follow that{yours}: git checkpoint pull {remote} {name}"))
+        }
         PushFate::Deleted => error
             .hint(format!(
                 "bring it back there: git checkpoint push {remote} {name} --force"
@@ -318,6 +333,7 @@ pub(in crate::commands) fn view(pushed: &PushOutcome) -> PushReceipt<'_> {
             PushFate::Refused { why, .. } => row.reason = Some(why),
             PushFate::New(count) | PushFate::Forward(count) | PushFate::Behind(count) => row.checkpoints = Some(*count),
             PushFate::Diverged { ours, theirs } => row.diverged = (*ours, *theirs),
+            PushFate::PrunedThere { dropped, .. } => row.checkpoints = Some(*dropped),
             PushFate::NamedOtherwise { there, .. } => row.remote_session = Some(there),
             _ => {}
         }

@@ -406,7 +406,7 @@ fn push_some(
                     AfterPush::Merged if round < MERGES => again.push(one.clone()),
                     AfterPush::Merged => {
                         outcome.diverged.push(one.0.clone());
-                        outcome.waiting.push((one.0.clone(), reason(&sent.fate)));
+                        outcome.waiting.push((one.0.clone(), reason(remote, sent)));
                     }
                     AfterPush::Waits(why) => outcome.waiting.push((one.0.clone(), why)),
                 }
@@ -448,7 +448,7 @@ fn after_push(
         return Ok(AfterPush::Settled);
     }
     if !matches!(sent.fate, PushFate::Diverged { .. }) {
-        return Ok(AfterPush::Waits(reason(&sent.fate)));
+        return Ok(AfterPush::Waits(reason(remote, sent)));
     }
     let why = match merge_record(scene, remote, &sent.name, outcome) {
         Ok(None) => return Ok(AfterPush::Merged),
@@ -481,9 +481,14 @@ fn merge_record(
     })
 }
 
-fn reason(fate: &PushFate) -> String {
-    match fate {
+fn reason(remote: &str, sent: &PushedSession) -> String {
+    match &sent.fate {
         PushFate::Diverged { ours, theirs } => format!("it has diverged: {ours} here, {theirs} there"),
+        PushFate::PrunedThere { .. } => format!(
+            "it was pruned there, and not here: git checkpoint pull {} {}",
+            quoted(remote),
+            sent.name
+        ),
         PushFate::Another => "the remote has another session of this name".to_owned(),
         PushFate::Deleted => "the remote deleted it".to_owned(),
         PushFate::NamedOtherwise { there, .. } => format!("the remote has it as {there}"),

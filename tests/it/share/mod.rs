@@ -17,6 +17,7 @@ mod namespaces;
 mod omitted;
 mod parting;
 mod provenance;
+mod pruned;
 mod purged;
 mod purged_whole;
 mod refusing;

@@ -1,6 +1,6 @@
 //! What came from others and is here now: where it came from is said, and it does nothing by itself.
 
-use super::{at, clone, log, save, shared};
+use super::{at, clone, save, shared};
 
 #[test]
 fn steps_that_were_fetched_run_only_with_consent() {
@@ -76,38 +76,6 @@ fn status_tells_what_is_not_pushed() {
         .checkpoint(["status"])
         .success()
         .stdout_has("diverged from origin: 2 ahead, 1 behind");
-}
-
-#[test]
-fn a_full_chain_undoes_a_prune_only_by_going_on() {
-    let world = shared();
-    world.checkpoint(["start", "auth"]).success();
-    for summary in ["one", "two", "three"] {
-        save(&world, summary);
-    }
-    world.checkpoint(["push"]).success();
-    clone(&world, "bob");
-    world.checkpoint(["pull", "origin", "auth"]).success();
-    world.checkpoint(["resume", "auth"]).success();
-    world.enter("repo");
-    world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
-    world.checkpoint(["push"]).success();
-    let pruned = at(&world, "hub", "refs/checkpoints/auth");
-    // Bob has the full chain and nothing new: there is nothing to send.
-    world.enter("bob");
-    world.checkpoint(["push"]).success().stdout_has("Up to date");
-    world.checkpoint(["push", "--all"]).success();
-    assert_eq!(at(&world, "hub", "refs/checkpoints/auth"), pruned);
-    // With something new his chain is the one that goes on.
-    save(&world, "four");
-    world.checkpoint(["push"]).success();
-    world.enter("repo");
-    world.checkpoint(["pull"]).success();
-    // The limit: what goes on from the full chain brings back what was pruned; it is pruned again where it is to be.
-    assert_eq!(log(&world, "auth"), ["four", "three", "two", "one", "start auth"]);
-    world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
-    assert_eq!(log(&world, "auth"), ["four", "start auth"]);
-    world.checkpoint(["verify", "--all"]).success();
 }
 
 #[test]

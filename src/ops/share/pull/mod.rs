@@ -7,6 +7,7 @@
 mod joined;
 mod names;
 mod part;
+mod pruned;
 
 use self::names::{KnownSession, fetched_tip, known_here, name_here};
 use super::{ChainRelation, Error, Wire, chain, fetch::FetchOutcome, listing};
@@ -106,6 +107,13 @@ pub enum PullOutcome {
     Forward {
         /// By how many checkpoints.
         checkpoints: usize,
+    },
+    /// It was pruned there: here the same checkpoints are gone, and what is only here continues from the rest.
+    Pruned {
+        /// Checkpoints that the remote lacks.
+        ours: usize,
+        /// How many checkpoints are gone here.
+        dropped: usize,
     },
     /// Both went on: what was only here is a session of its own now.
     Parted {
@@ -395,6 +403,8 @@ struct Swap {
     current: Option<(current::CurrentPointer, current::CurrentPointer)>,
     /// Hint for when that cannot be written.
     remedy: String,
+    /// The latest checkpoint afterwards, where it is not that of the remote.
+    tip: Option<ObjectId>,
     /// The session that gets the local checkpoints, where they have diverged.
     separated: Option<ShortName>,
     /// Objects that were written for it.
@@ -424,8 +434,8 @@ impl PullAttempt<'_> {
             return Ok(self.pulled(PullOutcome::New { checkpoints }, aftermath));
         };
         match chain::relation(repo, ours.entry.id, theirs)? {
-            ChainRelation::Same => Ok(self.pulled(PullOutcome::UpToDate { ahead: 0 }, Aftermath::default())),
-            ChainRelation::Ahead(ahead) => Ok(self.pulled(PullOutcome::UpToDate { ahead }, Aftermath::default())),
+            ChainRelation::Same => self.keep(ours, 0),
+            ChainRelation::Ahead(ahead) => self.keep(ours, ahead),
             ChainRelation::Behind(checkpoints) => {
                 let mut more = Vec::new();
                 if !self.dry_run && graph::is_ancestor(repo, ours.entry.id, theirs, WALKED)? != Some(true) {
@@ -465,6 +475,18 @@ impl PullAttempt<'_> {
             }
             ChainRelation::Unrelated => self.step_aside(ours),
         }
+    }
+
+    /// Nothing came: the last `ahead` checkpoints are only here. But the remote may have been pruned.
+    fn keep(&self, ours: &Checkpoint, ahead: usize) -> Result<PulledSession, Error> {
+        let (repo, theirs) = (self.scene.repo, self.theirs.entry.id);
+        if graph::is_ancestor(repo, theirs, ours.entry.id, WALKED)? != Some(true) {
+            let dropped = chain::dropped_there(repo, ours.entry.id, theirs);
+            if !dropped.is_empty() {
+                return self.follow_prune(ours, ahead, dropped.len());
+            }
+        }
+        Ok(self.pulled(PullOutcome::UpToDate { ahead }, Aftermath::default()))
     }
 
     /// Whether the checkpoints that are only here, the last `own`, are nothing but claims and releases of the session:
@@ -524,7 +546,7 @@ impl PullAttempt<'_> {
         edits.push(RefUpdate {
             name: session::ref_name(self.name),
             expected: old.map_or(ExpectedValue::Absent, ExpectedValue::Is),
-            new: Some(self.theirs.entry.id),
+            new: Some(swap.tip.unwrap_or(self.theirs.entry.id)),
             message: self.message(),
         });
         let deed = UndoableRefTransaction {

@@ -106,6 +106,7 @@ impl PullAttempt<'_> {
             remedy: format!("continue in your own: git checkpoint switch {tail}"),
             separated: Some(tail.clone()),
             sealed: Some(writer.finish().map_err(OpsError::from)?),
+            ..Swap::default()
         })
     }
 

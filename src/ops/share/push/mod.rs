@@ -132,6 +132,13 @@ pub enum PushFate {
         /// Checkpoints that are only there.
         theirs: usize,
     },
+    /// It was pruned there, and not here: it would bring back what is gone there.
+    PrunedThere {
+        /// Checkpoints that are only here.
+        ours: usize,
+        /// How many checkpoints are gone there.
+        dropped: usize,
+    },
     /// Another session has the name there.
     Another,
     /// The remote had it, and deleted it.
@@ -172,7 +179,12 @@ impl PushFate {
     pub fn is_good(&self) -> bool {
         !matches!(
             self,
-            Self::Diverged { .. } | Self::Another | Self::Deleted | Self::NamedOtherwise { .. } | Self::Refused { .. }
+            Self::Diverged { .. }
+                | Self::PrunedThere { .. }
+                | Self::Another
+                | Self::Deleted
+                | Self::NamedOtherwise { .. }
+                | Self::Refused { .. }
         )
     }
 
@@ -196,6 +208,7 @@ impl PushFate {
             Self::PutBack => "put-back",
             Self::Pruned => "pruned",
             Self::Diverged { .. } => "diverged",
+            Self::PrunedThere { .. } => "pruned-there",
             Self::Another => "another-session",
             Self::Deleted => "deleted",
             Self::NamedOtherwise { .. } => "named-otherwise",

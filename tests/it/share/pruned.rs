@@ -1,0 +1,231 @@
+//! A session that somebody pruned on the remote: a push from a clone that still has all of it brings nothing back, and a pull
+//! follows the prune with what is only there on top.
+
+use super::{at, clone, log, save, shared};
+use crate::support::World;
+
+const AUTH: &str = "refs/checkpoints/auth";
+
+/// Three checkpoints at the remote, in `repo` and in `bob`; the first one is some days older.
+fn three() -> (World, Vec<String>) {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    let ids = ["one", "two", "three"].map(|summary| {
+        world.file(summary, summary);
+        let id = save(&world, summary);
+        if summary == "one" {
+            world.advance(2 * 24 * 3600);
+        }
+        id
+    });
+    world.checkpoint(["push"]).success();
+    clone(&world, "bob");
+    world.checkpoint(["pull", "origin", "auth"]).success();
+    world.checkpoint(["resume", "auth", "--apply"]).success();
+    world.enter("repo");
+    (world, ids.to_vec())
+}
+
+/// Whether the history of a ref has a commit, as git sees it.
+fn has(world: &World, directory: &str, commit: &str) -> bool {
+    let path = world.root().join(directory);
+    let found = world.git(["-C", path.to_str().unwrap(), "rev-list", AUTH]);
+    found.success().stdout().lines().any(|line| line == commit)
+}
+
+fn tree(world: &World, directory: &str, name: &str) -> String {
+    at(world, directory, &format!("{name}^2^{{tree}}"))
+}
+
+#[test]
+fn a_push_brings_nothing_back_that_was_pruned_there() {
+    for fetch_first in [false, true] {
+        let (world, ids) = three();
+        world.enter("bob");
+        world.file("bob", "work");
+        let four = save(&world, "four");
+        world.file("bob", "more work");
+        let five = save(&world, "five");
+        world.enter("repo");
+        world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
+        world.checkpoint(["push"]).success().stdout_has("pruned");
+        let pruned = at(&world, "hub", AUTH);
+        world.enter("bob");
+        if fetch_first {
+            world.checkpoint(["fetch"]).success().stdout_has("pruned there");
+        }
+        let whole = tree(&world, "bob", &five);
+        for args in [&["push", "-n"][..], &["push"], &["push", "--force"], &["push", "--all"]] {
+            let refused = world.checkpoint(args);
+            refused
+                .code(4)
+                .stderr_has("was pruned on remote 'origin', which dropped 2 checkpoints that are still here");
+            refused.stderr_has("follow that, with your 2 new checkpoints after it: git checkpoint pull origin auth");
+            assert_eq!(at(&world, "hub", AUTH), pruned);
+            assert_eq!(at(&world, "bob", AUTH), five);
+        }
+        let json = world.checkpoint(["push", "--json"]).code(4).stdout_json();
+        let row = &json["sessions"][0];
+        assert_eq!(
+            (&row["result"], &row["checkpoints"]),
+            (&"pruned-there".into(), &2.into())
+        );
+
+        let plan = world.checkpoint(["pull", "-n"]);
+        plan.success()
+            .stdout_has("Would pull auth, without the 2 checkpoints that were pruned there, 2 checkpoints not pushed");
+        assert_eq!(at(&world, "bob", AUTH), five);
+        world
+            .checkpoint(["pull", "origin", "auth"])
+            .success()
+            .stdout_has("without the 2 checkpoints that were pruned there, 2 checkpoints not pushed");
+        assert_eq!(log(&world, "auth"), ["five", "four", "three", "start auth"]);
+        // What git sees: the pruned chain, and the same documents and files on top of it.
+        assert_eq!(at(&world, "bob", &format!("{AUTH}~2")), pruned);
+        assert_eq!(tree(&world, "bob", AUTH), whole);
+        for (new, old) in [(AUTH, &five), (&*format!("{AUTH}~1"), &four)] {
+            let file = |of: &str| at(&world, "bob", &format!("{of}:checkpoint.json"));
+            assert_eq!(file(new), file(old));
+        }
+        assert!(!has(&world, "bob", &ids[0]) && !has(&world, "bob", &ids[1]));
+        world.git(["status", "--porcelain"]).stdout_has("?? bob");
+        world.checkpoint(["verify", "--all"]).success();
+        // Nothing is dropped: what it was is in the trash, and comes back with an undo.
+        let kept = world.git_line(["for-each-ref", "--format=%(objectname)", "refs/checkpoints-trash"]);
+        assert_eq!(kept, five);
+        let followed = at(&world, "bob", AUTH);
+        world.checkpoint(["undo"]).success();
+        assert_eq!(at(&world, "bob", AUTH), five);
+        world.checkpoint(["redo"]).success();
+        assert_eq!(at(&world, "bob", AUTH), followed);
+
+        world.checkpoint(["push"]).success().stdout_has("2 checkpoints");
+        assert_eq!(at(&world, "hub", AUTH), followed);
+        assert!(!has(&world, "hub", &ids[0]) && !has(&world, "hub", &ids[1]));
+        world.enter("repo");
+        world.checkpoint(["pull"]).success().stdout_has("2 checkpoints");
+        assert_eq!(at(&world, "repo", AUTH), followed);
+    }
+}
+
+#[test]
+fn a_pull_follows_a_prune_where_nothing_is_new() {
+    let (world, ids) = three();
+    world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
+    world.checkpoint(["push"]).success();
+    let pruned = at(&world, "hub", AUTH);
+    world.enter("bob");
+    // There is nothing to send.
+    world.checkpoint(["push"]).success().stdout_has("Up to date");
+    world.checkpoint(["push", "--all"]).success();
+    assert_eq!(at(&world, "hub", AUTH), pruned);
+    world
+        .checkpoint(["pull"])
+        .success()
+        .stdout_has("without the 2 checkpoints that were pruned there, latest by");
+    assert_eq!(at(&world, "bob", AUTH), pruned);
+    assert!(!has(&world, "bob", &ids[0]));
+    world.checkpoint(["pull"]).success().stdout_has("Up to date");
+    save(&world, "four");
+    world.checkpoint(["push"]).success().stdout_has("1 checkpoint");
+    assert_eq!(at(&world, "hub", &format!("{AUTH}~1")), pruned);
+}
+
+#[test]
+fn autosaves_follow_a_prune_as_well() {
+    let (world, _) = three();
+    world.enter("bob");
+    let four = save(&world, "four");
+    world.file("bob", "in progress");
+    world.checkpoint(["watch", "--once"]).success();
+    let list = ["for-each-ref", "--format=%(refname)", "refs/checkpoints-autosave/"];
+    let autosave = world.git_line(list);
+    let before = at(&world, "bob", &autosave);
+    assert_eq!(at(&world, "bob", &format!("{autosave}^1")), four);
+    world.enter("repo");
+    world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
+    world.checkpoint(["push"]).success();
+    world.enter("bob");
+    world.checkpoint(["pull"]).success();
+    assert_eq!(world.git_line(list), autosave);
+    assert_eq!(at(&world, "bob", &format!("{autosave}^1")), at(&world, "bob", AUTH));
+    assert_eq!(tree(&world, "bob", &autosave), tree(&world, "bob", &before));
+    world.checkpoint(["verify", "--all"]).success();
+    world.checkpoint(["undo"]).success();
+    assert_eq!(at(&world, "bob", &autosave), before);
+}
+
+#[test]
+fn what_was_pruned_on_either_side_stays_pruned() {
+    for new in [true, false] {
+        let (world, ids) = three();
+        // Here 'one' goes, there 'two', as 'three' is of the same day.
+        world.checkpoint(["prune", "--keep-last", "2", "--force"]).success();
+        assert_eq!(log(&world, "auth"), ["three", "two", "start auth"]);
+        world.checkpoint(["push"]).success();
+        world.enter("bob");
+        world.checkpoint(["prune", "--keep-daily", "5", "--force"]).success();
+        assert_eq!(log(&world, "auth"), ["three", "one", "start auth"]);
+        let mut wanted = vec!["three", "start auth"];
+        if new {
+            save(&world, "four");
+            wanted.insert(0, "four");
+        }
+        let there = at(&world, "hub", AUTH);
+        world
+            .checkpoint(["push"])
+            .code(4)
+            .stderr_has("which dropped 1 checkpoint that is still here");
+        assert_eq!(at(&world, "hub", AUTH), there);
+        world.checkpoint(["pull", "origin", "auth"]).success();
+        assert_eq!(log(&world, "auth"), wanted);
+        world.checkpoint(["push"]).success();
+        assert_eq!(at(&world, "hub", AUTH), at(&world, "bob", AUTH));
+        assert!(ids[..2].iter().all(|id| !has(&world, "hub", id)));
+        world.checkpoint(["verify", "--all"]).success();
+        world.enter("repo");
+        world.checkpoint(["pull"]).success();
+        assert_eq!(log(&world, "auth"), wanted);
+    }
+}
+
+#[test]
+fn a_prune_of_ones_own_goes_on_to_be_pushed() {
+    let (world, ids) = three();
+    // With something new on top, saved before the prune and after it.
+    save(&world, "four");
+    world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
+    save(&world, "five");
+    world.checkpoint(["push"]).success();
+    assert_eq!(at(&world, "hub", AUTH), at(&world, "repo", AUTH));
+    assert!(!has(&world, "hub", &ids[0]));
+    // And after a pull of what others saved.
+    world.enter("bob");
+    world.checkpoint(["pull"]).success();
+    save(&world, "six");
+    world.checkpoint(["push"]).success();
+    world.enter("repo");
+    world.checkpoint(["pull"]).success();
+    world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
+    world.checkpoint(["push"]).success().stdout_has("pruned");
+    assert_eq!(log(&world, "auth"), ["six", "start auth"]);
+    assert_eq!(at(&world, "hub", AUTH), at(&world, "repo", AUTH));
+}
+
+#[test]
+fn an_automatic_push_waits_where_the_remote_was_pruned() {
+    let (world, _) = three();
+    world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
+    world.checkpoint(["push"]).success();
+    let pruned = at(&world, "hub", AUTH);
+    world.enter("bob");
+    world.git(["config", "checkpoint.autoPush", "origin"]).success();
+    save(&world, "four");
+    let queued = world.checkpoint(["push", "--queued"]);
+    assert_ne!(queued.status().code(), Some(0));
+    queued.stderr_has("it was pruned there, and not here: git checkpoint pull origin auth");
+    assert_eq!(at(&world, "hub", AUTH), pruned);
+    world.checkpoint(["pull"]).success();
+    world.checkpoint(["push", "--queued"]).success();
+    assert_eq!(at(&world, "hub", &format!("{AUTH}~1")), pruned);
+}
