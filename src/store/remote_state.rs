@@ -27,6 +27,10 @@ pub struct RemoteState {
     deleted: BTreeMap<String, String>,
     /// Sessions that it has and that were not safe to use when they were last fetched, each with the reason.
     pub refused: BTreeMap<String, String>,
+    /// Sessions that it has as something that the tracking ref does not follow, each with the latest checkpoint there: what
+    /// a fetch reported and nobody accepted.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unfollowed: BTreeMap<String, String>,
     /// Sessions whose tracking refs a purge removed, so that the remote still has what was purged. Each with commits of the
     /// project that it has.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -79,10 +83,22 @@ impl RemoteState {
     /// Notes whether the remote has a session, as it was now seen.
     pub fn set(&mut self, session: &ShortName, deleted: Option<ObjectId>) {
         self.purged.remove(session.as_str());
+        self.unfollowed.remove(session.as_str());
         match deleted {
             Some(tracking) => drop(self.deleted.insert(session.to_string(), tracking.to_string())),
             None => drop(self.deleted.remove(session.as_str())),
         }
+    }
+
+    /// Whether a fetch reported already that the remote has this as the latest checkpoint of a session, and was not to follow.
+    pub fn is_unfollowed(&self, session: &str, there: ObjectId) -> bool {
+        let known = self.unfollowed.get(session);
+        known.and_then(|known| ObjectId::from_hex(known.as_bytes()).ok()) == Some(there)
+    }
+
+    /// Notes what the remote has of a session where the tracking ref does not follow.
+    pub fn set_unfollowed(&mut self, session: &ShortName, there: ObjectId) {
+        self.unfollowed.insert(session.to_string(), there.to_string());
     }
 
     /// Changes the state of a remote.

@@ -28,7 +28,7 @@ use crate::{
 ///
 /// A fetched session is called 'origin/auth' in 'show', 'log', 'diff' and 'resume', and listed by 'list -r'. Its
 /// format, digests, names and sizes are checked first. Sessions that the remote deleted, rewound or replaced are
-/// reported, and your copy is kept.
+/// reported, the first time with exit code 1, and your copy is kept.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -155,17 +155,26 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         .hint("nothing was imported"));
     }
     let lost: Vec<_> = fetched.sessions.iter().filter(|found| !found.taken).collect();
-    if let Some(first) = lost.first() {
+    let accept = format!("to accept it: git checkpoint fetch {remote} --follow");
+    // What was reported before is in the rows alone: scripts need not fail for it each time.
+    if let Some(first) = lost.iter().find(|found| !found.is_known) {
         let message = format!(
             "session '{}' {} on remote '{}'{}",
             first.name,
             first.change.words(),
             remote.escape_debug(),
-            if lost.len() > 1 { ", and more like it" } else { "" }
+            if lost.iter().filter(|found| !found.is_known).count() > 1 {
+                ", and more like it"
+            } else {
+                ""
+            }
         );
         return Err(CommandError::new(FailureKind::Negative, message)
             .hint("your copy is kept, and no local session was changed")
-            .hint(format!("to accept it: git checkpoint fetch {remote} --follow")));
+            .hint(accept));
+    }
+    if !lost.is_empty() {
+        context.ui.hint("Fetched", &accept);
     }
     if args.dry_run {
         return Ok(());

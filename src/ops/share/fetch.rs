@@ -77,6 +77,8 @@ pub struct FetchedSession {
     pub renamed: Option<ShortName>,
     /// Whether what is known of it was changed accordingly.
     pub taken: bool,
+    /// Whether an earlier fetch or push met the same and did not follow it.
+    pub is_known: bool,
 }
 
 /// Fetches.
@@ -338,10 +340,16 @@ impl<'a> Fetch<'a> {
         let gone = self.known.iter().filter(|(name, _)| !there.contains_key(*name));
         let gone: Vec<_> = gone.map(|(name, before)| (name.clone(), *before)).collect();
         let renamed = self.renamed(&gone, &found, &there)?;
+        let state = RemoteState::of(self.scene.repo, &self.remote.name);
+        for session in found.iter_mut().filter(|session| !session.taken) {
+            let is_known = |tip| state.is_unfollowed(session.name.as_str(), tip);
+            session.is_known = session.tip.is_some_and(is_known);
+        }
         found.extend(
             gone.into_iter()
                 .zip(renamed)
                 .map(|((name, before), renamed)| FetchedSession {
+                    is_known: state.is_deleted(name.as_str(), before),
                     name,
                     tip: None,
                     before: Some(before),
@@ -429,6 +437,11 @@ impl<'a> Fetch<'a> {
             for session in found.iter().filter(|session| session.change == RemoteChange::Deleted) {
                 state.set(&session.name, session.before.filter(|_| !session.taken));
             }
+            for session in found.iter().filter(|session| !session.taken) {
+                if let Some(tip) = session.tip {
+                    state.set_unfollowed(&session.name, tip);
+                }
+            }
             for session in found.iter().filter(|session| session.change == RemoteChange::Renamed) {
                 state.set(&session.name, None);
             }
@@ -475,6 +488,7 @@ impl<'a> Fetch<'a> {
             change,
             renamed: None,
             taken: change.is_good() || self.request.accept,
+            is_known: false,
         })
     }
 

@@ -272,6 +272,56 @@ fn a_session_that_another_place_of_the_remote_lacks_is_pushed_there() {
 }
 
 #[test]
+fn a_change_that_is_not_followed_fails_a_fetch_once() {
+    let world = shared();
+    world.checkpoint(["start", "auth"]).success();
+    let one = save(&world, "one");
+    let two = save(&world, "two");
+    world.checkpoint(["push"]).success();
+    let start = at(&world, "repo", &format!("{one}^"));
+    let hub = world.root().join("hub");
+    let hub = hub.to_str().unwrap();
+    let cases: [(&[&str], &str); 4] = [
+        (&["refs/checkpoints/auth", &one], "was set back by 1 checkpoint"),
+        // Another change is news again.
+        (&["refs/checkpoints/auth", &start], "was set back by 2 checkpoints"),
+        (&["-d", "refs/checkpoints/auth"], "was deleted on remote 'origin'"),
+        (&["refs/checkpoints/auth", &one], "was set back by 1 checkpoint"),
+    ];
+    for (args, change) in cases {
+        world.git([&["-C", hub, "update-ref"], args].concat()).success();
+        world.checkpoint(["fetch", "-n"]).code(1);
+        world.checkpoint(["fetch"]).code(1).stderr_has(change);
+        for _ in 0..2 {
+            let again = world.checkpoint(["fetch", "--advice"]);
+            again.success().stdout_has("auth").stdout_has("; kept here as it was");
+            again
+                .stderr_has("git checkpoint fetch origin --follow")
+                .stderr_lacks("error");
+            assert_eq!(at(&world, "repo", "refs/checkpoints-remote/origin/auth"), two);
+        }
+    }
+    // A pull cannot do what was asked of it, and fails each time.
+    world.checkpoint(["pull"]).code(4);
+    world.checkpoint(["pull"]).code(4);
+    // Others come, and scripts go on.
+    clone(&world, "bob");
+    world.checkpoint(["start", "other"]).success();
+    save(&world, "other");
+    world.checkpoint(["push"]).success();
+    world.enter("repo");
+    world.checkpoint(["fetch"]).success().stdout_has("other");
+    world.checkpoint(["fetch", "--follow"]).success();
+    world.checkpoint(["fetch"]).success().stdout_has("Nothing new");
+    // What is back as it was is news when it goes again.
+    world.checkpoint(["push", "origin", "auth"]).success();
+    world
+        .git(["-C", hub, "update-ref", "refs/checkpoints/auth", &one])
+        .success();
+    world.checkpoint(["fetch"]).code(1).stderr_has("was set back");
+}
+
+#[test]
 fn a_remote_that_went_back_is_told_and_not_followed() {
     let world = shared();
     world.checkpoint(["start", "auth"]).success();
