@@ -122,10 +122,10 @@ pub(super) fn queued(context: &mut Context) -> Result<(), CommandError> {
     let outcome = super::wired(context, "git checkpoint push --queued", |wire| {
         automatic::run(&opened.scene(), wire)
     })?;
-    report(context, opened.scene().settings.auto_push.clone(), &outcome)
+    report(context, opened.scene().settings.auto_push.clone(), outcome)
 }
 
-fn report(context: &Context, remote: Option<String>, outcome: &QueueOutcome) -> Result<(), CommandError> {
+fn report(context: &Context, remote: Option<String>, outcome: QueueOutcome) -> Result<(), CommandError> {
     let pushed = outcome.pushed.iter().flat_map(|pushed| &pushed.sessions);
     let view = QueueView {
         remote: remote.clone(),
@@ -159,11 +159,11 @@ fn report(context: &Context, remote: Option<String>, outcome: &QueueOutcome) -> 
                 command: None,
             })
             .collect(),
-        failure: outcome.failure.clone(),
+        failure: outcome.failure.as_ref().map(ToString::to_string),
     };
     context.ui.report(&view)?;
-    if let Some(why) = &outcome.failure {
-        return Err(CommandError::new(FailureKind::Network, why.clone()).hint("the queue is kept"));
+    if let Some(error) = outcome.failure {
+        return Err(CommandError::from(error).hint("the queue is kept"));
     }
     let Some((name, why)) = outcome.waiting.first() else {
         return Ok(());

@@ -65,8 +65,8 @@ pub struct QueueOutcome {
     pub diverged: Vec<ShortName>,
     /// Sessions whose record was merged with what the remote had.
     pub merged: Vec<(ShortName, ObjectId)>,
-    /// Why the remote could not be reached, where it could not.
-    pub failure: Option<String>,
+    /// Why nothing could be pushed, where that is about no single session.
+    pub failure: Option<Error>,
     /// Whether another process pushes the queue at this moment.
     pub is_busy: bool,
 }
@@ -296,7 +296,7 @@ fn turn(scene: &Scene<'_>, wire: Wire<'_>) -> Result<QueueOutcome, Error> {
         } else {
             state.failures = state.failures.saturating_add(1);
             state.failed_at = Some(scene.now);
-            state.why.clone_from(&outcome.failure);
+            state.why = outcome.failure.as_ref().map(ToString::to_string);
         }
     }
     if let Some(failure) = fetched {
@@ -337,14 +337,14 @@ fn push_all(scene: &Scene<'_>, remote: &str, outcome: &mut QueueOutcome, wire: W
         Err(error) if is_of_one(&error) && names.len() > 1 => {
             for one in names.chunks(1) {
                 if let Err(error) = push_some(scene, remote, one, outcome, wire)
-                    && give_up(&error, one, outcome)
+                    && give_up(error, one, outcome)
                 {
                     break;
                 }
             }
         }
         Err(error) => {
-            give_up(&error, &names, outcome);
+            give_up(error, &names, outcome);
         }
         Ok(()) => {}
     }
@@ -352,19 +352,19 @@ fn push_all(scene: &Scene<'_>, remote: &str, outcome: &mut QueueOutcome, wire: W
 }
 
 /// Notes why sessions were not pushed; returns whether nothing else can be pushed either.
-fn give_up(error: &Error, names: &[(ShortName, ShortName)], outcome: &mut QueueOutcome) -> bool {
-    let why = match error {
+fn give_up(error: Error, names: &[(ShortName, ShortName)], outcome: &mut QueueOutcome) -> bool {
+    let why = match &error {
         // Where they are is for a push by hand; a state file is no place for it.
         Error::Secrets { leaks, .. } if leaks.len() == 1 => "1 secret would be published".to_owned(),
         Error::Secrets { leaks, .. } => format!("{} secrets would be published", leaks.len()),
         error => error.to_string(),
     };
-    let all = !is_of_one(error);
-    if all {
-        outcome.failure = Some(why.clone());
-    }
     let waiting = names.iter().map(|(queued, _)| (queued.clone(), why.clone()));
     outcome.waiting.extend(waiting);
+    let all = !is_of_one(&error);
+    if all {
+        outcome.failure = Some(error);
+    }
     all
 }
 

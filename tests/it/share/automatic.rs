@@ -114,10 +114,21 @@ fn a_remote_that_is_away_is_reported_once_and_nothing_is_lost() {
         .success()
         .stdout_has("to origin, 1 session queued: 'git checkpoint push --queued'")
         .stdout_has("failed");
-    world
-        .checkpoint(["push", "--queued"])
-        .code(5)
-        .stderr_has("the queue is kept");
+    // One cause, one code and one sentence, with the queue and without it.
+    let failed = [&["push", "--queued"][..], &["push"], &["fetch"]].map(|line| {
+        let failed = world.checkpoint(line);
+        assert_eq!(
+            failed.code(128).stderr().matches("cannot talk to").count(),
+            1,
+            "{line:?}"
+        );
+        failed
+    });
+    failed[0].stderr_has("the queue is kept");
+    for other in &failed {
+        other.stderr_has("see where it points: git remote get-url origin");
+        assert_eq!(other.stderr().lines().next(), failed[1].stderr().lines().next());
+    }
     world.checkpoint(["start", "more"]).success();
     world.checkpoint(["save", "-m", "of more", "--allow-empty"]).success();
     // Renamed while it waits: the same session.
