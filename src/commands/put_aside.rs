@@ -11,7 +11,7 @@ use crate::{
     model::{name::ShortName, step::quoted},
     ops::{
         apply::ApplyOutcome,
-        clean,
+        clean, plan_runner,
         reapply::{self, Way},
         unfinished::OperationFate,
     },
@@ -111,6 +111,12 @@ pub(super) fn clean(
     try_clean(context, opened, saved, within).map_err(|error| {
         if saved.is_none() {
             return error;
+        }
+        // What was begun has its own commands: until it is finished, no other one changes files.
+        if plan_runner::interrupted(&opened.scene()).is_ok_and(|found| found.is_some()) {
+            return error.hint(format!(
+                "session '{session}' is saved and paused: it has what the files had"
+            ));
         }
         // Nothing is lost: the checkpoint has what the files still have.
         error

@@ -23,7 +23,9 @@ use crate::{
     ops::{
         apply::KeptEdits, fork::leftover::ForkLeftover, plan_runner, restore_outcome::RestoreOutcome, undo::UndoOutcome,
     },
-    render::text::Text,
+    os,
+    render::{restore::FailedPath, text::Text},
+    store,
 };
 
 /// Changes files. An error that comes when that has begun leaves them between two states: then it says how to go on.
@@ -88,6 +90,21 @@ pub(super) struct RestoreView<'a> {
     pub(super) more: Text,
 }
 
+/// The directory in which paths could not be written because that is not allowed, and what to do about it.
+fn read_only_directory(opened: &OpenedRepository, failed: &[FailedPath]) -> Option<String> {
+    let root = store::work_tree(opened.scene().repo).ok()?;
+    failed.iter().find_map(|failed| {
+        let path = root.join(os::os_string(failed.path.as_bytes()));
+        let directory = path.ancestors().skip(1).find(|above| above.is_dir())?;
+        let is_closed = !os::is_writable(directory);
+        is_closed.then(|| {
+            let shown = directory.display().to_string();
+            let way = store::way_to_write(directory);
+            format!("directory '{}' may not be written; {way}", shown.escape_debug())
+        })
+    })
+}
+
 /// The error for what was refused before anything of it was reported.
 pub(super) fn refused(opened: &OpenedRepository, report: &RestoreView<'_>) -> CommandError {
     refusal(&receipt(opened, report), report, opened.scene().now)
@@ -137,11 +154,15 @@ pub(super) fn report(
             let command = report
                 .restored
                 .map_or("restore", |restored| restored.operation.command());
-            Err(
-                CommandError::new(kind, format!("the {} is not finished", receipt.operation))
-                    .hint(format!("finish it: git checkpoint {command} --continue"))
-                    .hint(format!("to give up: git checkpoint {command} --abort")),
-            )
+            let error = CommandError::new(kind, format!("the {} is not finished", receipt.operation));
+            // What is in the way comes first: until it is gone, the other commands fail as well.
+            let error = match read_only_directory(opened, &receipt.failed) {
+                Some(cause) => error.hint(cause),
+                None => error,
+            };
+            Err(error
+                .hint(format!("finish it: git checkpoint {command} --continue"))
+                .hint(format!("to give up: git checkpoint {command} --abort")))
         }
         "done" if !receipt.conflicts.is_empty() => Ok(()),
         "done" if receipt.operation != "undo" => {

@@ -478,21 +478,30 @@ fn directory_of(path: &Path) -> &Path {
     path.ancestors().filter(is_ours).last().unwrap_or(path)
 }
 
-/// Hint where a path of ours cannot be written: another mode where it is the user's own, else another owner.
+/// Hint where a path of ours cannot be written.
 fn denied(path: &Path) -> String {
     let ours = directory_of(path);
     let there = ours.ancestors().find(|above| above.exists()).unwrap_or(ours);
-    let is_own = |place: &Path| gix::sec::identity::is_path_owned_by_current_user(place).unwrap_or(false);
+    let way = way_to_write(there);
     if !is_own(there) {
-        return format!("to make it yours: {}", crate::os::notices::take_over(there));
+        return way;
+    }
+    format!("{way}\nto keep sessions elsewhere: git checkpoint help troubleshooting")
+}
+
+fn is_own(path: &Path) -> bool {
+    gix::sec::identity::is_path_owned_by_current_user(path).unwrap_or(false)
+}
+
+/// What to do where a directory cannot be written: another mode where it is the user's own, else another owner.
+pub fn way_to_write(directory: &Path) -> String {
+    if !is_own(directory) {
+        return format!("to make it yours: {}", crate::os::notices::take_over(directory));
     }
     // The outermost one that is read-only: often that is all of the repository.
     let is_closed = |above: &&Path| is_own(above) && !crate::os::is_writable(above);
-    let closed = there.ancestors().take_while(is_closed).last().unwrap_or(there);
-    format!(
-        "to make it writable: chmod -R u+w {}\nto keep sessions elsewhere: git checkpoint help troubleshooting",
-        quoted(closed)
-    )
+    let closed = directory.ancestors().take_while(is_closed).last().unwrap_or(directory);
+    format!("to make it writable: chmod -R u+w {}", quoted(closed))
 }
 
 /// A path as a shell takes it: quoted only when it has to be.

@@ -82,7 +82,7 @@ pub use branching::{former_names as branch_former_names, is_branch};
 pub use encrypted_sessions::EncryptedSessions;
 pub use environment::OpenEnvironment;
 pub(crate) use error::aged;
-pub use error::{Error, OwnFile};
+pub use error::{Error, OwnFile, way_to_write};
 pub use gix::ObjectId;
 pub use gix::actor::Signature;
 pub use gix::date::Time;

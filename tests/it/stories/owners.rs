@@ -241,3 +241,43 @@ fn a_store_that_root_makes_belongs_to_the_user() {
         assert_eq!(found, Vec::<PathBuf>::new(), "after {line:?}");
     }
 }
+
+#[test]
+fn a_directory_that_may_not_be_written_is_the_cause_that_is_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::with_commit();
+    world.file("ro/a", "committed\n");
+    world.git(["add", "ro"]).success();
+    world.git(["commit", "-qm", "ro"]).success();
+    world.file("ro/a", "changed\n");
+    world.file("new", "untracked\n");
+    let mode = |mode| fs::set_permissions(world.path("ro"), fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o555);
+    let Some(failed) = as_nobody(&world, ["pause", "--clean"]) else {
+        return;
+    };
+    let cause = format!(
+        "hint: directory '{0}' may not be written; to make it writable: chmod -R u+w {0}\n",
+        world.path("ro").display()
+    );
+    failed.code(128).stderr_has(&cause).stderr_has("is saved and paused");
+    // Only what can be done now is suggested.
+    failed.stderr_lacks("pause --clean").stderr_lacks("resume");
+    as_nobody(&world, ["restore", "--continue"])
+        .unwrap()
+        .code(128)
+        .stderr_has(&cause);
+    assert_eq!(world.read("ro/a"), b"changed\n");
+    mode(0o755);
+    as_nobody(&world, ["restore", "--continue"]).unwrap().success();
+    assert_eq!(world.read("ro/a"), b"committed\n");
+    assert!(!world.path("new").exists());
+    // And back: there the same holds.
+    mode(0o555);
+    let failed = as_nobody(&world, ["resume", "--apply"]).unwrap();
+    failed.code(128).stderr_has(&cause);
+    mode(0o755);
+    as_nobody(&world, ["restore", "--continue"]).unwrap().success();
+    assert_eq!(world.read("ro/a"), b"changed\n");
+    assert_eq!(world.read("new"), b"untracked\n");
+}
