@@ -31,8 +31,9 @@ use crate::{
         text::TextLine,
     },
     store::{
+        self,
         checkpoint::oid,
-        hooks::{self, HookFileChange, HookState, Manager},
+        hooks::{self, HookFileChange, HookState, HooksDirectory, Manager},
     },
 };
 use clap::Subcommand;
@@ -132,6 +133,17 @@ impl HookSelection {
     }
 }
 
+/// The error of hooks that cannot be written. Where the directory that core.hooksPath names cannot be made, that is the cause.
+fn without_directory(directory: &HooksDirectory, error: store::Error) -> CommandError {
+    if directory.is_own || directory.path.is_dir() {
+        return error.into();
+    }
+    let path = directory.path.display();
+    CommandError::new(FailureKind::NotFound, format!("core.hooksPath: no directory '{path}'"))
+        .caused_by(Some(&error))
+        .hint("make it first, or use hooks of this repository: git config core.hooksPath .git/hooks")
+}
+
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     match args.command {
         HooksCommand::Install(which) => install(&which, context),
@@ -156,7 +168,7 @@ fn install(which: &HookSelection, context: &mut Context) -> Result<(), CommandEr
     }
     let wanted = &which.hooks(&default);
     let repo = opened.scene().repo;
-    crate::store::work_tree(repo)?;
+    store::work_tree(repo)?;
     let directory = hooks::directory(repo);
     let manager = hooks::manager(repo);
     if let Some(manager) = manager.filter(|manager| *manager != Manager::PreCommit) {
@@ -207,7 +219,9 @@ fn install(which: &HookSelection, context: &mut Context) -> Result<(), CommandEr
     }
     let mut done = Vec::new();
     for hook in wanted {
-        done.push((*hook, hooks::install(repo, *hook, which.dry_run)?));
+        let installed = hooks::install(repo, *hook, which.dry_run);
+        let installed = installed.map_err(|error| without_directory(&directory, error))?;
+        done.push((*hook, installed));
         if !which.dry_run {
             os::trace::changed();
         }
@@ -286,7 +300,7 @@ fn show_snippet(
     context: &Context,
     manager: Manager,
     wanted: &[Hook],
-    repo: &crate::store::Repository,
+    repo: &store::Repository,
 ) -> Result<(), CommandError> {
     let missing: Vec<Hook> = wanted
         .iter()
@@ -505,7 +519,7 @@ fn note(hook: Hook, at: Timestamp, outcome: &str, what: String, begun: Instant) 
 /// Rewrites the files that `checkpoint.exportTo` names and shares the session, after a hook saved to the current one.
 fn kept_up_to_date(opened: &OpenedRepository) {
     let scene = opened.scene();
-    let current = crate::store::current::read(scene.repo)
+    let current = store::current::read(scene.repo)
         .ok()
         .and_then(|current| current.session);
     if let Some(name) = scene.session.cloned().or(current.map(|session| session.name)) {

@@ -798,3 +798,17 @@ fn notes_follow_every_way_of_rewriting() {
         }
     }
 }
+
+#[test]
+fn a_directory_of_hooks_that_cannot_be_made_is_named() {
+    let world = World::with_commit();
+    world.file("plain", "no directory");
+    world.git(["config", "core.hooksPath", "plain/hooks"]).success();
+    let refused = world.checkpoint(["hooks", "install"]);
+    refused.code(3).stderr_has("core.hooksPath: no directory '");
+    world
+        .typed(&refused.advised("use hooks of this repository: "))
+        .success();
+    world.checkpoint(["hooks", "install"]).success();
+    assert!(world.path(".git/hooks/post-commit").exists());
+}
