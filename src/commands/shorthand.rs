@@ -167,7 +167,7 @@ fn is_text(noun: &str, word: &str) -> bool {
     !names.contains(&word) && similar(word, names.into_iter()).is_none()
 }
 
-fn is_number(text: &str) -> bool {
+pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 

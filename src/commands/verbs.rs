@@ -88,7 +88,7 @@ pub(super) fn mistaken(args: &[OsString]) -> Option<CommandError> {
     let at = shorthand::command_at(args)?;
     let noun = args[at].to_str().filter(|noun| NOUNS.contains(noun))?;
     let verb = shorthand::first_word(&args[at + 1..])?;
-    let (same, ours) = VERBS.iter().find(|(same, _)| same.contains(&verb))?;
+    let known = VERBS.iter().find(|(same, _)| same.contains(&verb));
     let definition = Command::definition(noun)?;
     let has = |name: &str| {
         let mut commands = definition.get_subcommands();
@@ -97,6 +97,22 @@ pub(super) fn mistaken(args: &[OsString]) -> Option<CommandError> {
     if !definition.has_subcommands() || has(verb) {
         return None;
     }
+    let names = || {
+        let listed = definition.get_subcommands().filter(|command| !command.is_hide_set());
+        let names: Vec<&str> = listed.map(clap::Command::get_name).collect();
+        format!("'{noun}' has the commands: {}", names.join(", "))
+    };
+    let error = CommandError::new(FailureKind::Usage, format!("unknown command '{noun} {verb}'"));
+    let Some((same, ours)) = known else {
+        // A word before the number of an item is no text.
+        let next = args[at + 1..].iter().skip_while(|arg| *arg != verb).nth(1);
+        let is_item = next.is_some_and(|next| next.to_str().is_some_and(shorthand::is_number));
+        let is_word = !verb.contains(char::is_whitespace) && definition.get_positionals().count() < 2;
+        return (is_item && is_word).then(|| {
+            let error = error.hint(names()).hint("or quote a text of several words");
+            error.hint(format!("see: git checkpoint help {noun}"))
+        });
+    };
     let own = OWN
         .iter()
         .find(|(of, meaning, _)| *of == noun && same.contains(meaning));
@@ -119,15 +135,9 @@ pub(super) fn mistaken(args: &[OsString]) -> Option<CommandError> {
         words.insert(before.len(), with.to_owned());
         format!("git checkpoint {noun} {}", words.join(" "))
     };
-    let error = CommandError::new(FailureKind::Usage, format!("unknown command '{noun} {verb}'"));
-    let names: Vec<&str> = definition
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set())
-        .map(clap::Command::get_name)
-        .collect();
     let error = match meant {
         Some(meant) => error.hint(format!("did you mean: {}", command(meant))),
-        None => error.hint(format!("'{noun}' has the commands: {}", names.join(", "))),
+        None => error.hint(names()),
     };
     Some(error.hint(format!("see: git checkpoint help {noun}")))
 }
@@ -168,7 +178,14 @@ mod tests {
 
     #[test]
     fn where_there_is_none_the_commands_are_named() {
-        for line in ["todo edit 1", "decision done 1", "context rm x"] {
+        for line in [
+            "todo edit 1",
+            "decision done 1",
+            "context rm x",
+            "task set 1 x",
+            "todo raise 2",
+            "decision -q note 3 'a b'",
+        ] {
             let hints = hints(line).unwrap_or_default();
             assert!(hints.contains("has the commands: "), "{line}: {hints}");
         }
@@ -187,6 +204,10 @@ mod tests {
             "decision x",
             "save rm",
             "approval add x",
+            "task 'step 1'",
+            "state set a 1",
+            "question answer 1 a",
+            "task add 1",
         ] {
             assert_eq!(hints(line), None, "{line}");
         }

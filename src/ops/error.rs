@@ -1,11 +1,13 @@
 //! Why an operation did nothing.
 
+mod claim;
 mod conversion;
 mod removal;
 mod text;
 
 use std::io;
 
+pub use claim::ClaimOfOther;
 pub use removal::RemovalError;
 
 use super::plan_runner::PlanOperation;
@@ -111,6 +113,8 @@ pub enum Error {
         what: String,
         /// The sessions that are there.
         names: Vec<String>,
+        /// How many other states of sessions are there.
+        others: usize,
     },
     /// The user's editor failed.
     #[error("the editor '{}' failed; nothing was saved", editor.escape_debug())]
@@ -484,30 +488,22 @@ pub enum Error {
         id: String,
     },
     /// Another user has claimed the session.
-    #[error("session '{session}' is claimed by {by} on {host}{}", until.map(|at| format!(" until {}", at.minute())).unwrap_or_default())]
+    #[error("session '{session}' is {claim}")]
     Claimed {
         /// The session.
         session: ShortName,
-        /// Who.
-        by: String,
-        /// Where.
-        host: String,
-        /// Until when.
-        until: Option<Timestamp>,
+        /// The claim.
+        claim: Box<ClaimOfOther>,
     },
     /// Another user has claimed the task.
-    #[error("task '{task}' is claimed by {by} on {host}{}", until.map(|at| format!(" until {}", at.minute())).unwrap_or_default())]
+    #[error("task '{task}' is {claim}")]
     ClaimedTask {
         /// Its title.
         task: String,
         /// Its id.
         id: String,
-        /// Who.
-        by: String,
-        /// Where.
-        host: String,
-        /// Until when.
-        until: Option<Timestamp>,
+        /// The claim.
+        claim: Box<ClaimOfOther>,
     },
     /// The program that summarizes the chat was interrupted.
     #[error("cannot summarize the chat: it was interrupted")]

@@ -116,7 +116,7 @@ use std::{
     time::Duration,
 };
 
-pub use error::{Error, RemovalError, SelectorCandidate};
+pub use error::{ClaimOfOther, Error, RemovalError, SelectorCandidate};
 
 pub use crate::worktree::restore::Error as RestoreError;
 pub use crate::worktree::snapshot::Error as WorktreeError;

@@ -10,7 +10,7 @@ use std::{collections::HashSet, fmt};
 use serde::Serialize;
 
 use super::{
-    Error, Scene,
+    ClaimOfOther, Error, Scene,
     compose::{self, CurrentSnapshot},
 };
 use crate::{
@@ -53,9 +53,7 @@ pub(super) fn claimed(scene: &Scene<'_>, name: &ShortName, session: &Session) ->
     match claim_of_other(scene, session) {
         Some(claim) => Err(Error::Claimed {
             session: name.clone(),
-            by: claim.by.clone(),
-            host: claim.host.clone(),
-            until: claim.until,
+            claim: Box::new(ClaimOfOther::new(claim, scene.agent)),
         }),
         None => Ok(()),
     }

@@ -61,6 +61,7 @@ pub fn undelete(
         return Err(Error::NotInTrash {
             what: what.to_owned(),
             names: all.iter().map(|deleted| deleted.name.to_string()).collect(),
+            others: trash::older_states(scene)? + trash::replaced(scene)?.len(),
         });
     };
     let name = to.unwrap_or(&found.name).clone();

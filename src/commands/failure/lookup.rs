@@ -124,6 +124,9 @@ pub(super) fn of_selection(error: &Error) -> CommandError {
         Error::NoSuchStep { ref session, .. } => {
             of(FailureKind::NotFound).hint(format!("see its checkpoints: git checkpoint log {session}"))
         }
+        Error::NotInTrash {
+            ref names, others: 0, ..
+        } if names.is_empty() => of(FailureKind::NotFound).hint("the trash is empty"),
         Error::NotInTrash { ref names, .. } if names.is_empty() => of(FailureKind::NotFound)
             .hint("no deleted session is in the trash; what else it has: git checkpoint list --trash"),
         Error::NotInTrash { ref names, .. } => {

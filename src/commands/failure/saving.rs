@@ -4,7 +4,14 @@ use super::{
     super::error::{CommandError, FailureKind},
     kind_of_io,
 };
-use crate::ops::Error;
+use crate::{model::step::quoted, ops::Error};
+
+/// The option with which a command speaks for the same agent.
+pub(in crate::commands) fn as_agent(agent: Option<&str>) -> String {
+    agent
+        .map(|agent| format!(" --agent {}", quoted(agent)))
+        .unwrap_or_default()
+}
 
 /// Failures to write checkpoints, records and sessions.
 pub(super) fn of_saving(error: &Error) -> CommandError {
@@ -26,12 +33,14 @@ pub(super) fn of_saving(error: &Error) -> CommandError {
         )),
         Error::NothingToAmend { .. } => of(FailureKind::NotFound).hint("save the first one: git checkpoint save"),
         Error::AmendPushed { .. } => of(FailureKind::Refused).hint("save another one: git checkpoint save -m '...'"),
-        Error::Claimed { ref session, .. } => {
-            of(FailureKind::Refused).hint(format!("take it over: git checkpoint claim {session} --force"))
-        }
-        Error::ClaimedTask { ref id, .. } => {
-            of(FailureKind::Refused).hint(format!("take it over: git checkpoint claim --task {id} --force"))
-        }
+        Error::Claimed { ref session, ref claim } => of(FailureKind::Refused).hint(format!(
+            "take it over: git checkpoint claim {session} --force{}",
+            as_agent(claim.agent.as_deref())
+        )),
+        Error::ClaimedTask { ref id, ref claim, .. } => of(FailureKind::Refused).hint(format!(
+            "take it over: git checkpoint claim --task {id} --force{}",
+            as_agent(claim.agent.as_deref())
+        )),
         Error::Summarizer { .. } | Error::SummarizerInterrupted => {
             of(FailureKind::Fatal).hint("nothing was changed: the chat keeps its messages")
         }

@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    commands::error::{CommandError, FailureKind},
+    commands::{
+        error::{CommandError, FailureKind},
+        failure::as_agent,
+    },
     model::step::quoted,
     ops::{
         returned::ReturnedContent,
@@ -100,11 +103,13 @@ impl CommandError {
             Error::Claimed {
                 ref remote,
                 ref session,
+                ref agent,
                 is_deletion,
                 ..
             } => {
+                let agent = as_agent(agent.as_deref());
                 let out = of(FailureKind::Refused).hint(format!(
-                    "take it over: git checkpoint pull {remote} {session} && git checkpoint claim {session} --force && \
+                    "take it over: git checkpoint pull {remote} {session} && git checkpoint claim {session} --force{agent} && \
                      git checkpoint push {remote} {session}"
                 ));
                 if is_deletion {

@@ -4,7 +4,7 @@ use std::{cell::RefCell, collections::BTreeMap};
 
 use super::{
     super::{
-        Error, Scene, WorktreeError,
+        ClaimOfOther, Error, Scene, WorktreeError,
         compose::{self, CurrentSnapshot, Predecessor},
         markers, placement,
         receipt::{CheckpointOutcome, CheckpointReceipt, MergeFate, SessionOrigin, StalePath},
@@ -248,9 +248,7 @@ impl SaveAttempt<'_> {
             Some(claim) if self.request.claim != OverClaim::Forced => Err(Error::ClaimedTask {
                 task: task.title.clone(),
                 id: task.id.clone(),
-                by: claim.by.clone(),
-                host: claim.host.clone(),
-                until: claim.until,
+                claim: Box::new(ClaimOfOther::new(claim, self.scene.agent)),
             }),
             _ => Ok(()),
         }

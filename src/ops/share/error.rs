@@ -138,6 +138,8 @@ pub enum Error {
         by: String,
         /// The machine.
         host: String,
+        /// The agent that the command was given, which takes the claim over.
+        agent: Option<String>,
         /// Whether it was to be deleted, which can be forced.
         is_deletion: bool,
     },

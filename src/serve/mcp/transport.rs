@@ -126,8 +126,7 @@ impl LineTransport {
     /// Answers a message that cannot be handled.
     fn refuse(&self, error: ErrorData, id: Option<RequestId>) {
         let message = TxJsonRpcMessage::<RoleServer>::error(error, id);
-        if let (Some(writer), Ok(mut bytes)) = (&self.writer, serde_json::to_vec(&message)) {
-            bytes.push(b'\n');
+        if let (Some(writer), Ok(bytes)) = (&self.writer, line(&message)) {
             // It is short, and comes once a message: it waits for no room, only takes it.
             if let Ok(permits) = self.unread.try_acquire_many(permits(bytes.len())) {
                 permits.forget();
@@ -204,6 +203,23 @@ impl LineTransport {
     }
 }
 
+/// A message as a line. The type of the SDK leaves out the id of an error that is about no request, for which JSON-RPC asks
+/// for null.
+fn line(message: &TxJsonRpcMessage<RoleServer>) -> serde_json::Result<Vec<u8>> {
+    let mut bytes = match message {
+        JsonRpcMessage::Error(error) if error.id.is_none() => {
+            let mut value = serde_json::to_value(message)?;
+            if let Value::Object(members) = &mut value {
+                members.insert("id".to_owned(), Value::Null);
+            }
+            serde_json::to_vec(&value)?
+        }
+        _ => serde_json::to_vec(message)?,
+    };
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
 /// An id as requests have it.
 fn request_id(mut id: Value) -> Option<RequestId> {
     shorten_numbers(&mut id);
@@ -231,8 +247,7 @@ impl Transport<RoleServer> for LineTransport {
                 _ => None,
             };
             let written = async {
-                let mut bytes = serde_json::to_vec(&message)?;
-                bytes.push(b'\n');
+                let bytes = line(&message)?;
                 let room = unread
                     .acquire_many(permits(bytes.len()))
                     .await

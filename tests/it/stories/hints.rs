@@ -294,3 +294,58 @@ fn a_session_that_is_not_on_the_remote_is_not_pushed_to_be_deleted() {
         follow(&world, &refused, "see what it has: ").success();
     }
 }
+
+#[test]
+fn an_empty_trash_is_not_offered_to_be_looked_through() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "one"]).success();
+    let lacking = world.checkpoint(["undelete", "x"]);
+    lacking.code(3).stderr_has("the trash is empty").stderr_lacks("--trash");
+    // With something in it that is no session.
+    world.file("new", "two");
+    world.checkpoint(["save", "--amend", "-m", "one again"]).success();
+    let lacking = world.checkpoint(["undelete", "x"]);
+    let listed = follow(&world, lacking.code(3), "what else it has: ");
+    listed.success().stdout_has("amended");
+}
+
+#[test]
+fn a_claim_is_taken_over_as_the_agent_that_the_command_was_given() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "one"]).success();
+    world.checkpoint(["task", "add", "t"]).success();
+    world.checkpoint(["claim"]).success();
+    for line in [&["finish", "--agent", "o'her"][..], &["release", "--agent", "o'her"]] {
+        let refused = world.checkpoint(line);
+        follow(&world, refused.code(4), "take it over: ").success();
+        world.checkpoint(line).success();
+        world.checkpoint(["resume"]).success();
+        world.checkpoint(["claim", "--force"]).success();
+    }
+    world.checkpoint(["release"]).success();
+    world.checkpoint(["claim", "--task", "1"]).success();
+    let refused = world.checkpoint(["release", "--task", "1", "--agent", "other"]);
+    follow(&world, refused.code(4), "take it over: ").success();
+    world
+        .checkpoint(["release", "--task", "1", "--agent", "other"])
+        .success();
+    // Without an agent none is named.
+    world.checkpoint(["claim", "--force", "--agent", "third"]).success();
+    let refused = world.checkpoint(["release"]);
+    refused.code(4).stderr_lacks("--agent");
+    follow(&world, &refused, "take it over: ").success();
+    world.checkpoint(["release"]).success();
+}
+
+#[test]
+fn no_item_is_offered_for_a_verb_that_there_is_not() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "one"]).success();
+    for line in ["task set 1 x", "todo raise 2", "decision reopen 1"] {
+        let unknown = world.checkpoint(line.split(' '));
+        unknown
+            .code(129)
+            .stderr_has("has the commands: ")
+            .stderr_lacks(" add '");
+    }
+}

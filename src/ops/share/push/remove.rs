@@ -53,11 +53,12 @@ pub(super) fn refuse_claimed(
 ) -> Result<(), Error> {
     let session = session_choice::load(scene, name.as_str(), tip)?.document.session;
     refuse::claimed(scene, name, &session).map_err(|error| match error {
-        ops::Error::Claimed { by, host, .. } => Error::Claimed {
+        ops::Error::Claimed { claim, .. } => Error::Claimed {
             remote: remote.name.clone(),
             session: name.clone(),
-            by,
-            host,
+            by: claim.by,
+            host: claim.host,
+            agent: claim.agent,
             is_deletion,
         },
         error => error.into(),
