@@ -8,7 +8,7 @@ use super::{
     error::{CommandError, FailureKind},
     habits, shorthand,
 };
-use crate::model::step::quoted;
+use crate::model::{spelling::similar, step::quoted};
 
 /// Commands with commands of their own.
 const NOUNS: [&str; 25] = [
@@ -108,7 +108,9 @@ pub(super) fn mistaken(args: &[OsString]) -> Option<CommandError> {
         let next = args[at + 1..].iter().skip_while(|arg| *arg != verb).nth(1);
         let is_item = next.is_some_and(|next| next.to_str().is_some_and(shorthand::is_number));
         let is_word = !verb.contains(char::is_whitespace) && definition.get_positionals().count() < 2;
-        return (is_item && is_word).then(|| {
+        // For one that is nearly a command the parser names that command.
+        let is_near = || similar(verb, definition.get_subcommands().map(clap::Command::get_name)).is_some();
+        return (is_item && is_word && !is_near()).then(|| {
             let error = error.hint(names()).hint("or quote a text of several words");
             error.hint(format!("see: git checkpoint help {noun}"))
         });

@@ -234,7 +234,7 @@ fn the_reason_of_a_queue_that_waits_is_said_once() {
     let queued = world.checkpoint(["push", "--queued"]);
     assert!(!queued.is_success());
     assert_eq!(queued.stdout(), "Waiting: main\n");
-    assert_eq!(queued.stderr().matches("origin").count(), 1, "{queued}");
+    assert_eq!(queued.stderr().matches("no-such-hub").count(), 1, "{queued}");
 }
 
 /// Times of a claim and of a compaction are those that people read elsewhere: minutes.
