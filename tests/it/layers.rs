@@ -196,7 +196,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "main",
         layers: &["commands"],
-        crates: &["mimalloc"],
+        crates: &[],
         system: true,
     },
     Layer {
