@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::support::World;
+use crate::support::{World, own_program};
 
 use super::child::{Setting, Taken, take_with};
 use super::reference::{assert_same, assert_same_index, faultless, git, git_tree};
@@ -86,11 +86,10 @@ fn every_shape_that_root_would_hide_gives_the_right_tree() {
     }
     // The same test once more as somebody whom permissions concern.
     let name = "snapshot::shapes::every_shape_that_root_would_hide_gives_the_right_tree";
-    let program = std::env::current_exe().unwrap();
     let user = ["--reuid=65534", "--regid=65534", "--clear-groups"];
     let output = std::process::Command::new("setpriv")
         .args(user)
-        .arg(program)
+        .arg(own_program())
         .args([name, "--exact", "--nocapture"])
         .env("HOME", "/nonexistent")
         .current_dir("/")

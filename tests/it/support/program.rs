@@ -25,9 +25,10 @@ pub(super) fn provide() {
     PROVIDED.call_once(|| copy_if_new(BUILT.as_ref(), PROGRAM.as_ref()));
 }
 
-/// The path of this test program's copy.
+/// The path of this test program's copy. What it starts as another user cannot make copies: both are there then.
 pub fn own_program() -> &'static str {
     static PROVIDED: Once = Once::new();
+    provide();
     PROVIDED.call_once(|| copy_if_new(&std::env::current_exe().unwrap(), OWN.as_ref()));
     OWN
 }
