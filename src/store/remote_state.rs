@@ -28,7 +28,7 @@ pub struct RemoteState {
     /// Sessions that it has and that were not safe to use when they were last fetched, each with the reason.
     pub refused: BTreeMap<String, String>,
     /// Sessions that it has as something that the tracking ref does not follow, each with the latest checkpoint there: what
-    /// a fetch reported and nobody accepted.
+    /// a fetch reported and no `--follow` accepted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     unfollowed: BTreeMap<String, String>,
     /// Sessions whose tracking refs a purge removed, so that the remote still has what was purged. Each with commits of the

@@ -142,8 +142,8 @@ impl<'r> ChainSide<'r> {
     }
 }
 
-/// The checkpoints of our chain, latest first, that theirs was pruned of. None where ours goes on from theirs, or where theirs
-/// has no list of them.
+/// The checkpoints of our chain, latest first, that theirs was pruned of. None where ours continues from theirs, or where
+/// theirs has no list of them.
 pub(super) fn dropped_there(repo: &Repository, ours: ObjectId, theirs: ObjectId) -> Vec<ObjectId> {
     let (mut own, mut listed) = (HashSet::new(), HashSet::new());
     // What cannot be read was not pruned, as far as is known.

@@ -352,7 +352,7 @@ impl Run<'_> {
         };
         let started = Instant::now();
         let texts = read_to_the_end(streams, started + self.limit);
-        // Whoever holds no stream of the child's any more has ended, or is about to.
+        // The streams are closed: the child has ended, or is about to.
         let status = loop {
             if let Some(status) = child.try_wait().unwrap() {
                 break status;

@@ -292,28 +292,29 @@ impl Push<'_> {
         };
         let exact = is_exact.then_some(there);
         let goes_on = || Ok::<_, Error>(graph::is_ancestor(repo, there, id, WALKED)? == Some(true));
-        let relation = chain::relation(repo, id, there)?;
-        let dropped = || chain::dropped_there(repo, id, there).len();
-        Ok(match relation {
+        // Both chains are read for that, so only where ours does not simply continue from theirs.
+        let pruned_there = |ours| {
+            let dropped = chain::dropped_there(repo, id, there).len();
+            (dropped > 0).then_some(PushPlan::Leave(PushFate::PrunedThere { ours, dropped }))
+        };
+        Ok(match chain::relation(repo, id, there)? {
             ChainRelation::Same if id == there => PushPlan::Send(spec(exact), PushFate::UpToDate),
-            // Pruned on both sides: of other checkpoints.
-            ChainRelation::Same if dropped() > 0 && !chain::dropped_there(repo, there, id).is_empty() => {
-                PushPlan::Leave(PushFate::PrunedThere {
-                    ours: 0,
-                    dropped: dropped(),
-                })
+            ChainRelation::Same => {
+                let is_pruned_here = || !chain::dropped_there(repo, there, id).is_empty();
+                match pruned_there(0) {
+                    // Pruned on both sides: of other checkpoints.
+                    Some(plan) if is_pruned_here() => plan,
+                    // The shorter of two chains that end alike is the pruned one.
+                    _ if chain::length(repo, id) < chain::length(repo, there) => {
+                        PushPlan::Send(spec(Some(there)), PushFate::Pruned)
+                    }
+                    _ => PushPlan::Leave(PushFate::UpToDate),
+                }
             }
-            // The shorter of two chains that end alike is the pruned one.
-            ChainRelation::Same if chain::length(repo, id) < chain::length(repo, there) => {
-                PushPlan::Send(spec(Some(there)), PushFate::Pruned)
-            }
-            ChainRelation::Same => PushPlan::Leave(PushFate::UpToDate),
             ChainRelation::Ahead(count) if goes_on()? => PushPlan::Send(spec(exact), PushFate::Forward(count)),
-            ChainRelation::Ahead(ours) if dropped() > 0 => PushPlan::Leave(PushFate::PrunedThere {
-                ours,
-                dropped: dropped(),
-            }),
-            ChainRelation::Ahead(count) => PushPlan::Send(spec(Some(there)), PushFate::Forward(count)),
+            ChainRelation::Ahead(count) => {
+                pruned_there(count).unwrap_or_else(|| PushPlan::Send(spec(Some(there)), PushFate::Forward(count)))
+            }
             ChainRelation::Behind(count) => PushPlan::Leave(PushFate::Behind(count)),
             ChainRelation::Diverged { ours, theirs } => PushPlan::Leave(PushFate::Diverged { ours, theirs }),
             ChainRelation::Unrelated => PushPlan::Leave(PushFate::Another),
