@@ -389,9 +389,7 @@ fn report_and(
     }
     pending_merge::report(context, opened, receipt);
     saved_content::warn(context, receipt);
-    if matches!(outcome, CheckpointOutcome::Saved(_)) {
-        saved_content::warn_environment(context, opened, receipt);
-    }
+    saved_content::warn_environment(context, receipt);
     redactions::warn(context, &receipt.redactions);
     if let Some(warning) = UnsearchedRow::warning(&view.unsearched) {
         context.ui.warning(&warning);

@@ -1,12 +1,11 @@
 //! Warnings of files that a checkpoint has otherwise than a person expects.
 
-use super::{Context, opening::OpenedRepository};
+use super::Context;
 use crate::{
     model::{document::CheckpointKind, path::RepoPath, step::quoted},
     ops::{
         Scene,
         receipt::{CheckpointReceipt, StalePath},
-        save,
     },
     render::count::CountedNoun,
     store::{self, checkpoint::oid},
@@ -30,9 +29,8 @@ fn unapplied(before: &str, paths: &[RepoPath]) -> String {
 }
 
 /// Warns of environment files that git tracks: what is untracked would be left out.
-pub(super) fn warn_environment(context: &Context, opened: &OpenedRepository, receipt: &CheckpointReceipt) {
-    // What cannot be read is no reason to fail: the checkpoint is made.
-    let paths = save::environment_files(&opened.scene(), receipt).unwrap_or_default();
+pub(super) fn warn_environment(context: &Context, receipt: &CheckpointReceipt) {
+    let paths = &receipt.environment;
     if paths.is_empty() {
         return;
     }
@@ -44,7 +42,7 @@ pub(super) fn warn_environment(context: &Context, opened: &OpenedRepository, rec
     };
     context.ui.warning(&format!(
         "{} {has} values and {is} tracked by git, so the checkpoint has {it}, and a push publishes {it}",
-        named(&paths)
+        named(paths)
     ));
 }
 

@@ -79,6 +79,8 @@ pub struct CheckpointReceipt {
     /// Saved changes of the checkpoint before that never were in these files, or were missing when it was resumed: this
     /// checkpoint is without them.
     pub unapplied: Vec<RepoPath>,
+    /// Environment files with values whose content is new in this checkpoint. None where `checkpoint.saveSecrets` is on.
+    pub environment: Vec<RepoPath>,
     /// Two paths that are one by the settings, though not to the file system: a restore refuses them.
     pub alike: Option<(RepoPath, RepoPath)>,
     /// Bytes of new objects on disk.

@@ -14,10 +14,11 @@ use super::{
     },
     OverClaim, SaveRequest, SaveTarget,
     early::FilesMoment,
-    stale,
+    environment, stale,
 };
 use crate::{
     model::{
+        change::TreeEntryInfo,
         document::{CheckpointKind, Document, SaveKey, SessionStatus},
         id::Oid,
         name::ShortName,
@@ -74,6 +75,8 @@ struct ComposedCheckpoint {
     reopened: Option<SessionStatus>,
     /// Saved changes of the checkpoint before that are missing in it.
     unapplied: Vec<RepoPath>,
+    /// Environment files with new content, which may have values.
+    environment: Vec<(RepoPath, TreeEntryInfo)>,
 }
 
 /// The next checkpoint of a session, if there is one.
@@ -137,6 +140,9 @@ impl SaveAttempt<'_> {
             checkpoint: None,
         };
         let prepared = self.prepare(writer, subject, &before, start.folded, &Siblings::default())?;
+        // What cannot be read is no reason to fail, here and below.
+        let overlay = writer.overlay(self.scene.repo);
+        let environment = environment::candidates(self.scene, &overlay, &prepared.document, None).unwrap_or_default();
         let (document, mut written_save) = self.write(writer, prepared)?;
         written_save.needs.extend(written.needs);
         Ok(ComposedCheckpoint {
@@ -150,6 +156,7 @@ impl SaveAttempt<'_> {
             taken_back: Vec::new(),
             reopened: None,
             unapplied: Vec::new(),
+            environment,
         })
     }
 
@@ -192,6 +199,7 @@ impl SaveAttempt<'_> {
         let unapplied = unapplied::missing(self.files, writer, &chosen.name, tip, self.present)?;
         let mut unapplied: Vec<_> = unapplied.into_iter().map(|unapplied| unapplied.path).collect();
         unapplied.retain(|path| taken_back.iter().all(|stale| stale.path != *path));
+        let environment = environment::candidates(scene, &overlay, &prepared.document, Some(tip)).unwrap_or_default();
         let (document, written) = self.write(writer, prepared)?;
         let reopened = Some(stood).filter(|stood| stood.is_finished() && !document.session.status.is_finished());
         Ok(NextCheckpoint::Composed(Box::new(ComposedCheckpoint {
@@ -205,6 +213,7 @@ impl SaveAttempt<'_> {
             taken_back,
             reopened,
             unapplied,
+            environment,
         })))
     }
 
@@ -299,6 +308,7 @@ impl SaveAttempt<'_> {
             is_new_on_branch: false,
             taken_back: Vec::new(),
             unapplied: Vec::new(),
+            environment: Vec::new(),
             alike: None,
             new_bytes: 0,
             repeated: false,
@@ -390,6 +400,7 @@ impl SaveAttempt<'_> {
             let warning = format!("the session is claimed by {} on {}", claim.by, claim.host);
             receipt.trouble.push(warning);
         }
+        receipt.environment = environment::with_values(scene, composed.environment).unwrap_or_default();
         receipt.parent = composed.parent.or(composed.start);
         receipt.id = Some(composed.written.id);
         receipt.digest = Some(composed.written.digest);

@@ -1,11 +1,12 @@
 //! Environment files with values that a checkpoint has: git tracks them, so they are saved like every other file.
 
 use crate::{
-    model::path::RepoPath,
-    ops::{Error, Scene, ids::short, receipt::CheckpointReceipt},
+    model::{change::TreeEntryInfo, document::Document, path::RepoPath},
+    ops::{Error, Scene},
     secrets,
     store::{
-        checkpoint::{self, object_id},
+        Repository,
+        checkpoint::{Checkpoint, object_id},
         incoming::{self, LimitedBlob},
         tree,
     },
@@ -24,43 +25,48 @@ const USUAL: &[&str] = &[
     ".env.test",
 ];
 
-/// Environment files with values whose content is new in a checkpoint. None where `checkpoint.saveSecrets` is on.
-pub fn environment_files(scene: &Scene<'_>, receipt: &CheckpointReceipt) -> Result<Vec<RepoPath>, Error> {
-    let Some(snapshot) = receipt
-        .document
-        .snapshot
-        .as_ref()
-        .filter(|_| !scene.settings.save_secrets)
-    else {
+/// Environment files whose content is new in a checkpoint after `before`, by name alone. `repo` reads the trees of the
+/// checkpoint. None where `checkpoint.saveSecrets` is on.
+pub(super) fn candidates(
+    scene: &Scene<'_>,
+    repo: &Repository,
+    document: &Document,
+    before: Option<&Checkpoint>,
+) -> Result<Vec<(RepoPath, TreeEntryInfo)>, Error> {
+    let Some(snapshot) = document.snapshot.as_ref().filter(|_| !scene.settings.save_secrets) else {
         return Ok(Vec::new());
     };
     let new = object_id(&snapshot.tree);
-    let damaged = |id| Error::damaged(short(id));
-    let before = match receipt.parent {
-        Some(parent) => checkpoint::entry(scene.repo, parent)
-            .map_err(damaged(parent))?
-            .snapshot_commit(),
-        None => None,
-    };
-    let head = receipt.document.git.head.as_ref().map(object_id);
-    let base = tree::tree_of(scene.repo, before.or(head))?;
-    let changes = tree::diff(scene.repo, Some(base), Some(new), tree::Renames::Off)?;
+    let saved = before.and_then(|before| match &before.document.snapshot {
+        Some(saved) => Some(object_id(&saved.tree)),
+        None => before.entry.snapshot_commit(),
+    });
+    let base = tree::tree_of(repo, saved.or(document.git.head.as_ref().map(object_id)))?;
+    let changes = tree::diff(repo, Some(base), Some(new), tree::Renames::Off)?;
     let changed = changes
         .into_iter()
         .filter_map(|change| Some((change.path, change.new?)));
     let mut found: Vec<_> = changed.filter(|(path, _)| is_environment(path)).collect();
-    if before.is_none() {
+    if saved.is_none() {
         for name in USUAL {
             let path = RepoPath::new(name.as_bytes());
-            if let Some(entry) = tree::entry(scene.repo, new, &path)?
+            if let Some(entry) = tree::entry(repo, new, &path)?
                 && found.iter().all(|(known, _)| *known != path)
             {
                 found.push((path, entry));
             }
         }
     }
+    Ok(found)
+}
+
+/// Which of these have values. Their content is stored by now.
+pub(super) fn with_values(
+    scene: &Scene<'_>,
+    candidates: Vec<(RepoPath, TreeEntryInfo)>,
+) -> Result<Vec<RepoPath>, Error> {
     let mut out = Vec::new();
-    for (path, entry) in found {
+    for (path, entry) in candidates {
         // The commit of a submodule and a symlink have no values.
         if entry.mode & 0o170_000 != 0o100_000 {
             continue;

@@ -17,7 +17,6 @@ use std::cell::RefCell;
 use serde_json::{Map, Value, json};
 
 pub(super) use self::early::{EarlyFiles, EarlyReading};
-pub use self::environment::environment_files;
 use self::{attempt::SaveAttempt, files_origin::FilesOrigin};
 use super::{
     Error, Scene, chat, compose, fork_notes, ids,
