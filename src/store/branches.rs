@@ -8,7 +8,7 @@ use crate::os;
 /// The short name of the branch that is worked on: the one checked out, else the one that is being rebased; `None` on a
 /// detached HEAD.
 pub fn active(repo: &Repository) -> Result<Option<String>, Error> {
-    if let Some(branch) = refs::head(repo)?.branch.as_deref().map(short) {
+    if let Some(branch) = refs::head_branch(repo)?.as_deref().map(short) {
         return Ok(Some(branch));
     }
     let rebased = ["rebase-merge", "rebase-apply"].iter().find_map(|directory| {

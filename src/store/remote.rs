@@ -216,7 +216,7 @@ pub fn namespace(given: &str) -> Result<String, &'static str> {
 pub fn default(repo: &Repository, push: bool) -> Option<Remote> {
     let config = repo.config_snapshot();
     let text = |key: &str| config.string(key).map(|value| value.to_str_lossy().into_owned());
-    let branch = refs::head(repo).ok().and_then(|head| head.branch);
+    let branch = refs::head_branch(repo).ok().flatten();
     let branch = branch.as_deref().and_then(|name| name.strip_prefix("refs/heads/"));
     let of_branch = |key: &str| text(&format!("branch.{}.{key}", branch?));
     let named = push

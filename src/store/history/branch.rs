@@ -67,7 +67,7 @@ pub fn branch_of(
                 renamed_to: Some(remote),
             });
         }
-        let unborn = then.is_none() && refs::head(repo)?.branch.as_deref() == Some(name);
+        let unborn = then.is_none() && refs::head_branch(repo)?.as_deref() == Some(name);
         return Ok(Tip {
             fate: if unborn {
                 BranchFate::Unborn
@@ -108,7 +108,7 @@ fn renamed(repo: &Repository, name: &str, since: i64) -> Result<Option<(String, 
         .filter_map(|(name, id)| Some((name, id.ok()?)))
         .collect();
     // The one checked out is the likeliest.
-    if let Some(head) = refs::head(repo)?.branch {
+    if let Some(head) = refs::head_branch(repo)? {
         branches.sort_by_key(|(name, _)| *name != head);
     }
     for (branch, tip) in branches.into_iter().take(SEARCHED) {

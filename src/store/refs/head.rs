@@ -25,16 +25,13 @@ pub struct Head {
 /// Reads `HEAD`.
 pub fn head(repo: &Repository) -> Result<Head, Error> {
     if uses_reftable(repo) {
-        let name = git(repo).args(["symbolic-ref", "--quiet", "HEAD"]).accept([1]).text()?;
         let id = git(repo)
             .args(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"])
             .accept([1])
             .text()?;
         let id = if id.is_empty() { None } else { Some(reftable::id(&id)?) };
-        return Ok(Head {
-            branch: (!name.is_empty()).then_some(name),
-            id,
-        });
+        let branch = symbolic(repo)?;
+        return Ok(Head { branch, id });
     }
     let mut branch = None;
     let mut name = "HEAD".to_owned();
@@ -46,12 +43,8 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
         };
         match value {
             Some(Err(RefDamage::Symbolic(target))) => {
-                if target.is_empty() || target.contains("..") {
-                    let damage = RefDamage::Garbage;
-                    return Err(Error::Damaged { name, damage });
-                }
-                branch.get_or_insert_with(|| target.clone());
-                name = target;
+                name = checked(&name, target)?;
+                branch.get_or_insert_with(|| name.clone());
             }
             Some(Err(damage)) => return Err(Error::Damaged { name, damage }),
             Some(Ok(id)) => return Ok(Head { branch, id: Some(id) }),
@@ -63,6 +56,39 @@ pub fn head(repo: &Repository) -> Result<Head, Error> {
         name: "HEAD".to_owned(),
         damage,
     })
+}
+
+/// Full name of the branch that `HEAD` names, whether or not there is such a branch; `None` when detached. Unlike
+/// [`head`] this does not look at the branch.
+pub fn head_branch(repo: &Repository) -> Result<Option<String>, Error> {
+    if uses_reftable(repo) {
+        return symbolic(repo);
+    }
+    match of_file(repo)? {
+        Some(Err(RefDamage::Symbolic(target))) => checked("HEAD", target).map(Some),
+        Some(Err(damage)) => Err(Error::Damaged {
+            name: "HEAD".to_owned(),
+            damage,
+        }),
+        Some(Ok(_)) | None => Ok(None),
+    }
+}
+
+/// The branch that `HEAD` names, asked of git.
+fn symbolic(repo: &Repository) -> Result<Option<String>, Error> {
+    let name = git(repo).args(["symbolic-ref", "--quiet", "HEAD"]).accept([1]).text()?;
+    Ok((!name.is_empty()).then_some(name))
+}
+
+/// Target of the symbolic ref `name`, unless it leads out of the directory of refs.
+fn checked(name: &str, target: String) -> Result<String, Error> {
+    if target.is_empty() || target.contains("..") {
+        return Err(Error::Damaged {
+            name: name.to_owned(),
+            damage: RefDamage::Garbage,
+        });
+    }
+    Ok(target)
 }
 
 /// The file itself, or the link that very old versions of git made of it.

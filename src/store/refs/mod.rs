@@ -22,7 +22,7 @@ use gix::ObjectId;
 use super::objects::ObjectPresence;
 use super::{Error, Repository, Signature, lock, uses_reftable};
 use crate::os::{self, CleanupFailure};
-pub use head::{Head, head};
+pub use head::{Head, head, head_branch};
 
 /// One change of one ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
