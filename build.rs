@@ -1,9 +1,10 @@
 //! Settings of the linker.
 
+// Cargo hands its facts over in the environment, and nothing of the program is there yet.
+#![allow(clippy::disallowed_methods)]
+
 use std::{env::var, fs, path::Path, process::Command};
 
-// Cargo hands its facts over in the environment.
-#[allow(clippy::disallowed_methods)]
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let is = |name: &str, value: &str| var(name).is_ok_and(|found| found == value);
