@@ -102,6 +102,7 @@ mod watch;
 
 use std::{
     ffi::OsString,
+    mem::ManuallyDrop,
     process::ExitCode,
     time::{Instant, SystemTime},
 };
@@ -393,7 +394,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let cli = match parse::parse(&env, &args, true) {
         Ok(cli) => cli,
-        Err(error) => return usage(plain(), &error, &program(&env), &args, long_help),
+        Err(error) => {
+            // To take it apart again, as the process ends, is for nothing.
+            let program = ManuallyDrop::new(program(&env));
+            return usage(plain(), &error, &program, &args, long_help);
+        }
     };
     let mut context = Context {
         ui: Ui::new(&env, options(&cli.globals), Streams::standard()),
@@ -512,8 +517,7 @@ fn done_all_the_same(ui: &Ui, error: CommandError) -> CommandError {
 
 /// The help of the command that these words name, the first two of which are the program's.
 fn help_of(program: &clap::Command, words: &str, long: bool, columns: usize) -> String {
-    let mut program = program.clone();
-    program.build();
+    let program = parse::built(program, words);
     let words: Vec<&str> = words.split(' ').skip(2).collect();
     let found = words.iter().try_fold(&program, |at, word| at.find_subcommand(word));
     layout::page(found.unwrap_or(&program), &words, long, columns.clamp(40, 80))

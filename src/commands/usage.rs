@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{
     error::{CommandError, FailureKind},
-    habits,
+    habits, parse,
     session_word::RULES,
     shorthand,
 };
@@ -163,8 +163,7 @@ fn is_slip(word: &str, name: &str) -> bool {
 
 /// The definition of a command, given as it is typed, with its whole usage.
 fn at(program: &clap::Command, words: &str) -> Option<clap::Command> {
-    let mut program = program.clone();
-    program.build();
+    let program = parse::built(program, words);
     let mut words = words.split(' ').skip(2);
     words.try_fold(&program, |at, word| at.find_subcommand(word)).cloned()
 }
