@@ -1,6 +1,6 @@
 //! `checkpoint.store`: sessions in a directory elsewhere, where the repository's own cannot be written.
 
-use crate::support::{Output, World, as_nobody};
+use crate::support::{Output, World, as_nobody, unprivileged};
 
 /// Lets everybody write in the working tree, and root alone in the repository's own directory; `None` where that cannot be.
 fn sandbox() -> Option<World> {
@@ -37,11 +37,7 @@ fn remote_of(world: &World, owner: &str) {
 
 /// Runs the program in the sandbox.
 fn within(world: &World, args: &[&str]) -> Output {
-    let program = world.root().join("git-checkpoint").to_string_lossy().into_owned();
-    let mut all = vec!["--reuid=65534", "--regid=65534", "--clear-groups", &program];
-    all.extend(args);
-    world
-        .command("/usr/bin/setpriv", all)
+    unprivileged(world, args)
         .env("GIT_CONFIG_COUNT", "2")
         .env("GIT_CONFIG_KEY_0", "safe.directory")
         .env("GIT_CONFIG_VALUE_0", "*")

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::support::{World, as_nobody};
+use crate::support::{World, as_nobody, unprivileged};
 
 /// The paths that root owns at or below a path.
 fn of_root(path: &Path, found: &mut Vec<PathBuf>) {
@@ -80,17 +80,6 @@ fn what_root_left_before_is_no_obstacle_to_reading() {
     first.success();
     world.file("new", "one");
     as_nobody(&world, ["save", "-m", "one"]).unwrap().success();
-    let program = world.root().join("git-checkpoint");
-    let run = |args: &[&str]| {
-        let mut all = vec![
-            "--reuid=65534",
-            "--regid=65534",
-            "--clear-groups",
-            program.to_str().unwrap(),
-        ];
-        all.extend(args);
-        world.command("/usr/bin/setpriv", all).run()
-    };
     let own = world.path(".git/checkpoint");
     world
         .command("chown", ["-R", "0:0", own.to_str().unwrap()])
@@ -110,7 +99,7 @@ fn what_root_left_before_is_no_obstacle_to_reading() {
         &["verify", "--all"],
         &["export", "--format", "markdown", "s"],
     ] {
-        let output = run(line);
+        let output = unprivileged(&world, line).run();
         output.success();
         // One note, where there is anything that is not known.
         let notes = output.stderr().matches(take_over).count();
@@ -123,7 +112,8 @@ fn what_root_left_before_is_no_obstacle_to_reading() {
         &["finish"],
         &["switch", "s"],
     ] {
-        run(line)
+        unprivileged(&world, line)
+            .run()
             .code(128)
             .stderr_has("permission denied")
             .stderr_has(take_over);
@@ -132,7 +122,9 @@ fn what_root_left_before_is_no_obstacle_to_reading() {
         .command("chown", ["-R", "65534:65534", own.to_str().unwrap()])
         .run()
         .success();
-    run(&["save", "-m", "again", "--allow-empty"]).success();
+    unprivileged(&world, ["save", "-m", "again", "--allow-empty"])
+        .run()
+        .success();
 }
 
 #[test]

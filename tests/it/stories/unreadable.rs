@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::support::{Output, World, as_nobody};
+use crate::support::{World, as_nobody, unprivileged};
 
 /// What may not be read, by its mode, and the paths that are named.
 const ROWS: &[(&str, &str, u32, &[&str])] = &[
@@ -34,13 +34,6 @@ const ROWS: &[(&str, &str, u32, &[&str])] = &[
     ("a file of rules", "src/.gitattributes", 0o000, &["src/.gitattributes"]),
 ];
 
-fn run(world: &World, args: &[&str]) -> Output {
-    let program = world.root().join("git-checkpoint").to_string_lossy().into_owned();
-    let mut all = vec!["--reuid=65534", "--regid=65534", "--clear-groups", &program];
-    all.extend(args);
-    world.command("/usr/bin/setpriv", all).run()
-}
-
 /// The paths in a list of what is left out.
 fn named(list: &serde_json::Value) -> Vec<String> {
     let rows = list.as_array().unwrap().iter();
@@ -66,7 +59,7 @@ fn what_may_not_be_read_is_named_everywhere() {
         }
         let place = world.path(path);
         fs::set_permissions(&place, fs::Permissions::from_mode(*mode)).unwrap();
-        let receipt = run(&world, &["save", "-m", "one", "--json"]);
+        let receipt = unprivileged(&world, &["save", "-m", "one", "--json"]).run();
         let listed = named(&receipt.code(7).stdout_json()["skipped"]);
         assert!(!listed.is_empty(), "{what}: {receipt}");
         let is_expected = |path: &String| {
@@ -75,22 +68,32 @@ fn what_may_not_be_read_is_named_everywhere() {
                 .any(|start| path.contains(start) || path.starts_with("\"src/"))
         };
         assert!(listed.iter().all(is_expected), "{what}: {listed:?}");
-        let status = run(&world, &["status", "--json"]).success().stdout_json();
+        let status = unprivileged(&world, &["status", "--json"])
+            .run()
+            .success()
+            .stdout_json();
         assert_eq!(named(&status["left_out"]), listed, "{what}");
-        let status = run(&world, &["status", "--exit-code"]);
+        let status = unprivileged(&world, &["status", "--exit-code"]).run();
         status
             .code(1)
             .stdout_has("unreadable")
             .stdout_lacks("everything is saved");
-        run(&world, &["pause", "-m", "two"])
+        unprivileged(&world, &["pause", "-m", "two"])
+            .run()
             .code(7)
             .stderr_has("could not be read");
-        run(&world, &["resume", "s"]).success().stderr_has("unreadable");
-        run(&world, &["show", "s"]).success().stdout_has("nreadable");
-        let forked = run(&world, &["fork", "s", "--name", "f", "--worktree", "../fk", "--json"]);
+        unprivileged(&world, &["resume", "s"])
+            .run()
+            .success()
+            .stderr_has("unreadable");
+        unprivileged(&world, &["show", "s"])
+            .run()
+            .success()
+            .stdout_has("nreadable");
+        let forked = unprivileged(&world, &["fork", "s", "--name", "f", "--worktree", "../fk", "--json"]).run();
         let left = forked.success().stdout_json()["forks"][0]["worktree"]["left_out"].clone();
         assert_eq!(named(&left), listed, "{what}");
-        let forked = run(&world, &["fork", "s", "--name", "g", "--worktree", "../gk"]);
+        let forked = unprivileged(&world, &["fork", "s", "--name", "g", "--worktree", "../gk"]).run();
         forked.success().stdout_has("unreadable").stdout_has(": not saved");
         // The rest is saved, and the same in a fork's working tree keeps that from being removed.
         let work = world.git(["-c", "safe.directory=*", "show", "checkpoints/s^2:work"]);
@@ -98,14 +101,14 @@ fn what_may_not_be_read_is_named_everywhere() {
         let inside = world.root().join("fk").join(path);
         if inside.exists() {
             fs::set_permissions(&inside, fs::Permissions::from_mode(*mode)).unwrap();
-            let removed = run(&world, &["fork", "--remove", "f"]);
+            let removed = unprivileged(&world, &["fork", "--remove", "f"]).run();
             assert!(!removed.is_success(), "{what}: {removed}");
             removed.stderr_has("src");
         }
         // Nothing that may not be read is taken for deleted.
         fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
-        run(&world, &["restore", "s", "--force"]);
+        unprivileged(&world, &["restore", "s", "--force"]).run();
         assert!(place.exists(), "{what}");
-        run(&world, &["verify", "--all"]).success();
+        unprivileged(&world, &["verify", "--all"]).run().success();
     }
 }

@@ -79,10 +79,17 @@ impl fmt::Debug for Fingerprint {
 
 /// Where entries go, and how their names are written and chosen.
 trait Entries {
+    /// Whether it is for nothing to read what has this name.
+    fn leaves_out(&self, name: &str) -> bool;
+
     fn add(&mut self, name: &str, value: String);
 }
 
 impl Entries for BTreeMap<String, String> {
+    fn leaves_out(&self, _: &str) -> bool {
+        false
+    }
+
     fn add(&mut self, name: &str, value: String) {
         self.insert(name.to_owned(), value);
     }
@@ -97,18 +104,19 @@ fn entries_of_git(entries: &mut BTreeMap<String, String>) -> GitEntries<'_> {
 }
 
 impl Entries for GitEntries<'_> {
-    fn add(&mut self, name: &str, value: String) {
+    fn leaves_out(&self, name: &str) -> bool {
         let own = |path: &str| path.starts_with("refs/checkpoints");
-        let is_directory = value.starts_with("folder");
-        let left_out = is_directory
-            || name == "checkpoint"
+        matches!(name, "checkpoint" | "objects" | "lfs/objects")
             || name.starts_with("checkpoint/")
             || name.contains("/checkpoint/")
             || name.starts_with("objects/")
             || name.starts_with("lfs/objects/")
             || own(name)
-            || own(name.strip_prefix("logs/").unwrap_or_default());
-        if !left_out {
+            || own(name.strip_prefix("logs/").unwrap_or_default())
+    }
+
+    fn add(&mut self, name: &str, value: String) {
+        if !value.starts_with("folder") {
             let bytes = value.split(" at ").next().unwrap_or_default().to_owned();
             self.0.insert(format!("<git>/{name}"), bytes);
         }
@@ -123,7 +131,7 @@ fn walk(directory: &Path, prefix: &str, out: &mut impl Entries, skip: &dyn Fn(&s
     names.sort();
     for name in names {
         let shown = format!("{prefix}{}", name.display());
-        if skip(&shown) {
+        if skip(&shown) || out.leaves_out(&shown) {
             continue;
         }
         let path = directory.join(&name);

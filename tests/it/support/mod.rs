@@ -15,6 +15,7 @@ mod program;
 pub mod schema;
 #[cfg(unix)]
 mod spawned;
+mod system;
 mod template;
 #[cfg(unix)]
 mod terminal;
@@ -28,7 +29,7 @@ pub use program::{PROGRAM, copy_program, own_program};
 pub use spawned::Spawned;
 #[cfg(unix)]
 pub use terminal::{Terminal, pair};
-pub use world::{World, as_nobody};
+pub use world::{World, as_nobody, unprivileged};
 
 mod self_test;
 

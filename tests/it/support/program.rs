@@ -6,9 +6,11 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
+
+use super::World;
 
 /// What cargo built.
 const BUILT: &str = env!("CARGO_BIN_EXE_git-checkpoint");
@@ -31,6 +33,19 @@ pub fn own_program() -> &'static str {
     provide();
     PROVIDED.call_once(|| copy_if_new(&std::env::current_exe().unwrap(), OWN.as_ref()));
     OWN
+}
+
+/// The program where every user may run it: the copy, or one of its own for a world, where its directory is not for all.
+pub(super) fn program_for_all(world: &World) -> PathBuf {
+    let is_for_all = |directory: &Path| fs::metadata(directory).is_ok_and(|found| found.mode() & 0o001 != 0);
+    if Path::new(PROGRAM).ancestors().all(is_for_all) {
+        return PROGRAM.into();
+    }
+    let own = world.root().join("git-checkpoint");
+    if !own.exists() {
+        copy_program(&own);
+    }
+    own
 }
 
 /// A copy of the program at `to`.

@@ -11,12 +11,15 @@ fn worlds_are_alike_and_apart_from_the_machine() {
     let (one, two) = (World::with_commit(), World::with_commit());
     assert_eq!(one.git_line(["rev-parse", "HEAD"]), two.git_line(["rev-parse", "HEAD"]));
     assert_eq!(one.git_line(["log", "-1", "--format=%ct %an"]), "1767323047 Ana Author");
+    let settings = one.git_line(["config", "--list", "--show-scope"]);
+    let others: Vec<&str> = settings.lines().filter(|line| !line.starts_with("local")).collect();
+    let template = one.root().join("system/template");
     assert_eq!(
-        one.git_line(["config", "--list", "--show-scope"])
-            .lines()
-            .filter(|l| !l.starts_with("local"))
-            .count(),
-        0
+        others,
+        [
+            "system\tmaintenance.auto=false".to_owned(),
+            format!("system\tinit.templatedir={}", template.display()),
+        ]
     );
     one.command("git", ["rev-parse", "--show-prefix"])
         .within("src")

@@ -17,6 +17,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::World;
+use super::world::found;
 
 /// How long a command in a terminal may take.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -116,6 +117,7 @@ impl Terminal {
             .envs(world.environment())
             .env("TERM", &self.kind)
             .envs(self.variables);
+        let mut command = found(&command);
         command.stdin(end()).stderr(end());
         command.stdout(if self.stdout_elsewhere { Stdio::piped() } else { end() });
         let mut child = command.spawn().unwrap();

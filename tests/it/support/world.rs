@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 
-use super::program::{PROGRAM, copy_program, provide};
+use super::program::{PROGRAM, program_for_all, provide};
 use super::template::Template;
-use super::{Fingerprint, Output, normal};
+use super::{Fingerprint, Output, normal, system};
 
 /// 2026-01-02T03:04:05Z, when every world begins. Each command comes one second after the one before.
 const START: u64 = 1_767_323_045;
@@ -44,6 +44,7 @@ impl World {
         provide();
         let root = super::temporary();
         fs::create_dir(root.path().join("home")).unwrap();
+        system::write(root.path());
         let repo = root.path().join("repo");
         fs::create_dir(&repo).unwrap();
         Self {
@@ -193,7 +194,7 @@ impl World {
             ("PATH", path),
             ("HOME", self.home().into()),
             ("XDG_CONFIG_HOME", self.home().join(".config").into()),
-            ("GIT_CONFIG_NOSYSTEM", "1".into()),
+            ("GIT_CONFIG_SYSTEM", system::settings(self.root()).into()),
             ("GIT_CEILING_DIRECTORIES", self.root().into()),
             ("GIT_AUTHOR_NAME", "Ana Author".into()),
             ("GIT_AUTHOR_EMAIL", "ana@example.org".into()),
@@ -223,7 +224,7 @@ impl World {
 ///
 /// The standard library has to fork before it can look there, and a fork copies the page tables of all tests: that takes
 /// longer than most of what git is asked here.
-fn found(command: &Command) -> Command {
+pub(super) fn found(command: &Command) -> Command {
     let name = command.get_program();
     let path = command
         .get_envs()
@@ -270,19 +271,18 @@ pub fn as_nobody<A: AsRef<OsStr>>(world: &World, args: impl IntoIterator<Item = 
         eprintln!("skipped: needs root and setpriv");
         return None;
     }
-    // The program itself may lie where nobody may look.
-    let program = world.root().join("git-checkpoint");
-    copy_program(&program);
-    let mut all: Vec<OsString> = ["--reuid=65534", "--regid=65534", "--clear-groups"]
-        .map(Into::into)
-        .to_vec();
-    all.push(program.into());
-    all.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
     world
         .command("chown", ["-R", "65534:65534", &world.root().to_string_lossy()])
         .run()
         .success();
-    Some(world.command("/usr/bin/setpriv", all).run())
+    Some(unprivileged(world, args).run())
+}
+
+/// The built program about to run as a user who owns only what [`as_nobody`] made theirs.
+pub fn unprivileged<A: AsRef<OsStr>>(world: &World, args: impl IntoIterator<Item = A>) -> Run<'_> {
+    let user = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    let run = world.command("/usr/bin/setpriv", user).arg(program_for_all(world));
+    args.into_iter().fold(run, Run::arg)
 }
 
 impl Run<'_> {
