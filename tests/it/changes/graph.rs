@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use git_checkpoint::store::graph;
+use git_checkpoint::store::{ObjectId, graph};
 
 use super::{Dice, id, open};
 use crate::support::World;
@@ -39,11 +39,22 @@ fn random_history(world: &World, dice: &mut Dice, size: usize, jitter: usize) {
         .success();
 }
 
+/// The commits of the refs `c0`, `c1` and so on.
+fn tips(world: &World, size: usize) -> Vec<ObjectId> {
+    let names = (0..size).map(|n| format!("c{n}"));
+    let ids = world.git_line(std::iter::once("rev-parse".to_owned()).chain(names));
+    let ids: Vec<_> = ids.lines().map(|id| id.parse().unwrap()).collect();
+    assert_eq!(ids.len(), size);
+    ids
+}
+
 fn compare_with_git(world: &World, dice: &mut Dice, size: usize, pairs: usize) {
     let repo = open(world);
+    let ids = tips(world, size);
     for _ in 0..pairs {
-        let [a, b] = [0, 1].map(|_| format!("c{}", dice.below(size)));
-        let [a_id, b_id] = [id(world, &a), id(world, &b)];
+        let [a, b] = [0, 1].map(|_| dice.below(size));
+        let (a_id, b_id) = (ids[a], ids[b]);
+        let [a, b] = [a, b].map(|n| format!("c{n}"));
         let relation = graph::relation(&repo, a_id, b_id, usize::MAX).unwrap();
         let counts = world.git_line(["rev-list", "--left-right", "--count", &format!("{a}...{b}")]);
         assert_eq!(
@@ -103,7 +114,7 @@ fn branches_that_contain_a_commit_are_those_git_lists() {
     random_history(&world, &mut dice, 60, 0);
     let repo = open(&world);
     let names: Vec<_> = (0..60).map(|n| format!("c{n}")).collect();
-    let tips: Vec<_> = names.iter().map(|name| id(&world, name)).collect();
+    let tips = tips(&world, 60);
     for n in [0, 7, 20, 41, 59] {
         let found = graph::containing(&repo, tips[n], &tips, usize::MAX).unwrap();
         let ours: Vec<_> = names

@@ -51,11 +51,13 @@ impl Reader {
     fn run(&self, command: &str, must_succeed: bool) -> String {
         let state = self.world.root().join("state");
         let script = format!(
-            "{command}\nstatus=$?\n{{ pwd; export -p | grep ' CHECKPOINT_'; }} >'{0}'\nexit $status",
+            "{command}\nstatus=$?\n{{ pwd; export -p; }} >'{0}'\nexit $status",
             state.display()
         );
         let before = fs::read_to_string(&state).unwrap_or_default();
         let (directory, exports) = before.split_once('\n').unwrap_or((".", ""));
+        let is_ours = |line: &&str| line.contains(" CHECKPOINT_");
+        let exports = exports.lines().filter(is_ours).collect::<Vec<_>>().join("\n");
         let script = format!("cd '{directory}'\n{exports}\n{script}");
         let screen = Terminal::new(80, "xterm")
             .env("PATH", &self.bin)

@@ -123,17 +123,19 @@ fn held_is_what_fsck_refuses() {
     world.git(["commit", "--quiet", "-m", "x"]).success();
     let fsck = world.git(["fsck", "--strict"]);
     assert!(!fsck.is_success());
+    let staged = world.git_line(["ls-files", "--stage"]);
+    // Mode, id and stage are before the path.
+    let path_of = |id: &str| {
+        staged
+            .lines()
+            .find(|line| line.split(' ').nth(1) == Some(id))?
+            .split_once('\t')
+    };
     let refused: BTreeSet<_> = fsck
         .stderr()
         .lines()
         .filter_map(|line| line.strip_prefix("error in blob ")?.split(':').next())
-        .map(|id| {
-            paths
-                .iter()
-                .find(|path| world.git_line(["rev-parse", &format!(":{path}")]) == id)
-                .unwrap()
-                .clone()
-        })
+        .map(|id| path_of(id).unwrap().1.to_owned())
         .collect();
     let content = |path: &String| format!("{path}: {}", String::from_utf8_lossy(&world.read(path)));
     let missed: Vec<_> = refused.difference(&held).map(content).collect();

@@ -1,5 +1,8 @@
 //! git's own word: the tree that `git add -A` on a copy of the index gives, and that nothing of the user's changed.
 
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
 use crate::support::{Output, World};
 
 use super::child::{Setting, Taken, take_with};
@@ -21,25 +24,35 @@ fn git_on(world: &World, setting: &Setting<'_>, index: Option<&str>, args: &[&st
     }
 }
 
-/// A copy of the index that is as old as the index.
-fn copy_of_index(world: &World, setting: &Setting<'_>) -> String {
+/// The index of the repository, which need not exist.
+fn index_of(world: &World, setting: &Setting<'_>) -> PathBuf {
+    if setting.variables.is_empty() && world.path(".git").is_dir() {
+        return world.path(".git/index");
+    }
     let path = git(
         world,
         setting,
         &["rev-parse", "--path-format=absolute", "--git-path", "index"],
     );
-    let index = path.success().stdout().trim().to_owned();
-    let copy = world.root().join("index-copy").to_str().unwrap().to_owned();
-    let _ = std::fs::remove_file(&copy);
-    if std::fs::exists(&index).unwrap() {
-        world.command("cp", ["-p", &index, &copy]).run().success();
+    path.success().stdout().trim().into()
+}
+
+/// A copy of an index that is as old as it.
+fn copy_of_index(world: &World, index: &Path) -> String {
+    let copy = world.root().join("index-copy");
+    let _ = fs::remove_file(&copy);
+    if index.exists() {
+        fs::copy(index, &copy).unwrap();
+        let modified = fs::metadata(index).unwrap().modified().unwrap();
+        let file = File::options().write(true).open(&copy).unwrap();
+        file.set_modified(modified).unwrap();
     }
-    copy
+    copy.to_str().unwrap().to_owned()
 }
 
 /// The tree of the working tree as git itself makes it, or why it does not.
 pub fn git_tree(world: &World, setting: &Setting<'_>) -> Result<String, String> {
-    let copy = copy_of_index(world, setting);
+    let copy = copy_of_index(world, &index_of(world, setting));
     let args = [
         "-c",
         "core.splitIndex=false",
@@ -61,7 +74,7 @@ pub fn git_tree(world: &World, setting: &Setting<'_>) -> Result<String, String> 
 
 /// The tree of the index; `None` where git refuses to write one.
 pub fn git_index_tree(world: &World, setting: &Setting<'_>) -> Option<String> {
-    let copy = copy_of_index(world, setting);
+    let copy = copy_of_index(world, &index_of(world, setting));
     let written = git_on(world, setting, Some(&copy), &["write-tree"]);
     written.is_success().then(|| written.stdout().trim().to_owned())
 }
@@ -85,7 +98,10 @@ pub fn faultless(world: &World, setting: &Setting<'_>, taken: &Taken) {
     let index = commit(&["commit-tree", "-m", "index", taken.index_tree()]);
     let files = commit(&["commit-tree", "-m", "files", "-p", &index, taken.tree()]);
     git(world, setting, &["update-ref", "refs/checkpoints/test", &files]).success();
-    let fsck = git(world, setting, &["fsck", "--strict", "--no-dangling", "--no-reflogs"]);
+    // A snapshot writes no commit-graph and no index of packs, and git would start a process to look at each.
+    let objects_alone = ["-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"];
+    let fsck = ["fsck", "--strict", "--no-dangling", "--no-reflogs"];
+    let fsck = git(world, setting, &[&objects_alone[..], &fsck].concat());
     let complaints: Vec<_> = fsck
         .stderr()
         .lines()

@@ -186,10 +186,11 @@ fn hooks_that_are_switched_off_are_not_installed() {
 fn a_rebase_of_a_hundred_commits_makes_one_checkpoint_that_maps_them() {
     let world = hooked();
     world.git(["branch", "base"]).success();
+    world.file("numbers", "none\n");
+    world.git(["add", "numbers"]).success();
     for n in 0..100 {
         world.file("numbers", format!("{n}\n"));
-        world.git(["add", "numbers"]).success();
-        let commit = world.command("git", ["commit", "-qm", &format!("number {n}")]);
+        let commit = world.command("git", ["commit", "-aqm", &format!("number {n}")]);
         commit.env("CHECKPOINT_HOOK", "off").run().success();
     }
     assert_eq!(log(&world, "s"), [], "switched off by the variable");
