@@ -15,6 +15,7 @@ use super::{
     groups::{self, page_lines},
     layout,
     opening::{self, IdentityArgs},
+    parse,
     ui::{OutputOptions, Streams, Ui},
 };
 use crate::{
@@ -191,8 +192,13 @@ its branch, with a number if another session has it.
 pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
     let words = args.words.iter().filter(|_| !args.all);
     let words: Vec<&str> = words.map(String::as_str).collect();
-    let mut command = super::program(&context.env);
-    command.build();
+    let command = super::program(&context.env);
+    // Pages of prose need no more than the names of the commands.
+    let command = match words.first() {
+        None | Some(&("commands" | "options")) => parse::built(&command, None),
+        Some(name) if find(&command, &words).is_some() => parse::built(&command, Some(name)),
+        Some(_) => command,
+    };
     if let Some(found) = find(&command, &words) {
         let page = ["git-checkpoint"]
             .iter()

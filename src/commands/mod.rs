@@ -517,8 +517,8 @@ fn done_all_the_same(ui: &Ui, error: CommandError) -> CommandError {
 
 /// The help of the command that these words name, the first two of which are the program's.
 fn help_of(program: &clap::Command, words: &str, long: bool, columns: usize) -> String {
-    let program = parse::built(program, words);
     let words: Vec<&str> = words.split(' ').skip(2).collect();
+    let program = parse::built(program, words.first().copied());
     let found = words.iter().try_fold(&program, |at, word| at.find_subcommand(word));
     layout::page(found.unwrap_or(&program), &words, long, columns.clamp(40, 80))
 }

@@ -163,8 +163,8 @@ fn is_slip(word: &str, name: &str) -> bool {
 
 /// The definition of a command, given as it is typed, with its whole usage.
 fn at(program: &clap::Command, words: &str) -> Option<clap::Command> {
-    let program = parse::built(program, words);
-    let mut words = words.split(' ').skip(2);
+    let mut words = words.split(' ').skip(2).peekable();
+    let program = parse::built(program, words.peek().copied());
     words.try_fold(&program, |at, word| at.find_subcommand(word)).cloned()
 }
 
