@@ -215,7 +215,10 @@ fn replace(
     } else {
         Writer::durable(scene.repo)?
     };
-    let siblings = rekey::carried(scene, &writer, &document, &tip)?;
+    let mut siblings = rekey::carried(scene, &writer, &document, &tip)?;
+    // It has the same predecessor, which is another one than its document names where some were pruned.
+    let (held, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(damaged)?;
+    siblings.keep(&held, checkpoint::PRUNED);
     let people = compose::people(scene);
     let parents = tip.entry.parents.clone();
     let written = checkpoint::write(&writer, &mut document, lists.is_partial(), &siblings, parents, &people)?;

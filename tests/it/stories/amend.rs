@@ -176,3 +176,46 @@ fn a_terminal_asks_for_the_session_and_enter_takes_the_latest() {
         .code(129)
         .stderr_has("git checkpoint switch <session>");
 }
+
+#[test]
+fn what_was_pruned_or_purged_before_it_keeps_nobody_from_the_session() {
+    let drops: [&[&[&str]]; 3] = [
+        &[&["prune", "--keep-last", "1", "--force"]],
+        &[&["purge", "--yes", "s~1"]],
+        &[&["purge", "--yes", "s~1"], &["prune", "--keep-last", "1", "--force"]],
+    ];
+    for drop in drops {
+        let world = World::with_commit();
+        let hub = world.root().join("hub");
+        world.git(["init", "-q", "--bare", hub.to_str().unwrap()]).success();
+        world.git(["remote", "add", "origin", "../hub"]).success();
+        world.checkpoint(["start", "s"]).success();
+        for summary in ["one", "two", "three", "four"] {
+            world.file(summary, summary);
+            world.checkpoint(["save", "-m", summary]).success();
+        }
+        for command in drop {
+            world.checkpoint(*command).success();
+        }
+        let list = world.git_line(["show", "checkpoints/s:pruned.jsonl"]);
+        world.checkpoint(["save", "--amend", "-m", "fourth"]).success();
+        assert_eq!(world.git_line(["show", "checkpoints/s:pruned.jsonl"]), list, "{drop:?}");
+        let tip = world.git_line(["rev-parse", "checkpoints/s"]);
+        world.checkpoint(["verify", "--all"]).success();
+        world.checkpoint(["bundle", "../s.bundle", "s"]).success();
+        world.checkpoint(["push", "origin", "s"]).success();
+        for (directory, take) in [
+            ("pulled", &["pull", "origin", "s"][..]),
+            ("unbundled", &["unbundle", "../s.bundle"]),
+        ] {
+            world
+                .git(["clone", "-q", "../hub", &format!("../{directory}")])
+                .success();
+            world.enter(directory);
+            world.checkpoint(take).success();
+            assert_eq!(world.git_line(["rev-parse", "checkpoints/s"]), tip, "{drop:?}");
+            world.checkpoint(["verify", "--all"]).success();
+            world.enter("repo");
+        }
+    }
+}
