@@ -90,11 +90,14 @@ fn manual_pages_are_found_beside_the_program() {
             .run();
         shown.success().no_stderr().stdout_has("SYNOPSIS");
         // All of them by one start of what `man` starts eight programs for.
-        let shown = installed
-            .world
-            .command("groff", ["-k", "-t", "-mandoc", "-wmac", "-Tutf8", "-rLL=80n"])
-            .arg("-P-cbou");
-        let shown = pages.iter().fold(shown, |run, page| run.arg(page)).run();
+        let mut groff = installed.world.command(
+            "groff",
+            ["-k", "-t", "-mandoc", "-wmac", "-Tutf8", "-rLL=80n", "-P-cbou"],
+        );
+        for page in &pages {
+            groff = groff.arg(page);
+        }
+        let shown = groff.run();
         let synopses = shown.success().no_stderr().stdout().matches("\nSYNOPSIS\n").count();
         assert_eq!(synopses, pages.len());
     }

@@ -59,7 +59,7 @@ fn what_may_not_be_read_is_named_everywhere() {
         }
         let place = world.path(path);
         fs::set_permissions(&place, fs::Permissions::from_mode(*mode)).unwrap();
-        let receipt = unprivileged(&world, &["save", "-m", "one", "--json"]).run();
+        let receipt = unprivileged(&world, ["save", "-m", "one", "--json"]).run();
         let listed = named(&receipt.code(7).stdout_json()["skipped"]);
         assert!(!listed.is_empty(), "{what}: {receipt}");
         let is_expected = |path: &String| {
@@ -68,32 +68,29 @@ fn what_may_not_be_read_is_named_everywhere() {
                 .any(|start| path.contains(start) || path.starts_with("\"src/"))
         };
         assert!(listed.iter().all(is_expected), "{what}: {listed:?}");
-        let status = unprivileged(&world, &["status", "--json"])
-            .run()
-            .success()
-            .stdout_json();
+        let status = unprivileged(&world, ["status", "--json"]).run().success().stdout_json();
         assert_eq!(named(&status["left_out"]), listed, "{what}");
-        let status = unprivileged(&world, &["status", "--exit-code"]).run();
+        let status = unprivileged(&world, ["status", "--exit-code"]).run();
         status
             .code(1)
             .stdout_has("unreadable")
             .stdout_lacks("everything is saved");
-        unprivileged(&world, &["pause", "-m", "two"])
+        unprivileged(&world, ["pause", "-m", "two"])
             .run()
             .code(7)
             .stderr_has("could not be read");
-        unprivileged(&world, &["resume", "s"])
+        unprivileged(&world, ["resume", "s"])
             .run()
             .success()
             .stderr_has("unreadable");
-        unprivileged(&world, &["show", "s"])
+        unprivileged(&world, ["show", "s"])
             .run()
             .success()
             .stdout_has("nreadable");
-        let forked = unprivileged(&world, &["fork", "s", "--name", "f", "--worktree", "../fk", "--json"]).run();
+        let forked = unprivileged(&world, ["fork", "s", "--name", "f", "--worktree", "../fk", "--json"]).run();
         let left = forked.success().stdout_json()["forks"][0]["worktree"]["left_out"].clone();
         assert_eq!(named(&left), listed, "{what}");
-        let forked = unprivileged(&world, &["fork", "s", "--name", "g", "--worktree", "../gk"]).run();
+        let forked = unprivileged(&world, ["fork", "s", "--name", "g", "--worktree", "../gk"]).run();
         forked.success().stdout_has("unreadable").stdout_has(": not saved");
         // The rest is saved, and the same in a fork's working tree keeps that from being removed.
         let work = world.git(["-c", "safe.directory=*", "show", "checkpoints/s^2:work"]);
@@ -101,14 +98,14 @@ fn what_may_not_be_read_is_named_everywhere() {
         let inside = world.root().join("fk").join(path);
         if inside.exists() {
             fs::set_permissions(&inside, fs::Permissions::from_mode(*mode)).unwrap();
-            let removed = unprivileged(&world, &["fork", "--remove", "f"]).run();
+            let removed = unprivileged(&world, ["fork", "--remove", "f"]).run();
             assert!(!removed.is_success(), "{what}: {removed}");
             removed.stderr_has("src");
         }
         // Nothing that may not be read is taken for deleted.
         fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
-        unprivileged(&world, &["restore", "s", "--force"]).run();
+        unprivileged(&world, ["restore", "s", "--force"]).run();
         assert!(place.exists(), "{what}");
-        unprivileged(&world, &["verify", "--all"]).run().success();
+        unprivileged(&world, ["verify", "--all"]).run().success();
     }
 }
