@@ -56,13 +56,21 @@ pub(super) fn of(
     let mut trails: HashMap<RepoPath, Trail> = HashMap::new();
     let mut passed: Vec<Document> = Vec::new();
     let mut at = Some(later.entry.id);
+    let mut is_met = false;
     for _ in 0..LOOKED_THROUGH {
-        let Some(id) = at.filter(|_| !waiting.is_empty()) else {
+        // One that was pruned there still came before.
+        let Some(id) = at
+            .or((!is_met).then_some(earlier.entry.id))
+            .filter(|_| !waiting.is_empty())
+        else {
             break;
         };
         let checkpoint = checkpoint::load(scene.repo, id).map_err(Error::damaged(short(id)))?;
-        let before = ancestry::parents(scene.repo, &checkpoint.entry, MergeEdges::All);
-        at = before.map_err(Error::damaged(short(id)))?.first().copied();
+        is_met |= checkpoint.digest == earlier.digest;
+        if at.is_some() {
+            let before = ancestry::parents(scene.repo, &checkpoint.entry, MergeEdges::All);
+            at = before.map_err(Error::damaged(short(id)))?.first().copied();
+        }
         let Some(files) = tree_of(&checkpoint) else { continue };
         let digest = checkpoint.digest;
         passed.push(checkpoint.document);

@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use super::{
     ObjectId, Repository,
     checkpoint::{self, Checkpoint, CheckpointCommit, Fault},
+    rewrite,
 };
 use crate::model::{document::CheckpointKind, id::Digest};
 
@@ -73,6 +74,10 @@ fn has_files_of(repo: &Repository, checkpoint: &Checkpoint, other: ObjectId) -> 
 }
 
 /// Relation of two checkpoints by the chains and merges before them.
+///
+/// A checkpoint that a purge wrote again on one side has another digest there. It counts for the side that has it so, but as
+/// a base it is the same as it was before: the base is then what the second one comes from, so that nothing that was purged
+/// on one side alone reads as a change of the other. A checkpoint that one side pruned and the other did not is a base, too.
 pub fn relation(
     repo: &Repository,
     one: ObjectId,
@@ -84,30 +89,18 @@ pub fn relation(
         edges,
         nodes: HashMap::new(),
     };
-    let ours = graph.reachable(one, &HashSet::new())?;
-    let known: HashSet<String> = ours.keys().cloned().collect();
-    let theirs = graph.reachable(other, &known)?;
-    let mut bases: Vec<String> = theirs.keys().filter(|key| known.contains(*key)).cloned().collect();
-    if bases.len() > 1 {
-        let mut earlier = HashSet::new();
-        for base in &bases {
-            for parent in graph.nodes[&ours[base]].parents.clone() {
-                earlier.extend(graph.reachable(parent, &HashSet::new())?.into_keys());
-            }
-        }
-        bases.retain(|base| !earlier.contains(base));
+    let sides = graph.sides(one, other)?;
+    let (ahead, behind) = (sides.ours_alone().count(), sides.theirs_alone().count());
+    let mut bases: Vec<ObjectId> = sides.bases.iter().map(|key| sides.ours[key]).collect();
+    if ahead > 0 && behind > 0 && graph.follow_rewrites(&sides)? {
+        let sides = graph.sides(one, other)?;
+        bases = sides.bases.iter().map(|key| sides.theirs[key]).collect();
     }
-    let mut common = HashSet::new();
-    for base in &bases {
-        common.extend(graph.reachable(ours[base], &HashSet::new())?.into_keys());
-    }
-    let mut bases: Vec<_> = bases.iter().map(|key| &graph.nodes[&ours[key]]).collect();
-    bases.sort_by_key(|node| std::cmp::Reverse((node.time, node.key.clone())));
-    Ok(CheckpointRelation {
-        bases: bases.iter().map(|node| node.id).collect(),
-        ahead: known.iter().filter(|key| !common.contains(*key)).count(),
-        behind: theirs.keys().filter(|key| !common.contains(*key)).count(),
-    })
+    bases.sort_by_key(|id| {
+        let node = &graph.nodes[id];
+        std::cmp::Reverse((node.time, node.key.clone()))
+    });
+    Ok(CheckpointRelation { bases, ahead, behind })
 }
 
 /// The checkpoint with this digest that one is or comes from.
@@ -149,10 +142,31 @@ pub fn merged_sides(repo: &Repository, tip: ObjectId, known: &mut BTreeSet<Objec
 
 #[derive(Clone)]
 struct Node {
-    id: ObjectId,
     key: String,
     time: i64,
     parents: Vec<ObjectId>,
+}
+
+/// What two checkpoints come from, by key.
+struct GraphSides {
+    ours: HashMap<String, ObjectId>,
+    /// What is before one of ours is left out.
+    theirs: HashMap<String, ObjectId>,
+    bases: Vec<String>,
+    /// The bases and all before them.
+    common: HashSet<String>,
+}
+
+impl GraphSides {
+    fn ours_alone(&self) -> impl Iterator<Item = ObjectId> {
+        let alone = self.ours.iter().filter(|(key, _)| !self.common.contains(*key));
+        alone.map(|(_, id)| *id)
+    }
+
+    fn theirs_alone(&self) -> impl Iterator<Item = ObjectId> {
+        let alone = self.theirs.iter().filter(|(key, _)| !self.common.contains(*key));
+        alone.map(|(_, id)| *id)
+    }
 }
 
 struct Graph<'r> {
@@ -162,6 +176,78 @@ struct Graph<'r> {
 }
 
 impl Graph<'_> {
+    /// What both come from, and the best of what they have in common.
+    fn sides(&mut self, one: ObjectId, other: ObjectId) -> Result<GraphSides, AncestryFault> {
+        let ours = self.reachable(one, &HashSet::new())?;
+        let known: HashSet<String> = ours.keys().cloned().collect();
+        let theirs = self.reachable(other, &known)?;
+        let mut bases: Vec<String> = theirs.keys().filter(|key| known.contains(*key)).cloned().collect();
+        if bases.len() > 1 {
+            let mut earlier = HashSet::new();
+            for base in &bases {
+                for parent in self.nodes[&ours[base]].parents.clone() {
+                    earlier.extend(self.reachable(parent, &HashSet::new())?.into_keys());
+                }
+            }
+            bases.retain(|base| !earlier.contains(base));
+        }
+        let mut common = HashSet::new();
+        for base in &bases {
+            common.extend(self.reachable(ours[base], &HashSet::new())?.into_keys());
+        }
+        Ok(GraphSides {
+            ours,
+            theirs,
+            bases,
+            common,
+        })
+    }
+
+    /// Gives checkpoints that a purge wrote again the key that they had before, and those that a prune wrote again what it
+    /// dropped before them, as far as they are of one side alone. Returns whether there are any.
+    fn follow_rewrites(&mut self, sides: &GraphSides) -> Result<bool, AncestryFault> {
+        let alone: Vec<ObjectId> = sides.ours_alone().chain(sides.theirs_alone()).collect();
+        let mut before: HashMap<String, String> = HashMap::new();
+        let mut pruned = Vec::new();
+        for id in &alone {
+            let faulty = |fault| AncestryFault {
+                id: *id,
+                fault: Box::new(fault),
+            };
+            let entry = checkpoint::entry(self.repo, *id).map_err(faulty)?;
+            let lines = rewrite::lines(self.repo, &entry).map_err(faulty)?;
+            let purged = rewrite::purged(&lines);
+            for line in lines {
+                let key = line.digest.to_string();
+                match line.now {
+                    Some(now) if now != line.digest => drop(before.insert(now.to_string(), key)),
+                    None if !purged.contains(&line.digest) => {
+                        let found = sides.ours.get(&key).or_else(|| sides.theirs.get(&key));
+                        pruned.extend(found.map(|before| (*id, *before)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if before.is_empty() && pruned.is_empty() {
+            return Ok(false);
+        }
+        for (id, before) in pruned {
+            if let Some(node) = self.nodes.get_mut(&id).filter(|_| id != before) {
+                node.parents.push(before);
+            }
+        }
+        for id in &alone {
+            let Some(node) = self.nodes.get_mut(id) else { continue };
+            // A list that leads round in circles is none of ours, and is not followed for ever.
+            for _ in 0..=before.len() {
+                let Some(earlier) = before.get(&node.key) else { break };
+                node.key.clone_from(earlier);
+            }
+        }
+        Ok(true)
+    }
+
     fn node(&mut self, id: ObjectId) -> Result<Node, AncestryFault> {
         if let Some(node) = self.nodes.get(&id) {
             return Ok(node.clone());
@@ -172,7 +258,6 @@ impl Graph<'_> {
         };
         let entry = checkpoint::entry(self.repo, id).map_err(faulty)?;
         let node = Node {
-            id,
             key: entry
                 .trailers
                 .digest

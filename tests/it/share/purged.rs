@@ -424,3 +424,70 @@ fn a_session_that_was_moved_aside_with_purged_content_is_not_pushed() {
         .stderr_has("has content again that was purged: secret");
     assert!(!has(&world, "secret"));
 }
+
+/// A purge writes checkpoints again, on the remote or here; what both sides come from is found through that.
+#[test]
+fn a_merge_after_a_purge_takes_over_what_the_other_side_deleted() {
+    for purged in ["there", "there twice", "here", "both"] {
+        let world = shared();
+        for name in ["x", "sec", "z", "more"] {
+            world.file(name, name);
+            save(&world, name);
+        }
+        world.checkpoint(["push", "origin"]).success();
+        clone(&world, "bob");
+        world.checkpoint(["pull", "origin", "main"]).success();
+        world.checkpoint(["resume", "main", "--apply"]).success();
+        world.file("b", "work of bob");
+        save(&world, "bob");
+        world.enter("repo");
+        let purge = ["purge", "--yes", "--", "sec"];
+        if purged != "here" {
+            let purge = ["purge", "--remote", "--yes", "--", "sec"];
+            world.checkpoint(purge).success();
+            std::fs::remove_file(world.path("sec")).unwrap();
+        }
+        if purged == "there twice" {
+            world.checkpoint(["purge", "--remote", "--yes", "--", "more"]).success();
+        }
+        std::fs::remove_file(world.path("z")).unwrap();
+        save(&world, "nx");
+        world.checkpoint(["push", "origin"]).success();
+        world.enter("bob");
+        if purged == "here" || purged == "both" {
+            world.checkpoint(purge).success();
+        }
+        world
+            .checkpoint(["pull", "--merge"])
+            .success()
+            .stdout_has("delete  z")
+            .stdout_lacks("delete  b");
+        assert!(!world.path("z").exists(), "{purged}");
+        // Nobody deleted it here.
+        assert!(world.path("sec").exists(), "{purged}");
+        let listed = world.git(["ls-tree", "--name-only", "refs/checkpoints/main^2"]);
+        let names: Vec<&str> = listed.success().stdout().lines().collect();
+        assert!(names.contains(&"b") && !names.contains(&"z"), "{purged}: {names:?}");
+        let document = world.git(["show", "refs/checkpoints/main:checkpoint.json"]);
+        let base = document.success().stdout_json()["merged"]["base"].clone();
+        let trailer = "--format=%(trailers:key=Checkpoint-Digest,valueonly)";
+        let latest_common = world.git_line(["log", "-1", trailer, "refs/checkpoints/main^1^1"]);
+        assert_eq!(base, latest_common, "{purged}");
+        if world.checkpoint(["push", "origin"]).status().code() != Some(0) {
+            world.checkpoint(purge).success();
+            if purged == "there twice" {
+                world.checkpoint(["purge", "--yes", "--", "more"]).success();
+            }
+            world.checkpoint(["push", "origin"]).success();
+        }
+        let log = world.checkpoint(["log", "main", "--json"]).success().stdout_json();
+        let rows = log["checkpoints"].as_array().unwrap().iter();
+        let twice = rows.filter(|row| row["summary"] == "z").count();
+        assert_eq!(twice, 1, "{purged}");
+        world.checkpoint(["verify", "--all"]).success();
+        world.enter("repo");
+        world.checkpoint(["pull"]).success();
+        world.checkpoint(["resume", "main", "--apply"]).success();
+        assert!(!world.path("z").exists() && world.path("b").exists(), "{purged}");
+    }
+}
