@@ -83,7 +83,19 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         id: oid(renamed.tip),
         dry_run: args.dry_run,
     })?;
-    for standing in status::of_session(&opened.scene(), &renamed.from, renamed.tip) {
+    let scene = opened.scene();
+    for standing in status::of_session(&scene, &renamed.from, renamed.tip) {
+        let is_automatic = scene.settings.auto_push.as_ref() == Some(&standing.remote);
+        if is_automatic && let Some(elsewhere) = standing.after_rename(&scene, &renamed.from, &to)? {
+            // Else sharing would stop without a word.
+            let (shown, ways) = (standing.remote.escape_debug(), elsewhere.ways(&standing.remote, &to));
+            context.ui.warning(&format!(
+                "automatic pushes of it wait, as remote '{shown}' has it as '{}'; {}",
+                elsewhere.there,
+                ways.join("; ")
+            ));
+            continue;
+        }
         let (remote, from) = (
             quoted(&standing.remote),
             standing.there.as_ref().unwrap_or(&renamed.from),

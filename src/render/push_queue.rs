@@ -49,6 +49,9 @@ pub struct WaitingRow {
     pub reason: String,
     /// The command for what a person has to decide; null where there is nothing to decide.
     pub command: Option<String>,
+    /// What a person can do where there are several ways, each with its command; for people.
+    #[serde(skip)]
+    pub ways: Vec<String>,
 }
 
 /// A session whose record was merged automatically, without its files.
@@ -160,6 +163,7 @@ impl AutomaticSharing {
                     if let Some(command) = &row.command {
                         lines.push(TextLine::plain(format!("merge it: {command}")));
                     }
+                    lines.extend(row.ways.iter().map(TextLine::plain));
                 }
             }
         }

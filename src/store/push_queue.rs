@@ -37,12 +37,22 @@ pub struct SharingState {
     pub refused: Vec<(String, String)>,
     /// Those of them that diverged and wait for a person to merge them.
     pub diverged: Vec<String>,
+    /// What a person can do about one, with the command, where the remote has it under another name.
+    pub ways: Vec<(String, Vec<String>)>,
     /// Sessions whose record was merged with that of the remote, with the checkpoint that was merged in.
     pub merged: Vec<MergedRecord>,
     /// When sessions were last fetched, or when that was last tried.
     pub fetched_at: Option<Timestamp>,
     /// Why the last fetch failed.
     pub fetch_failure: Option<String>,
+}
+
+impl SharingState {
+    /// What a person can do about a session that the remote did not take.
+    pub fn ways_of(&self, session: &str) -> Option<&[String]> {
+        let mut ways = self.ways.iter();
+        ways.find(|(name, _)| name == session).map(|(_, ways)| ways.as_slice())
+    }
 }
 
 /// A session whose record was merged automatically; its files were not.

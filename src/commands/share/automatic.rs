@@ -126,6 +126,10 @@ pub(super) fn queued(context: &mut Context) -> Result<(), CommandError> {
 }
 
 fn report(context: &Context, remote: Option<String>, outcome: QueueOutcome) -> Result<(), CommandError> {
+    let ways_of = |name: &ShortName| {
+        let mut ways = outcome.ways.iter();
+        ways.find(|(waits, _)| waits == name).map(|(_, ways)| ways)
+    };
     let pushed = outcome.pushed.iter().flat_map(|pushed| &pushed.sessions);
     let view = QueueView {
         remote: remote.clone(),
@@ -148,6 +152,7 @@ fn report(context: &Context, remote: Option<String>, outcome: QueueOutcome) -> R
                     .diverged
                     .contains(name)
                     .then(|| automatic::merge_command(remote.as_deref().unwrap_or_default(), name.as_str())),
+                ways: ways_of(name).cloned().unwrap_or_default(),
             })
             .collect(),
         merged: outcome
@@ -172,6 +177,10 @@ fn report(context: &Context, remote: Option<String>, outcome: QueueOutcome) -> R
         1 => format!("session '{name}' was not pushed: {why}"),
         all => format!("session '{name}' was not pushed: {why}; and {} more", all - 1),
     };
+    if let Some(ways) = ways_of(name) {
+        let error = CommandError::new(FailureKind::Refused, message);
+        return Err(ways.iter().fold(error, |error, way| error.hint(way.as_str())));
+    }
     let remote = view.remote.as_deref().unwrap_or_default();
     let hint = match view.waiting.first().and_then(|row| row.command.as_deref()) {
         Some(command) => format!("merge it: {command}"),
@@ -184,6 +193,7 @@ fn report(context: &Context, remote: Option<String>, outcome: QueueOutcome) -> R
 pub(in crate::commands) fn view(scene: &Scene<'_>) -> Option<AutomaticSharing> {
     let found = automatic::status(scene)?;
     let remote = found.push.clone().unwrap_or_default();
+    let state = found.state.clone();
     let diverged = found.state.diverged;
     let refused = found.state.refused.into_iter();
     Some(AutomaticSharing {
@@ -198,6 +208,7 @@ pub(in crate::commands) fn view(scene: &Scene<'_>) -> Option<AutomaticSharing> {
                 command: diverged
                     .contains(&session)
                     .then(|| automatic::merge_command(&remote, &session)),
+                ways: state.ways_of(&session).map(<[String]>::to_vec).unwrap_or_default(),
                 session,
                 reason,
             })

@@ -10,7 +10,10 @@ use crate::{
         pending_merge::unmerged_words,
     },
     model::name::ShortName,
-    ops::share::push::{self, PushFate, PushOutcome, PushRequest, PushSelection, RefusalCause},
+    ops::share::{
+        automatic as queue,
+        push::{self, NamedElsewhere, PushFate, PushOutcome, PushRequest, PushSelection, RefusalCause},
+    },
     render::{
         count::CountedNoun,
         share::{PushReceipt, PushRow, RenamedRow},
@@ -113,6 +116,10 @@ pub(in crate::commands) fn send(
     let pushed = wired_or_named(context, "git checkpoint push", &named, |wire| {
         push::push(&opened.scene(), request, wire)
     })?;
+    if !request.dry_run {
+        // What stays in the queue is looked at once more by the next automatic push.
+        let _ = queue::pushed_by_hand(&opened.scene(), &pushed);
+    }
     for renamed in &pushed.renamed {
         failure::warn_aftermath(&context.ui, &renamed.aftermath);
     }
@@ -184,7 +191,7 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
             FailureKind::Refused,
             format!("session '{name}' was deleted on remote '{shown}'"),
         ),
-        PushFate::NamedOtherwise { there, .. } => (
+        PushFate::NamedOtherwise(NamedElsewhere { there, .. }) => (
             FailureKind::Refused,
             format!("remote '{shown}' has session '{name}' as '{there}'"),
         ),
@@ -237,12 +244,10 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
             ))
             .hint(format!("or delete yours as well: git checkpoint delete {name}"))
             .hint("yours stays here as it is; saving goes on without the remote"),
-        PushFate::NamedOtherwise {
-            there,
-            has_more,
-            is_taken,
-            is_taken_there,
-        } => named_otherwise(error, (remote, name, there), (*has_more, *is_taken, *is_taken_there)),
+        PushFate::NamedOtherwise(elsewhere) => {
+            let ways = elsewhere.ways(remote, name).into_iter();
+            ways.fold(error, CommandError::hint)
+        }
         PushFate::Another => error
             .hint(format!("rename yours: git checkpoint rename {name} <name>"))
             .hint(format!("or pull theirs as well: git checkpoint pull {remote} {name}")),
@@ -273,34 +278,6 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
             )),
         _ => error.hint("the remote's message is above; nothing was changed here"),
     })
-}
-
-/// Ways on where a remote has a session under another name: `has_more`, with checkpoints that are not here; `is_taken`, and
-/// another session here has that name; `is_taken_there`, and another one there has the name of this.
-fn named_otherwise(
-    error: CommandError,
-    (remote, name, there): (&str, &ShortName, &ShortName),
-    (has_more, is_taken, is_taken_there): (bool, bool, bool),
-) -> CommandError {
-    let remote = crate::model::step::quoted(remote);
-    let mut error = error;
-    if has_more {
-        let pull = format!("first get what only the remote has: git checkpoint pull {remote} {there} --merge");
-        error = error.hint(pull);
-    }
-    if !is_taken {
-        error = error.hint(format!(
-            "call yours as it is called there: git checkpoint rename {name} {there}"
-        ));
-    }
-    let or = if has_more || !is_taken { "or " } else { "" };
-    if is_taken_there {
-        return error.hint(format!(
-            "{or}give yours a name that is free there as well: git checkpoint rename {name} <name>"
-        ));
-    }
-    let again = format!("git checkpoint remote delete {remote}/{there} && git checkpoint push {remote} {name}");
-    error.hint(format!("{or}rename it there: {again}"))
 }
 
 /// The commands by which sessions become branches of a remote.
@@ -334,7 +311,7 @@ pub(in crate::commands) fn view(pushed: &PushOutcome) -> PushReceipt<'_> {
             PushFate::New(count) | PushFate::Forward(count) | PushFate::Behind(count) => row.checkpoints = Some(*count),
             PushFate::Diverged { ours, theirs } => row.diverged = (*ours, *theirs),
             PushFate::PrunedThere { dropped, .. } => row.checkpoints = Some(*dropped),
-            PushFate::NamedOtherwise { there, .. } => row.remote_session = Some(there),
+            PushFate::NamedOtherwise(NamedElsewhere { there, .. }) => row.remote_session = Some(there),
             _ => {}
         }
         row

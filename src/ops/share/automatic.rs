@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::{
     ChainRelation, Error, Wire, chain, fetch, find,
-    push::{self, PushFate, PushRequest, PushSelection, PushedSession},
+    push::{self, NamedElsewhere, PushFate, PushOutcome, PushRequest, PushSelection, PushedSession},
 };
 use crate::{
     model::{name::ShortName, selector::Selector, step::quoted, time::Timestamp},
@@ -24,7 +24,9 @@ use crate::{
         checkpoint::{object_id, oid},
         lock,
         push_queue::{self, MergedRecord, QueuedSession, SharingState},
-        refs, session,
+        refs,
+        remote_state::RemoteState,
+        session,
     },
 };
 
@@ -58,11 +60,13 @@ pub struct AutomaticStatus {
 #[derive(Debug, Default)]
 pub struct QueueOutcome {
     /// Results of the pushes.
-    pub pushed: Vec<push::PushOutcome>,
+    pub pushed: Vec<PushOutcome>,
     /// Sessions that still wait, each with the reason.
     pub waiting: Vec<(ShortName, String)>,
     /// Those of them that diverged and wait for a person to merge them.
     pub diverged: Vec<ShortName>,
+    /// The ways on for those of them that the remote has under another name: each of them, with its command.
+    pub ways: Vec<(ShortName, Vec<String>)>,
     /// Sessions whose record was merged with what the remote had.
     pub merged: Vec<(ShortName, ObjectId)>,
     /// Why nothing could be pushed, where that is about no single session.
@@ -73,13 +77,18 @@ pub struct QueueOutcome {
 
 /// The queue; `None` where nothing is shared automatically and nothing waits.
 pub fn status(scene: &Scene<'_>) -> Option<AutomaticStatus> {
-    let queued: Vec<ShortName> = push_queue::list(scene.repo).into_iter().map(|one| one.name).collect();
+    let waiting = push_queue::list(scene.repo).into_iter();
+    let waiting = waiting.filter(|one| !is_there(scene, &one.name));
+    let queued: Vec<ShortName> = waiting.map(|one| one.name).collect();
     let settings = scene.settings;
     if settings.auto_push.is_none() && settings.auto_fetch.is_none() && queued.is_empty() {
         return None;
     }
     let mut state = push_queue::state(scene.repo);
     // Merged by a person since; the next push takes it.
+    state
+        .refused
+        .retain(|(name, _)| queued.iter().any(|queued| queued.as_str() == name));
     let is_open = |name: &String| queued.iter().any(|queued| queued.as_str() == name) && has_diverged(scene, name);
     let (open, merged): (Vec<String>, Vec<String>) = state.diverged.into_iter().partition(is_open);
     state.diverged = open;
@@ -91,6 +100,65 @@ pub fn status(scene: &Scene<'_>) -> Option<AutomaticStatus> {
         unmerged: unmerged(scene, &state.merged).collect(),
         state,
     })
+}
+
+/// Whether the elected remote was last seen to have just what is here of a session.
+fn is_there(scene: &Scene<'_>, name: &ShortName) -> bool {
+    let Ok(remote) = find(scene, scene.settings.auto_push.as_deref(), true) else {
+        return false;
+    };
+    let (here, there) = (
+        session::tip(scene.repo, name),
+        refs::read(scene.repo, &remote.tracking_ref(name)),
+    );
+    match (here, there) {
+        (Ok(Some(here)), Ok(Some(there))) => {
+            here == there && !RemoteState::of(scene.repo, &remote.name).is_deleted(name.as_str(), there)
+        }
+        _ => false,
+    }
+}
+
+/// Takes sessions from the queue that were pushed by hand to the elected remote, and forgets why they waited.
+pub fn pushed_by_hand(scene: &Scene<'_>, pushed: &PushOutcome) -> Result<(), Error> {
+    let queued = push_queue::list(scene.repo);
+    if queued.is_empty() || scene.settings.auto_push.is_none() {
+        return Ok(());
+    }
+    if find(scene, scene.settings.auto_push.as_deref(), true)?.name != pushed.remote {
+        return Ok(());
+    }
+    // A process that pushes the queue at this moment finds out on its own.
+    let _held = match lock::automatic(scene.repo, BUSY_WAIT) {
+        Err(store::Error::Busy { .. }) => return Ok(()),
+        held => held?,
+    };
+    for one in queued {
+        let name = name_of(scene, &one)?;
+        let sent = pushed.sessions.iter().find(|sent| Some(&sent.name) == name.as_ref());
+        if let Some(sent) = sent.filter(|sent| sent.fate.is_good()) {
+            settle(scene, &one.name, sent)?;
+        }
+    }
+    let waiting = push_queue::list(scene.repo);
+    let mut state = push_queue::state(scene.repo);
+    let waits = |name: &String| waiting.iter().any(|one| one.name.as_str() == name);
+    state.refused.retain(|(name, _)| waits(name));
+    state.diverged.retain(waits);
+    state.ways.retain(|(name, _)| waits(name));
+    if waiting.is_empty() {
+        (state.failures, state.failed_at, state.why, state.reported) = (0, None, None, false);
+    }
+    Ok(push_queue::note(scene.repo, &state)?)
+}
+
+/// Takes a session that was pushed from the queue, unless it was saved meanwhile.
+fn settle(scene: &Scene<'_>, queued: &ShortName, sent: &PushedSession) -> Result<(), Error> {
+    let is_more = || {
+        let tip = session::tip(scene.repo, &sent.name).ok().flatten();
+        tip.filter(|tip| *tip != sent.id)
+    };
+    Ok(push_queue::settle(scene.repo, queued, is_more)?)
 }
 
 /// Whether a session and the one of the elected remote have both new checkpoints, as far as is known here.
@@ -213,6 +281,8 @@ pub fn unreported(scene: &Scene<'_>) -> Option<String> {
     } else {
         format!("{waiting} sessions wait")
     };
+    let ways = state.refused.first().and_then(|(name, _)| state.ways_of(name));
+    let ways = ways.filter(|_| state.why.is_none());
     let why = match (&state.why, state.refused.first()) {
         (Some(why), _) => why.clone(),
         (None, Some((name, why))) => format!("session '{name}': {why}"),
@@ -220,17 +290,22 @@ pub fn unreported(scene: &Scene<'_>) -> Option<String> {
     };
     let command = state.diverged.first().filter(|_| state.why.is_none());
     let command = command.map(|session| format!("; to merge it: {}", merge_command(remote, session)));
+    let waits = match ways {
+        // No save changes that.
+        Some(ways) => format!("{sessions} until a person decides: {}", ways.join("; ")),
+        None => format!("{sessions} for a later save, or for: git checkpoint push --queued"),
+    };
     state.reported = true;
     push_queue::note(scene.repo, &state).ok()?;
     Some(format!(
-        "automatic push to remote '{}' failed: {why}; {sessions} and will be pushed later{}",
+        "automatic push to remote '{}' failed: {why}; {waits}{}",
         remote.escape_debug(),
         command.unwrap_or_default()
     ))
 }
 
-/// Message of a save whose session is queued and not pushed at once, because a push failed a moment ago: when the next save
-/// tries again.
+/// Message of a save whose session is queued and not pushed at once, because a push failed a moment ago: from when on a
+/// save tries again.
 pub fn postponed(scene: &Scene<'_>) -> Option<String> {
     scene.settings.auto_push.as_ref()?;
     let state = push_queue::state(scene.repo);
@@ -239,8 +314,8 @@ pub fn postponed(scene: &Scene<'_>) -> Option<String> {
     }
     let left = (wait(&state) - (scene.now.unix() - state.failed_at?.unix())).max(1);
     Some(format!(
-        "not pushed yet: the last push failed, and a save tries again in {left} s; to push it now: git checkpoint \
-         push --queued"
+        "not pushed yet: the last push failed; a save in {left} s or later tries again, and nothing else does but: git \
+         checkpoint push --queued"
     ))
 }
 
@@ -289,6 +364,8 @@ fn turn(scene: &Scene<'_>, wire: Wire<'_>) -> Result<QueueOutcome, Error> {
             .map(|(name, why)| (name.to_string(), why.clone()))
             .collect();
         state.diverged = outcome.diverged.iter().map(ToString::to_string).collect();
+        let ways = outcome.ways.iter();
+        state.ways = ways.map(|(name, ways)| (name.to_string(), ways.clone())).collect();
         note_merged(scene, &mut state, &outcome.merged);
         let is_clean = outcome.failure.is_none() && outcome.waiting.is_empty();
         if is_clean {
@@ -440,12 +517,12 @@ fn after_push(
     outcome: &mut QueueOutcome,
 ) -> Result<AfterPush, Error> {
     if sent.fate.is_good() {
-        let is_more = || {
-            let tip = session::tip(scene.repo, &sent.name).ok().flatten();
-            tip.filter(|tip| *tip != sent.id)
-        };
-        push_queue::settle(scene.repo, queued, is_more)?;
+        settle(scene, queued, sent)?;
         return Ok(AfterPush::Settled);
+    }
+    if let PushFate::NamedOtherwise(elsewhere) = &sent.fate {
+        let ways = elsewhere.ways(remote, &sent.name);
+        outcome.ways.push((queued.clone(), ways));
     }
     if !matches!(sent.fate, PushFate::Diverged { .. }) {
         return Ok(AfterPush::Waits(reason(remote, sent)));
@@ -491,7 +568,7 @@ fn reason(remote: &str, sent: &PushedSession) -> String {
         ),
         PushFate::Another => "the remote has another session of this name".to_owned(),
         PushFate::Deleted => "the remote deleted it".to_owned(),
-        PushFate::NamedOtherwise { there, .. } => format!("the remote has it as {there}"),
+        PushFate::NamedOtherwise(NamedElsewhere { there, .. }) => format!("the remote has it as {there}"),
         PushFate::Refused { why, .. } => format!("the remote refused it: {why}"),
         _ => String::new(),
     }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{ChainRelation, Error, chain, find, push::is_deleted_from_here};
+use super::{
+    ChainRelation, Error, chain, find,
+    push::{NamedElsewhere, is_deleted_from_here},
+};
 use crate::{
     model::{name::ShortName, selector::Selector},
     ops::{
@@ -54,6 +57,35 @@ pub struct RemoteStanding {
     pub there: Option<ShortName>,
     /// Relation of local to remote.
     pub state: ShareState,
+}
+
+impl RemoteStanding {
+    /// What a push to the remote meets once the session, which was called `from`, has another name here. `None` where the
+    /// remote has it under that name already.
+    pub fn after_rename(
+        &self,
+        scene: &Scene<'_>,
+        from: &ShortName,
+        to: &ShortName,
+    ) -> Result<Option<NamedElsewhere>, Error> {
+        let there = self.there.as_ref().unwrap_or(from);
+        let is_shared = matches!(self.state, ShareState::Both(_));
+        if there == to || !is_shared {
+            return Ok(None);
+        }
+        let remote = find(scene, Some(&self.remote), false)?;
+        let known = RemoteState::of(scene.repo, &remote.name);
+        let other = refs::read(scene.repo, &remote.tracking_ref(to))?;
+        Ok(Some(NamedElsewhere {
+            has_more: !matches!(
+                self.state,
+                ShareState::Both(ChainRelation::Same | ChainRelation::Ahead(_))
+            ),
+            is_taken: there != from && session::tip(scene.repo, there)?.is_some(),
+            is_taken_there: other.is_some_and(|tip| !known.is_deleted(to.as_str(), tip)),
+            there: there.clone(),
+        }))
+    }
 }
 
 /// Relation of a local session to its remote one.

@@ -102,13 +102,13 @@ fn a_remote_that_is_away_is_reported_once_and_nothing_is_lost() {
     second
         .success()
         .stderr_has("automatic push to remote 'origin' failed: ")
-        .stderr_has("1 session waits and will be pushed later");
+        .stderr_has("1 session waits for a later save, or for: git checkpoint push --queued");
     world
         .checkpoint(["save", "-m", "three", "--allow-empty"])
         .success()
         .stderr_lacks("automatic push")
         .stderr_has("not pushed yet")
-        .stderr_has("git checkpoint push --queued");
+        .stderr_has(" s or later tries again, and nothing else does but: git checkpoint push --queued");
     world
         .checkpoint(["status"])
         .success()
@@ -570,4 +570,90 @@ fn what_a_killed_fetch_left_among_the_packs_goes() {
         assert_eq!(left, [true, false, true, true], "{n}");
         assert!(!world.path(".git/checkpoint/fetching/origin").exists());
     }
+}
+
+/// A remote that has a renamed session under its old name takes nothing more of it: each command that meets this has the ways
+/// on, and they lead on when typed.
+#[test]
+fn a_renamed_session_waits_with_the_ways_on() {
+    for rename_back in [true, false] {
+        let world = automatic();
+        save(&world, "zero");
+        until("it was not pushed", || queued(&world) == 0);
+        let back = "call yours as it is called there: git checkpoint rename token auth";
+        let there = "or rename it there: git checkpoint remote delete origin/auth && git checkpoint push origin token";
+        let both = format!("{back}; {there}");
+        world
+            .checkpoint(["rename", "token"])
+            .success()
+            .stderr_has("automatic pushes of it wait, as remote 'origin' has it as 'auth'; ")
+            .stderr_has(&both);
+        world.checkpoint(["save", "-m", "one", "--allow-empty"]).success();
+        until_failed(&world, 1);
+        let said = world.checkpoint(["save", "-m", "two", "--allow-empty"]);
+        said.success()
+            .stderr_has("session 'token': the remote has it as auth; 1 session waits until a person decides: ")
+            .stderr_has(&both);
+        world
+            .checkpoint(["status"])
+            .success()
+            .stdout_has(back)
+            .stdout_has(there);
+        world
+            .checkpoint(["push", "--queued"])
+            .code(4)
+            .stderr_has(&format!("hint: {back}\nhint: {there}\n"));
+        if rename_back {
+            world
+                .checkpoint(["rename", "token", "auth"])
+                .success()
+                .stderr_lacks("automatic");
+            world.checkpoint(["push", "--queued"]).success();
+        } else {
+            world.checkpoint(["remote", "delete", "origin/auth"]).success();
+            world.checkpoint(["push", "origin", "token"]).success();
+        }
+        let name = if rename_back { "auth" } else { "token" };
+        let name = format!("refs/checkpoints/{name}");
+        assert_eq!(at(&world, "hub", &name), at(&world, "repo", &name));
+        assert_eq!(queued(&world), 0);
+        let state = sharing(&world);
+        assert_eq!(state["refused"], serde_json::json!([]), "{rename_back}");
+        assert_eq!(state["failures"], 0, "{rename_back}");
+        world.checkpoint(["status"]).success().stdout_has("queue empty");
+    }
+}
+
+/// Whatever it waited for: a push by hand ends that, and one to another remote does not.
+#[test]
+fn what_was_pushed_by_hand_does_not_wait() {
+    let world = automatic();
+    until("it was not pushed", || queued(&world) == 0);
+    let other = world.root().join("other");
+    world
+        .git(["init", "--quiet", "--bare", other.to_str().unwrap()])
+        .success();
+    world.git(["remote", "add", "other", "../other"]).success();
+    let (hub, away) = (world.root().join("hub"), world.root().join("away"));
+    fs::rename(&hub, &away).unwrap();
+    world.checkpoint(["save", "-m", "one", "--allow-empty"]).success();
+    until_failed(&world, 1);
+    fs::rename(&away, &hub).unwrap();
+    world.checkpoint(["push", "other"]).success();
+    assert_eq!(queued(&world), 1);
+    world.checkpoint(["push", "-n"]).success();
+    assert_eq!(queued(&world), 1);
+    world.checkpoint(["push"]).success();
+    assert_eq!(queued(&world), 0);
+    let state = sharing(&world);
+    assert_eq!(
+        (&state["failures"], &state["reason"]),
+        (&0.into(), &serde_json::Value::Null)
+    );
+    world.checkpoint(["status"]).success().stdout_has("queue empty");
+    // Nor does a failure of before keep the next save back.
+    let tip = save(&world, "two");
+    until("it was not pushed", || {
+        at(&world, "hub", "refs/checkpoints/auth") == tip
+    });
 }

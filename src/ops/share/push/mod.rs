@@ -26,6 +26,7 @@ use crate::{
     ops::{Scene, returned, select, session_choice, suggestions},
     store::{self, ObjectId, history, refs, remote::Remote, scratch::Scratch, session},
 };
+pub use otherwise::NamedElsewhere;
 pub use prune::{PruneCandidate, PruneReason, RemotePruneRequest, candidates, prune};
 pub use purge::{PurgedAtRemote, place, purge_there};
 pub use remove::{RemovedSession, remove, usual_remote};
@@ -144,16 +145,7 @@ pub enum PushFate {
     /// The remote had it, and deleted it.
     Deleted,
     /// The remote has it under another name.
-    NamedOtherwise {
-        /// That name.
-        there: ShortName,
-        /// Whether the remote has checkpoints of it that are not here.
-        has_more: bool,
-        /// Whether another session here has that name.
-        is_taken: bool,
-        /// Whether the remote has another session under the name that this one has here.
-        is_taken_there: bool,
-    },
+    NamedOtherwise(NamedElsewhere),
     /// The remote refused it.
     Refused {
         /// Message of the remote.
@@ -183,7 +175,7 @@ impl PushFate {
                 | Self::PrunedThere { .. }
                 | Self::Another
                 | Self::Deleted
-                | Self::NamedOtherwise { .. }
+                | Self::NamedOtherwise(_)
                 | Self::Refused { .. }
         )
     }
@@ -211,7 +203,7 @@ impl PushFate {
             Self::PrunedThere { .. } => "pruned-there",
             Self::Another => "another-session",
             Self::Deleted => "deleted",
-            Self::NamedOtherwise { .. } => "named-otherwise",
+            Self::NamedOtherwise(_) => "named-otherwise",
             Self::Refused { .. } => "refused",
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{ChainRelation, Error, Wire, chain, change::RemoteChange, exchange, fetch, listing, unreachable},
-    PushFate, PushRequest, PushSelection, PushedSession, RefusalCause, SessionToPush,
+    NamedElsewhere, PushFate, PushRequest, PushSelection, PushedSession, RefusalCause, SessionToPush,
     answer::{RemoteAnswer, is_namespace, is_shallow, namespace_words},
     command::{NAMED, PushAnswers, PushSpec, push_refs},
 };
@@ -172,12 +172,12 @@ impl Push<'_> {
                     deleted.insert(name.clone());
                 }
                 if let Some(there) = found.and_then(|found| found.renamed.clone()) {
-                    let fate = PushFate::NamedOtherwise {
+                    let fate = PushFate::NamedOtherwise(NamedElsewhere {
                         is_taken: session::tip(self.scene.repo, &there)?.is_some(),
                         is_taken_there: false,
                         has_more: true,
                         there,
-                    };
+                    });
                     fates.insert(name, (id, fate));
                     continue;
                 }
