@@ -9,7 +9,7 @@ use super::{
     share::{pulled, wired},
 };
 use crate::{
-    model::name::ShortName,
+    model::{name::ShortName, step::quoted},
     ops::{
         list::{self, SessionFilter},
         merge::MergeMethod,
@@ -28,7 +28,8 @@ use crate::{
 /// there, keeps the name that it has here. If both sides have diverged, your checkpoints and what is not saved yet move
 /// to a separate session, which stays current, and the session itself follows the remote. With --merge both become one
 /// session, as by 'git checkpoint merge'; after a pull that separated them, --merge merges the session into yours.
-/// What was pruned on the remote goes to the trash here, and checkpoints that are only here come after the rest.
+/// What was pruned on the remote goes to the trash here, and checkpoints that are only here come after the rest; what was
+/// pruned here stays so.
 /// Nothing is dropped, and without --merge no file changes; 'git checkpoint undo' undoes the pull.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -105,9 +106,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         let (name, remote) = (&pulled.name, &pulled.remote);
         let force = format!("git checkpoint merge {remote}/{name} --force");
         let reported = merge::report(context, &opened, merged, args.dry_run, &force);
+        note_left_out(context, &pulled);
         if !args.dry_run && merged.id.is_some() {
             let push = format!("share it: git checkpoint push {remote} {name}");
             context.ui.hint("Pulled", &push);
+            note_left_over(context, &pulled);
         }
         return reported;
     }
@@ -182,6 +185,7 @@ fn offered(
 pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), CommandError> {
     failure::warn_aftermath(&context.ui, &pulled.aftermath);
     context.ui.report(&pulled::receipt(pulled, false))?;
+    note_left_out(context, pulled);
     if pulled.claims_dropped {
         let name = &pulled.name;
         let now = match &pulled.claim {
@@ -210,6 +214,39 @@ pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), Co
     pulled::warn_purged(context, &pulled.name, &pulled.purged_again, "--remote ");
     hints(context, pulled);
     Ok(())
+}
+
+/// Names what was left out because it was pruned on one side.
+fn note_left_out(context: &Context, pulled: &PulledSession) {
+    let were = |count: usize| {
+        let were = if count == 1 { "was" } else { "were" };
+        format!(
+            "Without the {} that {were} pruned",
+            CountedNoun::new(count, "checkpoint")
+        )
+    };
+    let (left_out, remote) = (pulled.left_out, &pulled.remote);
+    if left_out.there > 0 {
+        context.ui.status(format!("{} on {remote}", were(left_out.there)));
+    }
+    if left_out.here > 0 {
+        let push = format!("git checkpoint push {} {}", quoted(remote), pulled.name);
+        context.ui.status(format!(
+            "{} here; to prune {remote} as well: {push}",
+            were(left_out.here)
+        ));
+    }
+}
+
+/// Names what remotes still have of a session that is part of another one again: others would go on in it.
+fn note_left_over(context: &Context, pulled: &PulledSession) {
+    for (remote, session) in &pulled.left_over {
+        let (shown, name) = (remote.escape_debug(), &pulled.name);
+        let delete = format!("git checkpoint remote delete {}/{session}", quoted(remote));
+        context.ui.status(format!(
+            "Remote '{shown}' still has {session}; to remove that once {name} is pushed: {delete}"
+        ));
+    }
 }
 
 fn hints(context: &Context, pulled: &PulledSession) {

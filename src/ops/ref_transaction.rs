@@ -54,6 +54,14 @@ pub struct Aftermath {
     pub trouble: Vec<String>,
 }
 
+impl Aftermath {
+    /// Adds those after another one.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.left.extend(other.left);
+        self.trouble.extend(other.trouble);
+    }
+}
+
 impl UndoableRefTransaction<'_> {
     /// Does it. The caller holds the lock of the working tree.
     pub(super) fn run(self, scene: &Scene<'_>) -> Result<Aftermath, Error> {

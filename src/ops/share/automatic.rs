@@ -10,7 +10,9 @@
 use std::time::Duration;
 
 use super::{
-    ChainRelation, Error, Wire, chain, fetch, find,
+    ChainRelation, Error, Wire,
+    apart::PrunedApart,
+    chain, fetch, find,
     push::{self, NamedElsewhere, PushFate, PushOutcome, PushRequest, PushSelection, PushedSession},
 };
 use crate::{
@@ -547,6 +549,10 @@ fn merge_record(
     let Some(theirs) = refs::read(scene.repo, &remote.tracking_ref(name))? else {
         return Ok(Some("what the remote has was not fetched".to_owned()));
     };
+    let ours = session::tip(scene.repo, name)?;
+    if ours.is_some_and(|ours| PrunedApart::of(scene.repo, ours, theirs).is_some()) {
+        return Ok(Some("it was pruned on one side only".to_owned()));
+    }
     Ok(match merge::merge_unattended(scene, (&remote.name, name), theirs)? {
         UnattendedOutcome::Merged => {
             outcome.merged.retain(|(known, _)| known != name);

@@ -3,7 +3,7 @@
 //! Both chains are walked from their latest checkpoint at the same pace until they meet, so a session that went on by a
 //! few checkpoints costs a few commits, however long it is.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::super::Error;
 use crate::store::{
@@ -140,23 +140,6 @@ impl<'r> ChainSide<'r> {
         self.steps += 1;
         Ok(true)
     }
-}
-
-/// The checkpoints of our chain, latest first, that theirs was pruned of. None where ours continues from theirs, or where
-/// theirs has no list of them.
-pub(super) fn dropped_there(repo: &Repository, ours: ObjectId, theirs: ObjectId) -> Vec<ObjectId> {
-    let (mut own, mut listed) = (HashSet::new(), HashSet::new());
-    // What cannot be read was not pruned, as far as is known.
-    for entry in session::chain(repo, theirs).map_while(Result::ok) {
-        listed.extend(pruned(repo, &entry));
-        own.extend(entry.trailers.digest.map(|digest| digest.to_string()));
-    }
-    let is_dropped = |entry: &CheckpointCommit| {
-        let digest = entry.trailers.digest.as_ref().map(ToString::to_string);
-        digest.is_some_and(|digest| listed.contains(&digest) && !own.contains(&digest))
-    };
-    let ours = session::chain(repo, ours).map_while(Result::ok).filter(is_dropped);
-    ours.map(|entry| entry.id).collect()
 }
 
 /// The digests that a checkpoint replaces, besides its own.

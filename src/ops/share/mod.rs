@@ -4,6 +4,7 @@
 //! namespace of its own until it has been checked, and no session of this repository moves but in `pull`, which drops
 //! nothing. Sessions are compared by their chains of digests, not by commit ids: a prune changes these and keeps those.
 
+mod apart;
 pub mod automatic;
 pub mod bundle;
 mod chain;

@@ -33,6 +33,33 @@ fn has(world: &World, directory: &str, commit: &str) -> bool {
     found.success().stdout().lines().any(|line| line == commit)
 }
 
+/// Whether any session of a repository leads to a commit, as git sees it.
+fn leads_to(world: &World, directory: &str, commit: &str) -> bool {
+    let path = world.root().join(directory);
+    let found = world.git(["-C", path.to_str().unwrap(), "rev-list", "--glob=refs/checkpoints/*"]);
+    found.success().stdout().lines().any(|line| line == commit)
+}
+
+/// The files of the latest checkpoint, as git sees them.
+fn files(world: &World, directory: &str, name: &str) -> Vec<String> {
+    let path = world.root().join(directory);
+    let listed = world.git([
+        "-C",
+        path.to_str().unwrap(),
+        "ls-tree",
+        "--name-only",
+        &format!("{name}^2"),
+    ]);
+    listed.success().stdout().lines().map(str::to_owned).collect()
+}
+
+/// The summaries of a session in order of the alphabet.
+fn sorted_log(world: &World) -> Vec<String> {
+    let mut all = log(world, "auth");
+    all.sort();
+    all
+}
+
 fn tree(world: &World, directory: &str, name: &str) -> String {
     at(world, directory, &format!("{name}^2^{{tree}}"))
 }
@@ -228,4 +255,182 @@ fn an_automatic_push_waits_where_the_remote_was_pruned() {
     world.checkpoint(["pull"]).success();
     world.checkpoint(["push", "--queued"]).success();
     assert_eq!(at(&world, "hub", &format!("{AUTH}~1")), pruned);
+}
+
+/// Whoever pruned saved once more before the push, so both sides went on.
+#[test]
+fn what_was_pruned_there_stays_away_after_further_saves() {
+    for way in ["pull --merge", "pull", "resume", "merge"] {
+        let (world, ids) = three();
+        world.enter("bob");
+        world.file("bob", "work");
+        save(&world, "four");
+        world.enter("repo");
+        world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
+        std::fs::remove_file(world.path("two")).unwrap();
+        world.file("nx", "nx");
+        save(&world, "nx");
+        world.checkpoint(["push"]).success();
+        let theirs = at(&world, "hub", AUTH);
+        world.enter("bob");
+        world.checkpoint(["push"]).code(4);
+        let gone = || !ids[..2].iter().any(|id| leads_to(&world, "bob", id));
+        match way {
+            "pull --merge" => {
+                let merged = world.checkpoint(["pull", "--merge"]);
+                merged
+                    .success()
+                    .stderr_has("Without the 2 checkpoints that were pruned on origin");
+            }
+            "pull" => {
+                world.checkpoint(["pull"]).success();
+                assert_eq!(at(&world, "bob", AUTH), theirs);
+                assert!(gone(), "{way}");
+                world.checkpoint(["undo"]).success();
+                world.checkpoint(["undo"]).success();
+                assert!(!gone());
+                world.checkpoint(["redo"]).success();
+                world.checkpoint(["redo"]).success();
+                assert!(gone());
+                world.checkpoint(["pull", "--merge"]).success();
+            }
+            "resume" => {
+                world.checkpoint(["fetch"]).success();
+                world.checkpoint(["resume", "origin/auth"]).success();
+                assert!(gone(), "{way}");
+                let aside = world.git_line([
+                    "for-each-ref",
+                    "--format=%(refname:lstrip=2)",
+                    "refs/checkpoints/auth-*",
+                ]);
+                world.checkpoint(["switch", &aside]).success();
+                world.checkpoint(["pull", "--merge"]).success();
+            }
+            _ => {
+                world.checkpoint(["fetch"]).success();
+                world.checkpoint(["merge", "origin/auth"]).success();
+                let refused = world.checkpoint(["push"]);
+                refused
+                    .code(4)
+                    .stderr_has("was pruned on remote 'origin', which dropped 2 checkpoints that are still here");
+                assert_eq!(at(&world, "hub", AUTH), theirs);
+                world.checkpoint(["pull"]).success();
+            }
+        }
+        assert!(gone(), "{way}");
+        assert!(files(&world, "bob", AUTH).iter().any(|name| name == "bob"), "{way}");
+        assert!(!files(&world, "bob", AUTH).iter().any(|name| name == "two"), "{way}");
+        world.checkpoint(["push"]).success();
+        assert!(!ids[..2].iter().any(|id| leads_to(&world, "hub", id)), "{way}");
+        assert_eq!(at(&world, "hub", AUTH), at(&world, "bob", AUTH));
+        world.checkpoint(["verify", "--all"]).success();
+        let all = sorted_log(&world);
+        world.enter("repo");
+        world.checkpoint(["pull"]).success();
+        assert_eq!(sorted_log(&world), all, "{way}");
+        assert!(!all.iter().any(|line| line == "one" || line == "two"), "{way}: {all:?}");
+        assert_eq!(all.iter().filter(|line| *line == "three").count(), 1, "{way}: {all:?}");
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
+/// The other way round: pruned here, and not pushed before the remote went on.
+#[test]
+fn what_was_pruned_here_stays_away_where_the_remote_went_on() {
+    for (own, merge) in [
+        (None, false),
+        (Some("before"), true),
+        (Some("after"), true),
+        (Some("after"), false),
+    ] {
+        let (world, ids) = three();
+        world.file("nx", "nx");
+        save(&world, "nx");
+        world.checkpoint(["push"]).success();
+        world.enter("bob");
+        world.file("bob", "work");
+        if own == Some("before") {
+            save(&world, "four");
+        }
+        let keep = if own == Some("before") { "2" } else { "1" };
+        world.checkpoint(["prune", "--keep-last", keep, "--force"]).success();
+        if own == Some("after") {
+            save(&world, "four");
+        }
+        let case = format!("{own:?}, {merge}");
+        let pull: &[&str] = if merge { &["pull", "--merge"] } else { &["pull"] };
+        world
+            .checkpoint(pull)
+            .success()
+            .stderr_has("Without the 2 checkpoints that were pruned here; to prune origin as well: ");
+        assert!(!ids[..2].iter().any(|id| leads_to(&world, "bob", id)), "{case}");
+        let all = sorted_log(&world);
+        assert!(all.iter().any(|line| line == "nx"), "{case}: {all:?}");
+        assert!(
+            !all.iter().any(|line| line == "one" || line == "two"),
+            "{case}: {all:?}"
+        );
+        assert!(files(&world, "bob", AUTH).iter().any(|name| name == "nx"), "{case}");
+        world.checkpoint(["verify", "--all"]).success();
+        world.checkpoint(["push", "origin", "auth"]).success();
+        assert!(!ids[..2].iter().any(|id| leads_to(&world, "hub", id)), "{case}");
+        world.enter("repo");
+        world.checkpoint(["pull"]).success();
+        assert_eq!(sorted_log(&world), all, "{case}");
+        assert!(!ids[..2].iter().any(|id| leads_to(&world, "repo", id)), "{case}");
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
+/// Without the checkpoint that both come from, a deletion there would look like an addition here.
+#[test]
+fn a_pruned_checkpoint_that_own_work_rests_on_is_still_the_base() {
+    let (world, ids) = three();
+    world.enter("bob");
+    world.file("bob", "work");
+    save(&world, "four");
+    world.enter("repo");
+    std::fs::remove_file(world.path("two")).unwrap();
+    save(&world, "nx");
+    world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
+    assert_eq!(log(&world, "auth"), ["nx", "start auth"]);
+    world.checkpoint(["push"]).success();
+    world.enter("bob");
+    world.checkpoint(["pull", "--merge"]).success();
+    assert!(!world.path("two").exists());
+    assert!(world.path("bob").exists());
+    assert!(!ids[..2].iter().any(|id| leads_to(&world, "bob", id)));
+    world.checkpoint(["push"]).success();
+    world.checkpoint(["pull", "--merge"]).success().stdout_has("Up to date");
+    world.checkpoint(["verify", "--all"]).success();
+}
+
+#[test]
+fn an_automatic_merge_brings_no_pruned_checkpoint_back() {
+    for there in [true, false] {
+        let (world, ids) = three();
+        let prune = ["prune", "--keep-last", "1", "--force"];
+        if there {
+            world.checkpoint(prune).success();
+        }
+        save(&world, "nx");
+        world.checkpoint(["push"]).success();
+        let theirs = at(&world, "hub", AUTH);
+        world.enter("bob");
+        if !there {
+            world.checkpoint(prune).success();
+        }
+        world.git(["config", "checkpoint.autoPush", "origin"]).success();
+        save(&world, "four");
+        let queued = world.checkpoint(["push", "--queued"]);
+        queued
+            .code(4)
+            .stderr_has("it was pruned on one side only")
+            .stderr_has("git checkpoint pull origin auth --merge");
+        assert_eq!(at(&world, "hub", AUTH), theirs);
+        world.checkpoint(["pull", "origin", "auth", "--merge"]).success();
+        world.checkpoint(["push", "--queued"]).success();
+        assert_eq!(at(&world, "hub", AUTH), at(&world, "bob", AUTH));
+        assert!(!ids[..2].iter().any(|id| leads_to(&world, "hub", id)));
+    }
 }

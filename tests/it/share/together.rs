@@ -378,3 +378,64 @@ fn a_save_of_an_edit_on_a_session_of_another_clone_says_what_it_drops() {
     assert_eq!(world.read("f"), b"1 ANA\n2\n3\n4\n5 BOB\n");
     assert_eq!(world.read("gone"), b"1\n");
 }
+
+/// What a pull separated may have been pushed meanwhile: the plain merge is the same, and what it leaves on the remote is named
+/// with the command that removes it.
+#[test]
+fn a_separated_session_that_was_pushed_is_merged_and_its_rest_named() {
+    for extended in [false, true] {
+        let world = shared();
+        world.checkpoint(["start", "auth"]).success();
+        save(&world, "one");
+        world.checkpoint(["push"]).success();
+        clone(&world, "bob");
+        world.checkpoint(["pull", "origin", "auth"]).success();
+        world.checkpoint(["resume", "auth"]).success();
+        world.file("b", "work of bob");
+        save(&world, "bob");
+        world.checkpoint(["push"]).success();
+        world.enter("repo");
+        world.file("a", "work of ana");
+        save(&world, "ana");
+        let pulled = world.checkpoint(["pull", "--json"]).success().stdout_json();
+        let aside = pulled["tail"].as_str().unwrap().to_owned();
+        world.checkpoint(["push"]).success();
+        let left = format!("refs/checkpoints/{aside}");
+        assert_eq!(at(&world, "hub", &left), at(&world, "repo", &left));
+        if extended {
+            // What others added to it is not left behind.
+            world.enter("bob");
+            world.checkpoint(["pull", "origin", &aside]).success();
+            world.checkpoint(["switch", &aside]).success();
+            save(&world, "more of bob");
+            world.checkpoint(["push"]).success();
+            world.enter("repo");
+            world.checkpoint(["pull", "--merge"]).success().stdout_has("Pulled");
+            assert_eq!(at(&world, "hub", &left), at(&world, "repo", &left));
+        }
+        let merged = world.checkpoint(["pull", "--merge"]);
+        let command = format!("git checkpoint remote delete origin/{aside}");
+        merged
+            .success()
+            .stdout_has(&format!("{aside} is part of it again"))
+            .stderr_has(&format!(
+                "Remote 'origin' still has {aside}; to remove that once auth is pushed: {command}\n"
+            ));
+        assert_eq!(at(&world, "repo", &left), "");
+        assert!(world.path("a").exists() && world.path("b").exists());
+        world.checkpoint(["push", "origin", "auth"]).success();
+        world.typed(&command).success();
+        let refs = world.git([
+            "-C",
+            "../hub",
+            "for-each-ref",
+            "--format=%(refname)",
+            "refs/checkpoints",
+        ]);
+        refs.success().stdout_is("refs/checkpoints/auth\n");
+        let all = world.git(["log", "--format=%s", "refs/checkpoints/auth"]);
+        let is_in = all.success().stdout().lines().any(|line| line == "more of bob");
+        assert_eq!(is_in, extended);
+        world.checkpoint(["pull", "--merge"]).success().stdout_has("Up to date");
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::{
     super::{ChainRelation, Error, Wire, chain},
-    PullOutcome, PulledSession,
+    PullOutcome, PullRequest, PulledSession,
 };
 use crate::{
     model::{document::CheckpointKind, name::ShortName},
@@ -12,7 +12,7 @@ use crate::{
         merge::{self, MergeMethod},
         session_choice,
     },
-    store::{ObjectId, refs, remote, session},
+    store::{ObjectId, refs, remote, remote_state::RemoteState, session},
 };
 
 /// The current session, where a pull made it of what was only here.
@@ -21,8 +21,8 @@ pub(super) struct MovedSession {
     tip: ObjectId,
     /// The session that it was part of.
     pub(super) source: ShortName,
-    /// Whether a remote has it by its own name.
-    pub(super) is_shared: bool,
+    /// The remotes that were last seen to have it by its own name.
+    remotes: Vec<String>,
 }
 
 /// The current session, if a pull of a diverged session made it.
@@ -40,16 +40,43 @@ pub(super) fn moved_aside(scene: &Scene<'_>) -> Result<Option<MovedSession>, Err
     let Some(from) = first.session.forked_from.filter(|_| is_moved) else {
         return Ok(None);
     };
-    let mut is_shared = false;
+    let mut remotes = Vec::new();
     for known in remote::all(scene.repo) {
-        is_shared |= refs::read(scene.repo, &known.tracking_ref(&chosen.name))?.is_some();
+        if let Some(there) = refs::read(scene.repo, &known.tracking_ref(&chosen.name))?
+            && !RemoteState::of(scene.repo, &known.name).is_deleted(chosen.name.as_str(), there)
+        {
+            remotes.push(known.name);
+        }
     }
     Ok(Some(MovedSession {
         name: chosen.name,
         tip,
         source: from.session,
-        is_shared,
+        remotes,
     }))
+}
+
+/// Pulls the session that was moved aside itself, if a remote has checkpoints of it that are not here. `None` where there is
+/// nothing of it to pull.
+pub(super) fn more_of_it(
+    scene: &Scene<'_>,
+    request: &PullRequest,
+    moved: &MovedSession,
+    wire: Wire<'_>,
+) -> Result<Option<PulledSession>, Error> {
+    if moved.remotes.is_empty() {
+        return Ok(None);
+    }
+    let own = PullRequest {
+        session: Some(moved.name.clone()),
+        ..request.clone()
+    };
+    match super::pull_with(scene, &own, wire) {
+        // Others deleted it there, or have it at another remote.
+        Err(Error::Lost { .. } | Error::NotThere { .. }) => Ok(None),
+        Ok(pulled) if matches!(pulled.outcome, PullOutcome::UpToDate { .. }) => Ok(None),
+        pulled => pulled.map(Some),
+    }
 }
 
 /// Merges the session that was moved aside into the one that was pulled.
@@ -64,13 +91,27 @@ pub(super) fn join(
         ChainRelation::Diverged { ours, theirs } => (ours, theirs),
         _ => (0, 0),
     };
+    let settled = if how.dry_run {
+        None
+    } else {
+        match session_choice::named(scene, &moved.name)? {
+            Some(aside) => super::settled(scene, (&pulled.remote, &moved.name), &aside.tip, pulled.id)?,
+            None => None,
+        }
+    };
     let progress = |done: usize, all: usize| (wire.progress)("Writing files", done as u64, all as u64);
     let sides = (pulled.remote.as_str(), &moved.source, pulled.id);
     let mut merged = merge::rejoin(scene, sides, &moved.name, how, &progress)?;
-    pulled.aftermath = std::mem::take(&mut merged.aftermath);
+    pulled.aftermath.extend(std::mem::take(&mut merged.aftermath));
+    if let Some(settled) = settled {
+        pulled.left_out.there += settled.left_out.there;
+        pulled.aftermath.extend(settled.aftermath);
+    }
     pulled.before = Some(pulled.id);
     pulled.id = merged.id.unwrap_or(pulled.id);
     pulled.current = true;
+    let remotes = moved.remotes.iter();
+    pulled.left_over = remotes.map(|remote| (remote.clone(), moved.name.clone())).collect();
     pulled.outcome = PullOutcome::Merged {
         ours,
         theirs,

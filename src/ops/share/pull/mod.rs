@@ -9,8 +9,18 @@ mod names;
 mod part;
 mod pruned;
 
-use self::names::{KnownSession, fetched_tip, known_here, name_here};
-use super::{ChainRelation, Error, Wire, chain, fetch::FetchOutcome, listing};
+pub use self::pruned::LeftOutCheckpoints;
+use self::{
+    names::{KnownSession, fetched_tip, known_here, name_here},
+    pruned::SettledSides,
+};
+use super::{
+    ChainRelation, Error, Wire,
+    apart::{self, PrunedApart},
+    chain,
+    fetch::FetchOutcome,
+    listing,
+};
 use crate::{
     model::{claim::Claim, document::CheckpointKind, name::ShortName, record::Record},
     ops::{
@@ -86,6 +96,10 @@ pub struct PulledSession {
     pub claim: Option<Claim>,
     /// Purged content that the session has again.
     pub purged_again: ReturnedContent,
+    /// What remotes still have of the session that is part of this one again: the remote, the session's name.
+    pub left_over: Vec<(String, ShortName)>,
+    /// Checkpoints that were left out although both sides went on; of one where the prune is all, see the outcome.
+    pub left_out: LeftOutCheckpoints,
     /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
 }
@@ -158,7 +172,13 @@ fn pull_with(scene: &Scene<'_>, request: &PullRequest, wire: Wire<'_>) -> Result
     };
     let name = match (&request.session, &moved) {
         (Some(name), _) => name.clone(),
-        (None, Some(moved)) if !moved.is_shared => names::there(scene, request, &moved.source)?,
+        (None, Some(moved)) => {
+            // What others added to it comes first.
+            if let Some(pulled) = joined::more_of_it(scene, request, moved, wire)? {
+                return Ok(pulled);
+            }
+            names::there(scene, request, &moved.source)?
+        }
         (None, _) => {
             let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| suggestions::none_current(scene))?;
             names::there(scene, request, &chosen.name)?
@@ -253,7 +273,8 @@ fn merge_diverged(
     let (Some(theirs), Some(before)) = (theirs, session_choice::named(scene, name)?) else {
         return Ok(None);
     };
-    let before = before.tip.entry.id;
+    let tip = before.tip;
+    let before = tip.entry.id;
     let ChainRelation::Diverged {
         ours: own,
         theirs: came,
@@ -261,14 +282,25 @@ fn merge_diverged(
     else {
         return Ok(None);
     };
+    let settled = match mode {
+        PullMode::Done => settled(scene, (&remote.name, name), &tip, theirs)?,
+        PullMode::Planned(_) => None,
+    };
+    let theirs = settled.as_ref().map_or(theirs, |settled| settled.theirs);
     let how = MergeMethod {
         dry_run: mode != PullMode::Done,
         ..how.clone()
     };
     let progress = |done: usize, all: usize| (wire.progress)("Writing files", done as u64, all as u64);
     let mut merged = merge::merge_remote(scene, (&remote.name, there), name, theirs, &how, &progress)?;
-    let aftermath = std::mem::take(&mut merged.aftermath);
+    let mut aftermath = std::mem::take(&mut merged.aftermath);
     let id = merged.id.unwrap_or(before);
+    let mut left_out = LeftOutCheckpoints::default();
+    if let Some(settled) = settled {
+        left_out = settled.left_out;
+        aftermath.extend(settled.aftermath);
+        aftermath.left.extend(settled.sealed.and_then(SealedObjects::release));
+    }
     let author = session_choice::load(scene, name.as_str(), theirs)?.entry.author;
     let current = current::read(scene.repo)?.session;
     Ok(Some(PulledSession {
@@ -290,8 +322,23 @@ fn merge_diverged(
         claims_dropped: false,
         claim: None,
         purged_again: ReturnedContent::default(),
+        left_over: Vec::new(),
+        left_out,
         aftermath,
     }))
+}
+
+/// Takes from both sides what the other one pruned, under the locks that this needs.
+fn settled(
+    scene: &Scene<'_>,
+    of_remote: (&str, &ShortName),
+    ours: &Checkpoint,
+    theirs: ObjectId,
+) -> Result<Option<SettledSides>, Error> {
+    let _worktree = lock::worktree(scene.repo, scene.wait)?;
+    refs::recover(scene.repo, scene.wait)?;
+    let _session = lock::session(scene.repo, &ours.document.session.id, scene.wait)?;
+    pruned::settle(scene, of_remote, ours, (theirs, true))
 }
 
 /// Brings a session to what was fetched of it last. One of the same name that was made here keeps the name: what was fetched
@@ -336,7 +383,10 @@ fn bring_beside(
             is_here: session::tip(scene.repo, there)?.is_some(),
         });
     };
-    let theirs = session_choice::load(scene, &format!("{}/{there}", remote.name), theirs)?;
+    let of_remote = |id| session_choice::load(scene, &format!("{}/{there}", remote.name), id);
+    let mut theirs = of_remote(theirs)?;
+    let mut left_out = LeftOutCheckpoints::default();
+    let (mut aftermath, mut sealed) = (Aftermath::default(), Vec::new());
     for _ in 0..TRIES {
         let ours = session_choice::named(scene, name)?;
         let id = ours
@@ -345,6 +395,20 @@ fn bring_beside(
         let mut _session = None;
         if mode == PullMode::Done {
             _session = Some(lock::session(scene.repo, id, scene.wait)?);
+        }
+        if let (Some(ours), PullMode::Done) = (&ours, mode)
+            && let Some(moves_ours) = continues_apart(scene, ours.tip.entry.id, theirs.entry.id)?
+            && let Some(settled) =
+                pruned::settle(scene, (&remote.name, name), &ours.tip, (theirs.entry.id, moves_ours))?
+        {
+            theirs = of_remote(settled.theirs)?;
+            left_out.there += settled.left_out.there;
+            left_out.here += settled.left_out.here;
+            aftermath.extend(settled.aftermath);
+            sealed.extend(settled.sealed);
+            if settled.ours != ours.tip.entry.id {
+                continue;
+            }
         }
         let step = PullAttempt {
             scene,
@@ -362,7 +426,14 @@ fn bring_beside(
                     *error,
                     OpsError::Store(store::Error::Moved { .. } | store::Error::Vanished { .. })
                 ) => {}
-            other => return other,
+            pulled => {
+                let mut pulled = pulled?;
+                pulled.left_out = left_out;
+                pulled.aftermath.extend(aftermath);
+                let released = sealed.into_iter().filter_map(SealedObjects::release);
+                pulled.aftermath.left.extend(released);
+                return Ok(pulled);
+            }
         }
     }
     Err(OpsError::Contended {
@@ -370,6 +441,16 @@ fn bring_beside(
         tries: TRIES,
     }
     .into())
+}
+
+/// Whether theirs went on and does not simply continue from ours: each side may then have what the other one pruned. Gives
+/// whether ours went on as well.
+fn continues_apart(scene: &Scene<'_>, ours: ObjectId, theirs: ObjectId) -> Result<Option<bool>, Error> {
+    Ok(match chain::relation(scene.repo, ours, theirs)? {
+        ChainRelation::Diverged { .. } => Some(true),
+        ChainRelation::Behind(_) if graph::is_ancestor(scene.repo, ours, theirs, WALKED)? != Some(true) => Some(false),
+        _ => None,
+    })
 }
 
 /// An edit that keeps a tip that no session leads to any more; `also` are edits of the same transaction.
@@ -480,11 +561,12 @@ impl PullAttempt<'_> {
     /// Nothing came: the last `ahead` checkpoints are only here. But the remote may have been pruned.
     fn keep(&self, ours: &Checkpoint, ahead: usize) -> Result<PulledSession, Error> {
         let (repo, theirs) = (self.scene.repo, self.theirs.entry.id);
-        if graph::is_ancestor(repo, theirs, ours.entry.id, WALKED)? != Some(true) {
-            let dropped = chain::dropped_there(repo, ours.entry.id, theirs);
-            if !dropped.is_empty() {
-                return self.follow_prune(ours, ahead, dropped.len());
-            }
+        let damaged = |fault| OpsError::damaged(self.name.as_str())(fault);
+        if !apart::simply_continues(repo, ours.entry.id, theirs).map_err(damaged)?
+            && let Some(apart) = PrunedApart::of(repo, ours.entry.id, theirs)
+            && !apart.there.is_empty()
+        {
+            return self.follow_prune(ours, ahead, &apart);
         }
         Ok(self.pulled(PullOutcome::UpToDate { ahead }, Aftermath::default()))
     }
@@ -586,6 +668,8 @@ impl PullAttempt<'_> {
             claims_dropped: false,
             claim: now.document.session.claim.clone(),
             purged_again: ReturnedContent::default(),
+            left_over: Vec::new(),
+            left_out: LeftOutCheckpoints::default(),
             aftermath,
         }
     }

@@ -1,35 +1,143 @@
-//! A session that was pruned on the remote and not here: it becomes what the remote has, and what is only here is written
-//! again after that. What it was goes to the trash.
+//! A session that was pruned on one side and not on the other: what is only there or here is written again after the rest.
+//! What it was here goes to the trash.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{
-    super::{Error, chain},
+    super::{Error, apart::PrunedApart},
     PullAttempt, PullOutcome, PulledSession, Swap, trash,
 };
 use crate::{
-    ops::{Error as OpsError, ref_transaction::Aftermath},
+    model::name::ShortName,
+    ops::{
+        Error as OpsError, Scene,
+        ref_transaction::{Aftermath, UndoableRefTransaction},
+    },
     store::{
         ObjectId, autosave,
-        checkpoint::{self, Checkpoint, CheckpointCommit},
-        objects::{self, Writer},
+        checkpoint::{self, Checkpoint},
+        objects::{self, SealedObjects, Writer},
         refs::{ExpectedValue, RefUpdate},
         rewrite, session,
     },
 };
 
-/// A chain that was written again.
-struct RewrittenChain {
-    tip: ObjectId,
-    /// The commits that took the place of others.
-    became: BTreeMap<ObjectId, ObjectId>,
+/// How many checkpoints a pull left out, as they were pruned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOutCheckpoints {
+    /// Of those here, the ones that were pruned on the remote.
+    pub there: usize,
+    /// Of those on the remote, the ones that were pruned here.
+    pub here: usize,
+}
+
+/// Both sides of a session without what the other one pruned.
+pub(super) struct SettledSides {
+    /// The latest checkpoint of the session here.
+    pub(super) ours: ObjectId,
+    /// The latest checkpoint of the remote's.
+    pub(super) theirs: ObjectId,
+    pub(super) left_out: LeftOutCheckpoints,
+    pub(super) aftermath: Aftermath,
+    /// Protects what was written until a ref leads to it.
+    pub(super) sealed: Option<SealedObjects>,
+}
+
+/// Takes from both sides what the other one pruned: theirs is written again, and the session here moves, unless it is to be
+/// replaced. The caller holds the locks of the working tree and of the session. `None` where nothing was pruned.
+pub(super) fn settle(
+    scene: &Scene<'_>,
+    (remote, name): (&str, &ShortName),
+    ours: &Checkpoint,
+    (theirs, moves_ours): (ObjectId, bool),
+) -> Result<Option<SettledSides>, Error> {
+    let repo = scene.repo;
+    let Some(apart) = PrunedApart::of(repo, ours.entry.id, theirs) else {
+        return Ok(None);
+    };
+    objects::sweep(repo)?;
+    let writer = Writer::durable(repo)?;
+    let there = apart.write_theirs(repo, &writer)?;
+    let mut settled = SettledSides {
+        ours: ours.entry.id,
+        theirs: there.tip,
+        left_out: LeftOutCheckpoints {
+            there: if moves_ours { apart.there.len() } else { 0 },
+            here: apart.here.len(),
+        },
+        aftermath: Aftermath::default(),
+        sealed: Some(writer.finish().map_err(OpsError::from)?),
+    };
+    if !moves_ours || apart.there.is_empty() {
+        return Ok(Some(settled));
+    }
+    let writer = Writer::durable(repo)?;
+    let here = apart.write_ours(repo, &writer, &there)?;
+    let message = format!("{}{remote}", session::PULLED);
+    let mut edits = follow(scene, &writer, ours, &message, &here.became)?;
+    edits.push(RefUpdate {
+        name: session::ref_name(name),
+        expected: ExpectedValue::Is(ours.entry.id),
+        new: Some(here.tip),
+        message,
+    });
+    let deed = UndoableRefTransaction {
+        operation: "pull",
+        what: format!("followed a prune of {name} on {remote}"),
+        edits: &edits,
+        sealed: Some(writer.finish().map_err(OpsError::from)?),
+        ..UndoableRefTransaction::default()
+    };
+    settled.aftermath = deed.run(scene)?;
+    settled.ours = here.tip;
+    Ok(Some(settled))
+}
+
+/// Edits that keep in the trash what a session was, and move its autosaves along with the checkpoints that they are based on.
+fn follow(
+    scene: &Scene<'_>,
+    writer: &Writer,
+    ours: &Checkpoint,
+    message: &str,
+    became: &BTreeMap<ObjectId, ObjectId>,
+) -> Result<Vec<RefUpdate>, Error> {
+    let mut edits = vec![trash(scene, ours.entry.id, message, &[])?];
+    for (name, target) in autosave::refs_of(scene.repo, &ours.document.session.id)? {
+        let entry = target.ok().and_then(|id| checkpoint::entry(scene.repo, id).ok());
+        let based_on = entry.as_ref().and_then(|entry| entry.parents.first());
+        let Some((entry, parent)) = entry.as_ref().zip(based_on.and_then(|id| became.get(id))) else {
+            continue;
+        };
+        let again = rewrite::after(scene.repo, writer, entry, (Some(*parent), None), &[]);
+        let again = again.map_err(OpsError::from)?;
+        if again == entry.id {
+            continue;
+        }
+        let before = trash(scene, entry.id, message, &edits)?;
+        edits.push(before);
+        edits.push(RefUpdate {
+            name,
+            expected: ExpectedValue::Is(entry.id),
+            new: Some(again),
+            message: message.to_owned(),
+        });
+    }
+    Ok(edits)
 }
 
 impl PullAttempt<'_> {
-    /// Follows a prune. The last `own` checkpoints are only here; `dropped` of those here are gone there.
-    pub(super) fn follow_prune(&self, ours: &Checkpoint, own: usize, dropped: usize) -> Result<PulledSession, Error> {
+    /// Follows a prune where nothing else is new. The last `own` checkpoints are only here.
+    pub(super) fn follow_prune(
+        &self,
+        ours: &Checkpoint,
+        own: usize,
+        apart: &PrunedApart,
+    ) -> Result<PulledSession, Error> {
         let scene = self.scene;
-        let outcome = PullOutcome::Pruned { ours: own, dropped };
+        let outcome = PullOutcome::Pruned {
+            ours: own,
+            dropped: apart.there.len(),
+        };
         let pulled = |id, aftermath| PulledSession {
             id,
             // The document of the latest checkpoint is the same.
@@ -43,26 +151,9 @@ impl PullAttempt<'_> {
         }
         objects::sweep(scene.repo)?;
         let writer = Writer::durable(scene.repo)?;
-        let chain = self.write_after_theirs(&writer, ours, own)?;
-        let mut edits = vec![trash(scene, ours.entry.id, &self.message(), &[])?];
-        // An autosave goes along with the checkpoint that it is based on.
-        for (name, target) in autosave::refs_of(scene.repo, &ours.document.session.id)? {
-            let entry = target.ok().and_then(|id| checkpoint::entry(scene.repo, id).ok());
-            let based_on = entry.as_ref().and_then(|entry| entry.parents.first());
-            let Some((entry, parent)) = entry.as_ref().zip(based_on.and_then(|id| chain.became.get(id))) else {
-                continue;
-            };
-            let again = rewrite::after(scene.repo, &writer, entry, (Some(*parent), None), &[]);
-            let again = again.map_err(OpsError::from)?;
-            let before = trash(scene, entry.id, &self.message(), &edits)?;
-            edits.push(before);
-            edits.push(RefUpdate {
-                name,
-                expected: ExpectedValue::Is(entry.id),
-                new: Some(again),
-                message: self.message(),
-            });
-        }
+        let theirs = apart.write_theirs(scene.repo, &writer)?;
+        let chain = apart.write_ours(scene.repo, &writer, &theirs)?;
+        let edits = follow(scene, &writer, ours, &self.message(), &chain.became)?;
         let aftermath = self.swap(Swap {
             more: edits,
             tip: Some(chain.tip),
@@ -70,59 +161,5 @@ impl PullAttempt<'_> {
             ..Swap::default()
         })?;
         Ok(pulled(chain.tip, aftermath))
-    }
-
-    /// Writes the last `own` checkpoints of our chain after what the remote has, without what was pruned here.
-    fn write_after_theirs(&self, writer: &Writer, ours: &Checkpoint, own: usize) -> Result<RewrittenChain, Error> {
-        let repo = self.scene.repo;
-        let theirs = self.theirs.entry.id;
-        let damaged = |fault| OpsError::damaged(self.name.as_str())(fault);
-        let pruned_here: BTreeSet<ObjectId> = chain::dropped_there(repo, theirs, ours.entry.id).into_iter().collect();
-        // Both latest first: of theirs what has to be written again, down to the first one that was pruned here.
-        let mut left = pruned_here.len();
-        let mut again: Vec<CheckpointCommit> = Vec::new();
-        let mut parent = Some(theirs);
-        for entry in session::chain(repo, theirs) {
-            if left == 0 {
-                break;
-            }
-            let entry = entry.map_err(damaged)?;
-            left -= usize::from(pruned_here.contains(&entry.id));
-            parent = session::before(&entry);
-            again.push(entry);
-        }
-        let mut mine = Vec::with_capacity(own);
-        // The checkpoint of ours that theirs ends in; none where that was pruned here.
-        let mut base = None;
-        for entry in session::chain(repo, ours.entry.id).take(own + 1) {
-            let entry = entry.map_err(damaged)?;
-            if mine.len() < own {
-                mine.push(entry);
-            } else if entry.trailers.digest == self.theirs.entry.trailers.digest {
-                base = Some(entry.id);
-            }
-        }
-        let (mut became, mut gone) = (BTreeMap::new(), Vec::new());
-        let written = |entry: &CheckpointCommit, parent, gone: &[CheckpointCommit]| {
-            let parents = (parent, entry.merged_commit());
-            rewrite::after(repo, writer, entry, parents, gone).map_err(OpsError::from)
-        };
-        for entry in again.into_iter().rev() {
-            if pruned_here.contains(&entry.id) {
-                gone.push(entry);
-            } else {
-                parent = Some(written(&entry, parent, &gone)?);
-                gone.clear();
-            }
-        }
-        became.extend(base.zip(parent));
-        for entry in mine.into_iter().rev() {
-            let now = written(&entry, parent, &gone)?;
-            gone.clear();
-            became.insert(entry.id, now);
-            parent = Some(now);
-        }
-        let tip = parent.unwrap_or(theirs);
-        Ok(RewrittenChain { tip, became })
     }
 }

@@ -3,7 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    super::{ChainRelation, Error, Wire, chain, change::RemoteChange, exchange, fetch, listing, unreachable},
+    super::{
+        ChainRelation, Error, Wire,
+        apart::{self, PrunedApart},
+        chain,
+        change::RemoteChange,
+        exchange, fetch, listing, unreachable,
+    },
     NamedElsewhere, PushFate, PushRequest, PushSelection, PushedSession, RefusalCause, SessionToPush,
     answer::{RemoteAnswer, is_namespace, is_shallow, namespace_words},
     command::{NAMED, PushAnswers, PushSpec, push_refs},
@@ -291,19 +297,17 @@ impl Push<'_> {
             return Ok(PushPlan::Send(spec(None), PushFate::New(chain::length(repo, id))));
         };
         let exact = is_exact.then_some(there);
-        let goes_on = || Ok::<_, Error>(graph::is_ancestor(repo, there, id, WALKED)? == Some(true));
-        // Both chains are read for that, so only where ours does not simply continue from theirs.
-        let pruned_there = |ours| {
-            let dropped = chain::dropped_there(repo, id, there).len();
+        let pruned_there = |apart: Option<&PrunedApart>, ours| {
+            let dropped = apart.map_or(0, |apart| apart.there.len());
             (dropped > 0).then_some(PushPlan::Leave(PushFate::PrunedThere { ours, dropped }))
         };
         Ok(match chain::relation(repo, id, there)? {
             ChainRelation::Same if id == there => PushPlan::Send(spec(exact), PushFate::UpToDate),
             ChainRelation::Same => {
-                let is_pruned_here = || !chain::dropped_there(repo, there, id).is_empty();
-                match pruned_there(0) {
+                let apart = PrunedApart::of(repo, id, there);
+                match pruned_there(apart.as_ref(), 0) {
                     // Pruned on both sides: of other checkpoints.
-                    Some(plan) if is_pruned_here() => plan,
+                    Some(plan) if apart.is_some_and(|apart| !apart.here.is_empty()) => plan,
                     // The shorter of two chains that end alike is the pruned one.
                     _ if chain::length(repo, id) < chain::length(repo, there) => {
                         PushPlan::Send(spec(Some(there)), PushFate::Pruned)
@@ -311,9 +315,18 @@ impl Push<'_> {
                     _ => PushPlan::Leave(PushFate::UpToDate),
                 }
             }
-            ChainRelation::Ahead(count) if goes_on()? => PushPlan::Send(spec(exact), PushFate::Forward(count)),
             ChainRelation::Ahead(count) => {
-                pruned_there(count).unwrap_or_else(|| PushPlan::Send(spec(Some(there)), PushFate::Forward(count)))
+                let damaged = crate::ops::Error::damaged(name.as_str());
+                // Both sides are read whole for that, so only where ours does not simply continue from theirs.
+                let apart = if apart::simply_continues(repo, id, there).map_err(damaged)? {
+                    None
+                } else {
+                    PrunedApart::of(repo, id, there)
+                };
+                let goes_on = graph::is_ancestor(repo, there, id, WALKED)? == Some(true);
+                let lease = if goes_on { exact } else { Some(there) };
+                pruned_there(apart.as_ref(), count)
+                    .unwrap_or_else(|| PushPlan::Send(spec(lease), PushFate::Forward(count)))
             }
             ChainRelation::Behind(count) => PushPlan::Leave(PushFate::Behind(count)),
             ChainRelation::Diverged { ours, theirs } => PushPlan::Leave(PushFate::Diverged { ours, theirs }),
