@@ -3,7 +3,7 @@
 
 use super::{
     super::{ChainRelation, Error, Wire, chain},
-    PullOutcome, PullRequest, PulledSession,
+    PullOutcome, PullRequest, PulledSession, diverged,
 };
 use crate::{
     model::{document::CheckpointKind, name::ShortName},
@@ -95,7 +95,7 @@ pub(super) fn join(
         None
     } else {
         match session_choice::named(scene, &moved.name)? {
-            Some(aside) => super::settled(scene, (&pulled.remote, &moved.name), &aside.tip, pulled.id)?,
+            Some(aside) => diverged::settled(scene, (&pulled.remote, &moved.name), &aside.tip, pulled.id)?,
             None => None,
         }
     };

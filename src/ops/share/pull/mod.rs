@@ -4,6 +4,7 @@
 //! and so does a session of the same name that was made here independently. A tip that no session leads to any more goes
 //! to the trash. Nothing is dropped.
 
+mod diverged;
 mod joined;
 mod names;
 mod part;
@@ -11,8 +12,8 @@ mod pruned;
 
 pub use self::pruned::LeftOutCheckpoints;
 use self::{
+    diverged::{continues_apart, merge_diverged},
     names::{KnownSession, fetched_tip, known_here, name_here},
-    pruned::SettledSides,
 };
 use super::{
     ChainRelation, Error, Wire,
@@ -25,7 +26,7 @@ use crate::{
     model::{claim::Claim, document::CheckpointKind, name::ShortName, record::Record},
     ops::{
         Error as OpsError, Scene, ids,
-        merge::{self, MergeMethod, MergeOutcome},
+        merge::{MergeMethod, MergeOutcome},
         ref_transaction::{Aftermath, UndoableRefTransaction},
         returned::{self, ReturnedContent},
         session_choice, suggestions,
@@ -260,87 +261,6 @@ fn names_alike(
     }
 }
 
-/// Merges what the remote has into a session that diverged from it. `None` where it did not.
-fn merge_diverged(
-    scene: &Scene<'_>,
-    remote: &Remote,
-    (there, name): (&ShortName, &ShortName),
-    mode: PullMode,
-    how: &MergeMethod,
-    wire: Wire<'_>,
-) -> Result<Option<PulledSession>, Error> {
-    let theirs = fetched_tip(scene, remote, there, mode)?;
-    let (Some(theirs), Some(before)) = (theirs, session_choice::named(scene, name)?) else {
-        return Ok(None);
-    };
-    let tip = before.tip;
-    let before = tip.entry.id;
-    let ChainRelation::Diverged {
-        ours: own,
-        theirs: came,
-    } = chain::relation(scene.repo, before, theirs)?
-    else {
-        return Ok(None);
-    };
-    let settled = match mode {
-        PullMode::Done => settled(scene, (&remote.name, name), &tip, theirs)?,
-        PullMode::Planned(_) => None,
-    };
-    let theirs = settled.as_ref().map_or(theirs, |settled| settled.theirs);
-    let how = MergeMethod {
-        dry_run: mode != PullMode::Done,
-        ..how.clone()
-    };
-    let progress = |done: usize, all: usize| (wire.progress)("Writing files", done as u64, all as u64);
-    let mut merged = merge::merge_remote(scene, (&remote.name, there), name, theirs, &how, &progress)?;
-    let mut aftermath = std::mem::take(&mut merged.aftermath);
-    let id = merged.id.unwrap_or(before);
-    let mut left_out = LeftOutCheckpoints::default();
-    if let Some(settled) = settled {
-        left_out = settled.left_out;
-        aftermath.extend(settled.aftermath);
-        aftermath.left.extend(settled.sealed.and_then(SealedObjects::release));
-    }
-    let author = session_choice::load(scene, name.as_str(), theirs)?.entry.author;
-    let current = current::read(scene.repo)?.session;
-    Ok(Some(PulledSession {
-        remote: remote.name.clone(),
-        fetched: None,
-        name: name.clone(),
-        there: (there != name).then(|| there.clone()),
-        id,
-        before: Some(before),
-        outcome: PullOutcome::Merged {
-            ours: own,
-            theirs: came,
-            merged: Box::new(merged),
-        },
-        author,
-        signature: None,
-        current: current.is_some_and(|current| current.name == *name),
-        has_other_files: false,
-        claims_dropped: false,
-        claim: None,
-        purged_again: ReturnedContent::default(),
-        left_over: Vec::new(),
-        left_out,
-        aftermath,
-    }))
-}
-
-/// Takes from both sides what the other one pruned, under the locks that this needs.
-fn settled(
-    scene: &Scene<'_>,
-    of_remote: (&str, &ShortName),
-    ours: &Checkpoint,
-    theirs: ObjectId,
-) -> Result<Option<SettledSides>, Error> {
-    let _worktree = lock::worktree(scene.repo, scene.wait)?;
-    refs::recover(scene.repo, scene.wait)?;
-    let _session = lock::session(scene.repo, &ours.document.session.id, scene.wait)?;
-    pruned::settle(scene, of_remote, ours, (theirs, true))
-}
-
 /// Brings a session to what was fetched of it last. One of the same name that was made here keeps the name: what was fetched
 /// gets another one.
 pub fn bring(scene: &Scene<'_>, remote: &Remote, name: &ShortName) -> Result<PulledSession, Error> {
@@ -441,16 +361,6 @@ fn bring_beside(
         tries: TRIES,
     }
     .into())
-}
-
-/// Whether theirs went on and does not simply continue from ours: each side may then have what the other one pruned. Gives
-/// whether ours went on as well.
-fn continues_apart(scene: &Scene<'_>, ours: ObjectId, theirs: ObjectId) -> Result<Option<bool>, Error> {
-    Ok(match chain::relation(scene.repo, ours, theirs)? {
-        ChainRelation::Diverged { .. } => Some(true),
-        ChainRelation::Behind(_) if graph::is_ancestor(scene.repo, ours, theirs, WALKED)? != Some(true) => Some(false),
-        _ => None,
-    })
 }
 
 /// An edit that keeps a tip that no session leads to any more; `also` are edits of the same transaction.
