@@ -13,6 +13,7 @@
 mod ai_agents;
 mod claude_flow;
 mod claude_mpm;
+mod continuity;
 mod dagent;
 mod database_rows;
 mod export;
@@ -36,6 +37,7 @@ mod unpack;
 mod wrappers;
 mod yaml;
 
+pub use continuity::is_continued;
 pub use export::{ExportFiles, ExportInput};
 pub use foreign::{Attachment, File, ForeignCheckpoint, ForeignLogLine, ForeignRepoState, ForeignSession};
 pub use omissions::{OmittedContent, UnexportedCounts, left_out};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{ForeignSession, receipt::Leaves};
+use super::{ForeignCheckpoint, ForeignSession, continuity::is_continued, receipt::Leaves};
 use crate::model::json;
 
 /// Sessions and problems from the files of one system.
@@ -29,7 +29,7 @@ impl ParseOutcome {
 
     /// Makes one session of those with the same id: a file that was copied, or the states of one session in several
     /// files. Their checkpoints are in the order of their times, whatever the order of the files; a duplicate is kept
-    /// once. Files that only have one name are states of one session where one chat begins with the other.
+    /// once. Files that only have one name are states of one session where one chat or record begins with the other.
     pub(super) fn merge(&mut self) {
         let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mut groups: Vec<Vec<ForeignSession>> = Vec::new();
@@ -37,7 +37,7 @@ impl ParseOutcome {
             let places = places.entry(session.id.clone()).or_default();
             let is_of = |at: &&usize| {
                 let mut all = groups[**at].iter();
-                !session.has_file_name_id || all.any(|other| begins(other, &session) || begins(&session, other))
+                !session.has_file_name_id || all.any(|other| !other.has_file_name_id || is_one(other, &session))
             };
             if let Some(at) = places.iter().find(is_of).copied() {
                 groups[at].push(session);
@@ -48,6 +48,20 @@ impl ParseOutcome {
         }
         self.sessions = groups.into_iter().filter_map(joined).collect();
     }
+}
+
+/// Whether two sessions of one name are states of one.
+fn is_one(one: &ForeignSession, other: &ForeignSession) -> bool {
+    if messages(one).next().is_some() && messages(other).next().is_some() {
+        return begins(one, other) || begins(other, one);
+    }
+    let hashes: BTreeSet<_> = one.checkpoints.iter().map(ForeignCheckpoint::hash).collect();
+    if other.checkpoints.iter().any(|point| hashes.contains(&point.hash())) {
+        return true;
+    }
+    let last = |session: &ForeignSession| session.checkpoints.last().map(|point| point.record.clone());
+    let records = last(one).zip(last(other));
+    records.and_then(|(one, other)| is_continued(&one, &other)) == Some(true)
 }
 
 /// Whether the chat of a session begins with that of another one.
@@ -75,6 +89,7 @@ fn joined(mut group: Vec<ForeignSession>) -> Option<ForeignSession> {
             out = Some(session);
             continue;
         };
+        all.has_file_name_id &= session.has_file_name_id;
         // The newer one is right about the session.
         all.members.extend(session.members);
         all.created_at = match (all.created_at, session.created_at) {

@@ -38,6 +38,7 @@ pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<ForeignS
         return None;
     }
     let mut session = ForeignSession::new(SYSTEM, file.stem(), file);
+    session.has_file_name_id = true;
     session.status(SessionStatus::Paused);
     let mut point = ForeignCheckpoint::new(file.stem());
     point.at = in_name(file.stem());

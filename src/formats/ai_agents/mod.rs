@@ -160,6 +160,7 @@ fn parse(files: &[File]) -> ParseOutcome {
 /// A session log.
 fn log(file: &File, mut fields: ObjectFields) -> ForeignSession {
     let mut session = ForeignSession::new(SYSTEM, file.stem(), file);
+    session.has_file_name_id = true;
     let mut point = ForeignCheckpoint::new(file.stem());
     let mut notes = RecordNotes::default();
     if let Some(mut head) = fields.fields("session") {

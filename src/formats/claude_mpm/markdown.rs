@@ -35,6 +35,7 @@ pub(super) fn parse(file: &File, problems: &mut Vec<Problem>) -> Option<ForeignS
         rest: ObjectFields::default(),
         git: Map::new(),
     };
+    reader.session.has_file_name_id = true;
     reader.session.status(SessionStatus::Paused);
     let mut kept = Vec::new();
     for section in md::sections(&text) {

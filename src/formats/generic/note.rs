@@ -34,6 +34,7 @@ pub(super) fn is_one(start: &str, bytes: &[u8]) -> bool {
 pub(super) fn parse(file: &File) -> ForeignSession {
     let text = file.text();
     let mut session = ForeignSession::new(SYSTEM, file.stem(), file);
+    session.has_file_name_id = true;
     session.system = OWN;
     let mut point = ForeignCheckpoint::default();
     let mut notes = RecordNotes::default();

@@ -22,6 +22,7 @@ pub(super) fn is_one(start: &str, bytes: &[u8]) -> bool {
 /// Reads a document. The whole of it is attached.
 pub(super) fn parse(file: &File) -> ForeignSession {
     let mut session = ForeignSession::new(SYSTEM, file.stem(), file);
+    session.has_file_name_id = true;
     session.system = OWN;
     let mut point = ForeignCheckpoint::default();
     let (mut notes, mut kept) = (RecordNotes::default(), Vec::new());

@@ -105,6 +105,7 @@ fn checkpoint(file: &File, out: &mut ParseOutcome) {
         return;
     }
     let mut session = ForeignSession::new(SYSTEM, file.stem(), file);
+    session.has_file_name_id = true;
     session.status(SessionStatus::Active);
     let mut point = ForeignCheckpoint::default();
     let (mut notes, mut rest, mut kept) = (RecordNotes::default(), ObjectFields::default(), Vec::new());

@@ -44,6 +44,11 @@ impl MessageDigests {
         Ok(Self(all.map(|message| digest(&message)).collect()))
     }
 
+    /// Whether there is no message.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether they begin with all that an imported session had when it was imported.
     pub(super) fn begin_with(&self, scene: &Scene<'_>, known: &ImportedSession) -> Result<bool, Error> {
         let damaged = |fault| Error::damaged(known.name.as_str())(fault);

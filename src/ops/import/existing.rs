@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use super::{
-    super::{Error, Scene},
+    super::{Error, Scene, record, redact::Redactor},
     chat::MessageDigests,
 };
 use crate::{
-    formats::ForeignSession,
+    formats::{ForeignSession, is_continued},
     model::{
         document::CheckpointKind,
         id::Digest,
@@ -84,11 +86,13 @@ pub(super) fn all(scene: &Scene<'_>) -> Result<ImportedSessions, Error> {
 
 /// The session among these that a foreign one of the same id became.
 ///
-/// The name of a file is no identity: there the chat decides, of which an import has the beginning.
+/// The name of a session or of a file is no identity: there the chat decides, of which an import has the beginning, else the
+/// record, else where the file is. A name that is asked for is that of another session then.
 pub(super) fn of<'a>(
     scene: &Scene<'_>,
     known: &'a [ImportedSession],
     foreign: &ForeignSession,
+    wanted: Option<&ShortName>,
 ) -> Result<Option<&'a ImportedSession>, Error> {
     if !foreign.has_file_name_id {
         return Ok(known.first());
@@ -102,11 +106,51 @@ pub(super) fn of<'a>(
     }
     let now = MessageDigests::of(scene, foreign)?;
     for known in known {
-        if now.begin_with(scene, known)? {
+        let is_continued = if now.is_empty() {
+            wanted.is_none_or(|name| *name == known.name) && known.is_continued_by(scene, foreign)?
+        } else {
+            now.begin_with(scene, known)?
+        };
+        if is_continued {
             return Ok(Some(known));
         }
     }
     Ok(None)
+}
+
+impl ImportedSession {
+    /// Whether a session without a chat goes on from what was imported.
+    fn is_continued_by(&self, scene: &Scene<'_>, foreign: &ForeignSession) -> Result<bool, Error> {
+        if foreign.checkpoints.iter().any(|one| self.hashes.contains(&one.hash())) {
+            return Ok(true);
+        }
+        let Some(last) = foreign.checkpoints.last() else {
+            return Ok(false);
+        };
+        let damaged = |fault| Error::damaged(self.name.as_str())(fault);
+        let imported = checkpoint::load(scene.repo, self.imported).map_err(damaged)?.document;
+        let mut now = Value::Object(last.record.clone());
+        Redactor::new(scene)?.json(&mut now, "record");
+        let then = record::kept_value(&imported.record);
+        if let (Value::Object(then), Value::Object(now)) = (&then, &now)
+            && let Some(is_continued) = is_continued(then, now)
+        {
+            return Ok(is_continued);
+        }
+        // A file that is rewritten where it is.
+        let sources = imported
+            .session
+            .metadata
+            .get("imported")
+            .and_then(|imported| imported.get("sources"));
+        let sources = sources.and_then(Value::as_array).into_iter().flatten();
+        let is_there = |source: &Value| {
+            source
+                .as_str()
+                .is_some_and(|path| foreign.sources.iter().any(|one| one == path))
+        };
+        Ok(sources.into_iter().any(is_there))
+    }
 }
 
 fn key(tip: &Checkpoint) -> Option<(String, String)> {

@@ -216,7 +216,8 @@ fn once(
         });
         if seen.insert((session.system, session.id.clone(), content)) {
             let key = (session.system.to_owned(), session.id.clone());
-            let before = existing::of(scene, known.get(&key).map_or(&[][..], Vec::as_slice), &session)?;
+            let known = known.get(&key).map_or(&[][..], Vec::as_slice);
+            let before = existing::of(scene, known, &session, request.name.as_ref())?;
             let before = before.filter(|known| grown.insert(known.name.clone()));
             let each = |n: usize| progress(done + n, all);
             match one(

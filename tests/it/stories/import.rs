@@ -751,3 +751,93 @@ fn files_of_one_name_are_one_session_only_if_one_chat_begins_the_other() {
     let both = chat_of(&world, "o") + &chat_of(&world, "o-2");
     assert!(both.contains("FIRST") && both.contains("OTHER"), "{both}");
 }
+
+/// Formats whose sessions have only a name: files of unrelated sessions stay apart, those of one session stay together.
+#[test]
+fn sessions_that_share_a_name_are_not_mixed() {
+    for (format, file) in [
+        ("markdown", "m.md"),
+        ("handoff", "h.md"),
+        ("opencastle", "SESSION-CHECKPOINT.md"),
+    ] {
+        let exported = |letter: &str, more: bool| {
+            let world = World::with_commit();
+            let save = |summary: &str, decision: &str, out: &str| {
+                world.advance(60);
+                world.file("f", summary);
+                world.checkpoint(["save", "-m", summary, "-d", decision]).success();
+                fs::create_dir_all(world.path(format!("../{out}"))).unwrap();
+                let path = format!("../{out}/{file}");
+                world.checkpoint(["export", "--format", format, "-o", &path]).success();
+                fs::read(world.path(path)).unwrap()
+            };
+            let first = save(&format!("of {letter}"), &format!("decided {letter}"), "one");
+            (
+                first,
+                more.then(|| save(&format!("later of {letter}"), "decided later", "two")),
+            )
+        };
+        let (alpha, later) = exported("alpha", true);
+        let (beta, _) = exported("beta", false);
+        let put = |world: &World, dir: &str, bytes: &[u8]| {
+            fs::create_dir_all(world.path(format!("../{dir}"))).unwrap();
+            fs::write(world.path(format!("../{dir}/{file}")), bytes).unwrap();
+            format!("../{dir}/{file}")
+        };
+        let sessions = |world: &World| {
+            let refs = world.git_line(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/checkpoints"]);
+            refs.lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let decisions = |world: &World, session: &str| {
+            let line = ["decision", "list", "--session", session];
+            world.checkpoint(line).success().stdout().to_owned()
+        };
+        for is_at_once in [false, true] {
+            let world = World::with_commit();
+            let (one, two) = (put(&world, "a", &alpha), put(&world, "b", &beta));
+            if is_at_once {
+                world.checkpoint(["import", &one, &two]).success();
+            } else {
+                world.checkpoint(["import", &one]).success();
+                world.checkpoint(["import", &two]).success();
+            }
+            let found = sessions(&world);
+            assert_eq!(found.len(), 2, "{format}: {found:?}");
+            let texts: Vec<String> = found.iter().map(|name| decisions(&world, name)).collect();
+            for letter in ["alpha", "beta"] {
+                let count = texts
+                    .iter()
+                    .filter(|text| text.contains(&format!("decided {letter}")))
+                    .count();
+                assert_eq!(count, 1, "{format}: {texts:?}");
+            }
+            assert!(
+                !texts.iter().any(|text| text.contains("alpha") && text.contains("beta")),
+                "{format}"
+            );
+            // Again is the same, and a later state goes where the earlier one is.
+            world.checkpoint(["import", &one]).success();
+            world.checkpoint(["import", &two]).success();
+            assert_eq!(sessions(&world), found, "{format}");
+            let three = put(&world, "c", later.as_deref().unwrap());
+            world.checkpoint(["import", &three]).success();
+            assert_eq!(sessions(&world), found, "{format}");
+            let grown: Vec<_> = found
+                .iter()
+                .filter(|name| decisions(&world, name).contains("decided later"))
+                .collect();
+            assert_eq!(grown.len(), 1, "{format}");
+            assert!(decisions(&world, grown[0]).contains("decided alpha"), "{format}");
+            world.checkpoint(["verify", "--all"]).success();
+        }
+        let world = World::with_commit();
+        let (one, two) = (put(&world, "a", &alpha), put(&world, "b", &beta));
+        world.checkpoint(["import", &one, "--session", "mine"]).success();
+        world.checkpoint(["import", &two, "--session", "yours"]).success();
+        assert_eq!(sessions(&world), ["mine", "yours"], "{format}");
+        // One with a name of its own is one, also if another one has its beginning.
+        let three = put(&world, "c", later.as_deref().unwrap());
+        world.checkpoint(["import", &three, "--session", "third"]).success();
+        assert_eq!(sessions(&world), ["mine", "third", "yours"], "{format}");
+    }
+}
