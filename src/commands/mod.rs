@@ -54,6 +54,7 @@ mod prune;
 mod pull;
 mod purge;
 mod put_aside;
+mod quoting;
 mod record;
 mod record_fields;
 mod record_session;

@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{
     error::{CommandError, FailureKind},
-    habits, parse,
+    habits, parse, quoting,
     session_word::RULES,
     shorthand,
 };
@@ -49,7 +49,7 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str, a
             .or_else(|| files_meant(words, &given, args))
             .or_else(|| name_meant(words, &given, args))
             .or_else(|| meant(&command, words, &given))
-            .or_else(|| text_meant(&command, words, &given, args))
+            .or_else(|| quoting::text_meant(&command, words, &given, args))
             .or_else(elsewhere)
             .or_else(|| habits::with_initial(&command, &given).filter(|_| !is_near))
     });
@@ -261,31 +261,6 @@ fn meant(command: &clap::Command, words: &str, given: &str) -> Option<String> {
     (takes_session && is_name).then(|| format!("did you mean: {words} --session {given}"))
 }
 
-/// The names of arguments that are texts.
-const TEXTS: [&str; 3] = ["TEXT", "TITLE", "MESSAGE"];
-
-/// The command with a text of several words as the one argument that it is; `None` for a command that takes none.
-fn text_meant(command: &clap::Command, words: &str, given: &str, args: &[OsString]) -> Option<String> {
-    let places = command.get_positionals().count();
-    let is_text = |arg: &clap::Arg| {
-        let names = arg.get_value_names().unwrap_or_default();
-        names.iter().any(|name| TEXTS.contains(&name.as_str()))
-    };
-    if !command.get_positionals().last().is_some_and(is_text) {
-        return None;
-    }
-    let begin = shorthand::command_at(args)? + words.split(' ').count().saturating_sub(2);
-    let typed: Vec<_> = args.get(begin..)?.iter().map(|arg| arg.to_string_lossy()).collect();
-    let at = typed.iter().position(|arg| *arg == given)?;
-    if given.starts_with('-') || at < places || typed.iter().any(|arg| arg.starts_with('-')) {
-        return None;
-    }
-    let (before, text) = typed.split_at(places - 1);
-    let before = before.iter().map(|arg| format!("{} ", quoted(arg)));
-    let line = format!("{words} {}{}", before.collect::<String>(), quoted(&text.join(" ")));
-    Some(without_secrets(&format!("quote a text of several words: {line}")))
-}
-
 /// The command with the one value that a refused one is short for: its beginning, or letters of it in order.
 fn value_meant(error: &clap::Error, words: &str, args: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidValue) else {
@@ -407,7 +382,7 @@ pub(super) fn page(words: &str) -> String {
 }
 
 /// An argument that is refused is shown, and may hold what must not be seen on a screen or in a log.
-fn without_secrets(text: &str) -> String {
+pub(super) fn without_secrets(text: &str) -> String {
     match Scanner::new(&RedactionSettings::default()) {
         Ok(scanner) => scanner.redact_text(text).0.into_owned(),
         Err(_) => text.to_owned(),

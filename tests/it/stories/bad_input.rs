@@ -281,6 +281,14 @@ fn a_text_of_several_words_is_to_be_quoted_and_no_session() {
         ("decision add x y z", "git checkpoint decision add 'x y z'"),
         ("question answer 1 a b", "git checkpoint question answer 1 'a b'"),
         ("note a b", "git checkpoint note 'a b'"),
+        (
+            "message add user hello there",
+            "git checkpoint message add --role user 'hello there'",
+        ),
+        (
+            "message add hello there",
+            "git checkpoint message add --role <role> 'hello there'",
+        ),
     ] {
         world
             .checkpoint(line.split(' '))
