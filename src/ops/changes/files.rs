@@ -60,7 +60,7 @@ pub(super) fn lines(
         failed,
     );
     let merged = kept(ReportPart::Saved, merged(&reader, sides, limits), failed);
-    let worktree = worktree(then, now, &uncommitted, merged.as_deref());
+    let worktree = worktree(then, now, &uncommitted, merged.as_deref(), &unseen);
     let spoilt = merged
         .iter()
         .flatten()
@@ -347,11 +347,17 @@ fn saved_as(path: &PathMerge) -> ChangeKind {
     }
 }
 
+/// Whether a saved change is missing from the working tree.
+fn is_absent(path: &PathMerge) -> bool {
+    matches!(state(path, false), SavedState::Missing | SavedState::Reverted)
+}
+
 fn worktree(
     then: RecordedState<'_>,
     now: CurrentState<'_>,
     uncommitted: &[TreeChange],
     merged: Option<&[PathMerge]>,
+    unseen: &Unseen,
 ) -> UncommittedChanges {
     let known: BTreeSet<&RepoPath> = merged
         .into_iter()
@@ -381,6 +387,14 @@ fn worktree(
         () if not_in_checkpoint.count > 0 => ReportVerdict::Kept,
         () if index_same == Some(false) && then.git.head == now.git.head => ReportVerdict::Moved,
         () if now.git.is_clean && !counts.is_empty() => ReportVerdict::Moved,
+        // Those that are left may be as they were; that others are gone is a change.
+        () if merged
+            .into_iter()
+            .flatten()
+            .any(|path| !unseen.covers(&path.saved) && is_absent(path)) =>
+        {
+            ReportVerdict::Moved
+        }
         () => ReportVerdict::Same,
     };
     UncommittedChanges {

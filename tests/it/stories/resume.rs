@@ -141,7 +141,7 @@ fn a_summary_that_somebody_wrote_stays() {
         world.git_line([
             "log",
             "--first-parent",
-            "--grep=fix typo",
+            "--grep=^fix typo$",
             "--format=%s",
             "checkpoints/s"
         ]),
@@ -878,5 +878,55 @@ fn a_session_without_files_is_resumed_and_there_is_nothing_to_apply() {
                 .success()
                 .stdout_is(&format!("{session}\n"));
         }
+    }
+}
+
+/// The working tree is as it was only if all that was uncommitted still is.
+#[test]
+fn a_working_tree_without_a_saved_change_is_changed() {
+    type Loss = fn(&World);
+    let losses: [(&str, Loss); 4] = [
+        ("an untracked file is gone", |world| {
+            fs::remove_file(world.path("u")).unwrap()
+        }),
+        ("a modified file is put back", |world| {
+            world.git(["checkout", "-q", "--", "a"]).success();
+        }),
+        ("a deleted file is put back", |world| {
+            world.git(["checkout", "-q", "--", "c"]).success();
+        }),
+        ("all but one are", |world| {
+            world.git(["checkout", "-q", "--", "a", "c"]).success();
+            fs::remove_file(world.path("u")).unwrap();
+        }),
+    ];
+    for (what, lose) in losses {
+        let world = World::with_commit();
+        for file in ["a", "b", "c"] {
+            world.file(file, "1\n");
+        }
+        world.git(["add", "a", "b", "c"]).success();
+        world.git(["commit", "-q", "-m", "three"]).success();
+        for file in ["a", "b", "u"] {
+            world.file(file, "2\n");
+        }
+        fs::remove_file(world.path("c")).unwrap();
+        world.checkpoint(["save", "-m", "s"]).success();
+        let verdict = || {
+            let report = world.checkpoint(["resume", "--json"]).success().stdout_json();
+            let found = report
+                .pointer("/changes/worktree/verdict")
+                .or_else(|| report.pointer("/report/worktree/verdict"));
+            found.unwrap_or_else(|| panic!("{report:#}")).clone()
+        };
+        assert_eq!(verdict(), "unchanged", "{what}");
+        lose(&world);
+        assert_eq!(verdict(), "changed", "{what}");
+        let text = world.checkpoint(["resume"]).success().stdout().to_owned();
+        let line = text
+            .lines()
+            .find(|line| line.trim_start().starts_with("worktree"))
+            .unwrap();
+        assert!(!line.contains("unchanged"), "{what}: {line}");
     }
 }
