@@ -18,13 +18,15 @@ use crate::{
             request::{self, ContextRequest},
         },
         clear::{self, ClearScope},
+        compact::CompactionCause,
         contents,
         receipt::CheckpointReceipt,
     },
     render::{
         chat as render,
         messages::{
-            ClearReceipt, CompactReceipt, CompactionDryRun, CompactionPlanRow, CompactionRow, RequestSize, messages,
+            ChatShortness, ClearReceipt, CompactReceipt, CompactionDryRun, CompactionPlanRow, CompactionRow,
+            RequestSize, messages,
         },
     },
     store,
@@ -35,7 +37,8 @@ use crate::{
 ///
 /// Nothing is erased: 'message list --full' shows the whole chat. The summary comes from the program in
 /// checkpoint.compactCommand, else it is extractive: lines taken from the messages by simple rules, offline. Saving and
-/// requesting do this automatically at checkpoint.compactAt tokens.
+/// requesting do this automatically at checkpoint.compactAt tokens. 'git checkpoint undo' takes the summary back that this
+/// command made, and what it saved of the draft stays saved.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -118,16 +121,20 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let fixed = fixed(&opened, &chat)?;
     if args.dry_run {
         let plan = compact::plan(&scene, &chat, args.force, &fixed)?;
-        if let Some(plan) = &plan {
-            compact::check_plan(&scene, &chat, plan)?;
-        }
-        return dry_run(context, &chat, plan.as_ref(), scene.settings.compact_at);
+        let plan = plan.map(|plan| compact::check_plan(&scene, &chat, plan)).transpose()?;
+        return dry_run(
+            context,
+            &chat,
+            plan.flatten().as_ref(),
+            (scene.settings.compact_at, args.force),
+        );
     }
     let before = request_tokens(&opened, &chat)?;
     drop(chat);
     let (shown, events) = (&*context, &args.events);
     let done = ops::compact::compact(
         &scene,
+        CompactionCause::Command,
         &mut CompactionRequest {
             force: args.force,
             fixed: &fixed,
@@ -136,7 +143,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     )?;
     let Some((outcome, prepared)) = done else {
         let chat = SessionChat::open(&scene)?;
-        return dry_run(context, &chat, None, scene.settings.compact_at);
+        return dry_run(context, &chat, None, (scene.settings.compact_at, args.force));
     };
     let receipt = outcome.receipt();
     warn(context, &prepared);
@@ -169,6 +176,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
             compaction: &found,
             request,
         }),
+        shortness: ChatShortness::BelowLimit,
         dry_run: None,
     })?;
     if request.after >= request.before {
@@ -186,12 +194,17 @@ fn dry_run(
     context: &Context,
     chat: &SessionChat<'_>,
     plan: Option<&compact::CompactionPlan>,
-    limit: u64,
+    (limit, is_forced): (u64, bool),
 ) -> Result<(), CommandError> {
     context.ui.report(&CompactReceipt {
         outcome: if plan.is_some() { "planned" } else { "nothing" },
         session: &chat.session,
         made: None,
+        shortness: match () {
+            () if chat.is_empty() => ChatShortness::Empty,
+            () if is_forced => ChatShortness::NoGain,
+            () => ChatShortness::BelowLimit,
+        },
         dry_run: Some(CompactionDryRun {
             limit,
             plan: plan.map(|plan| CompactionPlanRow {
@@ -295,6 +308,7 @@ pub(super) fn before_reading(context: &Context, opened: &OpenedRepository, event
     };
     let done = ops::compact::compact(
         &scene,
+        CompactionCause::Length,
         &mut CompactionRequest {
             force: false,
             fixed: &fixed,

@@ -133,6 +133,7 @@ impl CommandError {
             | Error::ClaimedTask { .. }
             | Error::Summarizer { .. }
             | Error::SummarizerInterrupted
+            | Error::SummaryGainsNothing
             | Error::RequestTooLong { .. }
             | Error::Source { .. }
             | Error::ManySessions { .. }

@@ -17,7 +17,11 @@ use crate::{
         count::CountedNoun,
         prune::{PruneReceipt, PrunedRefRow, PrunedRow, RetainedRow},
     },
-    store::{self, checkpoint::oid},
+    store::{
+        self,
+        checkpoint::oid,
+        undo::{CommandNote, ListMark},
+    },
 };
 
 /// Delete old checkpoints by retention rules
@@ -38,6 +42,8 @@ Examples:
     git checkpoint prune --keep-hourly 24 --keep-daily 7 --keep-weekly 52
   Completed sessions after three months, and the trash:
     git checkpoint prune --drop-completed --older-than 90d --trash
+  The same in a script, where nobody can be asked:
+    git checkpoint prune --drop-completed --older-than 90d --trash --yes
   Automatically after each save:
     git config checkpoint.keepLast 50
     git config checkpoint.autoPrune true")]
@@ -84,7 +90,7 @@ pub(super) struct Args {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Do not ask before the trash is emptied
+    /// Do not ask before the trash is emptied; needed without a terminal
     #[arg(short, long)]
     yes: bool,
 }
@@ -175,8 +181,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         trash: args.trash,
         force: args.force,
     };
-    // A script that empties the trash has said so already.
-    if args.trash && !args.dry_run && !args.yes && context.ui.can_ask() {
+    if args.trash && !args.dry_run && !args.yes {
         let planned = prune::prune(&scene, &rules, true)?;
         let refs = CountedNoun::irregular(planned.trash.len(), "entry", "entries");
         let question = format!("Permanently delete {refs} of the trash? This cannot be undone.");
@@ -228,8 +233,9 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     Ok(())
 }
 
-/// Prunes at the end of a save, when `checkpoint.autoPrune` is set.
-pub(super) fn by_itself(context: &Context, scene: &Scene<'_>) {
+/// Prunes at the end of a save, when `checkpoint.autoPrune` is set. A command that the undo list does not have is noted
+/// after the prune: the last command is that one, and `undo` would revert the prune in its place.
+pub(super) fn by_itself(context: &Context, scene: &Scene<'_>, unlisted: Option<&str>) {
     if !scene.settings.auto_prune {
         return;
     }
@@ -242,7 +248,18 @@ pub(super) fn by_itself(context: &Context, scene: &Scene<'_>) {
     }
     match prune::prune(scene, &rules, false) {
         Ok(pruned) if pruned.is_empty() => {}
-        Ok(pruned) => context.ui.status(view(&pruned, false).summary()),
+        Ok(pruned) => {
+            if let Some(command) = unlisted {
+                ListMark::of(scene.repo).note(&CommandNote {
+                    command,
+                    at: scene.now,
+                    changed: true,
+                    resolves: false,
+                    rewrites: false,
+                });
+            }
+            context.ui.status(view(&pruned, false).summary());
+        }
         Err(error) => context
             .ui
             .warning(&format!("the checkpoint is saved, but was not pruned: {error}")),

@@ -163,7 +163,7 @@ pub(super) struct ApplyArgs {
 /// Undo the last command that changed files or sessions
 ///
 /// It reverts restore, apply, rewind, 'pause --clean', 'resume --apply', merge, fork, finish, 'save --amend', rename,
-/// delete, undelete, clear, import, prune, pull and unbundle, but not save, start, switch, push and purge, nor changes of the record, whose
+/// delete, undelete, clear, compact, import, prune, pull and unbundle, but not save, start, switch, push and purge, nor changes of the record, whose
 /// receipts say what they replaced or how to add it again. Repeat it to go back further; --dry-run shows the next entry.
 /// There is one undo list for each working tree, not for each session.
 ///

@@ -430,7 +430,9 @@ fn report_and(
         context.ui.detail(1, stored);
     }
     if matches!(outcome, CheckpointOutcome::Saved(_)) {
-        super::prune::by_itself(context, &opened.scene());
+        let kind = receipt.document.kind;
+        let unlisted = matches!(kind, CheckpointKind::Save | CheckpointKind::Pause).then(|| kind.word());
+        super::prune::by_itself(context, &opened.scene(), unlisted);
         let scene = opened.scene();
         saved_content::hint_identity(context, &scene);
         // A file that is written now would have to be cleaned away at once.

@@ -54,9 +54,9 @@ const RECORD: [&str; 22] = [
     "attachments",
 ];
 
-/// Rule for pending messages when the chat is cleared.
+/// Rule for pending messages when the chat is cleared or compacted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum PendingRule {
+pub(super) enum PendingRule {
     Nothing,
     /// Messages, and changes of the record that an undo brings back into the draft.
     Plain,
@@ -65,7 +65,7 @@ enum PendingRule {
 }
 
 impl PendingRule {
-    fn of(scene: &Scene<'_>, chosen: &SessionChoice) -> Result<Self, Error> {
+    pub(super) fn of(scene: &Scene<'_>, chosen: &SessionChoice) -> Result<Self, Error> {
         let document = &chosen.tip.document;
         let draft = draft::read(scene.repo, &document.session.id)?;
         let chat = stored::read(scene.repo, &document.session.id)?;

@@ -467,6 +467,9 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// The summary of the chat is no shorter than the messages.
+    #[error("cannot summarize the chat: a summary would be as long as what it replaces")]
+    SummaryGainsNothing,
     /// The plan that was asked for is not the one that would be carried out now.
     #[error("the files, the index or the record changed since that plan was made")]
     PlanChanged,

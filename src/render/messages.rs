@@ -226,6 +226,20 @@ pub struct CompactReceipt<'a> {
     /// The plan of a dry run.
     #[serde(flatten)]
     pub dry_run: Option<CompactionDryRun>,
+    /// Why there is nothing to do, where that is so.
+    #[serde(skip)]
+    pub shortness: ChatShortness,
+}
+
+/// Why a chat is not compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChatShortness {
+    /// It has no messages.
+    Empty,
+    /// A summary would not be shorter than what it replaces.
+    NoGain,
+    /// It is not long enough.
+    BelowLimit,
 }
 
 /// A compaction and the checkpoint that holds it.
@@ -301,6 +315,12 @@ impl View for CompactReceipt<'_> {
                 plan.kept,
                 plan.kept_tokens
             ),
+            None if self.shortness == ChatShortness::Empty => {
+                format!("Nothing to compact: session {} has no messages", self.session)
+            }
+            None if self.shortness == ChatShortness::NoGain => {
+                "Nothing to compact: a summary would be as long as what it replaces".to_owned()
+            }
             None if limit == 0 => "Nothing to compact: checkpoint.compactAt is 0; --force compacts now".to_owned(),
             None => format!("Nothing to compact: the chat is below the limit of {limit} tokens; --force compacts now"),
         };

@@ -41,7 +41,7 @@ pub(super) fn of_saving(error: &Error) -> CommandError {
             "take it over: git checkpoint claim --task {id} --force{}",
             as_agent(claim.agent.as_deref())
         )),
-        Error::Summarizer { .. } | Error::SummarizerInterrupted => {
+        Error::Summarizer { .. } | Error::SummarizerInterrupted | Error::SummaryGainsNothing => {
             of(FailureKind::Fatal).hint("nothing was changed: the chat keeps its messages")
         }
         Error::RequestTooLong { .. } => of(FailureKind::Invalid)

@@ -407,7 +407,7 @@ impl SaveAttempt<'_> {
         Ok(CheckpointOutcome::Saved(receipt))
     }
 
-    /// Notes what a checkpoint does that can be taken back: the end of a session, and clearing its chat. Gives the
+    /// Notes what a checkpoint does that can be taken back: the end of a session, and clearing or compacting its chat. Gives the
     /// number of the entry; `last` is that of the last operation that was folded in.
     fn mean(
         &self,
@@ -452,6 +452,9 @@ impl SaveAttempt<'_> {
                     ];
                 }
                 format!("cleared the chat of session {}", whom.name)
+            }
+            CheckpointKind::Compact if self.request.is_undoable => {
+                format!("compacted the chat of session {}", whom.name)
             }
             _ => return Ok(None),
         };

@@ -94,6 +94,8 @@ pub struct SaveRequest {
     pub chat: chat::ChatChange,
     /// Autosave made before this save, which undo reverts as well.
     pub(in crate::ops) first: Option<First>,
+    /// Whether a compaction is an action of its own that undo reverts.
+    pub(in crate::ops) is_undoable: bool,
     /// Whether the operation of git's that is in progress is about to end, as in its last hook.
     pub operation_ends: bool,
 }
@@ -145,6 +147,7 @@ impl SaveRequest {
             task: None,
             chat: chat::ChatChange::Keep,
             first: None,
+            is_undoable: false,
             operation_ends: false,
         }
     }

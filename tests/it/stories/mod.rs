@@ -79,6 +79,7 @@ mod purge;
 mod purged_paths;
 mod put_aside;
 mod put_aside_shapes;
+mod questions;
 mod record;
 mod record_more;
 mod record_seen;

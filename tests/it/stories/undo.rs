@@ -548,3 +548,107 @@ fn a_session_that_goes_to_the_trash_again_has_its_present_name_there() {
     world.checkpoint(["undelete", "a-now"]).success();
     assert_eq!(trash(&world), ["b-now"]);
 }
+
+/// A compaction by command is taken back with all that the chat had, saved or still in the draft.
+#[test]
+fn a_compaction_is_undone_and_redone() {
+    for is_saved in [true, false] {
+        let world = World::with_commit();
+        world.checkpoint(["start", "s"]).success();
+        for n in 1..=12 {
+            world
+                .checkpoint([
+                    "message",
+                    "add",
+                    "--role",
+                    "user",
+                    &format!("message {n} with some more words"),
+                ])
+                .success();
+        }
+        world.checkpoint(["todo", "add", "something"]).success();
+        if is_saved {
+            world.checkpoint(["save", "-m", "all"]).success();
+        }
+        let chat = |world: &World, full: bool| {
+            let line = ["message", "list", "--json", "--full"];
+            let line = if full { &line[..] } else { &line[..3] };
+            world.checkpoint(line).success().stdout_json()["messages"].clone()
+        };
+        let todos = |world: &World| world.checkpoint(["todo", "list"]).success().stdout().to_owned();
+        let (before, whole, listed) = (chat(&world, false), chat(&world, true), todos(&world));
+        world.checkpoint(["compact", "--force"]).success();
+        let compacted = chat(&world, false);
+        assert_ne!(compacted, before);
+        let tip = world.git_line(["rev-parse", "refs/checkpoints/s"]);
+        world.checkpoint(["undo"]).success().stdout_has("compacted the chat");
+        let parent = world.git_line(["rev-parse", &format!("{tip}^")]);
+        assert_eq!(world.git_line(["rev-parse", "refs/checkpoints/s"]), parent);
+        assert_eq!((chat(&world, false), chat(&world, true)), (before, whole.clone()));
+        assert_eq!(todos(&world), listed);
+        world.checkpoint(["redo"]).success();
+        assert_eq!((chat(&world, false), chat(&world, true)), (compacted, whole));
+        world.checkpoint(["undo"]).success();
+        // What is said after it is no obstacle, and stays.
+        world.checkpoint(["compact", "--force"]).success();
+        world
+            .checkpoint(["message", "add", "--role", "user", "one more"])
+            .success();
+        world.checkpoint(["undo", "--older"]).success();
+        let now = chat(&world, true);
+        let all = now.as_array().unwrap();
+        assert_eq!(all.len(), 13);
+        assert_eq!(all[12]["content"], "one more");
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
+/// Where a summary gains nothing, and where there is nothing to summarize, the plan and the command say so.
+#[test]
+fn a_compaction_without_gain_is_no_failure() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "s"]).success();
+    let verdict = |text: &str| {
+        let refs = world.git_line(["for-each-ref"]);
+        for line in [&["compact", "--force", "-n"][..], &["compact", "--force"]] {
+            world
+                .checkpoint(line)
+                .success()
+                .stdout_has(text)
+                .stdout_lacks("--force");
+            assert_eq!(world.git_line(["for-each-ref"]), refs);
+        }
+    };
+    verdict("main has no messages");
+    world.checkpoint(["message", "add", "--role", "user", "hi"]).success();
+    verdict("a summary would be as long as what it replaces");
+    world.checkpoint(["save", "-m", "with it"]).success();
+    verdict("a summary would be as long as what it replaces");
+}
+
+/// What a save prunes automatically is no command of its own: the last command is the save.
+#[test]
+fn undo_does_not_take_an_automatic_prune_for_the_save() {
+    for command in ["save", "pause"] {
+        let world = World::with_commit();
+        world.git(["config", "checkpoint.autoPrune", "true"]).success();
+        world.git(["config", "checkpoint.keepLast", "1"]).success();
+        for n in 1..=3 {
+            world.advance(60);
+            world.file("f", format!("{n}\n"));
+            world.checkpoint(["save", "-m", &format!("n{n}")]).success();
+        }
+        world.advance(60);
+        world.file("f", "last\n");
+        world.checkpoint([command, "-m", "last"]).success();
+        let refs = world.git_line(["for-each-ref"]);
+        world
+            .checkpoint(["undo"])
+            .code(4)
+            .stderr_has(&format!("'{command}'"))
+            .stderr_has("cannot be undone");
+        assert_eq!(world.git_line(["for-each-ref"]), refs);
+        world.checkpoint(["undo", "--older"]).success().stdout_has("pruned");
+        assert_ne!(world.git_line(["for-each-ref"]), refs);
+    }
+}

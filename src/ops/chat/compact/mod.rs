@@ -162,11 +162,20 @@ pub fn plan(
     }))
 }
 
-/// Fails as the compaction itself would. Without a program, that is known before; no program is run for it.
-pub fn check_plan(scene: &Scene<'_>, chat: &SessionChat<'_>, plan: &CompactionPlan) -> Result<(), Error> {
-    match scene.settings.compact_command {
-        Some(_) => Ok(()),
-        None => summarize(scene, chat, plan, None).map(drop),
+/// The plan, unless the summary would gain nothing; fails as the compaction itself would. Without a program, that is known
+/// before; no program is run for it.
+pub fn check_plan(
+    scene: &Scene<'_>,
+    chat: &SessionChat<'_>,
+    plan: CompactionPlan,
+) -> Result<Option<CompactionPlan>, Error> {
+    if scene.settings.compact_command.is_some() {
+        return Ok(Some(plan));
+    }
+    match summarize(scene, chat, &plan, None) {
+        Ok(_) => Ok(Some(plan)),
+        Err(Error::SummaryGainsNothing) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -219,7 +228,7 @@ pub fn prepare(
     let program = scene.settings.compact_command.as_deref();
     let made = match summarize(scene, &chat, &plan, program) {
         // A program that fails must not leave the chat without a summary; one that was interrupted is not wanted any more.
-        Err(error @ Error::Summarizer { .. }) if program.is_some() => {
+        Err(error @ (Error::Summarizer { .. } | Error::SummaryGainsNothing)) if program.is_some() => {
             note(scene, &chosen.name, &error)?;
             let whom = json!({ "session": chat.session, "error": error.to_string() });
             (request.events)(("compaction:error", whom));
@@ -235,6 +244,9 @@ pub fn prepare(
         Err(error) => {
             let whom = json!({ "session": chat.session, "error": error.to_string() });
             (request.events)(("compaction:error", whom));
+            if matches!(error, Error::SummaryGainsNothing) {
+                return Ok(None);
+            }
             note(scene, &chosen.name, &error)?;
             Err(error)
         }
@@ -333,9 +345,7 @@ fn check(summary: &ChatSummary, tokens: u64, replaced: u64, limit: u64) -> Resul
         return fail(format!("the summary has {tokens} tokens, more than the {most} allowed"));
     }
     if tokens >= replaced {
-        return fail(format!(
-            "the summary has {tokens} tokens, and what it would replace only {replaced}"
-        ));
+        return Err(Error::SummaryGainsNothing);
     }
     Ok(())
 }
