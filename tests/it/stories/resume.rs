@@ -887,7 +887,7 @@ fn a_working_tree_without_a_saved_change_is_changed() {
     type Loss = fn(&World);
     let losses: [(&str, Loss); 4] = [
         ("an untracked file is gone", |world| {
-            fs::remove_file(world.path("u")).unwrap()
+            fs::remove_file(world.path("u")).unwrap();
         }),
         ("a modified file is put back", |world| {
             world.git(["checkout", "-q", "--", "a"]).success();
