@@ -6,7 +6,7 @@ from trial import Cannot, Fails, holds, row
 @row("day 1: verify after watch and prune")
 def watch_and_prune(t):
     t.sh("""new; git checkpoint start s -q; for i in 1 2 3; do echo $i >a; git checkpoint save -q -m "c$i"; done; echo wip >a; git checkpoint watch --once -q; git checkpoint restore s -q; git checkpoint undo -q; echo 4 >a; git checkpoint save -q -m c4; git checkpoint prune --keep-last 1 -q; git checkpoint verify --all""").good()
-    t.sh("cd r; git checkpoint prune --trash -y -q; git checkpoint verify --all && git checkpoint prune --autosaves -q && git checkpoint verify --all").good()
+    t.sh("cd r; git checkpoint prune --trash -q; git checkpoint verify --all && git checkpoint prune --autosaves -q && git checkpoint verify --all").good()
     t.sh("rm -rf r; new; git config checkpoint.autoPrune on; git config checkpoint.keepLast 2; git checkpoint start s -q; echo w >a; git checkpoint watch --once -q; for i in 1 2 3 4; do echo $i >a; git checkpoint save -q -m $i; done; git checkpoint verify --all").good()
 
 
@@ -42,5 +42,5 @@ def not_everything(t):
 def smaller(t):
     t.sh("new; git checkpoint save -q --allow-empty -m x --session a; git checkpoint save -q --allow-empty -m x --session b; git checkpoint delete a b -q; git checkpoint undo -q; git checkpoint list --json").has('"a"', '"b"')
     t.sh("cd r; git checkpoint fetch nosuchremote").lacks("<session>")
-    t.sh("cd r; git checkpoint prune --trash -y").lacks("prune --trash'")
+    t.sh("cd r; git checkpoint prune --trash").lacks("prune --trash'")
     t.sh("git init -q --bare bare; cd bare; git checkpoint status").lacks("makes the first")

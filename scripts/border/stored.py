@@ -5,7 +5,7 @@ from trial import Cannot, Fails, holds, row
 
 @row("report 59: pruned, collected, and the disk as full as before")
 def pruned(t):
-    t.sh("""new; git checkpoint start s -q; for i in 1 2 3 4; do head -c 3000000 /dev/urandom >b; git checkpoint save -q -m $i; done; git checkpoint prune --keep-last 1 -q; git checkpoint prune --trash -y -q; git gc -q --prune=now; test $(du -sm .git | cut -f1) -lt 7""").good()
+    t.sh("""new; git checkpoint start s -q; for i in 1 2 3 4; do head -c 3000000 /dev/urandom >b; git checkpoint save -q -m $i; done; git checkpoint prune --keep-last 1 -q; git checkpoint prune --trash -q; git gc -q --prune=now; test $(du -sm .git | cut -f1) -lt 7""").good()
 
 
 @row("report 60: a pack for each snapshot")

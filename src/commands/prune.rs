@@ -42,8 +42,6 @@ Examples:
     git checkpoint prune --keep-hourly 24 --keep-daily 7 --keep-weekly 52
   Completed sessions after three months, and the trash:
     git checkpoint prune --drop-completed --older-than 90d --trash
-  The same in a script, where nobody can be asked:
-    git checkpoint prune --drop-completed --older-than 90d --trash --yes
   Automatically after each save:
     git config checkpoint.keepLast 50
     git config checkpoint.autoPrune true")]
@@ -90,7 +88,7 @@ pub(super) struct Args {
     /// Show what would be done
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Do not ask before the trash is emptied; needed without a terminal
+    /// Do not ask before the trash is emptied; without a terminal --trash is the answer
     #[arg(short, long)]
     yes: bool,
 }
@@ -181,7 +179,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         trash: args.trash,
         force: args.force,
     };
-    if args.trash && !args.dry_run && !args.yes {
+    // A script that empties the trash has said so already.
+    if args.trash && !args.dry_run && !args.yes && context.ui.can_ask() {
         let planned = prune::prune(&scene, &rules, true)?;
         let refs = CountedNoun::irregular(planned.trash.len(), "entry", "entries");
         let question = format!("Permanently delete {refs} of the trash? This cannot be undone.");

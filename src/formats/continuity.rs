@@ -20,6 +20,11 @@ pub fn is_continued(one: &Map<String, Value>, other: &Map<String, Value>) -> Opt
     is_part.then_some(true)
 }
 
+/// Whether something that was done or decided is in both records.
+pub fn is_shared(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    !items(one, is_history).is_disjoint(&items(other, is_history))
+}
+
 fn is_history(list: &str) -> bool {
     HISTORY.contains(&list)
 }

@@ -37,7 +37,7 @@ mod unpack;
 mod wrappers;
 mod yaml;
 
-pub use continuity::is_continued;
+pub use continuity::{is_continued, is_shared};
 pub use export::{ExportFiles, ExportInput};
 pub use foreign::{Attachment, File, ForeignCheckpoint, ForeignLogLine, ForeignRepoState, ForeignSession};
 pub use omissions::{OmittedContent, UnexportedCounts, left_out};

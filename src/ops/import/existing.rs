@@ -9,7 +9,7 @@ use super::{
     chat::MessageDigests,
 };
 use crate::{
-    formats::{ForeignSession, is_continued},
+    formats::{ForeignSession, is_continued, is_shared},
     model::{
         document::CheckpointKind,
         id::Digest,
@@ -132,24 +132,20 @@ impl ImportedSession {
         let mut now = Value::Object(last.record.clone());
         Redactor::new(scene)?.json(&mut now, "record");
         let then = record::kept_value(&imported.record);
-        if let (Value::Object(then), Value::Object(now)) = (&then, &now)
-            && let Some(is_continued) = is_continued(then, now)
-        {
-            return Ok(is_continued);
-        }
-        // A file that is rewritten where it is.
-        let sources = imported
-            .session
-            .metadata
-            .get("imported")
-            .and_then(|imported| imported.get("sources"));
-        let sources = sources.and_then(Value::as_array).into_iter().flatten();
-        let is_there = |source: &Value| {
-            source
-                .as_str()
-                .is_some_and(|path| foreign.sources.iter().any(|one| one == path))
+        let (Value::Object(then), Value::Object(now)) = (&then, &now) else {
+            return Ok(false);
         };
-        Ok(sources.into_iter().any(is_there))
+        let metadata = &imported.session.metadata;
+        let sources = metadata.get("imported").and_then(|imported| imported.get("sources"));
+        let sources = sources.and_then(Value::as_array).into_iter().flatten();
+        let mut sources = sources.filter_map(Value::as_str);
+        // A file that is rewritten where it is may be without what it had.
+        let is_there = sources.any(|path| foreign.sources.iter().any(|one| one == path));
+        Ok(match is_continued(then, now) {
+            Some(true) => true,
+            Some(false) => is_there && is_shared(then, now),
+            None => is_there,
+        })
     }
 }
 

@@ -828,6 +828,12 @@ fn sessions_that_share_a_name_are_not_mixed() {
                 .collect();
             assert_eq!(grown.len(), 1, "{format}");
             assert!(decisions(&world, grown[0]).contains("decided alpha"), "{format}");
+            // A file that was edited where it is goes on, also without what it had.
+            let edited = String::from_utf8(later.clone().unwrap()).unwrap();
+            put(&world, "c", edited.replace("decided alpha", "decided again").as_bytes());
+            world.checkpoint(["import", &three]).success();
+            assert_eq!(sessions(&world), found, "{format}");
+            assert!(decisions(&world, grown[0]).contains("decided again"), "{format}");
             world.checkpoint(["verify", "--all"]).success();
         }
         let world = World::with_commit();

@@ -144,7 +144,7 @@ fn contents_go_with_the_last_checkpoint_that_needs_them() {
     assert!(kept("version 1 of it") && kept("version 4 of it"));
     world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
     assert!(kept("version 1 of it"), "the trash holds it");
-    world.checkpoint(["prune", "--trash", "--yes"]).success();
+    world.checkpoint(["prune", "--trash"]).success();
     assert!(!kept("version 1 of it") && kept("version 4 of it"));
     world.checkpoint(["purge", "--yes", "--", "tracked.bin"]).success();
     assert!(!kept("version 4 of it"));

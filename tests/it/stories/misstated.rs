@@ -55,7 +55,7 @@ fn an_emptied_trash_ends_what_can_be_undone_of_it() {
         .stdout_has("  no undo  deleted session renamed\n");
     assert_eq!(list(), before);
     world
-        .checkpoint(["prune", "--trash", "--yes"])
+        .checkpoint(["prune", "--trash"])
         .success()
         .stdout_has("  no undo  deleted session renamed\n")
         .stdout_has("  no undo  pruned ");
@@ -99,7 +99,7 @@ fn undo_points_no_ref_at_what_is_missing() {
         .stderr_has("git checkpoint prune --trash");
     assert_eq!(world.git_line(["for-each-ref"]), refs);
     is_healthy(&world);
-    world.checkpoint(["prune", "--trash", "--yes"]).success();
+    world.checkpoint(["prune", "--trash"]).success();
     world.checkpoint(["undo", "--older"]).code(1);
     is_healthy(&world);
 }

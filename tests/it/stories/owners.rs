@@ -51,7 +51,7 @@ fn what_root_makes_belongs_to_the_user() {
         &["undo"],
         &["rename", "s", "other"],
         &["prune", "--keep-last", "1", "--force"],
-        &["prune", "--trash", "--yes"],
+        &["prune", "--trash"],
         &["verify", "--all"],
         &["fork", "@", "--name", "forked", "--worktree", "../forked"],
         &["export", "--commit", "branch-of-it"],

@@ -224,7 +224,7 @@ fn whole_sessions_go_to_the_trash_but_not_those_in_use() {
         .stdout_has("named");
     assert_eq!(names(), ["broke", "kept", "now"]);
     world
-        .checkpoint(["prune", "--trash", "--yes"])
+        .checkpoint(["prune", "--trash"])
         .success()
         .stdout_has("trash entries");
     assert_eq!(world.git_line(["for-each-ref", "refs/checkpoints-trash"]), "");
@@ -403,7 +403,7 @@ fn a_prune_is_no_damage_to_autosaves_the_undo_list_and_the_trash() {
     intact(&world, &["undo"]);
     world.checkpoint(["redo"]).success();
     intact(&world, &["redo"]);
-    prune(&["--trash", "--yes"]);
+    prune(&["--trash"]);
     prune(&["--autosaves"]);
     world.file("src/main.txt", "changed since\n");
     world.checkpoint(["restore", "s", "--force"]).success();
@@ -412,10 +412,10 @@ fn a_prune_is_no_damage_to_autosaves_the_undo_list_and_the_trash() {
     world.file("x", "x");
     world.checkpoint(["watch", "--once"]).success();
     world.checkpoint(["save", "-m", "of the fork"]).success();
-    prune(&["--keep-last", "1", "--trash", "--yes", "--autosaves", "--force"]);
+    prune(&["--keep-last", "1", "--trash", "--autosaves", "--force"]);
     world.checkpoint(["delete", "f"]).success();
     intact(&world, &["delete"]);
-    prune(&["--trash", "--yes"]);
+    prune(&["--trash"]);
 }
 
 #[test]
@@ -508,10 +508,7 @@ fn what_was_said_to_be_freed_is_free_after_the_collection_that_is_named() {
         .stderr_has("git checkpoint prune --trash && git gc --prune=now");
     gc();
     let before = size();
-    let done = world
-        .checkpoint(["prune", "--trash", "--yes", "--json"])
-        .success()
-        .stdout_json();
+    let done = world.checkpoint(["prune", "--trash", "--json"]).success().stdout_json();
     gc();
     let freed = (before - size()) * 1024;
     let said = done["frees_bytes"].as_u64().unwrap();
@@ -530,41 +527,36 @@ fn what_was_said_to_be_freed_is_free_after_the_collection_that_is_named() {
 fn each_way_of_pruning_frees_what_it_says() {
     type Way<'a> = (&'a str, &'a [&'a str], &'a [&'a [&'a str]], &'a [&'a str]);
     let ways: &[Way<'_>] = &[
-        (
-            "a deleted session",
-            &[],
-            &[&["delete", "s"]],
-            &["prune", "--trash", "--yes"],
-        ),
+        ("a deleted session", &[], &[&["delete", "s"]], &["prune", "--trash"]),
         (
             "in a repository of reftables",
             &["--ref-format=reftable"],
             &[&["delete", "s"]],
-            &["prune", "--trash", "--yes"],
+            &["prune", "--trash"],
         ),
         (
             "with other ids",
             &["--object-format=sha256"],
             &[&["delete", "s"]],
-            &["prune", "--trash", "--yes"],
+            &["prune", "--trash"],
         ),
         (
             "a renamed session",
             &[],
             &[&["rename", "s", "t"], &["delete", "t"]],
-            &["prune", "--trash", "--yes"],
+            &["prune", "--trash"],
         ),
         (
             "what another session has as well",
             &[],
             &[&["fork", "s", "--name", "f"], &["delete", "s"]],
-            &["prune", "--trash", "--yes"],
+            &["prune", "--trash"],
         ),
         (
             "what an undo could bring back",
             &[],
             &[&["delete", "s"], &["undo"], &["delete", "s"]],
-            &["prune", "--trash", "--yes"],
+            &["prune", "--trash"],
         ),
     ];
     for (what, options, steps, command) in ways {

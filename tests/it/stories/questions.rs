@@ -28,13 +28,11 @@ fn refs(world: &World) -> [String; 2] {
     [world.git_line(["for-each-ref"]), hub]
 }
 
-/// The commands that ask at a terminal because nothing, or nobody here, can undo them.
+/// The commands that ask at a terminal because nothing, or nobody here, can undo them. 'prune --trash' is none of them: the
+/// option says it already, and asks at a terminal only.
 const DESTROYERS: &[&[&str]] = &[
     &["clear", "--messages"],
     &["clear", "--all"],
-    &["prune", "--trash"],
-    &["prune", "--trash", "--keep-last", "1", "--force"],
-    &["prune", "--trash", "--json"],
     &["purge", "--", "other.txt"],
     &["purge", "other"],
     &["remote", "prune", "--finished"],
@@ -75,9 +73,9 @@ fn what_cannot_be_undone_is_not_done_unasked() {
     }
 }
 
-/// An empty trash asks nothing, nor does a save that prunes automatically.
+/// An empty trash asks nothing, nor does a save that prunes automatically, nor a script.
 #[test]
-fn where_nothing_is_destroyed_nothing_is_asked() {
+fn the_trash_is_asked_about_at_a_terminal_where_there_is_something() {
     let world = World::with_commit();
     world.git(["config", "checkpoint.autoPrune", "true"]).success();
     world.git(["config", "checkpoint.keepLast", "1"]).success();
@@ -90,9 +88,11 @@ fn where_nothing_is_destroyed_nothing_is_asked() {
     }
     let trash = ["for-each-ref", "--format=%(refname)", "refs/checkpoints-trash"];
     assert_ne!(world.git_line(trash), "");
-    // At a terminal, no is the usual answer.
+    // At a terminal, no is the usual answer; in a script the option is one.
     let terminal = Terminal::new(80, "xterm").env("NO_COLOR", "1").answer("[y/N] ", "\n");
     let screen = terminal.run(&world, PROGRAM, ["prune", "--trash"]).text();
     assert!(screen.contains("Permanently delete"), "{screen}");
     assert_ne!(world.git_line(trash), "");
+    world.checkpoint(["prune", "--trash"]).success();
+    assert_eq!(world.git_line(trash), "");
 }

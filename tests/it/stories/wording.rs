@@ -139,7 +139,7 @@ fn a_prune_names_sessions_and_the_new_ids() {
         .stdout_has("  Checkpoints after a removed one get new ids; their old ids still work.\n");
     assert_ne!(world.git_line(["rev-parse", "checkpoints/main"]), kept);
     world.checkpoint(["show", &kept]).success();
-    let trash = world.checkpoint(["prune", "--trash", "--yes"]);
+    let trash = world.checkpoint(["prune", "--trash"]);
     trash
         .success()
         .stdout_has("  old in the trash, 2 checkpoints\n")
