@@ -2,13 +2,14 @@
 
 use std::{borrow::Cow, ffi::OsString};
 
-use super::{shorthand, usage::without_secrets};
+use super::shorthand;
 use crate::model::step::quoted;
 
 /// The names of arguments that are texts.
 const TEXTS: [&str; 3] = ["TEXT", "TITLE", "MESSAGE"];
 
-/// The command with a text of several words as the one argument that it is; `None` for a command that takes none.
+/// The command with a text of several words as the one argument that it is; `None` for a command that takes none. It
+/// may have secrets.
 pub(super) fn text_meant(command: &clap::Command, words: &str, given: &str, args: &[OsString]) -> Option<String> {
     let places = command.get_positionals().count();
     let is_text = |arg: &clap::Arg| {
@@ -34,7 +35,7 @@ pub(super) fn text_meant(command: &clap::Command, words: &str, given: &str, args
         before.collect::<String>(),
         quoted(&text.join(" "))
     );
-    Some(without_secrets(&format!("quote a text of several words: {line}")))
+    Some(format!("quote a text of several words: {line}"))
 }
 
 /// Options that the command must have, as words; the first word that was typed may be the value of one. With the words

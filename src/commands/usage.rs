@@ -49,7 +49,7 @@ pub(super) fn error(error: &clap::Error, program: &clap::Command, words: &str, a
             .or_else(|| files_meant(words, &given, args))
             .or_else(|| name_meant(words, &given, args))
             .or_else(|| meant(&command, words, &given))
-            .or_else(|| quoting::text_meant(&command, words, &given, args))
+            .or_else(|| quoting::text_meant(&command, words, &given, args).map(|hint| without_secrets(&hint)))
             .or_else(elsewhere)
             .or_else(|| habits::with_initial(&command, &given).filter(|_| !is_near))
     });
