@@ -279,6 +279,10 @@ impl Merge<'_> {
             let there = self.ours_at(to.as_bstr(), None);
             let merged = match change.new {
                 None => keep(MergeVerdict::ModifyDelete),
+                // What is a link or submodule now is another thing than the file that was renamed.
+                Some(new) if change.old.is_some_and(|old| !tree::same_type(old.mode, new.mode)) => {
+                    keep(MergeVerdict::Structure)
+                }
                 Some(_) => self.sides([old, &to, old], change.old, there, change.new),
             };
             return made(&to, there, merged);

@@ -157,7 +157,8 @@ impl From<TreeDiff> for TreeChange {
     }
 }
 
-fn same_type(a: EntryMode, b: EntryMode) -> bool {
+/// Whether two modes are of one type of entry. An executable file is a file.
+pub(crate) fn same_type(a: EntryMode, b: EntryMode) -> bool {
     (a.is_blob() && b.is_blob()) || a.kind() == b.kind()
 }
 

@@ -38,7 +38,7 @@ type Change<'a> = &'a dyn Fn(&World);
 
 #[test]
 fn what_cannot_share_a_path_is_unmerged_and_on_disk() {
-    let cases: [(&str, Change<'_>, Change<'_>); 10] = [
+    let cases: [(&str, Change<'_>, Change<'_>); 12] = [
         (
             "renamed by both",
             &|w| {
@@ -120,6 +120,22 @@ fn what_cannot_share_a_path_is_unmerged_and_on_disk() {
             },
             &|w| w.file("n", "OURS\n"),
         ),
+        (
+            "a symlink in place of a file that was renamed here",
+            &|w| {
+                remove(w, "b");
+                std::os::unix::fs::symlink("THEIRS", w.path("b")).unwrap();
+            },
+            &|w| rename(w, "b", "OURS"),
+        ),
+        (
+            "renamed there, a symlink in its place here",
+            &|w| rename(w, "b", "THEIRS"),
+            &|w| {
+                remove(w, "b");
+                std::os::unix::fs::symlink("OURS", w.path("b")).unwrap();
+            },
+        ),
     ];
     for (name, theirs, ours) in cases {
         let world = sides(theirs, ours);
@@ -128,13 +144,14 @@ fn what_cannot_share_a_path_is_unmerged_and_on_disk() {
         let unmerged = world.git_line(["ls-files", "-u"]);
         assert!(!unmerged.is_empty(), "{name}: nothing is unmerged\n{}", merged.stdout());
         world.git(["status"]).success().stdout_has("Unmerged paths");
-        // Both sides are on disk, in files or in the texts of symlinks.
+        // Both sides are on disk, in names, in files or in the texts of symlinks.
         let mut texts = String::new();
         let mut places = vec![world.repo()];
         while let Some(place) = places.pop() {
             for entry in std::fs::read_dir(place).unwrap() {
                 let path = entry.unwrap().path();
                 let kind = path.symlink_metadata().unwrap().file_type();
+                texts.push_str(path.file_name().unwrap().to_str().unwrap());
                 if kind.is_symlink() {
                     texts.push_str(std::fs::read_link(&path).unwrap().to_str().unwrap());
                 } else if kind.is_dir() {
