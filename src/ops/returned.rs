@@ -54,15 +54,18 @@ struct ReachedHistory {
 }
 
 impl ReachedHistory {
-    /// `None` where nothing can have come back.
-    fn read(scene: &Scene<'_>, tip: ObjectId) -> Result<Option<Self>, Error> {
+    /// `None` where nothing can have come back. `known` is another latest checkpoint of the session, whose purges count as
+    /// well.
+    fn read(scene: &Scene<'_>, tip: ObjectId, known: Option<ObjectId>) -> Result<Option<Self>, Error> {
         let mut gone = purged::read(scene.repo)?;
-        let is_joined = is_joined(scene, tip, None)?;
-        if gone.is_empty() && !is_joined {
+        if gone.is_empty() && known.is_none() && end_of_chain(scene, tip, None)? != ChainEnd::Joined {
             return Ok(None);
         }
         let mut reached = HashSet::new();
         let mut found = reachable(scene, tip, &mut reached)?;
+        if let Some(known) = known {
+            found.extend(reachable(scene, known, &mut reached.clone())?);
+        }
         let own = checkpoint::load(scene.repo, tip).map_err(Error::damaged(short(tip)))?;
         // What a pull moved aside comes from the session that was purged.
         if let Some(source) = own.document.session.forked_from
@@ -80,21 +83,40 @@ impl ReachedHistory {
         Ok(Some(Self { entries, reached, gone }))
     }
 
-    /// The purged paths that it has again.
+    /// The purged paths that it has again: of copies of one checkpoint, one was purged of them, and one that the session
+    /// leads to was not.
     fn paths(&self, scene: &Scene<'_>) -> Result<BTreeSet<RepoPath>, Error> {
-        let mut replaced: BTreeMap<ObjectId, Vec<RepoPath>> = BTreeMap::new();
+        let mut copies: BTreeMap<Digest, Vec<&CheckpointCommit>> = BTreeMap::new();
+        let mut purges = Vec::new();
         for (entry, lines) in &self.entries {
-            for line in lines {
-                let is_purge = line.now.is_some() && line.now.as_ref() != Some(&line.digest);
-                let before = object_id(&line.commit);
-                if is_purge && line.now == entry.trailers.digest && self.reached.contains(&before) {
-                    let checkpoint = checkpoint::load(scene.repo, entry.id).map_err(Error::damaged(short(entry.id)))?;
-                    let lists = checkpoint::lists(scene.repo, &checkpoint).map_err(Error::damaged(short(entry.id)))?;
-                    replaced.entry(before).or_default().extend(lists.purged().cloned());
-                }
+            let Some(digest) = entry.trailers.digest.clone() else {
+                continue;
+            };
+            let digests = rewrite::digests_by(digest, lines);
+            // A prune leaves the digest as it is.
+            if digests.len() > 1 {
+                purges.push((entry, digests.clone()));
+            }
+            for digest in digests {
+                copies.entry(digest).or_default().push(entry);
             }
         }
-        Ok(replaced.into_values().flatten().collect())
+        let mut found = BTreeSet::new();
+        for (entry, digests) in purges {
+            let of_same = digests.iter().filter_map(|digest| copies.get(digest)).flatten();
+            let others = of_same
+                .filter(|other| other.trailers.digest != entry.trailers.digest && self.reached.contains(&other.id));
+            let others: BTreeMap<ObjectId, &CheckpointCommit> = others.map(|other| (other.id, *other)).collect();
+            if others.is_empty() {
+                continue;
+            }
+            let purged = purged_of(scene, entry)?;
+            for other in others.into_values() {
+                let known = purged_of(scene, other)?;
+                found.extend(purged.difference(&known).cloned());
+            }
+        }
+        Ok(found)
     }
 
     /// The checkpoints that it has again.
@@ -182,10 +204,18 @@ impl ReachedHistory {
     }
 }
 
+/// The paths that a checkpoint was purged of.
+fn purged_of(scene: &Scene<'_>, entry: &CheckpointCommit) -> Result<BTreeSet<RepoPath>, Error> {
+    let damaged = || Error::damaged(short(entry.id));
+    let checkpoint = checkpoint::load(scene.repo, entry.id).map_err(damaged())?;
+    let lists = checkpoint::lists(scene.repo, &checkpoint).map_err(damaged())?;
+    Ok(lists.purged().cloned().collect())
+}
+
 /// The paths of which a session with this latest checkpoint has purged content again, sorted: those that were purged, and
 /// the files of checkpoints that were purged as a whole.
 pub fn purged(scene: &Scene<'_>, tip: ObjectId) -> Result<Vec<RepoPath>, Error> {
-    let Some(history) = ReachedHistory::read(scene, tip)? else {
+    let Some(history) = ReachedHistory::read(scene, tip, None)? else {
         return Ok(Vec::new());
     };
     let mut paths = history.paths(scene)?;
@@ -197,7 +227,12 @@ pub fn purged(scene: &Scene<'_>, tip: ObjectId) -> Result<Vec<RepoPath>, Error> 
 
 /// The purged content that a session with this latest checkpoint has again.
 pub fn content(scene: &Scene<'_>, tip: ObjectId) -> Result<ReturnedContent, Error> {
-    let Some(history) = ReachedHistory::read(scene, tip)? else {
+    content_beside(scene, tip, None)
+}
+
+/// The same, also by what the session was purged of up to another latest checkpoint.
+fn content_beside(scene: &Scene<'_>, tip: ObjectId, known: Option<ObjectId>) -> Result<ReturnedContent, Error> {
+    let Some(history) = ReachedHistory::read(scene, tip, known)? else {
         return Ok(ReturnedContent::default());
     };
     Ok(ReturnedContent {
@@ -208,10 +243,16 @@ pub fn content(scene: &Scene<'_>, tip: ObjectId) -> Result<ReturnedContent, Erro
 
 /// The same, without what a session with another latest checkpoint has already.
 pub fn content_beyond(scene: &Scene<'_>, tip: ObjectId, known: Option<ObjectId>) -> Result<ReturnedContent, Error> {
-    if known == Some(tip) || purged::read(scene.repo)?.is_empty() && !is_joined(scene, tip, known)? {
+    if known == Some(tip) {
         return Ok(ReturnedContent::default());
     }
-    let mut found = content(scene, tip)?;
+    let end = end_of_chain(scene, tip, known)?;
+    // The session does not go on from there, or not only.
+    let beside = known.filter(|_| end != ChainEnd::Reached);
+    if end != ChainEnd::Joined && beside.is_none() && purged::read(scene.repo)?.is_empty() {
+        return Ok(ReturnedContent::default());
+    }
+    let mut found = content_beside(scene, tip, beside)?;
     if let Some(known) = known.filter(|_| !found.is_empty()) {
         let known = content(scene, known)?;
         found.paths.retain(|path| !known.paths.contains(path));
@@ -238,19 +279,30 @@ pub fn content_fetched(scene: &Scene<'_>, tip: ObjectId, before: Option<ObjectId
     content_beyond(scene, tip, before)
 }
 
-/// Whether a chain has a merge or begins with a fork, up to a checkpoint where one is given. One without either has each
+/// Where a walk down a chain ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ChainEnd {
+    /// At a merge, or the beginning of a fork.
+    Joined,
+    /// At the checkpoint that was looked for.
+    Reached,
+    /// At the first one of the session.
+    First,
+}
+
+/// Walks down a chain to a merge, to the beginning of a fork or to a checkpoint. A chain without the first two has each
 /// checkpoint once: as it was, or as it was written again.
-fn is_joined(scene: &Scene<'_>, tip: ObjectId, until: Option<ObjectId>) -> Result<bool, Error> {
+fn end_of_chain(scene: &Scene<'_>, tip: ObjectId, until: Option<ObjectId>) -> Result<ChainEnd, Error> {
     for entry in session::chain(scene.repo, tip) {
         let entry = entry.map_err(Error::damaged(short(tip)))?;
         if until == Some(entry.id) {
-            return Ok(false);
+            return Ok(ChainEnd::Reached);
         }
         if entry.merged_commit().is_some() || entry.trailers.kind == Some(CheckpointKind::Fork) {
-            return Ok(true);
+            return Ok(ChainEnd::Joined);
         }
     }
-    Ok(false)
+    Ok(ChainEnd::First)
 }
 
 /// The checkpoints that one is or comes from, merges included, but for those that `reached` has, which is extended.

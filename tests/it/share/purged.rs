@@ -491,3 +491,54 @@ fn a_merge_after_a_purge_takes_over_what_the_other_side_deleted() {
         assert!(!world.path("z").exists() && world.path("b").exists(), "{purged}");
     }
 }
+
+/// Of two purges only the second one was of the remote as well, so both sides wrote the checkpoints again.
+#[test]
+fn a_merge_of_two_purges_brings_neither_file_back_unsaid() {
+    for second in ["other", "secret"] {
+        let world = shared();
+        for path in ["secret", "other"] {
+            world.file(path, path);
+            save(&world, path);
+        }
+        world.checkpoint(["push", "origin"]).success();
+        let first = if second == "other" { "secret" } else { "other" };
+        std::fs::remove_file(world.path("secret")).unwrap();
+        std::fs::remove_file(world.path("other")).unwrap();
+        world.checkpoint(["purge", "--yes", "--", first]).success();
+        world.checkpoint(["purge", "--yes", "--remote", "--", second]).success();
+        assert!(has(&world, first) && !has(&world, second));
+        world.checkpoint(["push"]).code(4).stderr_has("--merge");
+        let warning = format!("this brings back what was purged from session 'main' ({first})");
+        world.checkpoint(["pull", "--merge"]).success().stderr_has(&warning);
+        assert!(!world.path(first).exists());
+        let refused = format!("has content again that was purged: {first}");
+        world.checkpoint(["push"]).code(4).stderr_has(&refused);
+        world.checkpoint(["purge", "--yes", "--", first]).success();
+        world.checkpoint(["push"]).success();
+        assert!(!has(&world, first) && !has(&world, second));
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
+/// The session becomes what the remote has, and what was purged here is in another session.
+#[test]
+fn a_pull_of_what_was_purged_here_alone_says_so() {
+    let world = continued();
+    std::fs::remove_file(world.path("secret")).unwrap();
+    world.checkpoint(["purge", "--yes", "--", "secret"]).success();
+    world
+        .checkpoint(["pull"])
+        .success()
+        .stdout_has("was moved to session")
+        .stderr_has("this brings back what was purged from session 'main' (secret)")
+        .stderr_has("git checkpoint purge --remote -- secret");
+    // A later pull brings nothing that is not there.
+    world.enter("other");
+    world.file("more", "more\n");
+    save(&world, "more");
+    world.checkpoint(["push", "origin"]).success();
+    world.enter("repo");
+    let again = world.checkpoint(["pull", "origin", "main"]);
+    again.success().stderr_lacks("brings back");
+}
