@@ -49,7 +49,7 @@ pub struct WaitingRow {
     pub reason: String,
     /// The command for what a person has to decide; null where there is nothing to decide.
     pub command: Option<String>,
-    /// What a person can do where there are several ways, each with its command; for people.
+    /// The ways on where there are several, each with its command; for people.
     #[serde(skip)]
     pub ways: Vec<String>,
 }

@@ -147,10 +147,10 @@ struct Node {
     parents: Vec<ObjectId>,
 }
 
-/// What two checkpoints come from, by key.
+/// Checkpoints that two come from, by key.
 struct GraphSides {
     ours: HashMap<String, ObjectId>,
-    /// What is before one of ours is left out.
+    /// Those before one of ours are left out.
     theirs: HashMap<String, ObjectId>,
     bases: Vec<String>,
     /// The bases and all before them.
@@ -176,7 +176,7 @@ struct Graph<'r> {
 }
 
 impl Graph<'_> {
-    /// What both come from, and the best of what they have in common.
+    /// Checkpoints that each of two comes from, and the best of those that they have in common.
     fn sides(&mut self, one: ObjectId, other: ObjectId) -> Result<GraphSides, AncestryFault> {
         let ours = self.reachable(one, &HashSet::new())?;
         let known: HashSet<String> = ours.keys().cloned().collect();

@@ -37,7 +37,7 @@ pub struct SharingState {
     pub refused: Vec<(String, String)>,
     /// Those of them that diverged and wait for a person to merge them.
     pub diverged: Vec<String>,
-    /// What a person can do about one, with the command, where the remote has it under another name.
+    /// The ways on for sessions that the remote has under another name, each with its command.
     pub ways: Vec<(String, Vec<String>)>,
     /// Sessions whose record was merged with that of the remote, with the checkpoint that was merged in.
     pub merged: Vec<MergedRecord>,
@@ -48,7 +48,7 @@ pub struct SharingState {
 }
 
 impl SharingState {
-    /// What a person can do about a session that the remote did not take.
+    /// The ways on for a session that the remote did not take.
     pub fn ways_of(&self, session: &str) -> Option<&[String]> {
         let mut ways = self.ways.iter();
         ways.find(|(name, _)| name == session).map(|(_, ways)| ways.as_slice())

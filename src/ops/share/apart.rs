@@ -147,7 +147,7 @@ pub(super) struct RewrittenSide {
     pub(super) became: BTreeMap<ObjectId, ObjectId>,
 }
 
-/// What was pruned on one side of a session and is still on the other.
+/// Checkpoints of a session that were pruned on one side and are still on the other.
 pub(super) struct PrunedApart {
     ours: SideHistory,
     theirs: SideHistory,

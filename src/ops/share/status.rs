@@ -60,7 +60,7 @@ pub struct RemoteStanding {
 }
 
 impl RemoteStanding {
-    /// What a push to the remote meets once the session, which was called `from`, has another name here. `None` where the
+    /// The state of the remote for a push once the session, which was called `from`, has another name here. `None` where the
     /// remote has it under that name already.
     pub fn after_rename(
         &self,

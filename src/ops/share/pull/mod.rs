@@ -97,7 +97,7 @@ pub struct PulledSession {
     pub claim: Option<Claim>,
     /// Purged content that the session has again.
     pub purged_again: ReturnedContent,
-    /// What remotes still have of the session that is part of this one again: the remote, the session's name.
+    /// Remotes that still have the session that is part of this one again, each with the session's name.
     pub left_over: Vec<(String, ShortName)>,
     /// Checkpoints that were left out although both sides went on; of one where the prune is all, see the outcome.
     pub left_out: LeftOutCheckpoints,
