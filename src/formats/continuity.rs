@@ -9,7 +9,7 @@ use crate::model::patch::LISTS;
 /// Lists that only grow: what was done and decided stays.
 const HISTORY: [&str; 3] = ["accomplishments", "decisions", "tasks"];
 
-/// Whether one of two records goes on from the other; `None` where too little is in them to judge.
+/// Whether one of two records continues the other; `None` where too little is in them to judge.
 pub fn is_continued(one: &Map<String, Value>, other: &Map<String, Value>) -> Option<bool> {
     let (history, later) = (items(one, is_history), items(other, is_history));
     if !history.is_empty() && !later.is_empty() {

@@ -119,7 +119,7 @@ pub(super) fn of<'a>(
 }
 
 impl ImportedSession {
-    /// Whether a session without a chat goes on from what was imported.
+    /// Whether a session without a chat continues what was imported.
     fn is_continued_by(&self, scene: &Scene<'_>, foreign: &ForeignSession) -> Result<bool, Error> {
         if foreign.checkpoints.iter().any(|one| self.hashes.contains(&one.hash())) {
             return Ok(true);

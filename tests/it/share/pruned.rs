@@ -257,7 +257,7 @@ fn an_automatic_push_waits_where_the_remote_was_pruned() {
     assert_eq!(at(&world, "hub", &format!("{AUTH}~1")), pruned);
 }
 
-/// Whoever pruned saved once more before the push, so both sides went on.
+/// The one who pruned saved once more before the push, so both sides have new checkpoints.
 #[test]
 fn what_was_pruned_there_stays_away_after_further_saves() {
     for way in ["pull --merge", "pull", "resume", "merge"] {
@@ -334,7 +334,7 @@ fn what_was_pruned_there_stays_away_after_further_saves() {
     }
 }
 
-/// The other way round: pruned here, and not pushed before the remote went on.
+/// The other way round: pruned here, and not pushed before the remote had new checkpoints.
 #[test]
 fn what_was_pruned_here_stays_away_where_the_remote_went_on() {
     for (own, merge) in [

@@ -828,7 +828,7 @@ fn sessions_that_share_a_name_are_not_mixed() {
                 .collect();
             assert_eq!(grown.len(), 1, "{format}");
             assert!(decisions(&world, grown[0]).contains("decided alpha"), "{format}");
-            // A file that was edited where it is goes on, also without what it had.
+            // A file that was edited in place continues the session, also without what it had.
             let edited = String::from_utf8(later.clone().unwrap()).unwrap();
             put(&world, "c", edited.replace("decided alpha", "decided again").as_bytes());
             world.checkpoint(["import", &three]).success();

@@ -28,7 +28,7 @@ fn refs(world: &World) -> [String; 2] {
     [world.git_line(["for-each-ref"]), hub]
 }
 
-/// The commands that ask at a terminal because nothing, or nobody here, can undo them. 'prune --trash' is none of them: the
+/// The commands that ask at a terminal because they cannot be undone, or not from here. 'prune --trash' is none of them: the
 /// option says it already, and asks at a terminal only.
 const DESTROYERS: &[&[&str]] = &[
     &["clear", "--messages"],

@@ -1,4 +1,4 @@
-//! Sessions that went on here and on the remote: what of it was pruned on one side is left out, and both are merged.
+//! Sessions with new checkpoints here and on the remote: those that one side pruned are left out, and both are merged.
 
 use super::{
     super::{ChainRelation, Error, Wire, chain},
@@ -98,8 +98,8 @@ pub(super) fn settled(
     pruned::settle(scene, of_remote, ours, (theirs, true))
 }
 
-/// Whether theirs went on and does not simply continue from ours: each side may then have what the other one pruned. Gives
-/// whether ours went on as well.
+/// Whether theirs has new checkpoints and does not simply continue ours: each side may then have what the other one pruned.
+/// Gives whether ours has new ones as well.
 pub(super) fn continues_apart(scene: &Scene<'_>, ours: ObjectId, theirs: ObjectId) -> Result<Option<bool>, Error> {
     Ok(match chain::relation(scene.repo, ours, theirs)? {
         ChainRelation::Diverged { .. } => Some(true),

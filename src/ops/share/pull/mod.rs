@@ -99,7 +99,7 @@ pub struct PulledSession {
     pub purged_again: ReturnedContent,
     /// Remotes that still have the session that is part of this one again, each with the session's name.
     pub left_over: Vec<(String, ShortName)>,
-    /// Checkpoints that were left out although both sides went on; of one where the prune is all, see the outcome.
+    /// Checkpoints that were left out where both sides have new ones; where the prune is all that is new, see the outcome.
     pub left_out: LeftOutCheckpoints,
     /// Warnings and clean-ups after the change.
     pub aftermath: Aftermath,
