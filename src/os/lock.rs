@@ -7,6 +7,7 @@
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -28,9 +29,28 @@ pub struct Lock {
 #[derive(Debug)]
 enum Held {
     /// A file that is locked by the kernel.
-    Kernel(File),
+    Kernel(KernelLock),
     /// A file that is the lock.
     Substitute(#[expect(dead_code, reason = "dropping it frees the lock")] Substitute),
+}
+
+/// A file that is locked by the kernel, unlocked on drop unless a child keeps the lock.
+///
+/// Closing the file would not do: a child that another thread starts has a copy of each open file until it runs its
+/// program, and with it the lock.
+#[derive(Debug)]
+struct KernelLock {
+    file: File,
+    is_shared: AtomicBool,
+}
+
+impl Drop for KernelLock {
+    fn drop(&mut self) {
+        if !self.is_shared.load(Ordering::Relaxed) {
+            // If this fails, closing the file unlocks it.
+            let _ = self.file.unlock();
+        }
+    }
 }
 
 impl Lock {
@@ -38,10 +58,17 @@ impl Lock {
     ///
     /// Gives `None` when another process, or another handle of this one, still held it after `wait`.
     pub fn acquire(path: &Path, sharing: Sharing, wait: Duration) -> io::Result<Option<Self>> {
-        let held = |held| Some(Self { held });
+        let held = |file| {
+            Some(Self {
+                held: Held::Kernel(KernelLock {
+                    file,
+                    is_shared: AtomicBool::new(false),
+                }),
+            })
+        };
         let file = private_file(path, sharing)?;
         match file.try_lock() {
-            Ok(()) => return Ok(held(Held::Kernel(file))),
+            Ok(()) => return Ok(held(file)),
             Err(TryLockError::Error(error)) if has_no_locks(&error) => {
                 notices::limited(Limit::Locks);
                 return Ok(Substitute::acquire(path, sharing, wait)?.map(|lock| Self {
@@ -63,7 +90,7 @@ impl Lock {
             let _ = sender.send(locked);
         })?;
         match receiver.recv_timeout(wait) {
-            Ok(locked) => Ok(held(Held::Kernel(locked?))),
+            Ok(locked) => Ok(held(locked?)),
             Err(_) => Ok(None),
         }
     }
@@ -74,7 +101,10 @@ impl Lock {
     /// child can.
     pub fn shared(&self) -> Option<File> {
         match &self.held {
-            Held::Kernel(file) => file.try_clone().ok(),
+            Held::Kernel(lock) => {
+                lock.is_shared.store(true, Ordering::Relaxed);
+                lock.file.try_clone().ok()
+            }
             Held::Substitute(_) => None,
         }
     }
@@ -126,9 +156,51 @@ pub fn is_locked(path: &Path) -> io::Result<bool> {
         Err(error) => return Err(error),
     };
     match file.try_lock_shared() {
-        Ok(()) => Ok(false),
+        // A child that is being started would keep it if it were only closed.
+        Ok(()) => file.unlock().map(|()| false),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) if has_no_locks(&error) => Substitute::is_held(path),
         Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Held, Lock, is_locked};
+    use crate::os::Sharing;
+
+    #[test]
+    fn a_child_that_is_being_started_does_not_keep_a_lock_that_was_dropped() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let acquire = || Lock::acquire(&path, Sharing::default(), Duration::ZERO).unwrap();
+        let lock = acquire().unwrap();
+        assert!(acquire().is_none());
+        let Held::Kernel(kernel) = &lock.held else {
+            return;
+        };
+        // The copy that a child has between fork and exec.
+        let inherited = kernel.file.try_clone().unwrap();
+        drop(lock);
+        assert!(acquire().is_some());
+        drop(inherited);
+        assert!(!is_locked(&path).unwrap());
+    }
+
+    #[test]
+    fn a_child_that_shares_a_lock_keeps_it_to_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let acquire = || Lock::acquire(&path, Sharing::default(), Duration::ZERO).unwrap();
+        let lock = acquire().unwrap();
+        let Some(shared) = lock.shared() else {
+            return;
+        };
+        drop(lock);
+        assert!(acquire().is_none() && is_locked(&path).unwrap());
+        drop(shared);
+        assert!(acquire().is_some());
     }
 }
