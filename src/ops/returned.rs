@@ -1,8 +1,8 @@
 //! Content that was purged and that a session has again: a merge or pull brought checkpoints back as they were before.
 //!
 //! Which checkpoints those are is known from the ones that a purge wrote again: each names the commit that it replaces, and
-//! those that were dropped before it. What was dropped here is on a list besides: the latest checkpoint of a session has none
-//! after it that names it.
+//! those that were dropped before or right after it. What was dropped here is on a list besides: a session that was brought
+//! to another state may not have the checkpoint any more that names them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 

@@ -1,7 +1,7 @@
 //! Checkpoints that were purged here as a whole, by the digests that they had, in `<common>/checkpoint/purged`.
 //!
-//! The checkpoint after a purged one names it, but the latest one of a session has none after it; so without this list it
-//! would come back from another clone unseen. Of this clone alone.
+//! The checkpoint after or before a purged one names it. Where another state of the session took the place of that one,
+//! the purged one would come back unseen without this list. Of this clone alone.
 
 use std::collections::BTreeSet;
 use std::io;

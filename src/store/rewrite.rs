@@ -31,6 +31,9 @@ pub struct RewriteLine {
     /// The digest of the document that represents it now: the same after a prune, another one after a purge, none when
     /// it was dropped.
     pub now: Option<Digest>,
+    /// Whether a purge dropped it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub purged: bool,
 }
 
 impl RewriteLine {
@@ -40,6 +43,15 @@ impl RewriteLine {
             digest,
             commit: checkpoint::oid(entry.id),
             now,
+            purged: false,
+        }
+    }
+
+    /// Entry about a checkpoint with this digest that a purge drops.
+    pub fn purged(entry: &CheckpointCommit, digest: Digest) -> Self {
+        Self {
+            purged: true,
+            ..Self::of(entry, digest, None)
         }
     }
 }
@@ -51,18 +63,10 @@ pub fn lines(repo: &Repository, entry: &CheckpointCommit) -> Result<Vec<RewriteL
     lines_of(repo, &siblings)
 }
 
-/// The digests of checkpoints that a purge dropped before this one, of the lines of its `pruned.jsonl`. The next line about
-/// one that stayed tells a purge, which changes its digest, from a prune.
+/// The digests of checkpoints that a purge dropped, of the lines of a checkpoint's `pruned.jsonl`.
 pub fn purged(lines: &[RewriteLine]) -> Vec<Digest> {
-    let (mut purged, mut dropped) = (Vec::new(), Vec::new());
-    for line in lines {
-        match &line.now {
-            None => dropped.push(line.digest.clone()),
-            Some(now) if *now != line.digest => purged.append(&mut dropped),
-            Some(_) => dropped.clear(),
-        }
-    }
-    purged
+    let purged = lines.iter().filter(|line| line.purged);
+    purged.map(|line| line.digest.clone()).collect()
 }
 
 /// The digests that a checkpoint has and had, as far as they are known: they are what copies of it have in common that were
@@ -175,7 +179,6 @@ pub fn after(
     if parent == entry.parents.first().copied() && merged == entry.merged_commit() {
         return Ok(entry.id);
     }
-    let (mut siblings, document) = checkpoint::siblings(repo, entry)?;
     let mut new = Vec::new();
     for dropped in gone {
         new.extend(lines(repo, dropped)?);
@@ -187,19 +190,26 @@ pub fn after(
                 .map(|digest| RewriteLine::of(dropped, digest, None)),
         );
     }
-    new.extend(
-        entry
-            .trailers
-            .digest
-            .clone()
-            .map(|digest| RewriteLine::of(entry, digest.clone(), Some(digest))),
-    );
-    note(repo, writer, &mut siblings, &new)?;
-    let tree = checkpoint::write_root(writer, &siblings, document)?;
     let parents = parent
         .into_iter()
         .chain(entry.snapshot_commit())
         .chain(merged)
         .collect();
+    with_lines(repo, writer, entry, new, parents)
+}
+
+/// Writes a checkpoint again with more lines in its `pruned.jsonl` and one about itself, its document unchanged.
+pub fn with_lines(
+    repo: &Repository,
+    writer: &Writer,
+    entry: &CheckpointCommit,
+    mut new: Vec<RewriteLine>,
+    parents: Vec<ObjectId>,
+) -> Result<ObjectId, RewriteError> {
+    let digest = entry.trailers.digest.clone();
+    new.extend(digest.map(|digest| RewriteLine::of(entry, digest.clone(), Some(digest))));
+    let (mut siblings, document) = checkpoint::siblings(repo, entry)?;
+    note(repo, writer, &mut siblings, &new)?;
+    let tree = checkpoint::write_root(writer, &siblings, document)?;
     commit(repo, writer, entry.id, tree, parents, None)
 }

@@ -48,6 +48,8 @@ pub(super) struct Rewriter<'a> {
     /// Digests that a checkpoint has or had of which every copy is dropped.
     drop_digests: BTreeSet<Digest>,
     done: HashMap<ObjectId, PurgeResult>,
+    /// Latest checkpoints that are dropped, each with what its chain ends in.
+    cut: Vec<(ObjectId, ObjectId)>,
     digests: HashMap<Digest, Option<Digest>>,
     /// The files that were taken out, and their contents.
     pub(super) removed: BTreeMap<RepoPath, BTreeSet<ObjectId>>,
@@ -96,6 +98,7 @@ impl<'a> Rewriter<'a> {
             copies: HashSet::new(),
             drop_digests: BTreeSet::new(),
             done: HashMap::new(),
+            cut: Vec::new(),
             digests: HashMap::new(),
             removed: BTreeMap::new(),
             rewritten: 0,
@@ -128,7 +131,10 @@ impl<'a> Rewriter<'a> {
 
     /// Every checkpoint that was read, with the one that a chain which ended in it ends in now.
     pub(super) fn ends(&self) -> impl Iterator<Item = (ObjectId, ObjectId)> {
-        self.done.iter().map(|(old, now)| (*old, now.id))
+        self.done.iter().map(|(old, now)| {
+            let cut = self.cut.iter().find(|(tip, _)| tip == old);
+            (*old, cut.map_or(now.id, |(_, end)| *end))
+        })
     }
 
     /// Follow-up work for everything that changed.
@@ -140,9 +146,12 @@ impl<'a> Rewriter<'a> {
             moved: Vec::new(),
             logs: Vec::new(),
         };
-        for (old, now) in self.done {
-            if now.is_dropped || now.id != old {
-                rest.commits.insert(oid(old), (!now.is_dropped).then(|| oid(now.id)));
+        for (old, now) in &self.done {
+            // A chain without its latest checkpoints ends in the one before them, under another commit.
+            let end = self.cut.iter().find(|(tip, _)| self.done[tip].id == now.id);
+            let id = end.map_or(now.id, |(_, end)| *end);
+            if now.is_dropped || id != *old {
+                rest.commits.insert(oid(*old), (!now.is_dropped).then(|| oid(id)));
             }
         }
         let changed = self.digests.into_iter().filter(|(old, now)| now.as_ref() != Some(old));
@@ -178,7 +187,25 @@ impl<'a> Rewriter<'a> {
             self.digests.insert(checkpoint.digest, digest);
             self.done.insert(id, now);
         }
-        Ok(self.done[&tip].id)
+        self.end(tip)
+    }
+
+    /// What a chain ends in. Where its latest checkpoints are dropped, none after them can say so: the one before them does.
+    fn end(&mut self, tip: ObjectId) -> Result<ObjectId, Fault> {
+        let now = &self.done[&tip];
+        if !now.is_dropped {
+            return Ok(now.id);
+        }
+        if let Some((_, end)) = self.cut.iter().find(|(cut, _)| *cut == tip) {
+            return Ok(*end);
+        }
+        let id = now.id;
+        let repo = self.writer.overlay(self.repo);
+        let entry = checkpoint::entry(&repo, id)?;
+        let end = rewrite::with_lines(&repo, self.writer, &entry, now.dropped.clone(), entry.parents.clone())
+            .map_err(|error| failed(id, error))?;
+        self.cut.push((tip, end));
+        Ok(end)
     }
 
     fn one(&mut self, checkpoint: &Checkpoint) -> Result<PurgeResult, Fault> {
@@ -193,8 +220,7 @@ impl<'a> Rewriter<'a> {
             let mut now = parent.clone();
             now.is_dropped = true;
             now.dropped.extend(rewrite::lines(self.repo, entry)?);
-            now.dropped
-                .push(RewriteLine::of(entry, checkpoint.digest.clone(), None));
+            now.dropped.push(RewriteLine::purged(entry, checkpoint.digest.clone()));
             return Ok(now);
         }
         let files = self.files(checkpoint)?;

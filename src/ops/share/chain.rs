@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 
 use super::super::Error;
+use crate::model::id::Digest;
 use crate::store::{
-    Kind, ObjectId, Repository,
+    ObjectId, Repository,
     ancestry::{self, AncestryFault, MergeEdges},
-    checkpoint::{self, CheckpointCommit, PRUNED},
-    session,
+    checkpoint::CheckpointCommit,
+    rewrite, session,
 };
 
 /// Relation of one state of a session (ours) to another (theirs). Counts are checkpoints.
@@ -45,8 +46,13 @@ pub(super) fn relation(repo: &Repository, ours: ObjectId, theirs: ObjectId) -> R
         // What is at the front of each may be anywhere in the other. A digest that a prune left behind is met out of
         // order, so of several meetings the nearest counts.
         let front = a.front.iter().chain(&b.front);
-        let meetings = front.filter_map(|digest| Some((a.position(digest)?, b.position(digest)?)));
-        let met = meetings.min_by_key(|(ours, theirs)| ours + theirs);
+        let meetings = front.filter_map(|digest| Some((a.known.get(digest)?, b.known.get(digest)?)));
+        // What both dropped is in neither.
+        let meetings = meetings.filter(|(ours, theirs)| !(ours.is_dropped && theirs.is_dropped));
+        let meetings = meetings.map(|(ours, theirs)| (ours.position, theirs.position));
+        // Of two at the same distance, the one that has all of a side: the checkpoint after which the other side dropped the
+        // latest one is in both chains as well.
+        let met = meetings.min_by_key(|&(ours, theirs)| (ours + theirs, ours.min(theirs)));
         if let Some((ours, theirs)) = met {
             return Ok(match (ours, theirs) {
                 (0, 0) => ChainRelation::Same,
@@ -99,9 +105,18 @@ struct ChainSide<'r> {
     steps: usize,
     /// Whether one of those that were taken in is a merge.
     has_merge: bool,
-    known: HashMap<String, usize>,
+    known: HashMap<Digest, KnownDigest>,
     /// The digests met in the last step.
-    front: Vec<String>,
+    front: Vec<Digest>,
+}
+
+/// Place of a digest in a chain.
+#[derive(Clone, Copy)]
+struct KnownDigest {
+    /// How many checkpoints come after it.
+    position: usize,
+    /// Whether its checkpoint was dropped.
+    is_dropped: bool,
 }
 
 impl<'r> ChainSide<'r> {
@@ -116,10 +131,6 @@ impl<'r> ChainSide<'r> {
         }
     }
 
-    fn position(&self, digest: &str) -> Option<usize> {
-        self.known.get(digest).copied()
-    }
-
     /// Takes the next checkpoint in; `false` when there is none.
     fn step(&mut self) -> Result<bool, Error> {
         self.front.clear();
@@ -128,13 +139,20 @@ impl<'r> ChainSide<'r> {
         };
         let entry = entry.map_err(Error::damaged("the chain of the session"))?;
         self.has_merge |= entry.merged_commit().is_some();
-        if let Some(digest) = &entry.trailers.digest {
-            self.front.push(digest.to_string());
-            self.known.entry(digest.to_string()).or_insert(self.steps);
-        }
-        for digest in pruned(self.repo, &entry) {
-            // Dropped before this one, or this one as it was before a purge.
-            self.known.entry(digest.clone()).or_insert(self.steps + 1);
+        let lines = rewrite::lines(self.repo, &entry).unwrap_or_default();
+        let own = entry.trailers.digest.clone();
+        let of_this = own
+            .clone()
+            .map(|own| rewrite::digests_by(own, &lines))
+            .unwrap_or_default();
+        // Dropped before this one, or this one as it was before a purge.
+        let replaced = lines.into_iter().map(|line| (line.digest, 1));
+        for (digest, before) in own.map(|own| (own, 0)).into_iter().chain(replaced) {
+            let is_dropped = !of_this.contains(&digest);
+            self.known.entry(digest.clone()).or_insert(KnownDigest {
+                position: self.steps + before,
+                is_dropped,
+            });
             self.front.push(digest);
         }
         self.steps += 1;
@@ -143,20 +161,7 @@ impl<'r> ChainSide<'r> {
 }
 
 /// The digests that a checkpoint replaces, besides its own.
-pub(super) fn pruned(repo: &Repository, entry: &CheckpointCommit) -> Vec<String> {
-    const START: &str = "sha256:";
-    const HEX: usize = 64;
-    let Ok((siblings, _)) = checkpoint::siblings(repo, entry) else {
-        return Vec::new();
-    };
-    let Some(id) = siblings.get(PRUNED) else {
-        return Vec::new();
-    };
-    let bytes = checkpoint::read(repo, id, Kind::Blob, "the list of pruned checkpoints").unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let ends = text.match_indices(START).map(|(at, _)| (at, at + START.len() + HEX));
-    ends.filter_map(|(at, end)| text.get(at..end))
-        .filter(|digest| digest[START.len()..].bytes().all(|byte| byte.is_ascii_hexdigit()))
-        .map(str::to_owned)
-        .collect()
+pub(super) fn replaced(repo: &Repository, entry: &CheckpointCommit) -> Vec<Digest> {
+    let lines = rewrite::lines(repo, entry).unwrap_or_default();
+    lines.into_iter().map(|line| line.digest).collect()
 }

@@ -228,7 +228,7 @@ fn identity(document: &Document) -> Result<(), String> {
 struct ExpectedParent {
     digest: Option<Digest>,
     /// Digests that need not be there any more.
-    pruned: Vec<String>,
+    replaced: Vec<Digest>,
     /// The session it is one of; `None` behind the first checkpoint of a fork.
     session: Option<String>,
 }
@@ -238,7 +238,7 @@ fn merged_parent(checkpoint: &Checkpoint) -> Option<(ObjectId, ExpectedParent)> 
     let merged = checkpoint.document.merged.as_ref()?;
     let expected = ExpectedParent {
         digest: Some(merged.digest.clone()),
-        pruned: Vec::new(),
+        replaced: Vec::new(),
         session: Some(merged.session_id.clone()),
     };
     Some((checkpoint.merged()?, expected))
@@ -250,7 +250,7 @@ impl ExpectedParent {
         let document = &checkpoint.document;
         Some(Self {
             digest: document.previous.clone(),
-            pruned: chain::pruned(scene.repo, &checkpoint.entry),
+            replaced: chain::replaced(scene.repo, &checkpoint.entry),
             session: (document.kind != CheckpointKind::Fork).then(|| document.session.id.clone()),
         })
     }
@@ -264,7 +264,7 @@ impl ExpectedParent {
             return Err("is of another session than the one after it".to_owned());
         }
         match &self.digest {
-            Some(digest) if *digest == before.digest || self.pruned.contains(&digest.to_string()) => Ok(()),
+            Some(digest) if *digest == before.digest || self.replaced.contains(digest) => Ok(()),
             _ => Err("is not the one that its successor names".to_owned()),
         }
     }

@@ -489,7 +489,10 @@ fn prune_middle(world: &crate::support::World, tip: &str) -> String {
         let text = world.git_line(["log", "-1", "--format=%(trailers:key=Checkpoint-Digest,valueonly)", id]);
         text.trim().to_owned()
     };
-    let gone = [format!("{tip}~1"), format!("{tip}~2")].map(|id| format!("{{\"digest\":\"{}\"}}\n", digest(&id)));
+    let gone = [2, 1].map(|back| {
+        let id = world.git_line(["rev-parse", &format!("{tip}~{back}")]);
+        format!("{{\"digest\":\"{}\",\"commit\":\"{id}\",\"now\":null}}\n", digest(&id))
+    });
     let list = world
         .command("git", ["hash-object", "-w", "--stdin"])
         .input(gone.concat())

@@ -91,10 +91,9 @@ fn who_purged_it_is_warned_by_a_pull_and_its_content_is_left_out() {
     world.file("anas", "work of ana\n");
     save(&world, "by ana");
     world.checkpoint(["push"]).success();
-    // Bob cannot know of it: the purged checkpoint was the latest one.
     world.enter("bob");
-    world.checkpoint(["pull", "--merge", "--follow"]).success();
-    world.checkpoint(["push"]).success();
+    world.checkpoint(["pull", "--merge"]).success();
+    world.checkpoint(["push", "--allow-secrets"]).success();
     assert!(has(&world, "../hub", "secret"));
     world.enter("repo");
     world
@@ -141,14 +140,85 @@ fn who_merges_it_is_warned_and_does_not_push_it() {
     assert!(has(&world, "../hub", "bobs"));
 }
 
-/// What was purged here only is known; another clone that never had it purged pushes as always.
+/// The commits of the session on the remote, by their subjects.
+fn on_remote(world: &World) -> Vec<String> {
+    let log = world.git([
+        "-C",
+        "../hub",
+        "log",
+        "--first-parent",
+        "--format=%s",
+        "refs/checkpoints/main",
+    ]);
+    log.success().stdout().lines().map(str::to_owned).collect()
+}
+
+/// The checkpoint before the latest ones of the remote says that those were purged, also where who purged them has more that
+/// is not pushed.
 #[test]
-fn who_purged_nothing_is_not_bothered() {
-    let (world, _) = purged(true);
-    world.enter("bob");
-    save(&world, "more");
-    let pushed = world.checkpoint(["push"]);
-    pushed.stderr_lacks("was purged");
+fn the_latest_checkpoints_of_a_remote_come_back_by_no_push() {
+    for (purges, own_work) in [(1, false), (2, false), (1, true), (2, true)] {
+        let what = format!("{purges} {own_work}");
+        let world = shared();
+        let mut ids = Vec::new();
+        for name in ["one", "two", "three"] {
+            world.file(name, &format!("{name}\n"));
+            ids.push(save(&world, name));
+        }
+        world.checkpoint(["push"]).success();
+        for bob in ["idle", "busy"] {
+            clone(&world, bob);
+            world.checkpoint(["pull", "origin", "main"]).success();
+            world.checkpoint(["resume", "--apply", "main"]).success();
+        }
+        save(&world, "by busy");
+        world.enter("repo");
+        if own_work {
+            save(&world, "by ana");
+        }
+        for name in &["three", "two"][..purges] {
+            let id = ids.pop().unwrap();
+            world.checkpoint(["purge", "--yes", "--remote", &id]).success();
+            std::fs::remove_file(world.path(name)).unwrap();
+        }
+        let left = ["one", "two"][..3 - purges].iter().rev().chain(&["start main"]);
+        let left: Vec<String> = left.map(|name| (*name).to_owned()).collect();
+        assert_eq!(on_remote(&world), left, "{what}");
+
+        // Who has nothing of his own follows; nobody has to tell him to.
+        world.enter("idle");
+        world.checkpoint(["pull"]).success();
+        assert_eq!(
+            at(&world, "idle", "refs/checkpoints/main"),
+            at(&world, "hub", "refs/checkpoints/main")
+        );
+        assert_eq!(on_remote(&world), left, "{what}");
+        for merge in [false, true] {
+            world.enter("busy");
+            if merge {
+                world.checkpoint(["pull", "--merge"]).success();
+            }
+            let refused = world.checkpoint(["push"]);
+            refused.code(4);
+            assert_eq!(merge, refused.stderr().contains("that was purged"), "{what}: {refused}");
+            assert_eq!(on_remote(&world), left, "{what}");
+        }
+        assert_eq!(world.read("three"), b"three\n", "files stay as they are");
+
+        // Who purged them goes on as before, and so does everybody after him.
+        world.enter("repo");
+        world.checkpoint(["pull"]).success().stdout_has("Up to date");
+        save(&world, "more");
+        world.checkpoint(["push"]).success();
+        world.checkpoint(["verify", "--all"]).success();
+        world.git(["fsck", "--strict", "--no-dangling"]).success();
+        world.enter("idle");
+        world.checkpoint(["pull"]).success();
+        assert_eq!(on_remote(&world)[0], "more", "{what}");
+        // Ana's own checkpoint of before has the file of the second purge in its snapshot.
+        assert!(!has(&world, "../hub", "three") || own_work, "{what}");
+        world.checkpoint(["verify", "--all"]).success();
+    }
 }
 
 #[test]
