@@ -11,8 +11,8 @@ use super::{
     ref_transaction::{Aftermath, UndoableRefTransaction},
     refuse, rekey,
     session_choice::{self, SessionChoice},
-    share::ChainRelation,
     share::status::{self, ShareState},
+    share::{ChainRelation, PrunedSide},
     suggestions,
 };
 use crate::{
@@ -123,10 +123,11 @@ fn check(scene: &Scene<'_>, chosen: &SessionChoice, request: &AmendRequest) -> R
     }
     refuse::claimed(scene, name, &tip.document.session)?;
     let has = |state: &ShareState| {
-        let ShareState::Both(relation) = state else {
-            return false;
-        };
-        matches!(relation, ChainRelation::Same | ChainRelation::Behind(_))
+        matches!(
+            state,
+            ShareState::Both(ChainRelation::Same | ChainRelation::Behind(_))
+                | ShareState::Pruned(PrunedSide::Ours | PrunedSide::Theirs { ours: 0, .. })
+        )
     };
     let pushed = status::of_session(scene, name, tip.entry.id);
     if let Some(there) = pushed.into_iter().find(|there| has(&there.state)) {

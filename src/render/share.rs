@@ -290,7 +290,7 @@ impl PushReceipt<'_> {
     fn line(&self, row: &PushRow<'_>) -> TextLine {
         let (slot, word) = match (row.result, row.ok, self.dry_run) {
             ("up-to-date", ..) => (Slot::Plain, "Up to date:"),
-            ("behind", ..) => (Slot::Caution, "Not pushed:"),
+            ("behind", ..) | ("pruned-there", true, _) => (Slot::Caution, "Not pushed:"),
             (_, false, _) => (Slot::Bad, "Refused:"),
             (_, true, true) => (Slot::Added, "Would push"),
             (_, true, false) => (Slot::Added, "Pushed"),

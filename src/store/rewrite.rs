@@ -167,8 +167,8 @@ pub fn commit(
 }
 
 /// Writes a checkpoint again after another parent, its document unchanged; `merged` is the last parent of a merge. `gone`
-/// are the checkpoints that were between, oldest first; their own `pruned.jsonl` is taken over. With the same parents
-/// nothing is written. Returns the new commit; the old one if nothing had to change.
+/// are the checkpoints that were between it and its parents, oldest first; their own `pruned.jsonl` is taken over. With the
+/// same parents nothing is written. Returns the new commit; the old one if nothing had to change.
 pub fn after(
     repo: &Repository,
     writer: &Writer,

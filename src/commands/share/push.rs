@@ -61,7 +61,7 @@ pub(in crate::commands) struct Args {
     /// Without a terminal, output or failure, in the background
     #[arg(long, hide = true, requires = "queued")]
     unattended: bool,
-    /// Also push sessions that were deleted on the remote
+    /// Also push sessions that were deleted or pruned on the remote
     #[arg(long, conflicts_with = "queued")]
     force: bool,
     /// Push even if secrets, or what was purged, would be published
@@ -147,6 +147,13 @@ pub(in crate::commands) fn send(
     if !options.json && options.quiet == 0 {
         context.ui.show(&view(&pushed))?;
     }
+    for sent in pushed.sessions.iter().filter(|sent| sent.fate.is_good()) {
+        if let PushFate::PrunedThere { ours, .. } = sent.fate {
+            for way in ways_after_prune(&pushed.remote, &sent.name, ours) {
+                context.ui.hint("Pruned", &way);
+            }
+        }
+    }
     for sent in pushed.sessions.iter().filter(|sent| sent.unmerged > 0) {
         let (name, paths) = (&sent.name, unmerged_words(sent.unmerged, sent.marked));
         context
@@ -157,6 +164,19 @@ pub(in crate::commands) fn send(
             .hint("Conflict", "resolve them, 'git add' them, then save and push again");
     }
     Ok(pushed)
+}
+
+/// The ways on where a remote pruned a session that has `ours` new checkpoints here.
+fn ways_after_prune(remote: &str, name: &ShortName, ours: usize) -> [String; 2] {
+    let remote = crate::model::step::quoted(remote);
+    let yours = match ours {
+        0 => String::new(),
+        ours => format!(", with your {} after it", CountedNoun::new(ours, "new checkpoint")),
+    };
+    [
+        format!("follow that{yours}: git checkpoint pull {remote} {name}"),
+        format!("or bring back there what is gone: git checkpoint push {remote} {name} --force"),
+    ]
 }
 
 /// The error where something was not pushed.
@@ -232,11 +252,8 @@ pub(in crate::commands) fn verdict(pushed: &PushOutcome) -> Result<(), CommandEr
             "merge the two first: git checkpoint pull {remote} {name} --merge"
         )),
         PushFate::PrunedThere { ours, .. } => {
-            let yours = match ours {
-                0 => String::new(),
-                ours => format!(", with your {} after it", CountedNoun::new(*ours, "new checkpoint")),
-            };
-            error.hint(format!("follow that{yours}: git checkpoint pull {remote} {name}"))
+            let ways = ways_after_prune(remote, name, *ours).into_iter();
+            ways.fold(error, CommandError::hint)
         }
         PushFate::Deleted => error
             .hint(format!(

@@ -8,7 +8,7 @@ use crate::{
     },
     model::{name::ShortName, time::Timestamp},
     ops::share::{
-        ChainRelation, push,
+        ChainRelation, PrunedSide, push,
         status::{self, RemoteStanding, RemoteStatus, ShareState},
     },
     render::{
@@ -207,7 +207,10 @@ fn prune(args: &PruneArgs, context: &mut Context) -> Result<(), CommandError> {
 
 impl ShareState {
     fn is_ahead(&self) -> bool {
-        matches!(self, Self::Both(ChainRelation::Ahead(_)) | Self::Here(_))
+        matches!(
+            self,
+            Self::Both(ChainRelation::Ahead(_)) | Self::Here(_) | Self::Pruned(PrunedSide::Ours)
+        )
     }
 
     fn word(&self) -> &'static str {
@@ -220,6 +223,8 @@ impl ShareState {
             Self::Here(_) => "only-here",
             Self::There(_) => "only-there",
             Self::Deleted => "deleted-there",
+            Self::Pruned(PrunedSide::Ours) => "pruned-here",
+            Self::Pruned(PrunedSide::Theirs { .. }) => "pruned-there",
             Self::Purged => "purged-here",
             Self::Damaged(_) => "damaged",
         }
@@ -250,6 +255,17 @@ pub(in crate::commands) fn words(standing: &RemoteStanding) -> TextLine {
             Slot::Caution,
             format!("deleted on {remote}: 'git checkpoint push --force' brings it back"),
         ),
+        ShareState::Pruned(PrunedSide::Ours) => (
+            Slot::Caution,
+            format!("pruned here and not on {remote}: 'git checkpoint push'"),
+        ),
+        ShareState::Pruned(PrunedSide::Theirs { dropped, .. }) => (
+            Slot::Caution,
+            format!(
+                "{} pruned on {remote} and not here: 'git checkpoint pull'",
+                count(dropped)
+            ),
+        ),
         ShareState::Purged => (
             Slot::Caution,
             format!("{remote} still has what was purged here: 'git checkpoint purge --remote'"),
@@ -264,7 +280,9 @@ pub(in crate::commands) fn words(standing: &RemoteStanding) -> TextLine {
 /// Relation of a session to the one of a remote.
 pub(in crate::commands) fn relation<'a>(state: &'a ShareState, there: Option<&'a ShortName>) -> ShareRelation<'a> {
     let (unpushed, unpulled) = match state {
-        ShareState::Both(ChainRelation::Ahead(count)) | ShareState::Here(count) => (*count, 0),
+        ShareState::Both(ChainRelation::Ahead(count))
+        | ShareState::Here(count)
+        | ShareState::Pruned(PrunedSide::Theirs { ours: count, .. }) => (*count, 0),
         ShareState::Both(ChainRelation::Behind(count)) | ShareState::There(count) => (0, *count),
         ShareState::Both(ChainRelation::Diverged { ours, theirs }) => (*ours, *theirs),
         _ => (0, 0),

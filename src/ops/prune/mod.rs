@@ -448,7 +448,9 @@ fn write_again(
             done.gone.insert(id, gone);
             continue;
         }
-        let parents = (parent, entry.merged_commit().map(now));
+        let merged = entry.merged_commit();
+        gone.extend(merged.and_then(|id| done.gone.get(&id)).cloned().unwrap_or_default());
+        let parents = (parent, merged.map(now));
         done.written
             .insert(id, rewrite::after(scene.repo, writer, &entry, parents, &gone)?);
     }

@@ -17,7 +17,57 @@ use crate::{
     },
 };
 
-use super::Error;
+use super::{ChainRelation, Error, chain};
+
+/// Which of two states of a session was pruned, where one has all that the other one has besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrunedSide {
+    /// Ours.
+    Ours,
+    /// Theirs.
+    Theirs {
+        /// Checkpoints that ours has after it.
+        ours: usize,
+        /// How many checkpoints ours still has that are gone there.
+        dropped: usize,
+        /// Whether ours was pruned as well, of other checkpoints.
+        is_both: bool,
+    },
+}
+
+/// The side that was pruned of two states where ours is the same as theirs or continues it; `None` if neither was, or if
+/// only one could be ahead of the other.
+pub(super) fn pruned_side(
+    repo: &Repository,
+    (ours, theirs): (ObjectId, ObjectId),
+    relation: ChainRelation,
+) -> Result<Option<PrunedSide>, OpsError> {
+    // Both sides are read whole, so only where ours does not simply continue from theirs.
+    let may_be = match relation {
+        ChainRelation::Same => ours != theirs,
+        ChainRelation::Ahead(_) => {
+            !simply_continues(repo, ours, theirs).map_err(OpsError::damaged("the chain of the session"))?
+        }
+        _ => false,
+    };
+    if !may_be {
+        return Ok(None);
+    }
+    if let Some(apart) = PrunedApart::of(repo, ours, theirs).filter(|apart| !apart.there.is_empty()) {
+        let ours = match relation {
+            ChainRelation::Ahead(ours) => ours,
+            _ => 0,
+        };
+        return Ok(Some(PrunedSide::Theirs {
+            ours,
+            dropped: apart.there.len(),
+            is_both: !apart.here.is_empty(),
+        }));
+    }
+    // The shorter of two chains that end alike is the pruned one.
+    let is_ours = relation == ChainRelation::Same && chain::length(repo, ours) < chain::length(repo, theirs);
+    Ok(is_ours.then_some(PrunedSide::Ours))
+}
 
 /// All that a checkpoint comes from: its own chain, the source of a fork, and what was merged in.
 struct SideHistory {
@@ -129,7 +179,9 @@ impl SideHistory {
                 left.insert(id, dropped);
                 parent.unwrap_or(id)
             } else {
-                let parents = (parent, entry.merged_commit().map(now));
+                let merged = entry.merged_commit();
+                dropped.extend(merged.and_then(|id| left.get(&id)).cloned().unwrap_or_default());
+                let parents = (parent, merged.map(now));
                 rewrite::after(repo, writer, entry, parents, &dropped).map_err(OpsError::from)?
             };
             became.insert(id, new);

@@ -114,7 +114,7 @@ impl<'a> FetchCheck<'a> {
             if found.len() > MAX_CHAIN {
                 return Err(format!("it has more than {MAX_CHAIN} checkpoints"));
             }
-            if let Some((merged, expected)) = merged_parent(&checkpoint) {
+            if let Some((merged, expected)) = merged_parent(self.scene, &checkpoint) {
                 waiting.push((merged, Some(expected)));
             }
             next = checkpoint.previous();
@@ -234,11 +234,11 @@ struct ExpectedParent {
 }
 
 /// Checkpoint that a merge merged in, and what the document has of it. It may be of any session.
-fn merged_parent(checkpoint: &Checkpoint) -> Option<(ObjectId, ExpectedParent)> {
+fn merged_parent(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Option<(ObjectId, ExpectedParent)> {
     let merged = checkpoint.document.merged.as_ref()?;
     let expected = ExpectedParent {
         digest: Some(merged.digest.clone()),
-        replaced: Vec::new(),
+        replaced: chain::replaced(scene.repo, &checkpoint.entry),
         session: Some(merged.session_id.clone()),
     };
     Some((checkpoint.merged()?, expected))

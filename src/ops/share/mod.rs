@@ -20,6 +20,7 @@ mod ref_faults;
 mod since;
 pub mod status;
 
+pub use apart::PrunedSide;
 pub use chain::ChainRelation;
 pub use error::{Error, Leak, LeakedCommit, PurgeObstacle};
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ChainRelation, Error, chain, find,
+    ChainRelation, Error,
+    apart::{self, PrunedSide},
+    chain, find,
     push::{NamedElsewhere, is_deleted_from_here},
 };
 use crate::{
@@ -69,7 +71,7 @@ impl RemoteStanding {
         to: &ShortName,
     ) -> Result<Option<NamedElsewhere>, Error> {
         let there = self.there.as_ref().unwrap_or(from);
-        let is_shared = matches!(self.state, ShareState::Both(_));
+        let is_shared = matches!(self.state, ShareState::Both(_) | ShareState::Pruned(_));
         if there == to || !is_shared {
             return Ok(None);
         }
@@ -79,7 +81,7 @@ impl RemoteStanding {
         Ok(Some(NamedElsewhere {
             has_more: !matches!(
                 self.state,
-                ShareState::Both(ChainRelation::Same | ChainRelation::Ahead(_))
+                ShareState::Both(ChainRelation::Same | ChainRelation::Ahead(_)) | ShareState::Pruned(_)
             ),
             is_taken: there != from && session::tip(scene.repo, there)?.is_some(),
             is_taken_there: other.is_some_and(|tip| !known.is_deleted(to.as_str(), tip)),
@@ -99,6 +101,8 @@ pub enum ShareState {
     There(usize),
     /// The remote had it, and was last seen without it.
     Deleted,
+    /// It is on both sides, and one was pruned.
+    Pruned(PrunedSide),
     /// The remote has what was purged here, as it was last seen.
     Purged,
     /// It cannot be compared: why.
@@ -260,10 +264,18 @@ fn state(
     match (here, there) {
         (Some(Err(why)), _) | (_, Some(Err(why))) => damaged(why),
         (_, Some(Ok(there))) if known.is_deleted(name, *there) => ShareState::Deleted,
-        (Some(Ok(here)), Some(Ok(there))) => match chain::relation(scene.repo, *here, *there) {
-            Ok(relation) => ShareState::Both(relation),
-            Err(error) => ShareState::Damaged(error.to_string()),
-        },
+        (Some(Ok(here)), Some(Ok(there))) => {
+            let relation = chain::relation(scene.repo, *here, *there);
+            let pruned = |relation| {
+                let side = apart::pruned_side(scene.repo, (*here, *there), relation);
+                side.map(|side| (relation, side))
+            };
+            match relation.and_then(pruned) {
+                Ok((_, Some(pruned))) => ShareState::Pruned(pruned),
+                Ok((relation, None)) => ShareState::Both(relation),
+                Err(error) => ShareState::Damaged(error.to_string()),
+            }
+        }
         (Some(Ok(_)), None) if known.has_purged(name) => ShareState::Purged,
         (Some(Ok(id)), None) if is_deleted_from_here(scene, known, name, *id).unwrap_or(false) => ShareState::Deleted,
         (Some(Ok(id)), None) => ShareState::Here(chain::length(scene.repo, *id)),

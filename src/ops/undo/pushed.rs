@@ -3,7 +3,7 @@
 use super::{
     super::{
         Error,
-        share::{ChainRelation, status, status::ShareState},
+        share::{ChainRelation, PrunedSide, status, status::ShareState},
     },
     RefEdit, UndoRun,
 };
@@ -37,7 +37,7 @@ pub(super) fn behind(run: &UndoRun<'_>, edits: &[RefEdit]) -> Result<Vec<BehindR
                 ShareState::Both(ChainRelation::Same | ChainRelation::Behind(_))
             );
             match after.state {
-                ShareState::Both(ChainRelation::Behind(_)) if is_pushed => {
+                ShareState::Both(ChainRelation::Behind(_)) | ShareState::Pruned(PrunedSide::Theirs { .. }) if is_pushed => {
                     let session = session.clone();
                     behind.push(BehindRemote { session, remote });
                 }

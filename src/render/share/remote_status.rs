@@ -125,7 +125,9 @@ impl RemoteRow<'_> {
             let slot = match relation.state.as_str() {
                 "up-to-date" => Slot::Good,
                 "damaged" => Slot::Bad,
-                "diverged" | "another-session" | "deleted-there" | "purged-here" => Slot::Caution,
+                "diverged" | "another-session" | "deleted-there" | "purged-here" | "pruned-here" | "pruned-there" => {
+                    Slot::Caution
+                }
                 _ => Slot::Plain,
             };
             let mut line = TextLine::plain("  ").with(Slot::Session, row.session);
@@ -135,11 +137,13 @@ impl RemoteRow<'_> {
                 "only-there" => "remote only".to_owned(),
                 "deleted-there" => format!("deleted on {}", self.name),
                 "purged-here" => format!("{} still has what was purged here", self.name),
+                "pruned-here" => format!("pruned here and not on {}", self.name),
+                "pruned-there" => format!("pruned on {} and not here", self.name),
                 other => other.replace('-', " "),
             };
             line.push(slot, state);
             let detail = match (relation.state.as_str(), relation.unpushed, relation.unpulled) {
-                ("up-to-date" | "deleted-there" | "purged-here", ..) => String::new(),
+                ("up-to-date" | "deleted-there" | "purged-here" | "pruned-here" | "pruned-there", ..) => String::new(),
                 ("another-session", ..) => ", of the same name".to_owned(),
                 ("damaged", ..) => format!(", {}", relation.damage.unwrap_or_default()),
                 ("diverged", ours, theirs) => format!(", {ours} ahead, {theirs} behind"),

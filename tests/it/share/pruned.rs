@@ -82,12 +82,14 @@ fn a_push_brings_nothing_back_that_was_pruned_there() {
             world.checkpoint(["fetch"]).success().stdout_has("pruned there");
         }
         let whole = tree(&world, "bob", &five);
-        for args in [&["push", "-n"][..], &["push"], &["push", "--force"], &["push", "--all"]] {
+        for args in [&["push", "-n"][..], &["push"], &["push", "--all"]] {
             let refused = world.checkpoint(args);
             refused
                 .code(4)
                 .stderr_has("was pruned on remote 'origin', which dropped 2 checkpoints that are still here");
-            refused.stderr_has("follow that, with your 2 new checkpoints after it: git checkpoint pull origin auth");
+            refused
+                .stderr_has("follow that, with your 2 new checkpoints after it: git checkpoint pull origin auth\n")
+                .stderr_has("bring back there what is gone: git checkpoint push origin auth --force\n");
             assert_eq!(at(&world, "hub", AUTH), pruned);
             assert_eq!(at(&world, "bob", AUTH), five);
         }
@@ -143,7 +145,10 @@ fn a_pull_follows_a_prune_where_nothing_is_new() {
     let pruned = at(&world, "hub", AUTH);
     world.enter("bob");
     // There is nothing to send.
-    world.checkpoint(["push"]).success().stdout_has("Up to date");
+    let push = world.checkpoint(["push"]);
+    push.success()
+        .stdout_has("Not pushed: auth ")
+        .stdout_has(", where it was pruned of 2 checkpoints");
     world.checkpoint(["push", "--all"]).success();
     assert_eq!(at(&world, "hub", AUTH), pruned);
     world
@@ -432,5 +437,140 @@ fn an_automatic_merge_brings_no_pruned_checkpoint_back() {
         world.checkpoint(["push", "--queued"]).success();
         assert_eq!(at(&world, "hub", AUTH), at(&world, "bob", AUTH));
         assert!(!ids[..2].iter().any(|id| leads_to(&world, "hub", id)));
+    }
+}
+
+/// A prune of what was merged in leaves a session that others can take, also where the prune came after a merge of a fork
+/// that had merged the session before.
+#[test]
+fn a_session_that_merged_what_was_pruned_goes_to_others() {
+    type Story<'a> = (&'a str, &'a [&'a [&'a str]]);
+    let stories: [Story<'_>; 3] = [
+        (
+            "another session",
+            &[
+                &["start", "other"],
+                &["save", "--allow-empty", "-m", "o1"],
+                &["save", "--allow-empty", "-m", "o2"],
+                &["switch", "auth"],
+                &["merge", "other"],
+                &["switch", "other"],
+                &["save", "--allow-empty", "-m", "o3"],
+            ],
+        ),
+        (
+            "a fork that was brought up to date",
+            &[
+                &["fork", "auth", "--name", "other"],
+                &["save", "--allow-empty", "-m", "o1"],
+                &["switch", "auth"],
+                &["save", "--allow-empty", "-m", "four"],
+                &["switch", "other"],
+                &["merge", "auth"],
+                &["switch", "auth"],
+                &["merge", "other"],
+            ],
+        ),
+        (
+            "a merge of a merge",
+            &[
+                &["start", "third"],
+                &["save", "--allow-empty", "-m", "t1"],
+                &["start", "other"],
+                &["save", "--allow-empty", "-m", "o1"],
+                &["merge", "third"],
+                &["save", "--allow-empty", "-m", "o2"],
+                &["switch", "auth"],
+                &["merge", "other"],
+                &["switch", "third"],
+                &["save", "--allow-empty", "-m", "t2"],
+                &["switch", "other"],
+                &["save", "--allow-empty", "-m", "o3"],
+            ],
+        ),
+    ];
+    for (what, commands) in stories {
+        let (world, _) = three();
+        for args in commands {
+            world.checkpoint(*args).success();
+        }
+        world
+            .checkpoint(["prune", "--keep-last", "1"])
+            .success()
+            .stdout_has("remove ");
+        world.checkpoint(["verify", "--all"]).success();
+        world.checkpoint(["push", "--all"]).success();
+        clone(&world, "carl");
+        for session in ["auth", "other"] {
+            world.checkpoint(["pull", "origin", session]).success();
+            let name = format!("refs/checkpoints/{session}");
+            assert_eq!(at(&world, "carl", &name), at(&world, "repo", &name), "{what}");
+        }
+        world.checkpoint(["verify", "--all"]).success();
+        // Who had it unpruned follows, and what he adds goes on.
+        world.enter("bob");
+        world.checkpoint(["pull"]).success();
+        world.file("bob", what);
+        save(&world, "by bob");
+        world.checkpoint(["push"]).success();
+        world.enter("carl");
+        world.checkpoint(["pull", "origin", "auth"]).success();
+        assert_eq!(log(&world, "auth")[0], "by bob", "{what}");
+        // And as a bundle.
+        world.checkpoint(["bundle", "../all.bundle", "auth", "other"]).success();
+        world.enter("repo");
+        world.checkpoint(["delete", "other"]).success();
+        world.checkpoint(["unbundle", "../all.bundle"]).success();
+        world.checkpoint(["verify", "--all"]).success();
+    }
+}
+
+/// Where the remote lacks what a prune that was undone here had dropped, nothing calls it up to date; a forced push brings it
+/// back there.
+#[test]
+fn a_prune_that_was_pushed_and_undone_is_named_until_it_is_settled() {
+    for who in ["who pruned", "who followed"] {
+        let (world, ids) = three();
+        world.checkpoint(["prune", "--keep-last", "1", "--force"]).success();
+        let state = |expected: &str| {
+            let json = world.checkpoint(["remote", "status", "--json"]).success().stdout_json();
+            assert_eq!(json["remotes"][0]["sessions"][0]["state"], expected, "{who}");
+        };
+        state("pruned-here");
+        world
+            .checkpoint(["status"])
+            .success()
+            .stdout_has("pruned here and not on origin");
+        world.checkpoint(["push"]).success().stdout_has("pruned");
+        state("up-to-date");
+        let pruned = at(&world, "hub", AUTH);
+        if who == "who followed" {
+            world.enter("bob");
+            world.checkpoint(["pull"]).success();
+        }
+        world
+            .checkpoint(["undo", "--older"])
+            .success()
+            .stderr_has("remote 'origin' still has what was undone in session 'auth'");
+        let here = if who == "who followed" { "bob" } else { "repo" };
+        assert_eq!(at(&world, here, AUTH), ids[2], "{who}");
+        state("pruned-there");
+        world
+            .checkpoint(["status"])
+            .success()
+            .stdout_has("2 checkpoints pruned on origin and not here: 'git checkpoint pull'");
+        for args in [&["push"][..], &["push", "--all"], &["push", "-n"]] {
+            world
+                .checkpoint(args)
+                .success()
+                .stdout_has("where it was pruned of 2 checkpoints");
+            assert_eq!(at(&world, "hub", AUTH), pruned, "{who}");
+        }
+        world.checkpoint(["push", "--force"]).success().stdout_has("put back");
+        assert_eq!(at(&world, "hub", AUTH), ids[2], "{who}");
+        state("up-to-date");
+        world.enter(if who == "who followed" { "repo" } else { "bob" });
+        world.checkpoint(["pull"]).success();
+        world.checkpoint(["verify", "--all"]).success();
     }
 }

@@ -139,6 +139,8 @@ pub enum PushFate {
         ours: usize,
         /// How many checkpoints are gone there.
         dropped: usize,
+        /// Whether there is something to push: checkpoints, or a prune of others.
+        has_new: bool,
     },
     /// Another session has the name there.
     Another,
@@ -167,12 +169,12 @@ pub enum RefusalCause {
 }
 
 impl PushFate {
-    /// Whether the remote has now what is here.
+    /// Whether nothing is left to push, or what is left may stay.
     pub fn is_good(&self) -> bool {
         !matches!(
             self,
             Self::Diverged { .. }
-                | Self::PrunedThere { .. }
+                | Self::PrunedThere { has_new: true, .. }
                 | Self::Another
                 | Self::Deleted
                 | Self::NamedOtherwise(_)
@@ -182,7 +184,7 @@ impl PushFate {
 
     /// Whether checkpoints went there.
     pub fn is_sent(&self) -> bool {
-        self.is_good() && !matches!(self, Self::UpToDate | Self::Behind(_))
+        self.is_good() && !matches!(self, Self::UpToDate | Self::Behind(_) | Self::PrunedThere { .. })
     }
 
     /// Whether another push is in the way, so that it may work later.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     super::{
         ChainRelation, Error, Wire,
-        apart::{self, PrunedApart},
+        apart::{self, PrunedSide},
         chain,
         change::RemoteChange,
         exchange, fetch, listing, unreachable,
@@ -297,36 +297,29 @@ impl Push<'_> {
             return Ok(PushPlan::Send(spec(None), PushFate::New(chain::length(repo, id))));
         };
         let exact = is_exact.then_some(there);
-        let pruned_there = |apart: Option<&PrunedApart>, ours| {
-            let dropped = apart.map_or(0, |apart| apart.there.len());
-            (dropped > 0).then_some(PushPlan::Leave(PushFate::PrunedThere { ours, dropped }))
-        };
-        Ok(match chain::relation(repo, id, there)? {
+        let relation = chain::relation(repo, id, there)?;
+        let pruned = apart::pruned_side(repo, (id, there), relation)?;
+        if let Some(PrunedSide::Theirs { ours, dropped, is_both }) = pruned {
+            return Ok(if self.request.force {
+                PushPlan::Send(spec(Some(there)), PushFate::PutBack)
+            } else {
+                PushPlan::Leave(PushFate::PrunedThere {
+                    ours,
+                    dropped,
+                    has_new: ours > 0 || is_both,
+                })
+            });
+        }
+        Ok(match relation {
             ChainRelation::Same if id == there => PushPlan::Send(spec(exact), PushFate::UpToDate),
-            ChainRelation::Same => {
-                let apart = PrunedApart::of(repo, id, there);
-                match pruned_there(apart.as_ref(), 0) {
-                    // Pruned on both sides: of other checkpoints.
-                    Some(plan) if apart.is_some_and(|apart| !apart.here.is_empty()) => plan,
-                    // The shorter of two chains that end alike is the pruned one.
-                    _ if chain::length(repo, id) < chain::length(repo, there) => {
-                        PushPlan::Send(spec(Some(there)), PushFate::Pruned)
-                    }
-                    _ => PushPlan::Leave(PushFate::UpToDate),
-                }
+            ChainRelation::Same if pruned == Some(PrunedSide::Ours) => {
+                PushPlan::Send(spec(Some(there)), PushFate::Pruned)
             }
+            ChainRelation::Same => PushPlan::Leave(PushFate::UpToDate),
             ChainRelation::Ahead(count) => {
-                let damaged = crate::ops::Error::damaged(name.as_str());
-                // Both sides are read whole for that, so only where ours does not simply continue from theirs.
-                let apart = if apart::simply_continues(repo, id, there).map_err(damaged)? {
-                    None
-                } else {
-                    PrunedApart::of(repo, id, there)
-                };
                 let goes_on = graph::is_ancestor(repo, there, id, WALKED)? == Some(true);
                 let lease = if goes_on { exact } else { Some(there) };
-                pruned_there(apart.as_ref(), count)
-                    .unwrap_or_else(|| PushPlan::Send(spec(lease), PushFate::Forward(count)))
+                PushPlan::Send(spec(lease), PushFate::Forward(count))
             }
             ChainRelation::Behind(count) => PushPlan::Leave(PushFate::Behind(count)),
             ChainRelation::Diverged { ours, theirs } => PushPlan::Leave(PushFate::Diverged { ours, theirs }),
