@@ -450,7 +450,7 @@ impl Fold {
     /// The helper that this call started and that has not reported yet. It may report again.
     pub(super) fn running_helper(&mut self, call: &str) -> Option<HelperRun> {
         let known = self.state.calls.iter().rfind(|(known, _)| known == call)?;
-        serde_json::from_value(known.1.get("running")?.clone()).ok()
+        crate::model::json::from_value(known.1.get("running")?.clone()).ok()
     }
 
     /// The to-do list as it is now.

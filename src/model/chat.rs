@@ -420,15 +420,14 @@ pub(crate) mod tests {
     fn recorded_usage_is_read() {
         let mut said = message("a", Role::Assistant, json!("x"));
         assert_eq!(said.recorded_context(), None);
-        said.meta = serde_json::from_value(
-            json!({"usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 2}}),
-        )
-        .unwrap();
+        said.meta =
+            json::from_value(json!({"usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 2}}))
+                .unwrap();
         assert_eq!(said.recorded_context(), Some(17));
         said.unknown.insert("isSidechain".into(), json!(true));
         assert_eq!(said.recorded_context(), None, "the context of another conversation");
         said.unknown.clear();
-        said.meta = serde_json::from_value(json!({"usage": {"input_tokens": 0, "output_tokens": 0}})).unwrap();
+        said.meta = json::from_value(json!({"usage": {"input_tokens": 0, "output_tokens": 0}})).unwrap();
         assert_eq!(said.recorded_context(), None, "made up by a program");
     }
 
@@ -455,7 +454,7 @@ pub(crate) mod tests {
             let line = json::to_line(&before);
             prop_assert_eq!(line.iter().position(|byte| *byte == b'\n'), Some(line.len() - 1));
             let value = json::parse(&line, usize::MAX).expect("own output");
-            let after: Message = serde_json::from_value(value).expect("own output");
+            let after: Message = json::from_value(value).expect("own output");
             prop_assert_eq!(&after, &before);
             prop_assert!(before.section().len() <= line.len() + 40, "bytes bound tokens");
         }

@@ -382,7 +382,7 @@ impl Document {
         let value = json::parse(bytes, SIZE_LIMIT).map_err(|e| Error::Damaged(e.to_string()))?;
         let schema = value.get("schema").and_then(Value::as_str).unwrap_or_default();
         match schema_major(schema) {
-            Some(MAJOR) => serde_json::from_value(value).map_err(|e| Error::Damaged(json::words(&e))),
+            Some(MAJOR) => json::from_value(value).map_err(|e| Error::Damaged(json::words(&e))),
             Some(major) if major > MAJOR => Err(Error::Newer(major)),
             _ => Err(Error::Damaged(format!(
                 "'{}' is not a schema of git-checkpoint",

@@ -40,7 +40,7 @@ const PUBLIC_OF_FORK: &[&str] = &["digest", "session"];
 /// The part of a document that anybody may read.
 pub fn public_part(document: &Document) -> Document {
     let (public, _) = parts(document);
-    serde_json::from_value(public).expect("what is taken out of a document is optional, or put in again empty")
+    json::from_value(public).expect("what is taken out of a document is optional, or put in again empty")
 }
 
 /// The part of a document that is encrypted.
@@ -68,7 +68,7 @@ pub fn joined(public: &Document, private: &[u8]) -> Result<Document, String> {
     }
     let mut whole = serde_json::to_value(public).expect("a document is plain data");
     put_into(&mut whole, private["members"].take());
-    serde_json::from_value(whole).map_err(|error| json::words(&error))
+    json::from_value(whole).map_err(|error| json::words(&error))
 }
 
 /// Public and private members of a document.

@@ -5,6 +5,8 @@
 //! two spaces of indent, LF, a final LF, and only `"`, `\` and control characters escaped, so that equal values are
 //! equal bytes. Numbers keep the digits they were read with.
 
+mod value;
+
 use std::fmt;
 
 use serde::{
@@ -12,6 +14,8 @@ use serde::{
     de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Map, Number, Value};
+
+pub use value::from_value;
 
 /// Why a text was not taken as JSON.
 #[derive(Debug, thiserror::Error)]
@@ -96,7 +100,13 @@ fn found(given: &str) -> String {
             ["integer ", "floating point ", "boolean ", "number "]
                 .iter()
                 .find_map(|kind| given.strip_prefix(kind))
-                .map_or_else(|| given.to_owned(), bare)
+                .map_or_else(
+                    || given.to_owned(),
+                    |value| {
+                        let value = value.strip_suffix(" as u128").unwrap_or(value);
+                        bare(value.strip_suffix(" as i128").unwrap_or(value))
+                    },
+                )
         }
     }
 }

@@ -110,7 +110,7 @@ impl Session {
         }
         let mut value = serde_json::to_value(self).expect("a session is plain data");
         json::merge_patch(&mut value, Value::Object(patch));
-        serde_json::from_value(value).map_err(|e| patch::Error::Member {
+        json::from_value(value).map_err(|e| patch::Error::Member {
             member: "session".into(),
             reason: json::words(&e),
         })

@@ -136,7 +136,7 @@ fn empty_directories(repo: &Repository, saved: &Checkpoint) -> Result<Vec<RepoPa
 }
 
 fn note(noted: &PlanJournal) -> Result<Note, Error> {
-    serde_json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })
+    crate::model::json::from_value(noted.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })
 }
 
 fn run(

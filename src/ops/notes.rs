@@ -73,7 +73,7 @@ pub(super) fn saved(scene: &Scene<'_>, session: &ShortName, tip: &Checkpoint) ->
         let bytes = checkpoint::read_private(scene.repo, id, "the session log").map_err(damaged())?;
         for line in bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
             let value = json::parse(line, json::INPUT_LIMIT).ok();
-            match value.and_then(|value| serde_json::from_value::<LogLine>(value).ok()) {
+            match value.and_then(|value| json::from_value::<LogLine>(value).ok()) {
                 Some(line) => lines.push(line),
                 None => unreadable += 1,
             }

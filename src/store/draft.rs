@@ -249,7 +249,7 @@ fn parsed(repo: &Repository, lines: &[Vec<u8>]) -> (Option<DraftHeader>, Vec<Opt
         .and_then(|line| serde_json::from_slice::<DraftHeader>(line).ok());
     let read = |line: &Vec<u8>| {
         let line = encryption::decrypted_line(repo, line).ok()?;
-        serde_json::from_value::<DraftLine>(json::parse(&line, json::INPUT_LIMIT).ok()?).ok()
+        json::from_value::<DraftLine>(json::parse(&line, json::INPUT_LIMIT).ok()?).ok()
     };
     let mut found: Vec<Option<DraftLine>> = lines[usize::from(header.is_some())..].iter().map(read).collect();
     let operations: Vec<&Operation> = found.iter().flatten().map(|line| &line.operation).collect();

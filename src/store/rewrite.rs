@@ -101,7 +101,7 @@ fn lines_of(repo: &Repository, siblings: &Siblings) -> Result<Vec<RewriteLine>, 
     let bytes = checkpoint::read(repo, id, Kind::Blob, "pruned.jsonl")?;
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     Ok(lines
-        .filter_map(|line| serde_json::from_value(serde_json::from_slice::<Value>(line).ok()?).ok())
+        .filter_map(|line| json::from_value(serde_json::from_slice::<Value>(line).ok()?).ok())
         .collect())
 }
 

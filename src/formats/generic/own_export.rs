@@ -38,7 +38,7 @@ pub(super) fn ours(file: &File, value: Value, out: &mut ParseOutcome) {
             }
             other => other,
         };
-        let document: Document = match serde_json::from_value(value) {
+        let document: Document = match crate::model::json::from_value(value) {
             Ok(document) => document,
             Err(error) => {
                 out.problems.push(Problem::broken(
@@ -81,7 +81,8 @@ pub(super) fn ours(file: &File, value: Value, out: &mut ParseOutcome) {
 
 /// Steps that are some; what is none stays among the members.
 fn steps(fields: &mut ObjectFields, point: &mut ForeignCheckpoint) {
-    let is_step = |value: &Value| serde_json::from_value::<Step>(value.clone()).is_ok_and(|step| step::is_id(&step.id));
+    let is_step =
+        |value: &Value| crate::model::json::from_value::<Step>(value.clone()).is_ok_and(|step| step::is_id(&step.id));
     let (steps, others): (Vec<Value>, Vec<Value>) =
         fields.list("steps").unwrap_or_default().into_iter().partition(is_step);
     point.steps = steps;

@@ -114,7 +114,7 @@ pub fn records(sides: RecordSides<'_>) -> RecordMerge {
             out.insert(key, value);
         }
     }
-    let mut record: Record = serde_json::from_value(Value::Object(out)).unwrap_or_else(|_| sides.ours.clone());
+    let mut record: Record = crate::model::json::from_value(Value::Object(out)).unwrap_or_else(|_| sides.ours.clone());
     record.attachments.clone_from(&sides.ours.attachments);
     (record.summary, record.auto_summary) = summary(sides);
     RecordMerge {

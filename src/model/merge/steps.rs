@@ -76,5 +76,5 @@ fn one(id: &str, [base, ours, theirs]: [Option<&Step>; 3], conflicts: &mut Vec<M
     found.retain(|conflict| conflict.member != number);
     merged.insert("n".to_owned(), one.n.min(other.n).into());
     conflicts.append(&mut found);
-    Some(serde_json::from_value(Value::Object(merged)).unwrap_or_else(|_| one.clone()))
+    Some(crate::model::json::from_value(Value::Object(merged)).unwrap_or_else(|_| one.clone()))
 }

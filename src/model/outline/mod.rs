@@ -318,7 +318,7 @@ fn compaction(contents: &Contents, selector: &str) -> Vec<Section> {
     let all = format!("show {selector} --all");
     let full = all_messages(selector);
     let stored = contents.document.compaction.clone();
-    let Some(found) = stored.and_then(|value| serde_json::from_value::<Compaction>(value).ok()) else {
+    let Some(found) = stored.and_then(|value| crate::model::json::from_value::<Compaction>(value).ok()) else {
         return Vec::new();
     };
     let mut entries = Vec::new();

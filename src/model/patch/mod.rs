@@ -218,8 +218,8 @@ pub(super) fn check_parts(patch: &Value) -> Result<(), Error> {
 
 /// Reads a record and names the member that does not fit.
 fn from_value(value: Value) -> Result<Record, Error> {
-    let Err(whole) = serde_json::from_value::<Record>(value.clone()) else {
-        return Ok(serde_json::from_value(value).expect("it was read a line above"));
+    let Err(whole) = crate::model::json::from_value::<Record>(value.clone()) else {
+        return Ok(crate::model::json::from_value(value).expect("it was read a line above"));
     };
     let Value::Object(map) = value else {
         return Err(Error::NotAnObject);
@@ -227,7 +227,7 @@ fn from_value(value: Value) -> Result<Record, Error> {
     for (key, value) in map {
         let single = |key: &str, value: Value| {
             let one = Value::Object(Map::from_iter([(key.to_owned(), value)]));
-            serde_json::from_value::<Record>(one).err()
+            crate::model::json::from_value::<Record>(one).err()
         };
         let fails = |value: &Value| single(&key, value.clone()).map(|error| crate::model::json::words(&error));
         if let Some((member, reason)) = fault::innermost(&value, &key, &fails) {

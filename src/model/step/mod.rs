@@ -278,7 +278,7 @@ impl Step {
         }
         let mut value = serde_json::to_value(self).expect("a step is plain data");
         json::merge_patch(&mut value, Value::Object(patch));
-        serde_json::from_value(value).map_err(|e| patch::Error::Member {
+        json::from_value(value).map_err(|e| patch::Error::Member {
             member: "step".into(),
             reason: json::words(&e),
         })
@@ -292,7 +292,7 @@ impl Step {
     /// Reads a stored step. The error describes what is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let value = json::parse(bytes, SIZE_LIMIT).map_err(|e| e.to_string())?;
-        serde_json::from_value(value).map_err(|e| json::words(&e))
+        json::from_value(value).map_err(|e| json::words(&e))
     }
 
     /// This try, as one of the earlier ones is kept.

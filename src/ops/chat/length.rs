@@ -39,7 +39,7 @@ impl Length {
     pub fn of(document: &Document) -> Self {
         let tokens = document.tokens.clone();
         let mut length: Self = tokens
-            .and_then(|value| serde_json::from_value(value).ok())
+            .and_then(|value| crate::model::json::from_value(value).ok())
             .unwrap_or_default();
         if length.encoding.as_deref() != Some(COUNTED.name()) {
             length.count = None;

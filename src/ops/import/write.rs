@@ -178,7 +178,7 @@ impl CheckpointDraft<'_> {
         let mut record = Value::Object(foreign.record);
         complete(&mut record, self.at, self.system);
         redactor.json(&mut record, "record");
-        let mut record: Record = serde_json::from_value(record)
+        let mut record: Record = crate::model::json::from_value(record)
             .map_err(|error| SessionError::Unstorable(format!("its record cannot be stored: {error}")))?;
         if record.summary.as_deref().is_none_or(|text| text.trim().is_empty()) {
             record.summary = Some(format!("Imported from {}: {}", self.system, foreign.id));
@@ -306,7 +306,7 @@ fn steps(writer: &Writer, steps: Vec<Value>, siblings: &mut Siblings, redactor: 
         let command = value.get("command").cloned();
         redactor.json(&mut value, "step");
         let altered = command.as_ref() != value.get("command");
-        let Ok(mut step) = serde_json::from_value::<Step>(value) else {
+        let Ok(mut step) = crate::model::json::from_value::<Step>(value) else {
             continue;
         };
         if let Some(command) = &mut step.command {

@@ -115,12 +115,12 @@ fn yes() -> bool {
 impl PlanJournal {
     /// Parses the note of our journal.
     pub(in crate::ops) fn of(journal: &Journal) -> Result<Self, Error> {
-        serde_json::from_value(journal.what.clone()).map_err(|error| Error::Journal { why: error.to_string() })
+        crate::model::json::from_value(journal.what.clone()).map_err(|error| Error::Journal { why: error.to_string() })
     }
 
     /// The part that its operation wrote.
     pub(in crate::ops) fn parsed_note<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        serde_json::from_value(self.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })
+        crate::model::json::from_value(self.note.clone()).map_err(|error| Error::Journal { why: error.to_string() })
     }
 
     /// The files that the operation began with, as a save would have them.

@@ -174,7 +174,7 @@ fn command(request: &StepRunRequest<'_>, redactor: &mut Redactor) -> ShellComman
     let is_text = request.argv.iter().all(|argument| argument.to_str().is_some());
     let mut argv = json!(texts);
     redactor.json(&mut argv, "step/command");
-    let argv: Vec<String> = serde_json::from_value(argv).unwrap_or_default();
+    let argv: Vec<String> = crate::model::json::from_value(argv).unwrap_or_default();
     ShellCommand {
         altered: !is_text || argv != texts,
         argv,

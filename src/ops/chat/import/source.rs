@@ -388,7 +388,7 @@ impl Readings {
 fn redacted(mut redactor: Redactor, state: &State) -> Option<State> {
     let mut value = serde_json::to_value(state).ok()?;
     redactor.json(&mut value, "");
-    serde_json::from_value(value).ok()
+    crate::model::json::from_value(value).ok()
 }
 
 /// The name of a file.
