@@ -233,7 +233,7 @@ fn with_unsaved(wanted: Record, saved: &Record, now: &Record) -> Record {
     let mut out = value(&wanted);
     carry_over(&mut out, &value(saved), &value(now));
     // Each member is one of a record already.
-    serde_json::from_value(out).unwrap_or(wanted)
+    crate::model::json::from_value(out).unwrap_or(wanted)
 }
 
 /// Carries the differences of two values over to a third one.
@@ -303,13 +303,14 @@ pub(super) fn is_now(scene: &Scene<'_>, session: &str, record: &Value) -> Result
     };
     let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
     session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
-    let wanted = serde_json::from_value::<Record>(record.clone()).ok();
+    let wanted = crate::model::json::from_value::<Record>(record.clone()).ok();
     Ok(wanted.is_some_and(|wanted| kept(&wanted) == kept(&subject.record)))
 }
 
-/// Whether all that a draft has after an operation is what [`replace`] appends for these records.
+/// Whether all that a draft has of the record after an operation is what [`replace`] appends for these records.
 pub(super) fn is_replaced(draft: &Draft, after: u64, present: &Value, wanted: &Value) -> bool {
-    let mut rest = draft.operations.iter().filter(|(n, _)| *n > after);
+    let of_record = |one: &Operation| one.record.is_some() || one.remove.is_some() || one.put.is_some();
+    let mut rest = draft.operations.iter().filter(|(n, one)| *n > after && of_record(one));
     let mut next = || rest.next().and_then(|(_, operation)| operation.record.as_ref());
     next() == Some(&cleared(present)) && next() == Some(wanted) && rest.next().is_none()
 }

@@ -4,6 +4,7 @@
 //! tip that a ref leaves behind is kept on a ref of the undo list.
 
 mod abandoned;
+mod draft_rest;
 mod files;
 mod last;
 mod later;
@@ -26,7 +27,7 @@ pub use abandoned::{AbandonedCheckpoints, saved_since};
 pub use later::{UndoSubject, subject};
 pub use passed::PassedEntry;
 pub use pushed::BehindRemote;
-use records::{CLEAR, RecordUndo, above, leaves_a_draft, part_only};
+use records::{RecordUndo, leaves_a_draft, part_only};
 pub use request::{Direction, UndoRequest};
 
 use super::{
@@ -355,16 +356,8 @@ impl UndoRun<'_> {
         let scene = self.scene;
         if leaves_a_draft(self.entry) {
             // Also when a killed undo has moved the refs already: what is there is not carried twice.
-            for (_, from, to) in self.moves() {
-                let (mut from, mut to) = (from.clone(), to.clone());
-                if self.entry.operation == CLEAR {
-                    // The messages are in the checkpoint that was made first.
-                    let cleared = if self.is_undo() { &mut from } else { &mut to };
-                    if let Some(id) = cleared {
-                        *cleared = above(scene, object_id(id))?;
-                    }
-                }
-                super::chat::carry(scene, from.as_ref(), to.as_ref())?;
+            for (from, to) in self.draft_sides()? {
+                super::chat::carry(scene, from.as_ref(), to.as_ref(), self.is_undo())?;
             }
         }
         let last = record.map(|change| self.put_record(&change)).transpose()?;

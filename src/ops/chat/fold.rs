@@ -16,8 +16,13 @@ use crate::{
 };
 
 /// After a session went from one checkpoint to another of its own: messages that only the first one holds wait again,
-/// and those that only the second one holds wait no more.
-pub(in crate::ops) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&Oid>) -> Result<(), Error> {
+/// and those that only the second one holds wait no more. So do the texts next to the document.
+pub(in crate::ops) fn carry(
+    scene: &Scene<'_>,
+    from: Option<&Oid>,
+    to: Option<&Oid>,
+    is_undo: bool,
+) -> Result<(), Error> {
     let (Some(from), Some(to)) = (from, to) else {
         return Ok(());
     };
@@ -25,7 +30,11 @@ pub(in crate::ops) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&O
     let (from, to) = (load(from)?, load(to)?);
     let messages = |document: &Document| document.chat.as_ref().map_or(0, |chat| chat.messages);
     let session = to.session.id.clone();
-    if from.session.id != session || messages(&from) == messages(&to) {
+    if from.session.id != session {
+        return Ok(());
+    }
+    carry_texts(scene, &from, &to, is_undo)?;
+    if messages(&from) == messages(&to) {
         return Ok(());
     }
     let waits_again = messages(&from) > messages(&to);
@@ -51,6 +60,43 @@ pub(in crate::ops) fn carry(scene: &Scene<'_>, from: Option<&Oid>, to: Option<&O
         }
     } else {
         stored::take_out(scene.repo, &session, &entries, scene.wait)?;
+    }
+    Ok(())
+}
+
+/// The same with the texts next to the document.
+fn carry_texts(scene: &Scene<'_>, from: &Document, to: &Document, waits_again: bool) -> Result<(), Error> {
+    let session = &to.session.id;
+    let (less, more) = if waits_again { (to, from) } else { (from, to) };
+    let damaged = || Error::damaged(to.session.name.as_str());
+    let mut entries = Vec::new();
+    for name in TEXTS {
+        let text = |document: &Document| stored::read_text(scene.repo, document, name).map_err(damaged());
+        let (before, text) = (text(less)?, text(more)?);
+        if before != text {
+            let (name, text) = (name.to_owned(), text.unwrap_or_default());
+            entries.push(PendingMessage::Text { name, text });
+        }
+    }
+    if entries.is_empty() {
+        return Ok(());
+    }
+    if !waits_again {
+        return Ok(stored::take_out(scene.repo, session, &entries, scene.wait)?);
+    }
+    let waiting = stored::read(scene.repo, session)?;
+    // One that waits is later.
+    let is_there = |entry: &PendingMessage| match entry {
+        PendingMessage::Text { name, .. } => waiting
+            .entries
+            .iter()
+            .any(|(_, waits)| matches!(waits, PendingMessage::Text { name: known, .. } if known == name)),
+        _ => false,
+    };
+    entries.retain(|entry| !is_there(entry));
+    if !entries.is_empty() {
+        let id = ids::item_id()?;
+        stored::add(scene.repo, session, &entries, || id, true, scene.wait)?;
     }
     Ok(())
 }

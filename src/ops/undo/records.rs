@@ -166,10 +166,14 @@ impl UndoRun<'_> {
             if let Some(last) = left.and(waiting.last()) {
                 draft::clear(scene.repo, change.session, last, scene.wait)?;
             }
+            self.take_out_rest(change.session)?;
             return Ok(draft::read(scene.repo, change.session)?.last().unwrap_or(0));
         }
         if let Some(last) = change.done {
             return Ok(last);
+        }
+        if leaves_a_draft(self.entry) {
+            self.give_back_rest(change.session)?;
         }
         let noted = record::RecordReset::new(scene, change.session, change.now, change.then)?;
         plan_runner::note_record(scene, &noted)?;
