@@ -169,7 +169,7 @@ fn attempt(scene: &Scene<'_>, writer: Writer, chosen: &SessionChoice) -> Result<
 
 /// Whether two states say the same: record, session, log, place and files.
 fn same(new: &Document, old: &Document) -> bool {
-    let beside = ["log", "lists", "conflicts", "held", "operation"];
+    let beside = ["log", "lists", "conflicts", "held", "operation", steps::DIRECTORY];
     // What is about one checkpoint alone does not carry over, and a new name is nothing new.
     let mut record = new.record.clone();
     record.attachments.clone_from(&old.record.attachments);
@@ -214,9 +214,10 @@ fn write(
     chat::take_over(&mut document, &tip.document);
     let (previous, _) = checkpoint::siblings(scene.repo, &tip.entry).map_err(Error::damaged(chosen.name.as_str()))?;
     let mut siblings = Siblings::default();
-    for kept in chat::SIBLINGS.into_iter().chain([steps::DIRECTORY]) {
+    for kept in chat::SIBLINGS {
         siblings.keep(&previous, kept);
     }
+    steps::fold(scene.repo, writer, &previous, &subject.steps, &mut siblings).map_err(Error::steps(&chosen.name))?;
     content::attach_log(scene, writer, &subject.log, &previous, &mut siblings)?;
     let before = Predecessor {
         id: tip.entry.id,
