@@ -104,7 +104,7 @@ pub(super) fn set(
 fn show(whom: &IdentityArgs, name: &str, context: &mut Context) -> Result<(), CommandError> {
     let opened = opening::open(context, whom)?;
     let scene = opened.scene();
-    let chat = SessionChat::open(&scene)?;
+    let chat = SessionChat::open_to_read(&scene)?;
     let text = chat.text(&scene, name)?;
     context.ui.show(&SessionText {
         session: &chat.session,

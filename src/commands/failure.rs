@@ -5,7 +5,7 @@ mod files;
 mod lookup;
 mod saving;
 
-pub(in crate::commands) use self::saving::as_agent;
+pub(in crate::commands) use self::{lookup::with_session_left, saving::as_agent};
 use super::{
     error::{CommandError, FailureKind},
     ui::Ui,

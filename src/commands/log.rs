@@ -117,10 +117,14 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     if let Some(format) = args.patch_format() {
         return patches(context, &opened, selector.as_ref(), &args, format, &dates);
     }
+    if args.graph && args.form.is_nul() {
+        return Err(CommandError::new(FailureKind::Usage, "-z cannot be used with --graph"));
+    }
     if args.graph && !context.ui.options().json {
         return draw(context, &opened, selector.as_ref(), &args, &dates);
     }
-    let template = args.form.template(&ATOMS.map(|(name, _)| name), &NAMED)?;
+    let oneline = args.oneline.then_some("oneline");
+    let template = args.form.template_or(oneline, &ATOMS.map(|(name, _)| name), &NAMED)?;
     let as_table = !context.ui.options().json && template.is_none() && !args.oneline;
     let mut table = LogTable::new(&dates, scene.now);
     let mut checkpoints = Vec::new();

@@ -68,10 +68,16 @@ pub(super) struct Args {
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Save the resolution of conflicts, or finish an interrupted merge
-    #[arg(long = "continue", conflicts_with_all = ["selector", "abort"])]
+    #[arg(
+        long = "continue",
+        conflicts_with_all = ["selector", "abort", "files", "no_files", "index", "reason", "finish_others"]
+    )]
     continued: bool,
     /// Go back to the state before the merge
-    #[arg(long, conflicts_with = "selector")]
+    #[arg(
+        long,
+        conflicts_with_all = ["selector", "files", "no_files", "index", "message", "reason", "finish_others"]
+    )]
     abort: bool,
     #[command(flatten)]
     whom: IdentityArgs,
@@ -89,7 +95,7 @@ pub(super) struct MergeArgs {
     /// Merge staged changes as well, but for paths in conflict
     #[arg(long)]
     index: bool,
-    /// The summary of the merged session
+    /// The summary of the merged session, also with --continue
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
     /// Why the option of the fork point was chosen
@@ -128,6 +134,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         return restore::go_on(
             ConflictCommand::Merge,
             (args.abort, args.dry_run, args.how.force),
+            args.how.message,
             opened,
             context,
         );

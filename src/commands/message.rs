@@ -263,7 +263,7 @@ fn json_of(what: &str, bytes: &[u8]) -> Result<Value, CommandError> {
 fn chosen<'r>(opened: &'r OpenedRepository, selector: Option<&str>) -> Result<SessionChat<'r>, CommandError> {
     let scene = opened.scene();
     let Some(text) = selector else {
-        return Ok(SessionChat::open(&scene)?);
+        return Ok(SessionChat::open_to_read(&scene)?);
     };
     let found = select::checkpoint(&scene, &failure::selector(text)?)?;
     let document = found.checkpoint.document;

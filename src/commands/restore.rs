@@ -354,6 +354,7 @@ pub(super) fn apply(args: ApplyArgs, context: &mut Context) -> Result<(), Comman
         return go_on(
             ConflictCommand::Apply,
             (args.abort, args.dry_run, args.force),
+            None,
             opened,
             context,
         );
@@ -457,6 +458,8 @@ fn take(
             context.ui.status("nothing was undone");
             return Err(CommandError::silent(FailureKind::Negative));
         }
+    } else if let Some(subject) = &subject {
+        later::report_idle(context, subject);
     }
     let run = |request| {
         bringing(context, &opened, |progress| {

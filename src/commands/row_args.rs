@@ -23,12 +23,28 @@ pub(super) type NamedFormats = [(&'static str, &'static str)];
 impl FormatArg {
     /// The format asked for, with these atoms; `named` are the formats that have a name.
     pub(super) fn template(&self, atoms: &[&str], named: &NamedFormats) -> Result<Option<Template>, CommandError> {
-        let parse = |text: &String| {
-            let found = named.iter().find(|(name, _)| name == text);
-            let text = found.map_or(text.as_str(), |(_, form)| form);
+        self.template_or(None, atoms, named)
+    }
+
+    /// The same; with `-z` alone it is the format of this name.
+    pub(super) fn template_or(
+        &self,
+        with_nul: Option<&str>,
+        atoms: &[&str],
+        named: &NamedFormats,
+    ) -> Result<Option<Template>, CommandError> {
+        let parse = |text: &str| {
+            let found = named.iter().find(|(name, _)| *name == text);
+            let text = found.map_or(text, |(_, form)| form);
             Template::parse(text, atoms).map_err(|e| CommandError::of(FailureKind::Usage, &e))
         };
-        self.format.as_ref().map(parse).transpose()
+        let given = self.format.as_deref().or(with_nul.filter(|_| self.nul));
+        given.map(parse).transpose()
+    }
+
+    /// Whether lines end with NUL.
+    pub(super) fn is_nul(&self) -> bool {
+        self.nul
     }
 
     /// Whether a format was asked for.

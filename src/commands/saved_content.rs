@@ -58,7 +58,7 @@ pub(super) fn warn(context: &Context, receipt: &CheckpointReceipt) {
     if conflicts > 0 && receipt.kind() == CheckpointKind::Finish {
         let conflicts = CountedNoun::new(conflicts, "conflict");
         context.ui.warning(&format!(
-            "the session ends with {conflicts} of the record; see: git checkpoint conflict --session {}",
+            "the session ends with {conflicts} of the record; see: git checkpoint conflict list --session {}",
             receipt.session
         ));
     }

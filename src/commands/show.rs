@@ -11,6 +11,7 @@ use super::{
     row_args::DateArg,
 };
 use crate::{
+    model::step::quoted,
     ops::{contents, fork_points, show},
     render::{
         checkpoint::{Author, CheckpointView, StagedRow},
@@ -61,6 +62,11 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let scene = opened.scene();
     let dates = args.date.style()?;
     if let Some((checkpoint, path)) = file_of(&args.selector) {
+        if context.ui.options().json || args.stat || args.patch {
+            let message = "the content of a file is shown as it is: --json, --stat and --patch are for checkpoints";
+            return Err(CommandError::new(FailureKind::Usage, message)
+                .hint(format!("show it: git checkpoint show {}", quoted(&args.selector))));
+        }
         let path = from_root(context, &opened, path)?;
         let bytes = show::file(&scene, &failure::selector(checkpoint)?, &path)?;
         context.ui.page();
@@ -73,15 +79,17 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         context.ui.bytes(&bytes);
         return Ok(());
     }
-    if args.stat || args.patch {
-        let bytes = show::diff(&scene, &selector, args.stat)?;
+    let diff = (args.stat || args.patch)
+        .then(|| show::diff(&scene, &selector, args.stat))
+        .transpose()?;
+    if let Some(bytes) = diff.as_ref().filter(|_| !context.ui.options().json) {
         let format = if args.stat {
             PatchFormat::Stat
         } else {
             PatchFormat::Patch
         };
         context.ui.page();
-        log::write_patch(context, &bytes, format);
+        log::write_patch(context, bytes, format);
         return Ok(());
     }
     let shown = show::show(&scene, &selector)?;
@@ -144,6 +152,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         contents: &contents,
         lists: &shown.lists,
         all: args.all,
+        patch: diff.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
     };
     if context.ui.options().json {
         return context.ui.json(&view);

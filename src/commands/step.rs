@@ -200,7 +200,7 @@ fn run_command(args: RunArgs, context: &mut Context) -> Result<(), CommandError>
     let opened = opening::open(context, &args.about.whom)?;
     let scene = opened.scene();
     let which = match &args.again {
-        Some(word) => StepChoice::Again(Box::new(step::steps(&scene, None)?.find(word)?.clone())),
+        Some(word) => StepChoice::Again(Box::new(step::to_change(&scene)?.find(word)?.clone())),
         None => StepChoice::New(Start {
             title: args.title.unwrap_or_default(),
             agent: args.about.whom.agent.clone(),

@@ -125,7 +125,7 @@ fn chat(args: &Args, counting: &TokenMethod, context: &mut Context) -> Result<To
     let opened = opening::open(context, &args.whom)?;
     let scene = opened.scene();
     let chat = match &args.what {
-        None => SessionChat::open(&scene)?,
+        None => SessionChat::open_to_read(&scene)?,
         Some(text) => {
             let selector = failure::selector(text)?;
             let found = select::checkpoint(&scene, &selector).map_err(|error| {

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::{
     Error, Scene, SelectorCandidate,
     draft::{self, DraftChange, DraftReceipt},
-    session_choice, suggestions,
+    session_choice::{self, SessionChoice},
+    suggestions, target_session,
 };
 use crate::{
     model::{
@@ -16,7 +17,7 @@ use crate::{
         operation::LogLine,
         record::Record,
     },
-    store::{self, branches, checkpoint::Checkpoint},
+    store::checkpoint::Checkpoint,
 };
 
 /// How many candidates an error lists.
@@ -53,19 +54,17 @@ impl CurrentRecord {
     }
 }
 
-/// The record of the session that a draft command would change; nothing is changed.
+/// The record of the session that is read; nothing is changed.
 pub fn now(scene: &Scene<'_>) -> Result<CurrentRecord, Error> {
-    let chosen = match session_choice::session_for_command(scene)? {
-        Some(chosen) => chosen,
-        None if scene.session.is_some() => return Err(suggestions::none_current(scene)),
-        None => {
-            let branch = branches::active(scene.repo)?;
-            let paused = session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?.0;
-            let left = || session_choice::just_left_noted(scene);
-            let chosen = paused.map_or_else(left, |paused| Ok(Some(paused)))?;
-            chosen.ok_or_else(|| suggestions::none_current(scene))?
-        }
-    };
+    with_draft(scene, target_session::to_read(scene)?)
+}
+
+/// The record of the session that a change goes to: an item that is found in it is one that can be changed.
+pub fn to_change(scene: &Scene<'_>) -> Result<CurrentRecord, Error> {
+    with_draft(scene, target_session::to_change(scene)?)
+}
+
+fn with_draft(scene: &Scene<'_>, chosen: SessionChoice) -> Result<CurrentRecord, Error> {
     chosen.require_readable()?;
     let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
     session_choice::with_draft(scene, &chosen.tip, &mut subject)?;

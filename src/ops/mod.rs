@@ -98,6 +98,7 @@ pub mod step;
 pub mod suggestions;
 pub mod summary;
 pub mod switch;
+mod target_session;
 mod target_state;
 pub mod timeline;
 pub mod transcript_facts;

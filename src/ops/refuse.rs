@@ -118,9 +118,18 @@ pub enum Refusal {
     },
     /// All that is left to take back has to stay as it is.
     LeftAlone {
-        /// The paths; the plan has the reasons.
-        paths: Vec<RepoPath>,
+        /// The paths with the reasons.
+        paths: Vec<LeftPath>,
     },
+}
+
+/// A path that stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftPath {
+    /// The path.
+    pub path: RepoPath,
+    /// The reason in words.
+    pub why: String,
 }
 
 /// A path of which a restore takes back what commits changed since.
@@ -151,9 +160,10 @@ impl Refusal {
     /// The paths it is about, each with a reason where there are several.
     pub fn paths(&self) -> Vec<(&RepoPath, Option<String>)> {
         match self {
-            Self::LaterSaves { paths, .. } | Self::ChangedSince { paths } | Self::LeftAlone { paths } => {
+            Self::LaterSaves { paths, .. } | Self::ChangedSince { paths } => {
                 paths.iter().map(|path| (path, None)).collect()
             }
+            Self::LeftAlone { paths } => paths.iter().map(|left| (&left.path, Some(left.why.clone()))).collect(),
             Self::Reverts { paths } => paths
                 .iter()
                 .map(|reversal| {

@@ -170,7 +170,7 @@ pub fn run(
         session: session.as_ref().or(scene.session),
         ..*scene
     };
-    let all = step::steps(scene, None)?;
+    let all = step::to_change(scene)?;
     let first = if let Some(word) = &request.from {
         all.find(word)?
     } else {

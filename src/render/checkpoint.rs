@@ -78,6 +78,9 @@ pub struct CheckpointView<'a> {
     /// Whether to show every item of every list.
     #[serde(skip)]
     pub all: bool,
+    /// The files as a patch, with `--patch`, or how much each changes, with `--stat`; bytes that are no UTF-8 are replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
 }
 
 /// A path that was staged.

@@ -205,6 +205,9 @@ pub struct ItemCounts {
     /// Questions without an answer.
     #[serde(skip)]
     questions: usize,
+    /// Fork points that are not decided.
+    #[serde(skip)]
+    fork_points: usize,
 }
 
 impl ItemCounts {
@@ -227,16 +230,35 @@ impl ItemCounts {
             blockers: record.blockers.len(),
             approvals: record.approvals.iter().filter(|a| a.answer.is_none()).count(),
             questions: record.questions.iter().filter(|q| q.answer.is_none()).count(),
+            fork_points: record.fork_points.iter().filter(|f| f.chosen.is_none()).count(),
+        }
+    }
+
+    /// What comes next, with how many steps there are; of a session that has ended, what it leaves open.
+    fn what_is_next(self, next: Option<&str>, has_ended: bool) -> String {
+        let open = [
+            (self.next_steps, "next step"),
+            (self.tasks, "task"),
+            (self.todos, "todo"),
+            (self.blockers, "blocker"),
+            (self.approvals, "approval"),
+            (self.questions, "question"),
+            (self.fork_points, "fork point"),
+        ];
+        let is_next_alone = open.iter().map(|(n, _)| n).sum::<usize>() == 1;
+        match next {
+            Some(next) if has_ended && is_next_alone => format!("still open: {next}"),
+            _ if has_ended && open.iter().any(|(n, _)| *n > 0) => format!("still open: {}", counted(&open)),
+            Some(next) if self.next_steps > 1 => format!("next, 1 of {}: {next}", self.next_steps),
+            Some(next) => format!("next: {next}"),
+            None => self.words(),
         }
     }
 
     /// `5 done, 3 next steps, 1 blocker`; what there is none of is left out. But for `done`, only what is open counts.
     pub fn words(self) -> String {
-        let mut words = Vec::new();
-        if self.done > 0 {
-            words.push(format!("{} done", self.done));
-        }
-        for (n, word) in [
+        let done = (self.done > 0).then(|| format!("{} done", self.done));
+        let others = counted(&[
             (self.next_steps, "next step"),
             (self.tasks, "task"),
             (self.todos, "todo"),
@@ -244,13 +266,19 @@ impl ItemCounts {
             (self.blockers, "blocker"),
             (self.approvals, "approval"),
             (self.questions, "question"),
-        ] {
-            if n > 0 {
-                words.push(CountedNoun::new(n, word).to_string());
-            }
-        }
-        words.join(", ")
+        ]);
+        let parts = done.into_iter().chain(Some(others).filter(|others| !others.is_empty()));
+        parts.collect::<Vec<_>>().join(", ")
     }
+}
+
+/// `3 next steps, 1 blocker`; what there is none of is left out.
+fn counted(all: &[(usize, &str)]) -> String {
+    let there = all.iter().filter(|(n, _)| *n > 0);
+    there
+        .map(|(n, word)| CountedNoun::new(*n, word).to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Git state: `main @ 4c1d9e2, 3 modified, 1 untracked`.
@@ -354,12 +382,8 @@ impl View for SaveReceipt<'_> {
             matches!(self.outcome, "started" | "existing" | "unchanged" | "repeated") || self.kind == "start";
         let mut record = String::new();
         if !is_start {
-            record = match self.next {
-                // Nothing comes next in a session that has ended.
-                Some(next) if matches!(self.status, "completed" | "failed") => format!("still open: {next}"),
-                Some(next) => format!("next: {next}"),
-                None => self.record.words(),
-            };
+            let has_ended = matches!(self.status, "completed" | "failed");
+            record = self.record.what_is_next(self.next, has_ended);
             second.push(Slot::Plain, "; ");
             let room = COLUMNS.saturating_sub(second.width());
             second.append(&fitting(code(self.git), if self.is_cut { room } else { usize::MAX }));

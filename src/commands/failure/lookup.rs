@@ -170,6 +170,19 @@ pub(super) fn of_name(error: &Error) -> CommandError {
     }
 }
 
+/// The error of a command that changes an item of a session, with the way to change one that has ended.
+pub(in crate::commands) fn with_session_left(error: Error) -> CommandError {
+    let left = match &error {
+        Error::NoSession { left, damaged, .. } if damaged.is_empty() => left.clone(),
+        _ => None,
+    };
+    let out = CommandError::from(error);
+    match left {
+        Some(left) => out.hint(format!("or change it as it ended: --session {left}")),
+        None => out,
+    }
+}
+
 /// The way back for a session that was deleted.
 fn undeleting(name: &str) -> String {
     format!("it is in the trash; bring it back: git checkpoint undelete {name}")

@@ -111,16 +111,15 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
 
 pub(in crate::commands) fn iteration(args: IterationArgs, context: &mut Context) -> Result<(), CommandError> {
     let opened = args.whose.open(context)?;
-    let now = || items::now(&opened.scene());
     let number = match args.number.as_deref() {
         None => {
-            let now = now()?;
+            let now = items::now(&opened.scene())?;
             return context.ui.show(&IterationView {
                 session: &now.session,
                 iteration: now.record.iteration,
             });
         }
-        Some("next") => match now() {
+        Some("next") => match items::to_change(&opened.scene()) {
             Ok(now) => now.record.iteration.unwrap_or(0).saturating_add(1),
             Err(error) if error.is_without_session() => 1,
             Err(error) => return Err(error.into()),

@@ -9,10 +9,7 @@ use crate::{
         Context,
         error::{CommandError, FailureKind as Failure},
     },
-    ops::{
-        conflict::{self, ConflictChoice},
-        items,
-    },
+    ops::conflict::{self, ConflictChoice},
 };
 
 /// List and resolve contradictions that a merge left in the record
@@ -86,7 +83,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         _ => ConflictChoice::Current,
     };
     let opened = args.whose.open(context)?;
-    let now = items::now(&opened.scene())?;
+    let now = super::to_change(&opened)?;
     let found: Vec<Value> = if args.all {
         now.items(kind)
     } else {

@@ -245,7 +245,7 @@ fn explore(context: &mut Context, args: ExploreArgs) -> Result<(), CommandError>
 fn decide(context: &mut Context, args: DecideArgs) -> Result<(), CommandError> {
     let kind = super::kind("fork-point");
     let opened = args.whose.open(context)?;
-    let now = items::now(&opened.scene())?;
+    let now = super::to_change(&opened)?;
     let point = now.find(kind, &args.point)?;
     let options = point["options"].as_array().cloned().unwrap_or_default();
     let keys: Vec<&str> = options.iter().filter_map(|option| option["key"].as_str()).collect();

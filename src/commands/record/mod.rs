@@ -48,7 +48,7 @@ use self::{
 use super::{
     Context,
     error::{CommandError, FailureKind as Failure},
-    input,
+    failure, input,
     opening::{self, IdentityArgs, OpenedRepository},
     record_fields,
     session_word::SessionWord,
@@ -240,6 +240,11 @@ fn add(
     report(context, &opened, &appended, told, triggers)
 }
 
+/// The record of the session that a change of an item goes to.
+fn to_change(opened: &OpenedRepository) -> Result<CurrentRecord, CommandError> {
+    items::to_change(&opened.scene()).map_err(failure::with_session_left)
+}
+
 /// Finds items and changes them all alike.
 fn change(
     context: &mut Context,
@@ -262,7 +267,7 @@ fn change_each(
     fields: impl Fn(&Value) -> Result<ItemFields, CommandError>,
 ) -> Result<(), CommandError> {
     let opened = chosen.whose.open(context)?;
-    let now = items::now(&opened.scene())?;
+    let now = to_change(&opened)?;
     let mut changes = Vec::new();
     let mut changed = Vec::new();
     for text in &chosen.items {
@@ -302,7 +307,7 @@ fn remove(
     (outcome, word): (&'static str, &'static str),
 ) -> Result<(), CommandError> {
     let opened = chosen.whose.open(context)?;
-    let now = items::now(&opened.scene())?;
+    let now = to_change(&opened)?;
     let found: Result<Vec<_>, _> = chosen.items.iter().map(|text| now.find(kind, text)).collect();
     let found = found?;
     let ids: Vec<_> = found.iter().map(|item| id_of(item).to_owned()).collect();

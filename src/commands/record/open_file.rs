@@ -71,7 +71,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         found.push(Value::Object(fields.0));
     }
     if args.close {
-        let now = items::now(&opened.scene())?;
+        let now = super::to_change(&opened)?;
         let present = now.items(kind);
         let mut closed = Vec::new();
         for file in &found {

@@ -91,7 +91,7 @@ fn set(context: &mut Context, args: PartitionSetArgs) -> Result<(), CommandError
         .iter()
         .map(|path| stored_path(context, &opened, path))
         .collect();
-    let mut record = match items::now(&opened.scene()) {
+    let mut record = match items::to_change(&opened.scene()) {
         Ok(now) => now.record,
         Err(error) if error.is_without_session() => Record::default(),
         Err(error) => return Err(error.into()),
@@ -126,7 +126,7 @@ fn set(context: &mut Context, args: PartitionSetArgs) -> Result<(), CommandError
 
 fn clear(context: &mut Context, args: Clear) -> Result<(), CommandError> {
     let opened = args.whose.open(context)?;
-    let now = items::now(&opened.scene())?;
+    let now = super::to_change(&opened)?;
     let Some(lost) = now.record.partitions.get(&args.name) else {
         return Err(
             CommandError::new(Failure::NotFound, format!("agent '{}' has no paths", args.name))

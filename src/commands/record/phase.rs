@@ -48,7 +48,11 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         .save_on
         .iter()
         .any(|word| word == "phase-complete");
-    let before = if asked { items::now(&opened.scene()).ok() } else { None };
+    let before = if asked {
+        items::to_change(&opened.scene()).ok()
+    } else {
+        None
+    };
     let before = before.and_then(|now| now.record.phase);
     let triggers: &[&str] = match before {
         Some(before) if before.n < n => &["phase-complete"],

@@ -142,7 +142,7 @@ fn set(context: &mut Context, args: StateSetArgs) -> Result<(), CommandError> {
     let opened = args.whose.open(context)?;
     let at = args.at.unwrap_or_default();
     if !at.is_empty() {
-        let record = match items::now(&opened.scene()) {
+        let record = match items::to_change(&opened.scene()) {
             Ok(now) => now.record,
             Err(error) if error.is_without_session() => crate::model::record::Record::default(),
             Err(error) => return Err(error.into()),

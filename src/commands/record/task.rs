@@ -10,7 +10,6 @@ use crate::{
         item::{id_of, status_word},
         record::TaskStatus,
     },
-    ops::items,
 };
 
 /// Manage tasks and their status
@@ -175,7 +174,7 @@ fn details(context: &mut Context, details: TaskDetails, whose: &SessionArg) -> R
         if details.depends_on == [""] {
             fields = fields.list("depends_on", details.depends_on);
         } else if !details.depends_on.is_empty() {
-            let now = items::now(&opened.scene())?;
+            let now = super::to_change(&opened)?;
             let found = details
                 .depends_on
                 .iter()

@@ -52,6 +52,16 @@ pub(super) fn refusal(subject: &UndoSubject, now: Timestamp) -> Option<CommandEr
     Some(error.again("undo that one", "git checkpoint undo --older", AgainOption::Older))
 }
 
+/// Reports that the last command changed nothing, before another one is undone.
+pub(super) fn report_idle(context: &Context, subject: &UndoSubject) {
+    if let (None, Some(idle)) = (&subject.later, &subject.idle) {
+        context.ui.warning(&format!(
+            "the last command, '{}', changed nothing; undo comes to '{}'",
+            idle.command, subject.what
+        ));
+    }
+}
+
 /// Reports the later commands, which stay.
 pub(super) fn report(context: &Context, subject: &UndoSubject, now: Timestamp) {
     let what = &subject.what;
@@ -59,11 +69,6 @@ pub(super) fn report(context: &Context, subject: &UndoSubject, now: Timestamp) {
         context.ui.warning(&format!(
             "'{}' came after '{what}' and cannot be undone: it stays",
             later.command
-        ));
-    } else if let Some(idle) = &subject.idle {
-        context.ui.warning(&format!(
-            "the last command, '{}', changed nothing; undo comes to '{what}'",
-            idle.command
         ));
     }
     if let Some((message, at)) = &subject.moved_head {

@@ -1,5 +1,7 @@
 //! `--continue` and `--abort` of a merge or apply: after an interruption, and after conflicts.
 
+use serde_json::json;
+
 use super::{RestoreMethod, take};
 use crate::{
     commands::{
@@ -21,14 +23,21 @@ use crate::{
     store::merge_state::{ConflictCommand, MergeState},
 };
 
-/// Continues or aborts a merge or apply that was interrupted or had conflicts.
+/// Continues or aborts a merge or apply that was interrupted or had conflicts; `summary` is that of the merged session.
 pub(in crate::commands) fn go_on(
     command: ConflictCommand,
     (abort, dry_run, force): (bool, bool, bool),
+    summary: Option<String>,
     opened: OpenedRepository,
     context: &mut Context,
 ) -> Result<(), CommandError> {
     if plan_runner::interrupted(&opened.scene())?.is_some() {
+        if summary.is_some() {
+            let message = format!("the {command} was interrupted, and keeps the summary that it began with");
+            return Err(CommandError::new(FailureKind::Usage, message)
+                .hint(format!("finish it: git checkpoint {command} --continue"))
+                .hint("then change the summary: git checkpoint save --amend -m <text>"));
+        }
         let how = interrupted::Resume { force, dry_run };
         let restored = bringing(context, &opened, |progress| {
             Ok(if abort {
@@ -96,7 +105,7 @@ pub(in crate::commands) fn go_on(
             listed(&marked)
         ));
     }
-    conclude(&state, (dry_run, marked.len()), opened, context)
+    conclude(&state, (dry_run, marked.len()), summary, opened, context)
 }
 
 /// Refuses to take checkpoints out of a session with a merge of which no path is unmerged: they may be work that came after its
@@ -203,10 +212,11 @@ fn listed(paths: &[RepoPath]) -> String {
 fn conclude(
     state: &MergeState,
     (dry_run, marked): (bool, usize),
+    summary: Option<String>,
     mut opened: OpenedRepository,
     context: &mut Context,
 ) -> Result<(), CommandError> {
-    let Some(conclusion) = apply::conclusion(&opened.scene(), state, dry_run)? else {
+    let Some(mut conclusion) = apply::conclusion(&opened.scene(), state, dry_run)? else {
         if !dry_run {
             apply::concluded(&opened.scene(), state, None)?;
         }
@@ -223,6 +233,9 @@ fn conclude(
         return Ok(());
     };
     opened.use_session(state.session.as_ref());
+    // The subject of the checkpoint stays that of the resolution.
+    let summary = summary.map(|summary| json!({ "summary": summary }));
+    conclusion.request.changes.extend(summary);
     let saved = save::report(context, &opened, conclusion.request);
     let is_saved = match &saved {
         Ok(()) => true,

@@ -364,11 +364,18 @@ fn worktree(
         .flatten()
         .flat_map(|path| [&path.saved, &path.path])
         .collect();
+    // A file that was renamed and edited is a rename there, and here a deletion of its old name.
+    let renamed: BTreeSet<&RepoPath> = merged
+        .into_iter()
+        .flatten()
+        .filter_map(|path| path.from.as_ref())
+        .collect();
+    let is_known =
+        |change: &&TreeChange| known.contains(&change.path) || change.new.is_none() && renamed.contains(&change.path);
     let not_in_checkpoint: BoundedList<RepoPath> = uncommitted
         .iter()
-        .map(|change| &change.path)
-        .filter(|path| !known.contains(path))
-        .cloned()
+        .filter(|change| !is_known(change))
+        .map(|change| change.path.clone())
         .collect();
     let unmerged = now.git.conflicted.count > 0 && now.git.conflicted != then.git.conflicted;
     let index_same = match (then.files, now.index) {

@@ -13,7 +13,7 @@ pub mod request;
 use super::{
     Error, Scene, draft,
     session_choice::{self, SessionChoice},
-    suggestions,
+    suggestions, target_session,
 };
 use crate::{
     model::{
@@ -73,7 +73,7 @@ pub enum ChatChange {
 /// The summary a document holds.
 pub fn compaction(document: &Document) -> Option<Compaction> {
     let value = document.compaction.clone()?;
-    serde_json::from_value(value).ok()
+    crate::model::json::from_value(value).ok()
 }
 
 /// Current chat of a session: what is saved, and what waits.
@@ -103,7 +103,15 @@ pub struct SessionChat<'r> {
 impl<'r> SessionChat<'r> {
     /// The chat of the session that is meant.
     pub fn open(scene: &Scene<'r>) -> Result<Self, Error> {
-        let chosen = chat_session(scene)?;
+        Self::of(scene, chat_session(scene)?)
+    }
+
+    /// The same for a command that changes nothing: where none is meant, of the session that was finished or paused last.
+    pub fn open_to_read(scene: &Scene<'r>) -> Result<Self, Error> {
+        Self::of(scene, target_session::to_read(scene)?)
+    }
+
+    fn of(scene: &Scene<'r>, chosen: SessionChoice) -> Result<Self, Error> {
         let waiting = stored::read(scene.repo, &chosen.tip.document.session.id)?;
         let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
         session_choice::with_draft(scene, &chosen.tip, &mut subject)?;

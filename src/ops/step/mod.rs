@@ -12,7 +12,9 @@ use super::{
     Error, Scene, SelectorCandidate,
     draft::{self, DraftChange, DraftReceipt},
     events::{self, EventOutcome},
-    ids, select, session_choice, suggestions,
+    ids, select,
+    session_choice::SessionChoice,
+    target_session,
 };
 use crate::{
     model::{
@@ -62,12 +64,7 @@ fn candidate(step: &Step) -> SelectorCandidate {
 /// The steps of the session that commands mean, or of any checkpoint.
 pub fn steps(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<Steps, Error> {
     let Some(selector) = selector else {
-        let chosen = session_choice::session_for_command(scene)?.ok_or_else(|| suggestions::none_current(scene))?;
-        let steps = with_draft(scene, &chosen.tip, chosen.name.as_str())?;
-        return Ok(Steps {
-            session: Some(chosen.name),
-            steps,
-        });
+        return of_session(scene, target_session::to_read(scene)?);
     };
     let selected = select::checkpoint(scene, selector)?;
     let subject = selected.session.as_ref().map_or("checkpoint", ShortName::as_str);
@@ -78,6 +75,19 @@ pub fn steps(scene: &Scene<'_>, selector: Option<&Selector>) -> Result<Steps, Er
     };
     Ok(Steps {
         session: selected.session,
+        steps,
+    })
+}
+
+/// The steps of the session that a change goes to.
+pub fn to_change(scene: &Scene<'_>) -> Result<Steps, Error> {
+    of_session(scene, target_session::to_change(scene)?)
+}
+
+fn of_session(scene: &Scene<'_>, chosen: SessionChoice) -> Result<Steps, Error> {
+    let steps = with_draft(scene, &chosen.tip, chosen.name.as_str())?;
+    Ok(Steps {
+        session: Some(chosen.name),
         steps,
     })
 }
@@ -96,12 +106,12 @@ pub(super) fn with_draft(scene: &Scene<'_>, tip: &Checkpoint, subject: &str) -> 
 
 /// The steps of the session that is written to, which may not exist yet.
 fn steps_of(scene: &Scene<'_>) -> Result<Steps, Error> {
-    match session_choice::session_for_command(scene)? {
-        Some(_) => steps(scene, None),
-        None => Ok(Steps {
+    match to_change(scene) {
+        Err(error) if error.is_without_session() => Ok(Steps {
             session: None,
             steps: Vec::new(),
         }),
+        found => found,
     }
 }
 
@@ -233,7 +243,7 @@ pub fn fail(scene: &Scene<'_>, word: &str, error: &str, output: Option<&str>) ->
 
 /// A step that can end: not one whose result was taken back.
 fn open_step(scene: &Scene<'_>, word: &str) -> Result<Step, Error> {
-    let step = steps(scene, None)?.find(word)?.clone();
+    let step = to_change(scene)?.find(word)?.clone();
     if step.status == StepStatus::Invalid {
         return Err(Error::StepInWrongState {
             step: step.title,
@@ -268,7 +278,7 @@ pub struct NextAttempt {
 
 /// Begins the next try of a step that failed, was taken back, or was left running.
 pub fn retry(scene: &Scene<'_>, word: &str, wanted: &NextAttempt) -> Result<StepReceipt, Error> {
-    let step = steps(scene, None)?.find(word)?.clone();
+    let step = to_change(scene)?.find(word)?.clone();
     if step.status == StepStatus::Done {
         return Err(Error::StepInWrongState {
             step: step.title,
@@ -323,7 +333,7 @@ fn retry_step(scene: &Scene<'_>, step: &Step, before: Option<&FileStates>) -> Ma
 
 /// Takes the result of a step back: it does not hold any more.
 pub fn invalidate(scene: &Scene<'_>, word: &str, reason: &str) -> Result<StepReceipt, Error> {
-    let step = steps(scene, None)?.find(word)?.clone();
+    let step = to_change(scene)?.find(word)?.clone();
     let mut patch = Map::new();
     patch.insert("status".into(), json!(StepStatus::Invalid));
     patch.insert("invalidated".into(), json!(bounded("reason", reason)?));
@@ -347,7 +357,7 @@ fn note(
         session: Some(&appended.session),
         ..*scene
     };
-    let step = steps(scene, None)?.find(id)?.clone();
+    let step = to_change(scene)?.find(id)?.clone();
     let about = format!("step {}: {what}", step.title);
     let triggers: Vec<&str> = trigger.into_iter().collect();
     let event = events::after(scene, &appended, &triggers, Some(&about));

@@ -4,11 +4,40 @@ use super::super::{Error, Scene, ref_transaction::standing as standing_of};
 use crate::{
     model::id::Oid,
     store::{
-        checkpoint::{self, object_id},
+        self,
+        checkpoint::{self, Checkpoint, object_id},
         current,
         undo::{Effect, UndoEntry},
     },
 };
+
+/// How many checkpoints since an entry of the list are looked at.
+const LOOKED_AT: usize = 100;
+
+/// The latest checkpoint since an entry that was saved in this working tree, from a tip back to where the session was then. Of
+/// what cannot be read nothing is known, and it counts.
+fn latest_here(scene: &Scene<'_>, tip: &Checkpoint, before: Option<&Oid>, entry: &UndoEntry) -> Option<Checkpoint> {
+    let here = store::worktree_id(scene.repo);
+    let mut next = Some(tip.clone());
+    for _ in 0..LOOKED_AT {
+        let one = next?;
+        if before.is_some_and(|before| object_id(before) == one.entry.id) || one.document.created_at < entry.at {
+            return None;
+        }
+        let document = &one.document;
+        if document.host == scene.host && document.worktree.id == here {
+            return Some(one);
+        }
+        next = match one.previous() {
+            Some(previous) => match checkpoint::load(scene.repo, previous) {
+                Ok(previous) => Some(previous),
+                Err(_) => return Some(one),
+            },
+            None => None,
+        };
+    }
+    Some(tip.clone())
+}
 
 /// Fails if a command came since that is not on the list: `undo` may mean that one.
 pub(super) fn check(scene: &Scene<'_>, entry: &UndoEntry) -> Result<(), Error> {
@@ -32,7 +61,11 @@ pub(super) fn check(scene: &Scene<'_>, entry: &UndoEntry) -> Result<(), Error> {
         now.tip != standing.tip && (is_same || tip.document.created_at >= entry.at)
     };
     let command = match &tip {
-        Some(tip) if is_new(tip) => tip.document.kind.word(),
+        // Each working tree has an undo list of its own.
+        Some(tip) if is_new(tip) => match latest_here(scene, tip, standing.tip.as_ref(), entry) {
+            Some(latest) => latest.document.kind.word(),
+            None => return Ok(()),
+        },
         // The branch decides which session is current; git changed it.
         _ if standing.branch.is_some() && now.branch != standing.branch => return Ok(()),
         _ => "switch",

@@ -3,7 +3,12 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::super::{
-    Error, Scene, compose::CurrentSnapshot, ids::short, plan_runner, refuse::Refusal, target_state::TargetState,
+    Error, Scene,
+    compose::CurrentSnapshot,
+    ids::short,
+    plan_runner,
+    refuse::{LeftPath, Refusal},
+    target_state::TargetState,
 };
 use crate::{
     model::{id::Oid, path::RepoPath, plan::Act},
@@ -62,7 +67,7 @@ pub(super) fn changed_since(mut paths: Vec<RepoPath>) -> Vec<Refusal> {
 }
 
 /// The changed paths that a plan leaves as they are for a reason, if it changes nothing at all.
-pub(super) fn left_alone(plan: &RestorePlan, changes: &[PathChange]) -> Vec<RepoPath> {
+pub(super) fn left_alone(plan: &RestorePlan, changes: &[PathChange]) -> Vec<LeftPath> {
     if !plan.is_done() {
         return Vec::new();
     }
@@ -72,8 +77,11 @@ pub(super) fn left_alone(plan: &RestorePlan, changes: &[PathChange]) -> Vec<Repo
         .iter()
         .filter(|line| matches!(line.act, Act::Keep | Act::Skip));
     stays
-        .map(|line| line.path.clone())
-        .filter(|path| changed.contains(path))
+        .filter(|line| changed.contains(&line.path))
+        .map(|line| LeftPath {
+            path: line.path.clone(),
+            why: line.why.to_string(),
+        })
         .collect()
 }
 

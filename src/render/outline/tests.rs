@@ -233,6 +233,7 @@ fn outputs(contents: &Contents) -> Vec<(&'static str, String)> {
         contents,
         lists: &crate::model::list::Lists::default(),
         all: true,
+        patch: None,
     };
     let source = DocumentSource {
         id: &id,

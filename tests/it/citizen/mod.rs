@@ -6,6 +6,7 @@
 
 mod conventions;
 mod every;
+mod hints;
 mod readme;
 mod schemas;
 mod scripts;

@@ -7,6 +7,7 @@ mod agent_order;
 mod agents;
 mod amend;
 mod apply;
+mod asked_for;
 mod autosave;
 #[cfg(target_os = "linux")]
 mod autosave_loop;
@@ -26,6 +27,7 @@ mod damage;
 mod descriptors;
 mod displaced;
 mod documents;
+mod draft_kept;
 mod drafts;
 #[cfg(target_os = "linux")]
 mod elsewhere;
@@ -62,6 +64,7 @@ mod merge_random;
 mod merge_record;
 #[cfg(unix)]
 mod merge_structure;
+mod merge_summary;
 mod misstated;
 #[cfg(unix)]
 mod nested;

@@ -652,3 +652,82 @@ fn undo_does_not_take_an_automatic_prune_for_the_save() {
         assert_ne!(world.git_line(["for-each-ref"]), refs);
     }
 }
+
+/// Each working tree has a list of its own: what another one saved in the same session is no later command here.
+#[test]
+fn a_save_in_another_working_tree_does_not_stop_an_undo_here() {
+    let world = World::with_commit();
+    world.git(["worktree", "add", "-q", "../other", "-b", "wb"]).success();
+    save(&world, &["--session", "s", "-m", "one", "--allow-empty"]);
+    world.checkpoint(["start", "x"]).success();
+    world.checkpoint(["switch", "s"]).success();
+    world.enter("other");
+    world.checkpoint(["switch", "s"]).success();
+    world.enter("repo");
+    world.checkpoint(["delete", "x"]).success();
+    world.enter("other");
+    for n in ["two", "three"] {
+        save(&world, &["-m", n, "--allow-empty"]);
+    }
+    world.enter("repo");
+    world.checkpoint(["undo"]).success().stdout_has("deleted session x");
+    world
+        .git(["rev-parse", "-q", "--verify", "refs/checkpoints/x"])
+        .success();
+    // One that was saved here is, also below others.
+    world.checkpoint(["delete", "x"]).success();
+    save(&world, &["-m", "here", "--allow-empty"]);
+    world.enter("other");
+    save(&world, &["-m", "four", "--allow-empty"]);
+    world.enter("repo");
+    world.checkpoint(["undo"]).code(4).stderr_has("'save'");
+    world.git(["rev-parse", "-q", "--verify", "refs/checkpoints/x"]).code(1);
+}
+
+/// What was purged is the reason that is given, of each path.
+#[test]
+fn an_undo_whose_files_were_purged_says_so() {
+    let world = World::with_commit();
+    for n in 1..=2 {
+        world.file("secret.env", format!("{n}\n"));
+        world.file("other.env", format!("{n}\n"));
+        save(&world, &["-m", &format!("save {n}")]);
+    }
+    let before = world.read("secret.env");
+    world.checkpoint(["restore", "main~1"]).success();
+    assert_ne!(world.read("secret.env"), before);
+    world
+        .checkpoint(["purge", "-y", "--", "secret.env", "other.env"])
+        .success();
+    let refused = world.checkpoint(["undo", "--older"]);
+    refused.code(4);
+    for path in ["secret.env", "other.env"] {
+        let line = refused.stderr().lines().find(|line| line.contains(path));
+        let line = line.unwrap_or_else(|| panic!("{}", refused.stderr()));
+        assert!(line.contains("purged"), "{line}");
+    }
+}
+
+/// That the last command was another one is known before its predecessor is undone.
+#[test]
+fn a_command_that_changed_nothing_is_named_before_the_undo() {
+    let world = World::with_commit();
+    world.file("README.md", "one\n");
+    save(&world, &["-m", "one"]);
+    world.file("README.md", "two\n");
+    world.checkpoint(["restore", "@"]).success();
+    world.checkpoint(["resume"]).success();
+    let undone = world.typed(&format!("'{PROGRAM}' undo 2>&1"));
+    undone.success();
+    let at = |text: &str| {
+        undone
+            .stdout()
+            .find(text)
+            .unwrap_or_else(|| panic!("{text}: {}", undone.stdout()))
+    };
+    assert!(
+        at("changed nothing; undo comes to") < at("Undid "),
+        "{}",
+        undone.stdout()
+    );
+}
