@@ -181,12 +181,45 @@ fn parts(kind: (&str, &str), then: &[Value], now: &[Value], told: &mut Vec<Omitt
     if changed > 0 {
         told.push(OmittedContent::several(&format!("{field} of "), changed, noun));
     }
-    for (key, count) in lacking {
-        let of = format!("{} of ", key.replace('_', " "));
-        told.push(OmittedContent::several(&of, count, noun));
-    }
+    told_members(&lacking, noun, told);
     if framed > 0 {
         told.push(OmittedContent::several("the ids, times or authors of ", framed, noun));
+    }
+}
+
+/// Reports members that are away, in one line those of as many items.
+fn told_members(lacking: &BTreeMap<&str, usize>, noun: &str, told: &mut Vec<OmittedContent>) {
+    let mut together: Vec<(usize, Vec<String>)> = Vec::new();
+    for (member, count) in lacking {
+        match together.iter_mut().find(|(known, _)| known == count) {
+            Some((_, members)) => members.push(member_words(member)),
+            None => together.push((*count, vec![member_words(member)])),
+        }
+    }
+    for (count, members) in together {
+        told.push(OmittedContent::several(
+            &format!("{} of ", joined(&members)),
+            count,
+            noun,
+        ));
+    }
+}
+
+/// A member in the words of people.
+fn member_words(member: &str) -> String {
+    match member {
+        "before" => "files at the start".to_owned(),
+        "after" => "files at the end".to_owned(),
+        "duration_ms" => "duration".to_owned(),
+        "earlier" => "earlier attempts".to_owned(),
+        "more_outputs" => "number of further outputs".to_owned(),
+        "invalidated" => "reason of the invalid result".to_owned(),
+        "answered_by" => "who answered".to_owned(),
+        "depends_on" => "dependencies".to_owned(),
+        "started_at" => "start time".to_owned(),
+        "ended_at" => "end time".to_owned(),
+        "asked_at" => "time of the question".to_owned(),
+        _ => member.replace('_', " "),
     }
 }
 
@@ -289,13 +322,7 @@ fn record(system: System, then: &Map<String, Value>, now: &Map<String, Value>, t
         if changed > 0 {
             told.push(OmittedContent::several("the line ends and blanks of ", changed, noun));
         }
-        for (key, count) in lacking {
-            told.push(OmittedContent::several(
-                &format!("{} of ", key.replace('_', " ")),
-                count,
-                noun,
-            ));
-        }
+        told_members(&lacking, noun, told);
     }
     if framed > 0 {
         told.push(OmittedContent::several("the ids, times or authors of ", framed, "item"));

@@ -13,12 +13,17 @@ use crate::model::{
     turn::{Ending, TurnGroup},
 };
 
+/// The width of who speaks: `assistant claude-code` and a blank.
+const SPEAKER: usize = 22;
+
 /// A message in one line: number, who, when, and how it begins.
 pub fn row(number: u64, message: &Message, width: usize) -> TextLine {
     let mut line = TextLine::new().with(Slot::Id, format!("{number:>6}"));
     line.push(Slot::Plain, "  ");
-    line.push(Slot::Person, who(message));
-    line.pad_to(28);
+    let mut speaker = TextLine::new();
+    speaker.push(Slot::Person, who(message));
+    line.append(&speaker.cut(SPEAKER));
+    line.pad_to(8 + SPEAKER);
     line.push(Slot::Plain, "  ");
     let at = message.at.to_string();
     line.push(Slot::Date, at.get(..16).unwrap_or(&at).replace('T', " "));
@@ -131,6 +136,21 @@ mod tests {
 
     use super::*;
     use crate::model::chat::{Role, tests::message};
+
+    #[test]
+    fn the_columns_behind_who_speaks_are_in_line() {
+        let column = |agent: Option<&str>| {
+            let mut message = message("a", Role::Assistant, json!("hello"));
+            message.agent = agent.map(str::to_owned);
+            let row = row(3, &message, 200).to_string();
+            row.find("hello").map(|at| row[..at].chars().count())
+        };
+        let expected = column(None);
+        assert!(expected.is_some());
+        for agent in ["codex", "claude-code", "an-agent-with-a-long-name"] {
+            assert_eq!(column(Some(agent)), expected, "{agent}");
+        }
+    }
 
     #[test]
     fn a_row_is_one_line_with_nothing_hidden() {

@@ -9,7 +9,10 @@ pub fn line(text: &str) -> String {
     let text = text.trim_start();
     let mut out = String::with_capacity(text.len() + 1);
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let number = digits > 0 && text[digits..].starts_with(['.', ')']);
+    // Only with a blank behind it a number begins an item of a list.
+    let mut behind = text[digits..].chars();
+    let ends_number = matches!(behind.next(), Some('.' | ')')) && behind.next().is_none_or(char::is_whitespace);
+    let number = digits > 0 && ends_number;
     if text.starts_with(['-', '+', '=']) {
         out.push('\\');
     }
@@ -66,7 +69,9 @@ mod tests {
             ("123456789) x", "123456789\\) x"),
             ("    code", "code"),
             ("   - list", "\\- list"),
-            ("1.5 times", "1\\.5 times"),
+            ("1.5 times", "1.5 times"),
+            ("0.0 s", "0.0 s"),
+            ("7)", "7\\)"),
             ("2 files", "2 files"),
             ("a - b = c + 1.", "a - b = c + 1."),
             ("", ""),

@@ -24,6 +24,9 @@ const TASK_WORDS: [&str; 7] = [
     "dropped",
 ];
 
+/// Words for the status of a step.
+const STEP_WORDS: [&str; 4] = ["running", "done", "failed", "invalid"];
+
 /// Whether a text is such a note: its title, and the command that it ends with.
 pub(super) fn is_one(start: &str, bytes: &[u8]) -> bool {
     let begins = start.trim_start().starts_with("# Hand-off:") || start.contains("\n# Hand-off:");
@@ -54,7 +57,7 @@ pub(super) fn parse(file: &File) -> ForeignSession {
             "blocked" => "blockers",
             "decisions made" => "decisions",
             "open questions" => "questions",
-            "remaining" | "done tasks" => "tasks",
+            "remaining" | "done tasks" | "dropped" => "tasks",
             "done, newest first" | "done, latest first" => "accomplishments",
             "context for the next session" => "resume_instructions",
             "summary" if !notes.has("summary") && !section.is_empty() => {
@@ -79,16 +82,18 @@ pub(super) fn parse(file: &File) -> ForeignSession {
             }
         };
         let (mut items, _) = md::bullets(&section.lines);
+        if list == "resume_instructions" && !items.is_empty() && items.iter().all(|item| is_step(&plain(&item.text))) {
+            // What steps gave is no instruction; no note has all of a step.
+            kept.push(serde_json::json!({ "level": section.level, "title": section.title, "text": section.text() }));
+            continue;
+        }
         if list == "accomplishments" {
             items.reverse();
         }
         for item in items {
             let text = plain(&item.text);
-            if list == "accomplishments"
-                && let Some((title, word @ ("done" | "dropped"))) =
-                    text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("))
-            {
-                notes.add("tasks", NoteItem::new(title).with("status", Some(word)));
+            if let Some((list, made)) = stated_item(list, &text) {
+                notes.add(list, made);
                 continue;
             }
             let made = match list {
@@ -101,19 +106,12 @@ pub(super) fn parse(file: &File) -> ForeignSession {
                     None => NoteItem::new(text),
                 },
                 "tasks" => {
-                    let parts = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
-                    let parts = parts.or_else(|| text.rsplit_once(": "));
-                    let known = parts.filter(|(_, word)| TASK_WORDS.contains(word));
+                    let known = text.rsplit_once(": ").filter(|(_, word)| TASK_WORDS.contains(word));
                     let Some((title, word)) = known else {
                         notes.add("todos", NoteItem::new(text));
                         continue;
                     };
-                    let status = if word.starts_with("to") {
-                        "todo"
-                    } else {
-                        task_status(word)
-                    };
-                    NoteItem::new(title).with("status", Some(status))
+                    NoteItem::new(title).with("status", Some(status_of(word)))
                 }
                 _ => NoteItem::new(text),
             };
@@ -121,6 +119,91 @@ pub(super) fn parse(file: &File) -> ForeignSession {
         }
     }
     complete(session, point, (notes, kept), file)
+}
+
+/// The status of a task in the word of a note.
+fn status_of(word: &str) -> &str {
+    if word.starts_with("to") {
+        "todo"
+    } else {
+        task_status(word)
+    }
+}
+
+/// The text of a line, its state, and the details behind that, as in `deploy? (open; asked 2026-11-27; by ana)`. The text
+/// and the details may have such parts of their own: the state is the last word that is one.
+fn stated<'t>(text: &'t str, words: &[&str]) -> Option<(&'t str, &'t str, Vec<&'t str>)> {
+    let inner = text.strip_suffix(')')?;
+    let starts = inner.rmatch_indices(" (").map(|(at, _)| at);
+    starts
+        .filter_map(|at| {
+            let mut parts = inner[at + 2..].split("; ");
+            let word = parts.next().filter(|word| words.contains(word))?;
+            Some((&text[..at], word, parts.collect()))
+        })
+        .next()
+}
+
+/// Whether a line is about a step: its number, its title and its state.
+fn is_step(text: &str) -> bool {
+    let (number, title) = text.split_once(' ').unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && stated(title, &STEP_WORDS).is_some()
+}
+
+/// The item of a line that has a state, with the list that it is of; `None` for a line that is nothing but its text.
+fn stated_item(list: &str, text: &str) -> Option<(&'static str, NoteItem)> {
+    match list {
+        "accomplishments" | "tasks" => {
+            let (title, word, details) = stated(text, &TASK_WORDS).or_else(|| stated(text, &["open"]))?;
+            if word == "open" {
+                return Some(("todos", with_details(NoteItem::new(title), &details)));
+            }
+            let task = NoteItem::new(title).with("status", Some(status_of(word)));
+            Some(("tasks", with_details(task, &details)))
+        }
+        "blockers" => {
+            let (question, _, details) = stated(text, &["open"])?;
+            Some(("approvals", with_details(NoteItem::new(question), &details)))
+        }
+        "questions" => {
+            let (first, options) = text.split_once('\n').unwrap_or((text, ""));
+            if options.is_empty() {
+                let (question, _, details) = stated(text, &["open"])?;
+                return Some(("questions", with_details(NoteItem::new(question), &details)));
+            }
+            let (title, _, details) = stated(first, &["open"])?;
+            let option = |line: &str| {
+                let (key, title) = line.split_once(": ")?;
+                Some(serde_json::json!({ "key": key, "title": title }))
+            };
+            let options: Option<Vec<Value>> = options.lines().map(option).collect();
+            let point = NoteItem::new(title).with("options", Some(options?));
+            Some(("fork_points", with_details(point, &details)))
+        }
+        _ => None,
+    }
+}
+
+/// The item with the details of its line: those that are known as members, the others as they are.
+fn with_details(mut item: NoteItem, details: &[&str]) -> NoteItem {
+    let mut rest = Vec::new();
+    for detail in details {
+        let (name, value) = detail.split_once(' ').unwrap_or((detail, ""));
+        let percent = detail.strip_suffix('%').and_then(|number| number.parse::<u8>().ok());
+        item = match (name, percent) {
+            (_, Some(percent)) => item.with("progress", Some(percent)),
+            ("agent", _) => item.with("agent", Some(value)),
+            ("issue", _) => item.with("issue", Some(value)),
+            ("asked", _) if time::at_start(value).is_some() => {
+                item.with("asked_at", time::at_start(value).map(|at| at.to_string()))
+            }
+            _ => {
+                rest.push(*detail);
+                item
+            }
+        };
+    }
+    item.with("details", (!rest.is_empty()).then(|| rest.join("; ")))
 }
 
 /// A session of one checkpoint: the notes are its record, with the sections that none took, and the file is attached.

@@ -193,7 +193,7 @@ fn tasks(record: &Record, wanted: impl Fn(&&Task) -> bool) -> Vec<Vec<String>> {
 
 /// How far a task is, and the remarks on it.
 fn noted(task: &Task) -> String {
-    let progress = task.progress.map(|p| format!("{p} %")).unwrap_or_default();
+    let progress = task.progress.map(|p| format!("{p}%")).unwrap_or_default();
     let notes = [progress, opt(task.notes.as_ref())];
     let notes: Vec<String> = notes.into_iter().filter(|text| !text.is_empty()).collect();
     notes.join(", ")

@@ -73,7 +73,7 @@ fn a_session_checkpoint_has_all_its_tables() {
         "- 2 of 4: build\n- 1 of 4 tasks done\n",
         "## Completed work\n\n| Task | Issue | Agent | Status | Files | Notes |\n| --- |",
         "| parser | T-1 | rust-dev | done | src/p.rs | - |",
-        "| lexer | - | - | in progress | - | 50 %, half |",
+        "| lexer | - | - | in progress | - | 50%, half |",
         "| docs | - | - | none | - |",
         "| slack | \\#dev | 17 | drop v1? |",
         "| keep v1 | clients |",

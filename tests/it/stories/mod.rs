@@ -47,6 +47,7 @@ mod fork_removal;
 mod fork_submodules;
 mod formats;
 mod full_disk;
+mod handed_back;
 mod hints;
 mod history;
 mod hooks;
