@@ -42,9 +42,15 @@ impl<'de> Deserializer<'de> for ExactValue {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.0 {
-            Value::Number(number) if number.as_u64().is_none() && number.as_i64().is_none() => {
-                // A reader, as the visitor may not borrow the text.
+            Value::Number(number) => {
                 let text = number.to_string();
+                let is_plain = |integer: Option<String>| integer.is_some_and(|integer| integer == text);
+                // That of `-0` is another one.
+                if is_plain(number.as_u64().map(|n| n.to_string())) || is_plain(number.as_i64().map(|n| n.to_string()))
+                {
+                    return Value::Number(number).deserialize_any(visitor);
+                }
+                // A reader, as the visitor may not borrow the text.
                 serde_json::Deserializer::from_reader(text.as_bytes()).deserialize_any(visitor)
             }
             Value::Array(items) => {
@@ -157,7 +163,7 @@ mod tests {
             "340282366920938463463374607431768211456",
             "-170141183460469231731687303715884105729",
             "0.10",
-            "1e400",
+            "1e+400",
             "-0",
         ] {
             let text = format!(

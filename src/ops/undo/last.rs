@@ -56,7 +56,7 @@ pub(super) fn check(scene: &Scene<'_>, entry: &UndoEntry) -> Result<(), Error> {
     let tip = now.tip.as_ref().filter(|tip| !is_own(tip)).map(object_id);
     let tip = tip.and_then(|tip| checkpoint::load(scene.repo, tip).ok());
     // A session that was only switched to has a latest checkpoint from before.
-    let is_new = |tip: &checkpoint::Checkpoint| {
+    let is_new = |tip: &Checkpoint| {
         let is_same = now.session == standing.session;
         now.tip != standing.tip && (is_same || tip.document.created_at >= entry.at)
     };
