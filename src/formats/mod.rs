@@ -40,6 +40,8 @@ mod yaml;
 pub use continuity::{is_continued, is_shared};
 pub use export::{ExportFiles, ExportInput};
 pub use foreign::{Attachment, File, ForeignCheckpoint, ForeignLogLine, ForeignRepoState, ForeignSession};
+#[cfg(test)]
+pub(crate) use omissions::member_words;
 pub use omissions::{OmittedContent, UnexportedCounts, left_out};
 pub use outcome::{ParseOutcome, Problem, ProblemSeverity};
 pub use system::{ExportExtent, Format, FormatWriter, Recognition, System};

@@ -206,7 +206,7 @@ fn told_members(lacking: &BTreeMap<&str, usize>, noun: &str, told: &mut Vec<Omit
 }
 
 /// A member in the words of people.
-fn member_words(member: &str) -> String {
+pub(crate) fn member_words(member: &str) -> String {
     match member {
         "before" => "files at the start".to_owned(),
         "after" => "files at the end".to_owned(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
-    formats::{Attachment, left_out},
+    formats::{Attachment, left_out, member_words},
     model::outline::Contents,
     render::outline::tests::full,
 };
@@ -64,7 +64,7 @@ fn words(place: &str) -> Vec<String> {
     let part = |member: &str, noun: &str| {
         let member = match member {
             "id" | "at" | "by" => "the ids, times or authors".to_owned(),
-            member => plain(member),
+            member => member_words(member),
         };
         vec![format!(": {member} of {noun}"), format!(": {noun}")]
     };
@@ -77,7 +77,7 @@ fn words(place: &str) -> Vec<String> {
         }
         ["record", "extra", ..] => vec!["fields kept for other tools".to_owned()],
         ["record", list, member, ..] => vec![
-            format!(": {} of 1 {}", plain(member), noun(list)),
+            format!(": {} of 1 {}", member_words(member), noun(list)),
             format!(": 1 {}", noun(list)),
             format!(": the {}", plain(list)),
         ],
@@ -112,12 +112,19 @@ fn forms(mark: &str) -> Vec<String> {
 }
 
 fn missing(text: &str, omitted: &[OmittedContent], marks: &BTreeMap<String, String>) -> Vec<String> {
-    // The members of a session are in one line.
-    let line = |one: &OmittedContent| match one.what.strip_suffix(" of the session") {
-        Some(members) => format!(", {},", members.replace(" and ", ", ")),
-        None => format!(": {}", one.what),
+    // The members of a session are in one line, and those of as many items.
+    let lines = |one: &OmittedContent| match (one.what.strip_suffix(" of the session"), one.what.split_once(" of 1 ")) {
+        (Some(members), _) => vec![format!(", {},", members.replace(" and ", ", "))],
+        (None, Some((members, items))) if !members.starts_with("the ") => {
+            let members = members.replace(" and ", ", ");
+            members
+                .split(", ")
+                .map(|member| format!(": {member} of 1 {items}"))
+                .collect()
+        }
+        _ => vec![format!(": {}", one.what)],
     };
-    let report: Vec<String> = omitted.iter().map(line).collect();
+    let report: Vec<String> = omitted.iter().flat_map(lines).collect();
     let plain = text.replace('\\', "");
     let is_reported = |place: &str| {
         let words = words(place);

@@ -134,14 +134,12 @@ fn status_of(word: &str) -> &str {
 /// and the details may have such parts of their own: the state is the last word that is one.
 fn stated<'t>(text: &'t str, words: &[&str]) -> Option<(&'t str, &'t str, Vec<&'t str>)> {
     let inner = text.strip_suffix(')')?;
-    let starts = inner.rmatch_indices(" (").map(|(at, _)| at);
-    starts
-        .filter_map(|at| {
-            let mut parts = inner[at + 2..].split("; ");
-            let word = parts.next().filter(|word| words.contains(word))?;
-            Some((&text[..at], word, parts.collect()))
-        })
-        .next()
+    let mut starts = inner.rmatch_indices(" (").map(|(at, _)| at);
+    starts.find_map(|at| {
+        let mut parts = inner[at + 2..].split("; ");
+        let word = parts.next().filter(|word| words.contains(word))?;
+        Some((&text[..at], word, parts.collect()))
+    })
 }
 
 /// Whether a line is about a step: its number, its title and its state.

@@ -21,10 +21,12 @@ use crate::{
     },
 };
 
+/// The checkpoints that a session goes from and to; `None` is one that is not there.
+type TipMove = (Option<Oid>, Option<Oid>);
+
 impl UndoRun<'_> {
-    /// The checkpoints that a finish, or the save before a clear, went from and to: in an undo backward. `None` is one that is
-    /// not there.
-    pub(super) fn draft_sides(&self) -> Result<Vec<(Option<Oid>, Option<Oid>)>, Error> {
+    /// The checkpoints that a finish, or the save before a clear, went from and to: in an undo backward.
+    pub(super) fn draft_sides(&self) -> Result<Vec<TipMove>, Error> {
         let mut sides = Vec::new();
         for (_, from, to) in self.moves() {
             let (mut from, mut to) = (from.clone(), to.clone());

@@ -20,12 +20,11 @@ fn sources(directory: &Path, out: &mut Vec<(String, String)>) {
             let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
             let mut joined = String::new();
             for line in lines {
-                match line.strip_suffix('\\') {
-                    Some(part) => joined.push_str(part),
-                    None => {
-                        joined.push_str(line);
-                        joined.push('\n');
-                    }
+                if let Some(part) = line.strip_suffix('\\') {
+                    joined.push_str(part);
+                } else {
+                    joined.push_str(line);
+                    joined.push('\n');
                 }
             }
             out.push((path.display().to_string(), joined));

@@ -162,7 +162,7 @@ fn the_latest_checkpoints_of_a_remote_come_back_by_no_push() {
         let world = shared();
         let mut ids = Vec::new();
         for name in ["one", "two", "three"] {
-            world.file(name, &format!("{name}\n"));
+            world.file(name, format!("{name}\n"));
             ids.push(save(&world, name));
         }
         world.checkpoint(["push"]).success();
