@@ -222,7 +222,7 @@ fn replace(
     siblings.keep(&held, checkpoint::PRUNED);
     let people = compose::people(scene);
     let parents = tip.entry.parents.clone();
-    let written = checkpoint::write(&writer, &mut document, lists.is_partial(), &siblings, parents, &people)?;
+    let written = checkpoint::write_amended(&writer, &mut document, lists.is_partial(), &siblings, parents, &people)?;
     let mut amendment = Amendment {
         before: tip.entry.id,
         id: None,

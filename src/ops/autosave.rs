@@ -192,7 +192,7 @@ fn write(
 ) -> Result<(Document, checkpoint::WrittenCheckpoint), Error> {
     let tip = &chosen.tip;
     let people = compose::people(scene);
-    writer.protect(&tip.document.session.id)?;
+    writer.protect([&tip.digest])?;
     let mut subject = session_choice::carried(tip, &chosen.name);
     let draft = session_choice::with_draft(scene, tip, &mut subject)?;
     let mut document = compose::document(scene, subject.session, CheckpointKind::Autosave, present.facts.clone());

@@ -99,7 +99,7 @@ pub(super) fn autosave_for(
     let siblings = all_siblings(scene, found).map_err(damaged)?;
     // With its dates: it is no later than it was.
     let people = checkpoint::people(scene.repo, found.entry.id).map_err(damaged)?;
-    let stored = checkpoint::stored_form(writer, &mut document, &siblings)?;
+    let stored = checkpoint::stored_form(writer, &found.document, &mut document, &siblings)?;
     let parents = [parent, found.snapshot()].into_iter().flatten().collect();
     let partial = found.entry.trailers.partial;
     let written = checkpoint::write_stored(writer, &stored, partial, &stored.siblings, parents, &people)?;

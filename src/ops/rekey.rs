@@ -155,7 +155,7 @@ fn put(
 
 fn write(scene: &Scene<'_>, writer: &Writer, chosen: &SessionChoice) -> Result<checkpoint::WrittenCheckpoint, Error> {
     let tip = &chosen.tip;
-    writer.protect(&tip.document.session.id)?;
+    writer.protect([&tip.digest])?;
     let now = compose::document(
         scene,
         tip.document.session.clone(),

@@ -203,7 +203,7 @@ fn stored(repo: &Repository, binding: &Binding) -> Result<Vec<u8>, Error> {
         let encryptor = encryption::Encryptor::configured(repo)?;
         return encryptor.map_or(Ok(plain.clone()), |encryptor| encryptor.encrypt(&plain));
     };
-    // Of an encrypted session nothing is noted, so that its latest checkpoint is read, which says to whom.
+    // Of an encrypted session nothing is noted, so that its latest checkpoint is read, which shows to whom.
     if identity::noted(repo, &session.name).is_none()
         && let Ok(Some(tip)) = session::tip(repo, &session.name)
     {

@@ -99,6 +99,7 @@ pub(super) fn session(
         Some(known) => (known.tip, known.checkpoint.digest.clone()),
         None => start(scene, writer, &base, &foreign.checkpoints[0].git, begun)?,
     };
+    writer.protect([&last.1])?;
     let mut needs = vec![last.0];
     let mut chat = ImportedChat::default();
     let mut names = existing::TakenNames::of(before.map(|known| known.names.clone()).unwrap_or_default());
@@ -174,7 +175,6 @@ impl CheckpointDraft<'_> {
     ) -> Result<(checkpoint::WrittenCheckpoint, String), SessionError> {
         let (chat, redactor) = tools;
         let scene = &Scene { now: self.at, ..*scene };
-        writer.protect(&base.id)?;
         let mut record = Value::Object(foreign.record);
         complete(&mut record, self.at, self.system);
         redactor.json(&mut record, "record");

@@ -81,9 +81,12 @@ pub(super) fn compose_merge(
     conflicts.extend(merged.conflicts);
     let session = session(sides, base.as_ref(), &mut conflicts);
     let facts = present.map_or_else(|| ours.document.git.clone(), |present| present.facts.clone());
-    for side in [ours, theirs] {
-        writer.protect(&side.document.session.id)?;
-    }
+    let (first, second) = if sides.continues_theirs {
+        (theirs, ours)
+    } else {
+        (ours, theirs)
+    };
+    writer.protect([&first.digest, &second.digest])?;
     let mut document = compose::document(scene, session, CheckpointKind::Merge, facts);
     document.record = merged.record;
     document.record.error = None;
@@ -131,11 +134,6 @@ pub(super) fn compose_merge(
         let known = document.folded.entry(id.clone()).or_default();
         *known = (*known).max(*last);
     }
-    let (first, second) = if sides.continues_theirs {
-        (theirs, ours)
-    } else {
-        (ours, theirs)
-    };
     document.previous = Some(first.digest.clone());
     document.merged = Some(MergedCheckpoint {
         session: if sides.continues_theirs {

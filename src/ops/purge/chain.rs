@@ -269,7 +269,7 @@ impl<'a> Rewriter<'a> {
             _ => document.snapshot = None,
         }
         // The digest does not cover the record of what it was.
-        let stored = checkpoint::stored_form(self.writer, &mut document, siblings)
+        let stored = checkpoint::stored_form(self.writer, &checkpoint.document, &mut document, siblings)
             .map_err(|error| failed(entry.id, error.into()))?;
         let mut siblings = stored.siblings.clone();
         let digest = stored.digest.clone();

@@ -162,7 +162,7 @@ impl SaveAttempt<'_> {
 
     fn compose_on(&self, writer: &Writer, chosen: &SessionChoice) -> Result<NextCheckpoint, Error> {
         let (scene, tip) = (self.scene, &chosen.tip);
-        writer.protect(&tip.document.session.id)?;
+        writer.protect([&tip.digest])?;
         let mut subject = session_choice::carried(tip, &chosen.name);
         let draft = session_choice::with_draft(scene, tip, &mut subject)?;
         let stood = subject.session.status;

@@ -52,9 +52,31 @@ pub fn load_compared(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Faul
     Ok(checkpoint)
 }
 
+/// The document of a checkpoint as it is stored, checked as by [`load`], with its digest: of an encrypted one the public part.
+pub fn public(repo: &Repository, id: ObjectId) -> Result<(Document, Digest), Fault> {
+    let (document, digest, _) = stored(repo, &entry(repo, id)?)?;
+    Ok((document, digest))
+}
+
 fn load_as_stored(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> {
     let entry = entry(repo, id)?;
-    let (siblings, blob) = siblings(repo, &entry)?;
+    let (document, digest, siblings) = stored(repo, &entry)?;
+    let document = if document.encrypted.is_some() {
+        opened(repo, document, &siblings)?
+    } else {
+        document
+    };
+    repo.encrypted().note(&document, &digest);
+    Ok(Checkpoint {
+        entry,
+        document,
+        digest,
+        is_rewritten: false,
+    })
+}
+
+fn stored(repo: &Repository, entry: &CheckpointCommit) -> Result<(Document, Digest, Siblings), Fault> {
+    let (siblings, blob) = siblings(repo, entry)?;
     let bytes = read(repo, blob, Kind::Blob, "document")?;
     let digest = Digest::of(&bytes);
     // The form is read first: a newer format may have moved its digest, and reports it here.
@@ -80,18 +102,7 @@ fn load_as_stored(repo: &Repository, id: ObjectId) -> Result<Checkpoint, Fault> 
             .unwrap_or_default();
         return Err(Fault::Sibling { name });
     }
-    let document = if document.encrypted.is_some() {
-        opened(repo, document, &siblings)?
-    } else {
-        document
-    };
-    repo.encrypted().note(&document, digest.as_str());
-    Ok(Checkpoint {
-        entry,
-        document,
-        digest,
-        is_rewritten: false,
-    })
+    Ok((document, digest, siblings))
 }
 
 /// The whole document of an encrypted checkpoint; the public part, marked, where no key opens the rest.

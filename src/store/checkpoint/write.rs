@@ -1,17 +1,19 @@
 //! Writing a checkpoint: its document, what is encrypted of it, its tree and its commit.
 
+use std::sync::Arc;
+
 use gix::objs::{Commit, tree};
 
 use super::{DOCUMENT, Error, Kind, ObjectId, People, Siblings, encoded, encryption, write_tree};
 use crate::{
     model::{
         document::{CheckpointKind, Document, EncryptionInfo},
-        encryption::{is_public, private_part, public_part},
+        encryption::{private_part, public_part},
         id::Digest,
         message,
     },
     os,
-    store::objects::Writer,
+    store::{encryption::Encryptor, objects::Writer},
 };
 
 /// A checkpoint that was written; no ref points to it yet.
@@ -25,7 +27,7 @@ pub struct WrittenCheckpoint {
     pub needs: Vec<ObjectId>,
 }
 
-/// Writes the document, the checkpoint's tree and the commit. Sets `document.trees` from the siblings.
+/// Writes the document, the checkpoint's tree and the commit of a new checkpoint. Sets `document.trees` from the siblings.
 pub fn write(
     writer: &Writer,
     document: &mut Document,
@@ -34,7 +36,32 @@ pub fn write(
     parents: Vec<ObjectId>,
     people: &People,
 ) -> Result<WrittenCheckpoint, Error> {
-    let stored = form(writer, document, siblings, false)?;
+    let before = writer.encrypted().continued_by(document);
+    let secrecy = if document.is_locked() || before.is_some_and(|before| before.is_locked) {
+        Secrecy::Locked
+    } else {
+        Secrecy::of(writer.encryptor_for(document)?)
+    };
+    let stored = form(writer, document, siblings, secrecy)?;
+    write_stored(writer, &stored, partial, &stored.siblings, parents, people)
+}
+
+/// Writes a checkpoint with another document in the place of the one that it was. It stays as it was, encrypted or not, but
+/// for what the settings say now: what is changed of it is written now.
+pub fn write_amended(
+    writer: &Writer,
+    document: &mut Document,
+    partial: bool,
+    siblings: &Siblings,
+    parents: Vec<ObjectId>,
+    people: &People,
+) -> Result<WrittenCheckpoint, Error> {
+    let secrecy = match writer.configured_encryptor()? {
+        _ if document.is_locked() => Secrecy::Locked,
+        None => Secrecy::of(own_encryptor(document)?),
+        configured => Secrecy::of(configured),
+    };
+    let stored = form(writer, document, siblings, secrecy)?;
     write_stored(writer, &stored, partial, &stored.siblings, parents, people)
 }
 
@@ -50,62 +77,101 @@ pub struct StoredDocument {
     pub siblings: Siblings,
 }
 
-/// The stored form of a document that is written again in the place of the one it was. What is private of it is encrypted,
-/// where that is asked for. Sets `document.trees` and `document.encrypted`.
-pub fn stored_form(writer: &Writer, document: &mut Document, siblings: &Siblings) -> Result<StoredDocument, Error> {
-    form(writer, document, siblings, true)
+/// How the private part of a document is stored.
+enum Secrecy {
+    /// In the clear.
+    Plain,
+    /// Encrypted anew.
+    To(Arc<Encryptor>),
+    /// As the encrypted file that is next to it already.
+    Kept,
+    /// It could not be read, so the checkpoint cannot be continued.
+    Locked,
+}
+
+impl Secrecy {
+    fn of(encryptor: Option<Arc<Encryptor>>) -> Self {
+        encryptor.map_or(Self::Plain, Self::To)
+    }
+}
+
+/// Who a checkpoint is encrypted to, by its own document.
+fn own_encryptor(document: &Document) -> Result<Option<Arc<Encryptor>>, Error> {
+    let info = document.encrypted.as_ref();
+    let encryptor = info.map(|info| Encryptor::to(&info.recipients)).transpose()?;
+    Ok(encryptor.map(Arc::new))
+}
+
+/// The stored form of a document that is written again in the place of the one it was, whatever the settings say: in the
+/// clear where that one was, and else encrypted to those who could read it. A private part that did not change stays the same
+/// file, so no key is needed. Sets `document.trees`.
+pub fn stored_form(
+    writer: &Writer,
+    was: &Document,
+    document: &mut Document,
+    siblings: &Siblings,
+) -> Result<StoredDocument, Error> {
+    document.encrypted.clone_from(&was.encrypted);
+    let secrecy = if was.encrypted.is_none() {
+        Secrecy::Plain
+    } else if siblings.get(encryption::RECORD).is_some() && private_part(document) == private_part(was) {
+        Secrecy::Kept
+    } else if was.is_locked() {
+        Secrecy::Locked
+    } else {
+        Secrecy::of(own_encryptor(was)?)
+    };
+    form(writer, document, siblings, secrecy)
 }
 
 fn form(
     writer: &Writer,
     document: &mut Document,
     siblings: &Siblings,
-    is_same_checkpoint: bool,
+    secrecy: Secrecy,
 ) -> Result<StoredDocument, Error> {
     let mut siblings = siblings.clone();
-    let is_locked = writer.encrypted().continues_locked(document);
-    let public = if is_locked {
-        locked_form(document, &mut siblings, is_same_checkpoint)?
-    } else if let Some(encryptor) = writer.encryptor_for(document)? {
-        document.encrypted = Some(EncryptionInfo {
-            recipients: encryptor.names().to_vec(),
-            is_locked: false,
-            has_own_key: false,
-        });
-        let sealed = encryptor.encrypt(&private_part(document))?;
-        siblings.blob(encryption::RECORD, writer.write(Kind::Blob, &sealed)?);
-        document.trees = siblings.named();
+    match secrecy {
+        Secrecy::To(encryptor) => {
+            document.encrypted = Some(EncryptionInfo {
+                recipients: encryptor.names().to_vec(),
+                is_locked: false,
+                has_own_key: false,
+            });
+            let sealed = encryptor.encrypt(&private_part(document))?;
+            siblings.blob(encryption::RECORD, writer.write(Kind::Blob, &sealed)?);
+        }
+        Secrecy::Kept => {}
+        Secrecy::Plain => {
+            document.encrypted = None;
+            siblings.remove(encryption::RECORD);
+        }
+        // A safety checkpoint is not part of the session, and has what is public of it.
+        Secrecy::Locked if document.kind == CheckpointKind::Safety => {
+            *document = public_part(document);
+            document.encrypted = None;
+            siblings.remove(encryption::RECORD);
+        }
+        Secrecy::Locked => {
+            let session = document.session.name.to_string();
+            return Err(Error::RecordLocked { session });
+        }
+    }
+    document.trees = siblings.named();
+    let public = if document.encrypted.is_some() {
         public_part(document)
     } else {
-        document.encrypted = None;
-        siblings.remove(encryption::RECORD);
-        document.trees = siblings.named();
         document.clone()
     };
     let bytes = public.to_bytes();
     let digest = Digest::of(&bytes);
-    writer.encrypted().note(document, digest.as_str());
+    writer.encrypted().note(document, &digest);
     Ok(StoredDocument {
         public,
         bytes,
         digest,
         siblings,
     })
-}
-
-/// A document whose private part could not be read: that part stays as it is, and only what is public may have changed.
-/// A safety checkpoint is not part of the session, and has what is public of it.
-fn locked_form(document: &mut Document, siblings: &mut Siblings, is_same_checkpoint: bool) -> Result<Document, Error> {
-    if document.kind == CheckpointKind::Safety {
-        *document = public_part(document);
-        document.encrypted = None;
-        siblings.remove(encryption::RECORD);
-    } else if !is_same_checkpoint || !is_public(document) || siblings.get(encryption::RECORD).is_none() {
-        let session = document.session.name.to_string();
-        return Err(Error::RecordLocked { session });
-    }
-    document.trees = siblings.named();
-    Ok(document.clone())
 }
 
 /// Writes the tree and the commit of a document. `siblings` are those of its stored form, and what it does not name.

@@ -1,8 +1,8 @@
 //! Encryption of what is private, with age: encrypted before it is an object or a line of a draft, and decrypted when it
 //! is read.
 //!
-//! To whom is decided by `checkpoint.encryptTo`; without it, what was encrypted stays so: a session whose latest
-//! checkpoint was encrypted continues with the same recipients. Nothing falls back to plain text: where encrypting is asked
+//! To whom is decided by `checkpoint.encryptTo`; without it, what was encrypted stays so: what continues an encrypted
+//! checkpoint has the same recipients. A checkpoint that is written again keeps its own. Nothing falls back to plain text: where encrypting is asked
 //! for and not possible, nothing is written.
 
 mod keys;
@@ -11,7 +11,7 @@ mod recipients;
 
 use std::sync::Arc;
 
-use super::{EncryptedSessions, Error, Repository};
+use super::{EncryptedSessions, Error, Repository, encrypted_sessions::EncryptedCheckpoint};
 
 pub use keys::{DecryptionFailure, KeyFiles};
 pub use lines::{decrypted_line, encrypted_line, is_encrypted_line};
@@ -28,7 +28,8 @@ pub fn of_session(repo: &Repository, session: &str) -> Result<Option<Arc<Encrypt
     if let Some(encryptor) = Encryptor::for_own_writing(repo)? {
         return Ok(Some(Arc::new(encryptor)));
     }
-    inherited(repo.encrypted(), session)
+    let latest = EncryptedSessions::latest_of(repo, session);
+    inherited(latest.as_ref())
 }
 
 /// The same for something that is written now and waits for a save.
@@ -37,16 +38,18 @@ pub fn of_session(repo: &Repository, session: &str) -> Result<Option<Arc<Encrypt
 /// [`Error::RecordLocked`] where none of the user's keys opens the session: what they write could never be saved, nor be
 /// read by them.
 pub fn for_waiting(repo: &Repository, session: &str) -> Result<Option<Arc<Encryptor>>, Error> {
-    match repo.encrypted().get(session) {
-        Some(known) if known.is_locked && !known.has_own_key => Err(Error::RecordLocked { session: known.name }),
+    match EncryptedSessions::latest_of(repo, session) {
+        Some(latest) if latest.is_locked && !latest.has_own_key => Err(Error::RecordLocked {
+            session: latest.session,
+        }),
         _ => of_session(repo, session),
     }
 }
 
-/// Who a session or checkpoint that was met is encrypted to.
-pub(super) fn inherited(sessions: &EncryptedSessions, key: &str) -> Result<Option<Arc<Encryptor>>, Error> {
-    let known = sessions.get(key).map(|known| Encryptor::to(&known.recipients));
-    Ok(known.transpose()?.map(Arc::new))
+/// Who continues an encrypted checkpoint encrypts to.
+pub(super) fn inherited(from: Option<&EncryptedCheckpoint>) -> Result<Option<Arc<Encryptor>>, Error> {
+    let encryptor = from.map(|from| Encryptor::to(&from.recipients));
+    Ok(encryptor.transpose()?.map(Arc::new))
 }
 
 /// Whether these are bytes that we encrypted.

@@ -70,8 +70,10 @@ pub struct Writer {
     kept: Mutex<ObjectCache>,
     subjects: Option<String>,
     signer: Option<Mutex<Result<Signer, String>>>,
-    encryption: Mutex<EncryptionState>,
-    /// Encrypted sessions that were read or written.
+    encryption: EncryptionState,
+    /// Who what is next to a document is encrypted to where the settings do not say so.
+    inherited: Mutex<Option<Arc<Encryptor>>>,
+    /// Encrypted checkpoints that were read or written.
     encrypted: EncryptedSessions,
 }
 
@@ -167,7 +169,8 @@ impl Writer {
             subjects: config::subject_template(repo),
             // Not everything that is written is signed, so it is no failure yet that this cannot be.
             signer: config::signs(repo).then(|| Mutex::new(Signer::of(repo))),
-            encryption: Mutex::new(EncryptionState::of(repo)),
+            encryption: EncryptionState::of(repo),
+            inherited: Mutex::default(),
             encrypted: repo.encrypted().clone(),
         })
     }
@@ -182,7 +185,8 @@ impl Writer {
             kept: Mutex::default(),
             subjects: config::subject_template(repo),
             signer: None,
-            encryption: Mutex::new(EncryptionState::of(repo)),
+            encryption: EncryptionState::of(repo),
+            inherited: Mutex::default(),
             encrypted: repo.encrypted().clone(),
         }
     }
@@ -210,37 +214,31 @@ impl Writer {
         .ok()
     }
 
-    /// Encrypted sessions that were read or written.
+    /// Encrypted checkpoints that were read or written.
     pub(super) fn encrypted(&self) -> &EncryptedSessions {
         &self.encrypted
     }
 
-    /// Lets what is written for a session be encrypted where its checkpoints were, also without a setting here.
-    pub fn protect(&self, session: &str) -> Result<(), Error> {
-        let mut state = lock(&self.encryption);
-        if matches!(*state, EncryptionState::Off)
-            && let Some(encryptor) = encryption::inherited(&self.encrypted, session)?
-        {
-            *state = EncryptionState::To(encryptor);
-        }
+    /// Lets what is written from now on be encrypted as the first of these checkpoints that is, also without a setting here:
+    /// it is for one that continues them.
+    pub fn protect<'d>(&self, before: impl IntoIterator<Item = &'d Digest>) -> Result<(), Error> {
+        let found = before.into_iter().find_map(|digest| self.encrypted.get(digest));
+        *lock(&self.inherited) = encryption::inherited(found.as_ref())?;
         Ok(())
     }
 
-    /// Who a document is encrypted to. One that continues an encrypted one is as well, so what is next to it must have
+    /// Who the settings have everything encrypted to.
+    pub(super) fn configured_encryptor(&self) -> Result<Option<Arc<Encryptor>>, Error> {
+        self.encryption.encryptor()
+    }
+
+    /// Who a new document is encrypted to. One that continues an encrypted one is as well, so what is next to it must have
     /// been, which [`protect`](Self::protect) sees to.
     pub(super) fn encryptor_for(&self, document: &Document) -> Result<Option<Arc<Encryptor>>, Error> {
-        let encryptor = lock(&self.encryption).encryptor()?;
-        if encryptor.is_some() {
-            return Ok(encryptor);
+        match self.configured_encryptor()? {
+            None => encryption::inherited(self.encrypted.continued_by(document).as_ref()),
+            configured => Ok(configured),
         }
-        let previous = document.previous.as_ref().map(Digest::as_str);
-        let before = [Some(document.session.id.as_str()), previous].into_iter().flatten();
-        for key in before {
-            if let Some(found) = encryption::inherited(&self.encrypted, key)? {
-                return Ok(Some(found));
-            }
-        }
-        Ok(None)
     }
 
     /// Whether a document and what is next to it are encrypted.
@@ -250,8 +248,8 @@ impl Writer {
 
     /// Stores a blob of what people and agents wrote, encrypted where that is asked for.
     pub fn write_private(&self, bytes: &[u8]) -> Result<ObjectId, Error> {
-        let encryptor = lock(&self.encryption).encryptor()?;
-        match encryptor {
+        let inherited = || lock(&self.inherited).clone();
+        match self.configured_encryptor()?.or_else(inherited) {
             Some(encryptor) => self.write(Kind::Blob, &encryptor.encrypt(bytes)?),
             None => self.write(Kind::Blob, bytes),
         }
