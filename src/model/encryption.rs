@@ -53,12 +53,6 @@ pub fn private_part(document: &Document) -> Vec<u8> {
     }))
 }
 
-/// Whether a document has nothing that would be encrypted.
-pub fn is_public(document: &Document) -> bool {
-    // By what is stored: that a private part could not be read is not.
-    public_part(document).to_bytes() == document.to_bytes()
-}
-
 /// The whole document. The error has the reason why these are no parts of one document.
 pub fn joined(public: &Document, private: &[u8]) -> Result<Document, String> {
     let mut private = json::parse(private, super::document::SIZE_LIMIT).map_err(|error| error.to_string())?;
@@ -138,6 +132,10 @@ mod tests {
         document.compaction = Some(json!({ "summary": { "completed": ["SECRET"] } }));
         document.unknown.insert("later".into(), json!({ "SECRET": "SECRET" }));
         document
+    }
+
+    fn is_public(document: &Document) -> bool {
+        public_part(document).to_bytes() == document.to_bytes()
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::{
         record::Record,
     },
     store::{
+        self,
         checkpoint::Checkpoint,
         draft::{self, Draft},
         undo::Effect,
@@ -184,6 +185,10 @@ pub(super) fn plan(scene: &Scene<'_>, checkpoint: &Checkpoint) -> Result<(Record
     let session = &chosen.tip.document.session;
     if session.id != checkpoint.document.session.id {
         return Ok((RecordFate::OfAnotherSession, None));
+    }
+    if checkpoint.document.is_locked() && !chosen.tip.document.is_locked() {
+        let session = checkpoint.document.session.name.to_string();
+        return Err(store::Error::RecordLocked { session }.into());
     }
     let mut subject = session_choice::carried(&chosen.tip, &chosen.name);
     let draft = draft::read(scene.repo, &session.id)?;

@@ -37,7 +37,7 @@ use crate::{
         selector::Selector,
     },
     store::{
-        ObjectId,
+        self, ObjectId,
         ancestry::{self, MergeEdges},
         chat::ChatMerge,
         checkpoint::{self, Checkpoint, oid},
@@ -243,6 +243,7 @@ fn tips(
     if !sides.needs(scene, chosen_files.is_none())? {
         return up_to_date(scene, sides, how, chosen_files);
     }
+    sides.require_readable()?;
     // Before anything is saved: of two merges of files at once, the second records nothing.
     let _operation = (chosen_files.is_none() && !how.dry_run)
         .then(|| plan_runner::operation_lock(scene, OperationWait::AtOnce))
@@ -308,6 +309,18 @@ impl MergeTips {
             Some(remote) => format!("{remote}/{} {id}", self.from),
             None => format!("{} {id}", self.from),
         }
+    }
+
+    /// Fails where the record of a side is encrypted and cannot be read here: the merge would lose it.
+    fn require_readable(&self) -> Result<(), Error> {
+        let session = if self.theirs.document.is_locked() {
+            self.label_of_theirs()
+        } else if self.ours.document.is_locked() {
+            self.holder().to_string()
+        } else {
+            return Ok(());
+        };
+        Err(store::Error::RecordLocked { session }.into())
     }
 
     /// Gives our side the record that it will have once it is saved, for a dry run.

@@ -76,6 +76,7 @@ pub(in crate::ops) fn merge_unattended(
         if !sides.needs(scene, false)? {
             return Ok(UnattendedOutcome::UpToDate);
         }
+        sides.require_readable()?;
         // The working tree that has the session is where a person undoes it.
         let home = home(scene, &sides.ours.document.session.id)?;
         let scene = Scene {

@@ -9,12 +9,14 @@ use super::{
 use crate::{
     model::name::ShortName,
     ops::{
-        Scene,
+        Error as OpsError, Scene,
         merge::{self, MergeMethod},
         returned::ReturnedContent,
         session_choice,
     },
-    store::{ObjectId, checkpoint::Checkpoint, current, graph, lock, objects::SealedObjects, refs, remote::Remote},
+    store::{
+        self, ObjectId, checkpoint::Checkpoint, current, graph, lock, objects::SealedObjects, refs, remote::Remote,
+    },
 };
 
 /// Merges what the remote has into a session that diverged from it. `None` where it did not.
@@ -39,6 +41,14 @@ pub(super) fn merge_diverged(
     else {
         return Ok(None);
     };
+    // Before what the remote pruned is moved to the trash for a merge that is refused.
+    if session_choice::load(scene, there.as_str(), theirs)?
+        .document
+        .is_locked()
+    {
+        let session = format!("{}/{there}", remote.name);
+        return Err(OpsError::from(store::Error::RecordLocked { session }).into());
+    }
     let settled = match mode {
         PullMode::Done => settled(scene, (&remote.name, name), &tip, theirs)?,
         PullMode::Planned(_) => None,
