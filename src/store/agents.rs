@@ -198,10 +198,9 @@ fn parsed(repo: &Repository, bytes: Vec<u8>) -> Option<Binding> {
 
 /// The bytes that are written: a binding has the subject of a prompt.
 fn stored(repo: &Repository, binding: &Binding) -> Result<Vec<u8>, Error> {
-    let plain = json::to_bytes(binding);
     let Some(session) = &binding.session else {
         let encryptor = encryption::Encryptor::configured(repo)?;
-        return encryptor.map_or(Ok(plain.clone()), |encryptor| encryptor.encrypt(&plain));
+        return sealed(repo, binding, encryptor.as_ref());
     };
     // Of an encrypted session nothing is noted, so that its latest checkpoint is read, which shows to whom.
     if identity::noted(repo, &session.name).is_none()
@@ -210,10 +209,25 @@ fn stored(repo: &Repository, binding: &Binding) -> Result<Vec<u8>, Error> {
         // One that cannot be read is reported where it is needed.
         let _ = checkpoint::load(repo, tip);
     }
-    match encryption::of_session(repo, &session.id)? {
-        Some(encryptor) => encryptor.encrypt(&plain),
-        None => Ok(plain),
+    sealed(repo, binding, encryption::of_session(repo, &session.id)?.as_deref())
+}
+
+/// The bytes, encrypted. What could not be read here without a question would be lost with the next event, and with it that the
+/// event failed: that is written in the clear, without what is private.
+fn sealed(repo: &Repository, binding: &Binding, encryptor: Option<&encryption::Encryptor>) -> Result<Vec<u8>, Error> {
+    let Some(encryptor) = encryptor else {
+        return Ok(json::to_bytes(binding));
+    };
+    let sealed = encryptor.encrypt(&json::to_bytes(binding))?;
+    if encryption::opened_unasked(repo, &sealed).is_some() {
+        return Ok(sealed);
     }
+    let mut public = binding.clone();
+    public.unannounced = None;
+    if let Some(turn) = &mut public.turn {
+        NO_PROMPT.clone_into(&mut turn.subject);
+    }
+    Ok(json::to_bytes(&public))
 }
 
 /// Writes a binding. Not synced: see the module.
