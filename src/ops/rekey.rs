@@ -19,10 +19,10 @@ use crate::{
     store::{
         self, ObjectId,
         checkpoint::{self, Checkpoint, Siblings},
-        encryption::{self, Encryptor},
+        encryption::Encryptor,
         lock,
         objects::Writer,
-        refs, steps,
+        refs, session_recipients, steps,
     },
 };
 
@@ -62,7 +62,7 @@ pub fn rekey(
     // Who cannot read it is helped by a key, not by being made a recipient.
     chosen.require_readable()?;
     let id = chosen.tip.document.session.id.clone();
-    let Some(encryptor) = encryption::of_session(scene.repo, &id)? else {
+    let Some(encryptor) = session_recipients::of_session(scene.repo, &id)? else {
         let why = "checkpoint.encryptTo names no recipient".to_owned();
         return Err(store::Error::Encryption { why }.into());
     };

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Error, Repository, checkpoint, current::SessionRef, encryption, identity, lock, private_dir, private_path, session,
-    sharing,
+    session_recipients, sharing,
 };
 use crate::{
     model::{agent_turn::NO_PROMPT, chat::hex, id::Oid, json, time::Timestamp},
@@ -209,7 +209,11 @@ fn stored(repo: &Repository, binding: &Binding) -> Result<Vec<u8>, Error> {
         // One that cannot be read is reported where it is needed.
         let _ = checkpoint::load(repo, tip);
     }
-    sealed(repo, binding, encryption::of_session(repo, &session.id)?.as_deref())
+    sealed(
+        repo,
+        binding,
+        session_recipients::of_session(repo, &session.id)?.as_deref(),
+    )
 }
 
 /// The bytes, encrypted. What could not be read here without a question would be lost with the next event, and with it that the

@@ -14,7 +14,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Repository, encryption, lock, paths::own_directory, private_dir, private_path, sharing};
+use super::{
+    Error, Repository, encryption, lock, paths::own_directory, private_dir, private_path, session_recipients, sharing,
+};
 use crate::{
     model::{
         json,
@@ -104,7 +106,7 @@ pub fn append(
     fresh_id: impl FnOnce() -> String,
     wait: Duration,
 ) -> Result<DraftAppend, Error> {
-    let encryptor = encryption::for_waiting(repo, session_id)?;
+    let encryptor = session_recipients::for_waiting(repo, session_id)?;
     let lock = lock::draft(repo, session_id, wait)?;
     let path = path(repo, session_id)?;
     let mut file = os::private_file(&path, sharing(repo)).map_err(Error::io("open", &path))?;
@@ -273,7 +275,7 @@ pub fn revoke(
     revoked: bool,
     wait: Duration,
 ) -> Result<usize, Error> {
-    let encryptor = encryption::for_waiting(repo, session_id)?;
+    let encryptor = session_recipients::for_waiting(repo, session_id)?;
     let _lock = lock::draft(repo, session_id, wait)?;
     let path = path(repo, session_id)?;
     let mut file = match os::open_regular(&path) {

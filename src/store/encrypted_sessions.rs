@@ -1,9 +1,8 @@
-//! Encrypted checkpoints that were read or written since a repository was opened, and who the next one of a session is for.
+//! Encrypted checkpoints that were read or written since a repository was opened.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Repository, checkpoint, current, identity, session};
 use crate::model::{document::Document, id::Digest, name::ShortName, time::Timestamp};
 
 /// An encrypted checkpoint.
@@ -71,61 +70,18 @@ impl EncryptedSessions {
         before.into_iter().find_map(|digest| self.get(digest))
     }
 
-    /// The latest checkpoint of the session here with this identity, where that is encrypted: what is written for the session
-    /// continues it. Of one that is not here (it was deleted, or is about to be made) the latest that was met.
-    pub(super) fn latest_of(repo: &Repository, id: &str) -> Option<EncryptedCheckpoint> {
-        let sessions = repo.encrypted();
-        // Who writes has read the latest checkpoint, or knows that it is in plain text.
-        if sessions.known().by_digest.is_empty() {
-            return None;
-        }
-        match tip_of(repo, id) {
-            Some(Tip::Plain) => None,
-            Some(Tip::Encrypted(digest)) => sessions.get(&digest),
-            None => sessions.known().met.get(id).cloned(),
-        }
+    /// Whether none was met.
+    pub(super) fn is_empty(&self) -> bool {
+        self.known().by_digest.is_empty()
     }
-}
 
-/// The latest checkpoint of a session here.
-enum Tip {
-    Plain,
-    Encrypted(Digest),
-}
+    /// The latest encrypted one that was met of the session with this identity, wherever.
+    pub(super) fn met(&self, id: &str) -> Option<EncryptedCheckpoint> {
+        self.known().met.get(id).cloned()
+    }
 
-/// That of the session with this identity; `None` where there is none that can be read.
-fn tip_of(repo: &Repository, id: &str) -> Option<Tip> {
-    let current = current::read(repo).ok().and_then(|current| current.session);
-    let current = current.filter(|session| session.id == id).map(|session| session.name);
-    let noted = repo.encrypted().known().names.get(id).cloned();
-    let by_name = current.into_iter().chain(noted);
-    let mut found = by_name.filter_map(|name| tip_at(repo, &name, id));
-    if let Some(found) = found.next() {
-        return Some(found);
+    /// The name under which the session with this identity may be found.
+    pub(super) fn name_of(&self, id: &str) -> Option<ShortName> {
+        self.known().names.get(id).cloned()
     }
-    // It was renamed since.
-    let all = session::names(repo).ok()?.into_iter();
-    let mut found = all.filter_map(|name| tip_at(repo, &ShortName::new(name).ok()?, id));
-    found.next()
-}
-
-/// The same, if the session of this name is it.
-fn tip_at(repo: &Repository, name: &ShortName, id: &str) -> Option<Tip> {
-    // Only what is in plain text is noted.
-    if let Some(noted) = identity::noted(repo, name) {
-        return (noted.id == id).then_some(Tip::Plain);
-    }
-    let tip = session::tip(repo, name).ok()??;
-    let (document, digest) = checkpoint::public(repo, tip).ok()?;
-    if document.session.id != id {
-        return None;
-    }
-    if document.encrypted.is_none() {
-        return Some(Tip::Plain);
-    }
-    if repo.encrypted().get(&digest).is_none() {
-        // Whether a key opens it is noted with it.
-        checkpoint::load(repo, tip).ok()?;
-    }
-    Some(Tip::Encrypted(digest))
 }

@@ -66,6 +66,7 @@ pub mod scan;
 pub mod scratch;
 pub mod session;
 mod session_ids;
+pub mod session_recipients;
 pub mod signature;
 pub mod spill;
 pub mod steps;

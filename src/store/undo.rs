@@ -22,8 +22,8 @@ use serde_json::Value;
 
 use super::current::CurrentPointer;
 use super::{
-    Error, OwnFile, Repository, encryption, refs, session, sharing, worktree_id, worktree_private_dir,
-    worktree_private_path,
+    Error, OwnFile, Repository, encryption, refs, session, session_recipients, sharing, worktree_id,
+    worktree_private_dir, worktree_private_path,
 };
 use crate::model::facts::GitOperation;
 use crate::model::id::{Digest, Oid};
@@ -250,7 +250,7 @@ fn records(entry: &mut UndoEntry) -> impl Iterator<Item = (&str, [&mut Box<Value
 /// Encrypts the records of an entry, where the session's are.
 fn sealed(repo: &Repository, entry: &mut UndoEntry) -> Result<(), Error> {
     for (session, values) in records(entry) {
-        let Some(encryptor) = encryption::of_session(repo, session)? else {
+        let Some(encryptor) = session_recipients::of_session(repo, session)? else {
             continue;
         };
         for value in values {

@@ -2,7 +2,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::super::{Error, Repository, encryption, lock, paths::own_directory, private_dir, sharing};
+use super::super::{
+    Error, Repository, encryption, lock, paths::own_directory, private_dir, session_recipients, sharing,
+};
 use crate::os;
 
 /// The lock that spans looking for known messages to adding new ones.
@@ -35,7 +37,7 @@ pub fn read_marks(repo: &Repository, session: &str) -> Result<Vec<u8>, Error> {
 /// Replaces it. Not synced: what is lost is read again.
 pub fn write_marks(repo: &Repository, session: &str, bytes: &[u8]) -> Result<(), Error> {
     let path = path(repo, session)?;
-    let sealed = encryption::of_session(repo, session)?.map(|encryptor| encryptor.encrypt(bytes));
+    let sealed = session_recipients::of_session(repo, session)?.map(|encryptor| encryptor.encrypt(bytes));
     let sealed = sealed.transpose()?;
     let bytes = sealed.as_deref().unwrap_or(bytes);
     os::replace(&path, bytes, sharing(repo), false).map_err(Error::io("write", &path))

@@ -17,7 +17,9 @@ use serde::{
     de::{Error as _, IgnoredAny, MapAccess, Visitor},
 };
 
-use super::super::{Error, Repository, encryption, lock, paths::own_directory, private_dir, private_path, sharing};
+use super::super::{
+    Error, Repository, encryption, lock, paths::own_directory, private_dir, private_path, session_recipients, sharing,
+};
 use crate::{
     model::{chat::Message, json, transcript::TranscriptPart},
     os::{self, parallel_runs, parallel_stream},
@@ -195,7 +197,7 @@ pub fn add(
     sync: bool,
     wait: Duration,
 ) -> Result<u64, Error> {
-    let encryptor = encryption::for_waiting(repo, session)?;
+    let encryptor = session_recipients::for_waiting(repo, session)?;
     let _lock = locked(repo, session, wait)?;
     let path = path(repo, session)?;
     let io = |action| Error::io(action, &path);

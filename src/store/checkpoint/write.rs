@@ -43,7 +43,7 @@ pub fn write(
         Secrecy::of(writer.encryptor_for(document)?)
     };
     let stored = form(writer, document, siblings, secrecy)?;
-    write_stored(writer, &stored, partial, &stored.siblings, parents, people)
+    put(writer, &stored, (partial, true), &stored.siblings, parents, people)
 }
 
 /// Writes a checkpoint with another document in the place of the one that it was. It stays as it was, encrypted or not, but
@@ -62,7 +62,7 @@ pub fn write_amended(
         configured => Secrecy::of(configured),
     };
     let stored = form(writer, document, siblings, secrecy)?;
-    write_stored(writer, &stored, partial, &stored.siblings, parents, people)
+    put(writer, &stored, (partial, true), &stored.siblings, parents, people)
 }
 
 /// A document as it is stored: what is private is encrypted and next to it.
@@ -174,7 +174,9 @@ fn form(
     })
 }
 
-/// Writes the tree and the commit of a document. `siblings` are those of its stored form, and what it does not name.
+/// Writes the tree and the commit of a document that is written again. `siblings` are those of its stored form, and what it
+/// does not name. Like every commit that is written again it has no signature: who writes it need not be who wrote what it
+/// says.
 pub fn write_stored(
     writer: &Writer,
     stored: &StoredDocument,
@@ -183,11 +185,26 @@ pub fn write_stored(
     parents: Vec<ObjectId>,
     people: &People,
 ) -> Result<WrittenCheckpoint, Error> {
+    put(writer, stored, (partial, false), siblings, parents, people)
+}
+
+fn put(
+    writer: &Writer,
+    stored: &StoredDocument,
+    (partial, signs): (bool, bool),
+    siblings: &Siblings,
+    parents: Vec<ObjectId>,
+    people: &People,
+) -> Result<WrittenCheckpoint, Error> {
     let blob = writer.write(Kind::Blob, &stored.bytes)?;
     let tree = write_root(writer, siblings, blob)?;
     let message = message::encode(&stored.public, partial, &stored.digest, writer.subject_template());
     let commit = commit(tree, parents, people, &message);
-    let id = write_signed(writer, commit, people, &stored.public)?;
+    let id = if signs {
+        write_signed(writer, commit, people, &stored.public)?
+    } else {
+        writer.write(Kind::Commit, &encoded(&commit))?
+    };
     Ok(WrittenCheckpoint {
         id,
         digest: stored.digest.clone(),

@@ -2,8 +2,8 @@
 //! is read.
 //!
 //! To whom is decided by `checkpoint.encryptTo`; without it, what was encrypted stays so: what continues an encrypted
-//! checkpoint has the same recipients. A checkpoint that is written again keeps its own. Nothing falls back to plain text: where encrypting is asked
-//! for and not possible, nothing is written.
+//! checkpoint has the same recipients. A checkpoint that is written again keeps its own. Nothing falls back to plain text:
+//! where encrypting is asked for and not possible, nothing is written.
 
 mod keys;
 mod lines;
@@ -11,7 +11,7 @@ mod recipients;
 
 use std::sync::Arc;
 
-use super::{EncryptedSessions, Error, Repository, encrypted_sessions::EncryptedCheckpoint};
+use super::{Error, Repository, encrypted_sessions::EncryptedCheckpoint};
 
 pub use keys::{DecryptionFailure, KeyFiles};
 pub use lines::{decrypted_line, encrypted_line, is_encrypted_line};
@@ -22,29 +22,6 @@ pub use recipients::Encryptor;
 const BEGINNING: &[u8] = b"age-encryption.org/v1\n-> git-checkpoint ";
 /// The name of the private part of a document next to it.
 pub(super) const RECORD: &str = "record.age";
-
-/// Who what belongs to a session is encrypted to; `None` where it is not encrypted.
-pub fn of_session(repo: &Repository, session: &str) -> Result<Option<Arc<Encryptor>>, Error> {
-    if let Some(encryptor) = Encryptor::for_own_writing(repo)? {
-        return Ok(Some(Arc::new(encryptor)));
-    }
-    let latest = EncryptedSessions::latest_of(repo, session);
-    inherited(latest.as_ref())
-}
-
-/// The same for something that is written now and waits for a save.
-///
-/// # Errors
-/// [`Error::RecordLocked`] where none of the user's keys opens the session: what they write could never be saved, nor be
-/// read by them.
-pub fn for_waiting(repo: &Repository, session: &str) -> Result<Option<Arc<Encryptor>>, Error> {
-    match EncryptedSessions::latest_of(repo, session) {
-        Some(latest) if latest.is_locked && !latest.has_own_key => Err(Error::RecordLocked {
-            session: latest.session,
-        }),
-        _ => of_session(repo, session),
-    }
-}
 
 /// Who continues an encrypted checkpoint encrypts to.
 pub(super) fn inherited(from: Option<&EncryptedCheckpoint>) -> Result<Option<Arc<Encryptor>>, Error> {

@@ -8,6 +8,8 @@ mod encrypted;
 mod handover;
 mod hostile;
 mod identity;
+#[cfg(feature = "encryption")]
+mod inherited;
 mod leaving;
 #[cfg(feature = "encryption")]
 mod locked;
