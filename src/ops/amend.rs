@@ -13,7 +13,7 @@ use super::{
     session_choice::{self, SessionChoice},
     share::status::{self, ShareState},
     share::{ChainRelation, PrunedSide},
-    suggestions,
+    suggestions, target_session,
 };
 use crate::{
     model::{
@@ -24,7 +24,7 @@ use crate::{
         patch::{self, PatchStamp},
     },
     store::{
-        self, ObjectId, branches, checkpoint, lock,
+        ObjectId, checkpoint, lock,
         objects::Writer,
         refs::{self, ExpectedValue, RefUpdate},
         session,
@@ -67,7 +67,7 @@ pub struct Amendment {
 
 /// The summary of the checkpoint that would be amended, for an editor.
 pub fn current_summary(scene: &Scene<'_>) -> Result<Option<String>, Error> {
-    let chosen = subject(scene)?;
+    let chosen = target_session::to_change(scene)?;
     let record = &chosen.tip.document.record;
     Ok(record.summary.clone().filter(|_| !record.auto_summary))
 }
@@ -89,7 +89,7 @@ pub fn amend(scene: &Scene<'_>, mut request: AmendRequest) -> Result<Amendment, 
         _worktree = Some(lock::worktree(scene.repo, scene.wait)?);
     }
     refs::recover(scene.repo, scene.wait)?;
-    let chosen = subject(scene)?;
+    let chosen = target_session::to_change(scene)?;
     let id = chosen.tip.document.session.id.clone();
     let _session = lock::session(scene.repo, &id, scene.wait)?;
     // The tip is read again under the lock.
@@ -104,16 +104,6 @@ pub fn amend(scene: &Scene<'_>, mut request: AmendRequest) -> Result<Amendment, 
         ..document
     };
     replace(scene, chosen, document, request.dry_run, redactor.found)
-}
-
-/// The session that is amended.
-fn subject(scene: &Scene<'_>) -> Result<SessionChoice, Error> {
-    if let Some(chosen) = session_choice::session_for_command(scene)? {
-        return Ok(chosen);
-    }
-    let branch = branches::active(scene.repo)?;
-    let (paused, _) = session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?;
-    paused.ok_or_else(|| suggestions::none_current(scene))
 }
 
 fn check(scene: &Scene<'_>, chosen: &SessionChoice, request: &AmendRequest) -> Result<(), Error> {

@@ -7,7 +7,9 @@ mod whole;
 
 pub(super) use whole::{WholeFiles, with_bytes};
 
-use super::{Error, Scene, changes, compose, ids::short, lacking, plan_runner::PlanOperation, session_choice};
+use super::{
+    Error, Scene, changes, compose, ids::short, lacking, plan_runner::PlanOperation, session_choice, target_session,
+};
 use crate::{
     model::{document::WorktreeInfo, id::Digest, outline::PutAside, report::SavedFiles},
     store::{
@@ -328,14 +330,7 @@ pub fn remaining(scene: &Scene<'_>, tip: ObjectId, session: &str) -> Result<Vec<
 
 /// The same of the session that a save goes to: the current one, else the one that was paused last on this branch.
 pub fn remaining_of_current(scene: &Scene<'_>) -> Result<Vec<PutAside>, Error> {
-    let chosen = match session_choice::session_for_command(scene)? {
-        None if scene.session.is_none() => {
-            let branch = store::branches::active(scene.repo)?;
-            session_choice::paused_here(scene, branch.as_deref(), &store::worktree_id(scene.repo))?.0
-        }
-        chosen => chosen,
-    };
-    match chosen {
+    match target_session::continued(scene)? {
         Some(chosen) => remaining(scene, chosen.tip.entry.id, chosen.name.as_str()),
         None => Ok(Vec::new()),
     }

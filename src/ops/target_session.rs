@@ -26,7 +26,7 @@ pub(super) fn to_change(scene: &Scene<'_>) -> Result<SessionChoice, Error> {
 }
 
 /// The session that is named or current, else the one paused last on this branch in this working tree.
-fn continued(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
+pub(super) fn continued(scene: &Scene<'_>) -> Result<Option<SessionChoice>, Error> {
     let chosen = session_choice::session_for_command(scene)?;
     if chosen.is_some() || scene.session.is_some() {
         return Ok(chosen);

@@ -234,7 +234,7 @@ impl ItemCounts {
         }
     }
 
-    /// What comes next, with how many steps there are; of a session that has ended, what it leaves open.
+    /// The next step, with how many there are; of a session that has ended, all that it leaves open.
     fn what_is_next(self, next: Option<&str>, has_ended: bool) -> String {
         let open = [
             (self.next_steps, "next step"),

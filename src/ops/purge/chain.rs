@@ -190,7 +190,8 @@ impl<'a> Rewriter<'a> {
         self.end(tip)
     }
 
-    /// What a chain ends in. Where its latest checkpoints are dropped, none after them can say so: the one before them does.
+    /// The latest checkpoint of a chain now. Where the latest ones are dropped, none after them can say so: the one before them
+    /// does.
     fn end(&mut self, tip: ObjectId) -> Result<ObjectId, Fault> {
         let now = &self.done[&tip];
         if !now.is_dropped {

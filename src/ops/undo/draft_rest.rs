@@ -1,4 +1,4 @@
-//! What a draft had besides the record: steps, notes and resolved conflicts of the session. The checkpoint of a finish, or
+//! Parts of a draft besides the record: steps, notes and resolved conflicts of the session. The checkpoint of a finish, or
 //! the one that was saved for a clear, took it in; without that checkpoint it is in the draft again.
 
 use serde_json::{Map, Value, json};
@@ -81,7 +81,7 @@ fn is_same(one: &Operation, other: &Operation) -> bool {
             .all(|it| it.record.is_none() && it.remove.is_none() && it.put.is_none())
 }
 
-/// What the later one of two checkpoints of a session has besides the record that the earlier one does not have.
+/// Operations that make the later of two checkpoints of a session from the earlier one, without those of the record.
 fn rest(scene: &Scene<'_>, earlier: Option<&Oid>, later: Option<&Oid>) -> Result<Vec<Operation>, Error> {
     let (Some(earlier), Some(later)) = (earlier, later) else {
         return Ok(Vec::new());

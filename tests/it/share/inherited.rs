@@ -41,7 +41,7 @@ fn apart() -> World {
     world
 }
 
-/// Who a checkpoint is encrypted to, as git has its document; nobody where it is in the clear.
+/// Who a checkpoint is encrypted to, as git has its document; empty where it is in the clear.
 fn recipients(world: &World, commit: &str) -> Vec<String> {
     let document = world.git(["cat-file", "blob", &format!("{commit}:checkpoint.json")]);
     let document: Value = serde_json::from_slice(document.success().stdout_bytes()).unwrap();
@@ -116,7 +116,7 @@ fn a_fetched_session_encrypts_nothing_of_ones_own() {
             "safety checkpoint {commit}"
         );
     }
-    // Nothing of it is lost, also not for good.
+    // Nothing of it is lost, also after a garbage collection.
     world.checkpoint(["switch", "s"]).success();
     world.git(["gc", "--quiet", "--prune=now"]).success();
     let decisions = world.checkpoint(["decision", "list"]);
@@ -159,7 +159,7 @@ fn a_fetched_session_encrypts_nothing_of_ones_own() {
     world.checkpoint(["show", "s"]).success().stdout_has("wordtheirs");
 }
 
-/// Who has the key goes on as the session is here, with whatever else was read.
+/// With the key a session is continued as it is here, whatever else was read.
 #[test]
 fn a_session_goes_on_with_the_recipients_that_it_has_here() {
     let world = shared();
@@ -257,7 +257,7 @@ fn a_purge_keeps_what_each_checkpoint_is_and_to_whom() {
     world.checkpoint(["verify", "s"]).success();
 }
 
-/// Whoever has the key of a part of the checkpoints can purge as one can who has none.
+/// With the key of a part of the checkpoints a purge works as it does without any.
 #[test]
 fn a_purge_with_the_key_of_some_checkpoints_takes_files_of_all() {
     let world = shared();
@@ -327,7 +327,7 @@ fn a_merge_without_the_key_is_refused_before_anything_is_written() {
     ] {
         refused(&world, line);
     }
-    // One goes on without it, and after a plain pull it is refused as well.
+    // Saves work without it, and after a plain pull it is refused as well.
     save(&world, "goes on");
     world.checkpoint(["decision", "add", "wordwaiting"]).success();
     world.checkpoint(["pull", "origin", "s"]).success();

@@ -507,7 +507,7 @@ fn a_session_that_merged_what_was_pruned_goes_to_others() {
             assert_eq!(at(&world, "carl", &name), at(&world, "repo", &name), "{what}");
         }
         world.checkpoint(["verify", "--all"]).success();
-        // Who had it unpruned follows, and what he adds goes on.
+        // A clone that had it unpruned follows, and what is added there arrives.
         world.enter("bob");
         world.checkpoint(["pull"]).success();
         world.file("bob", what);

@@ -255,7 +255,7 @@ fn items_of_a_finished_session_are_not_changed_in_another_one() {
             refused.stderr_has("--session s");
         }
     }
-    // No session was made for what was refused, and reading goes on.
+    // No session was made for what was refused, and reading still works.
     assert_eq!(
         world.git_line(["for-each-ref", "--format=%(refname)", "refs/checkpoints"]),
         "refs/checkpoints/s"
@@ -292,7 +292,7 @@ fn lists_of_a_session_that_was_left_are_read_by_one_rule() {
             world.checkpoint(args).success().stdout_has(text);
         }
         world.checkpoint(["tokens"]).success();
-        // A paused session goes on with a change; one that was finished does not.
+        // A change continues a paused session; not one that was finished.
         let done = world.checkpoint(["step", "done", "build", "--context", "built"]);
         if left == "pause" {
             done.success();
