@@ -51,10 +51,11 @@ fn weaker(result: io::Result<()>, is_meant: impl FnOnce(&io::Error) -> bool) -> 
 
 /// The system's error where this process can open no more files: then what could not be read may exist.
 ///
-/// Several are tried, as what failed may have needed more than one, and has given them back.
+/// Many are tried: what failed may have needed more than one and has given them back, as other threads may have. Where
+/// the limit is so low that they are too many, it is the likely cause of whatever is not found.
 pub fn out_of_files() -> Option<io::Error> {
-    const SEVERAL: usize = 8;
-    let opened: io::Result<Vec<File>> = std::iter::repeat_with(system::any_file).take(SEVERAL).collect();
+    const MANY: usize = 64;
+    let opened: io::Result<Vec<File>> = std::iter::repeat_with(system::any_file).take(MANY).collect();
     opened.err().filter(is_out_of_files)
 }
 
