@@ -365,9 +365,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return error.exit_code();
         }
     };
-    let typed = usage::without_end_of_options(args.into_iter().collect());
-    let mistaken = verbs::mistaken(&typed);
-    let args = shorthand::spelled_out(typed);
+    let (args, mistaken) = understood(args.into_iter().collect());
     // Wrong usage is reported in the form that was asked for as well.
     let json = args
         .iter()
@@ -431,6 +429,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     context.ui.detail(1, TextLine::plain(format!("It took {took} ms.")));
     conclude(&mut context.ui, result)
+}
+
+/// The arguments as they are parsed, with the words that were left out, and the error for a verb that the noun does not have.
+fn understood(args: Vec<OsString>) -> (Vec<OsString>, Option<CommandError>) {
+    let typed = usage::without_end_of_options(args);
+    let mistaken = verbs::mistaken(&typed);
+    (shorthand::spelled_out(typed), mistaken)
 }
 
 /// Notes a command that ran, for `undo`, for the list of repositories and for the owner of the git directory: whether it

@@ -16,6 +16,7 @@ use super::{
     error::{CommandError, FailureKind},
     note_run, opening, options, parse, program, typed_words,
     ui::{Streams, Ui},
+    understood,
     unlisted::RunWord,
     usage,
 };
@@ -76,16 +77,16 @@ fn run(
 ) -> CommandRun {
     if os::is_cancelled() {
         let error = CommandError::new(FailureKind::Interrupted, "canceled before it started");
-        return CommandRun {
-            exit_code: error.status(),
-            output: String::new(),
-            warnings: Vec::new(),
-            failure: Some(failure_of(&error, line)),
-        };
+        return failed(&error, line);
     }
     let mut args: Vec<OsString> = vec!["git-checkpoint".into()];
     args.extend((!line.text).then(|| "--json".into()));
     args.extend(line.words.iter().cloned());
+    // A tool says what it means; a line is typed as at a prompt.
+    let (args, mistaken) = if line.is_tool { (args, None) } else { understood(args) };
+    if let Some(error) = mistaken {
+        return failed(&error, line);
+    }
     let mut env = env.clone();
     env.is_without_input = line.input.is_none();
     let env = &env;
@@ -144,6 +145,16 @@ fn run(
         output,
         warnings: warnings(&captured.error(), line.text),
         failure: result.err().map(|error| failure_of(&error, line)),
+    }
+}
+
+/// A line that was not run.
+fn failed(error: &CommandError, line: &CommandLine) -> CommandRun {
+    CommandRun {
+        exit_code: error.status(),
+        output: String::new(),
+        warnings: Vec::new(),
+        failure: Some(failure_of(error, line)),
     }
 }
 

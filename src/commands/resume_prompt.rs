@@ -71,6 +71,14 @@ fn notes(resumed: &ResumeOutcome, broken: Option<&BrokenTurn>, now: Timestamp) -
         ));
     }
     out.extend(resumed.contents.put_aside.first().map(put_aside_words));
+    out.extend(resumed.contents.unmerged_files.iter().map(|left| {
+        let paths = CountedNoun::new(usize::try_from(left.paths).unwrap_or(usize::MAX), "path");
+        let id = left.id.short();
+        format!(
+            "The files of {id} were not merged, only its record ({paths}): {}",
+            left.command
+        )
+    }));
     out
 }
 

@@ -47,6 +47,8 @@ pub struct UnexportedCounts {
     pub steps: usize,
     /// How many earlier checkpoints hold work that `pause --clean` removed.
     pub put_aside: usize,
+    /// How many checkpoints there are whose record was merged and whose files were not.
+    pub unmerged_files: usize,
 }
 
 /// Content of a session that the files written for a system do not hold.
@@ -121,6 +123,7 @@ pub fn left_out(
         "the work that 'pause --clean' put aside in ",
         "checkpoint",
     );
+    count(beside.unmerged_files, 0, "the unmerged files of ", "checkpoint");
     count(out.log.len(), session.log.len(), "", "log line");
     count(
         document.record.attachments.len(),

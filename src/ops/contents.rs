@@ -1,7 +1,7 @@
 //! Everything that belongs to a checkpoint, read for showing: the document, and the steps, notes, messages and texts
 //! that is next to it.
 
-use super::{Error, Scene, chat, notes, put_aside, step};
+use super::{Error, Scene, chat, notes, put_aside, step, unmerged_files};
 use crate::{
     model::{
         chat::Compaction,
@@ -32,6 +32,9 @@ pub fn read(
 ) -> (Contents, Vec<String>) {
     let mut out = Contents::new(checkpoint.document.clone());
     out.put_aside = put_aside::listed(scene, checkpoint, session.filter(|_| is_tip).map(ShortName::as_str));
+    if let Some(name) = session {
+        out.unmerged_files = unmerged_files::listed(scene, checkpoint, name);
+    }
     let mut trouble = Vec::new();
     let word = match session {
         Some(name) if is_tip => name.to_string(),
@@ -128,6 +131,7 @@ pub fn of_chat(scene: &Scene<'_>, chat: &chat::SessionChat<'_>) -> Contents {
         && let Ok(tip) = checkpoint::load(scene.repo, tip)
     {
         out.put_aside = put_aside::listed(scene, &tip, Some(chat.session.as_str()));
+        out.unmerged_files = unmerged_files::listed(scene, &tip, &chat.session);
     }
     if let Ok(found) = step::steps(scene, Some(&selector)) {
         out.steps = found.steps;

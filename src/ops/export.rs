@@ -4,11 +4,18 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Error, Scene, put_aside, select, session_choice};
+use super::{Error, Scene, put_aside, select, session_choice, unmerged_files};
 use crate::{
     formats::Attachment,
     model::{
-        self, document::Document, json, list::Lists, name::ShortName, outline::PutAside, selector::Selector, step::Step,
+        self,
+        document::Document,
+        json,
+        list::Lists,
+        name::ShortName,
+        outline::{PutAside, UnmergedFiles},
+        selector::Selector,
+        step::Step,
     },
     store::{
         self, ObjectId,
@@ -52,6 +59,8 @@ pub struct ExportedCheckpoint {
     pub before: usize,
     /// Work that `pause --clean` removed from the working tree and that is not back, latest first.
     pub put_aside: Vec<PutAside>,
+    /// Checkpoints whose record was merged and whose files were not.
+    pub unmerged_files: Vec<UnmergedFiles>,
     /// How many changes of the session's draft are not in it, when it is the latest.
     pub unsaved: usize,
 }
@@ -150,6 +159,7 @@ pub fn export(scene: &Scene<'_>, selector: &Selector, scope: ExportScope) -> Res
     let name = selected.session.as_ref().filter(|_| selected.is_tip);
     Ok(ExportedCheckpoint {
         put_aside: put_aside::listed(scene, &checkpoint, name.map(ShortName::as_str)),
+        unmerged_files: name.map_or_else(Vec::new, |name| unmerged_files::listed(scene, &checkpoint, name)),
         attachments,
         before: match scope {
             ExportScope::View => 0,

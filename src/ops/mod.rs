@@ -107,6 +107,7 @@ pub mod unapplied;
 pub mod undelete;
 pub mod undo;
 pub mod unfinished;
+mod unmerged_files;
 pub mod verify;
 mod waiting;
 mod watch_answers;

@@ -171,6 +171,7 @@ impl Resume<'_> {
             };
             text.append(outline::text(&of("session"), columns, true));
             text.append(outline::text(&of("put_aside"), columns, true));
+            text.append(outline::text(&of("unmerged_files"), columns, true));
             text.push(TextLine::new());
             text.append(report::text(self.report, self.selector(), columns));
             let outline = of("next_steps");

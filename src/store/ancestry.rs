@@ -2,7 +2,7 @@
 //!
 //! A prune writes commits again and leaves digests, so checkpoints are known by their digests here.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque, hash_map::Entry as MapEntry};
 
 use super::{
     ObjectId, Repository,
@@ -138,6 +138,71 @@ pub fn merged_sides(repo: &Repository, tip: ObjectId, known: &mut BTreeSet<Objec
         out.push(entry);
     }
     out
+}
+
+/// The latest checkpoints that one comes from and whose files it does not have: only their records were merged. Latest first.
+///
+/// `most` checkpoints are looked at, latest first. Of what is before them nothing is known.
+pub fn without_files(repo: &Repository, tip: ObjectId, most: usize) -> Result<Vec<Checkpoint>, AncestryFault> {
+    let faulty = |id| {
+        move |fault| AncestryFault {
+            id,
+            fault: Box::new(fault),
+        }
+    };
+    let mut files: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+    let mut order = Vec::new();
+    let mut is_complete = true;
+    let mut entries = HashMap::from([(tip, checkpoint::entry(repo, tip).map_err(faulty(tip))?)]);
+    let mut waiting = BinaryHeap::from([(i64::MAX, tip)]);
+    while order.len() < most
+        && let Some((_, id)) = waiting.pop()
+    {
+        let Some(entry) = entries.get(&id).cloned() else {
+            continue;
+        };
+        let all = parents(repo, &entry, MergeEdges::All).map_err(faulty(id))?;
+        let of_files = match entry.merged_commit() {
+            Some(_) => parents(repo, &entry, MergeEdges::Files).map_err(faulty(id))?,
+            None => all.clone(),
+        };
+        is_complete &= of_files == all;
+        for parent in all {
+            if let MapEntry::Vacant(place) = entries.entry(parent) {
+                let entry = place.insert(checkpoint::entry(repo, parent).map_err(faulty(parent))?);
+                waiting.push((entry.time.to_chrono().timestamp_millis(), parent));
+            }
+        }
+        order.push(id);
+        files.insert(id, of_files);
+    }
+    let mut out = Vec::new();
+    if is_complete {
+        return Ok(out);
+    }
+    let mut covered = HashSet::new();
+    let mut cover = |from: ObjectId| {
+        let mut waiting = vec![from];
+        let is_new = !covered.contains(&from);
+        while let Some(id) = waiting.pop() {
+            if covered.insert(id) {
+                waiting.extend(files.get(&id).into_iter().flatten());
+            }
+        }
+        is_new
+    };
+    cover(tip);
+    for id in order {
+        // A merge of records alone has the files of one of its sides, which follows.
+        let has_files_of_its_own = |found: &Checkpoint| {
+            found.document.snapshot.is_some() && found.document.merged.as_ref().is_none_or(|merged| merged.files)
+        };
+        let checkpoint = checkpoint::load(repo, id).map_err(faulty(id))?;
+        if has_files_of_its_own(&checkpoint) && cover(id) {
+            out.push(checkpoint);
+        }
+    }
+    Ok(out)
 }
 
 #[derive(Clone)]

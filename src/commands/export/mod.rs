@@ -1,5 +1,6 @@
 //! `export`: a checkpoint as a document, in a form of our own or in that of another system.
 
+mod commit;
 #[cfg(feature = "report")]
 pub(super) mod html;
 mod keep;
@@ -26,14 +27,13 @@ use crate::{
         self,
         agent::resumption,
         export::{self, ExportScope, ExportedCheckpoint},
-        export_commit, select,
+        select,
     },
     os,
     render::{
         checkpoint::Author,
         document::{self, DocumentSource, block},
         export::{AttachmentRow, CheckpointExport, ExportReceipt, ModeRow, OmissionRow, SnapshotLists},
-        exported_commit::ExportedCommit,
     },
     store::{self, checkpoint::oid},
 };
@@ -227,7 +227,7 @@ impl Args {
 pub(super) fn run(mut args: Args, context: &mut Context) -> Result<(), CommandError> {
     args.infer_format()?;
     if let Some(branch) = &args.commit {
-        return commit(&args, branch, context);
+        return commit::commit(&args, branch, context);
     }
     if args.into.is_some() && args.format().name != "handoff" {
         return Err(CommandError::new(
@@ -519,6 +519,7 @@ fn contents(exported: &ExportedCheckpoint) -> Contents {
     out.context.clone_from(&exported.context);
     out.agent.clone_from(&exported.agent);
     out.put_aside.clone_from(&exported.put_aside);
+    out.unmerged_files.clone_from(&exported.unmerged_files);
     out
 }
 
@@ -540,6 +541,7 @@ fn foreign(exported: &ExportedCheckpoint, system: System) -> (ExportFiles, Vec<O
         earlier: exported.before,
         steps: exported.steps.len(),
         put_aside: exported.put_aside.len(),
+        unmerged_files: exported.unmerged_files.len(),
     };
     let left_out = formats::left_out(system, &out, &written, beside);
     (written, left_out)
@@ -584,36 +586,6 @@ fn everything(exported: &ExportedCheckpoint) -> Vec<u8> {
             intent_to_add: &lists.intent_to_add,
         },
     })
-}
-
-/// Makes a plain commit of the checkpoint's files.
-fn commit(args: &Args, branch: &str, context: &mut Context) -> Result<(), CommandError> {
-    let opened = opening::open(context, &IdentityArgs::default())?;
-    let selector = failure::selector(&args.selector)?;
-    let made = export_commit::commit(&opened.scene(), &selector, branch, args.message.as_deref())?;
-    let view = ExportedCommit {
-        id: oid(made.id),
-        branch: made.branch,
-        parent: made.parent,
-        checkpoint: oid(made.selected.checkpoint.entry.id),
-        session: made.selected.session.map(|session| session.to_string()),
-        store: made.store.map(|store| store.display().to_string()),
-    };
-    if let Some(store) = &view.store {
-        let refspec = quoted(&format!("{0}:{0}", view.branch));
-        context.ui.warning(&format!(
-            "the repository cannot be written, so the branch is only in the store; fetch it where the repository can \
-             be written: git fetch {} {refspec}",
-            quoted(store)
-        ));
-    }
-    if context.ui.options().json {
-        return context.ui.json(&view);
-    }
-    if context.ui.options().quiet == 0 {
-        context.ui.data(view.text());
-    }
-    Ok(())
 }
 
 #[cfg(test)]

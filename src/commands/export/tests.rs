@@ -36,6 +36,7 @@ fn written(contents: &Contents) -> Vec<(&'static str, String, Vec<OmittedContent
         earlier: 0,
         steps: contents.steps.len(),
         put_aside: contents.put_aside.len(),
+        unmerged_files: contents.unmerged_files.len(),
     };
     let writers = System::ALL.iter().filter_map(|system| Some((system, system.writer()?)));
     writers
@@ -94,6 +95,7 @@ fn words(place: &str) -> Vec<String> {
         }
         ["compaction", member, ..] => part(member, "1 summary of the chat"),
         ["put_aside", ..] => vec!["put aside in 1 checkpoint".to_owned()],
+        ["unmerged_files", ..] => vec!["the unmerged files of 1 checkpoint".to_owned()],
         ["context"] => vec!["context of the project".to_owned()],
         ["agent"] => vec!["description of the agent".to_owned()],
         _ => Vec::new(),

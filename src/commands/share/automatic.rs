@@ -216,10 +216,10 @@ pub(in crate::commands) fn view(scene: &Scene<'_>) -> Option<AutomaticSharing> {
         merged: found
             .unmerged
             .into_iter()
-            .map(|(session, checkpoint)| MergedRow {
+            .map(|(session, files)| MergedRow {
                 session: session.to_string(),
-                command: Some(format!("git checkpoint merge {checkpoint}")),
-                checkpoint,
+                command: Some(files.command),
+                checkpoint: files.id.short().to_owned(),
             })
             .collect(),
         fetched_at: found.state.fetched_at,

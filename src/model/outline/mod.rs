@@ -54,6 +54,26 @@ pub struct Contents {
     /// Work that `pause --clean` removed from the working tree and that is not back, latest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub put_aside: Vec<PutAside>,
+    /// Checkpoints whose record was merged and whose files were not, latest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unmerged_files: Vec<UnmergedFiles>,
+}
+
+/// A checkpoint whose record was merged and whose files were not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnmergedFiles {
+    /// The checkpoint.
+    pub id: Oid,
+    /// When it was saved.
+    pub saved_at: Timestamp,
+    /// Who saved it.
+    pub by: String,
+    /// Its subject.
+    pub subject: String,
+    /// How many of the paths that it changed are not saved so.
+    pub paths: u64,
+    /// The command that merges the files.
+    pub command: String,
 }
 
 /// Work of one checkpoint that `pause --clean` removed from the working tree and that is not back.
@@ -95,6 +115,7 @@ impl Contents {
             context: None,
             agent: None,
             put_aside: Vec::new(),
+            unmerged_files: Vec::new(),
         }
     }
 }
@@ -165,7 +186,11 @@ impl Outline {
     /// output may have another session.
     pub fn of(contents: &Contents, selector: &str) -> Self {
         let document = &contents.document;
-        let mut sections = vec![session(document, selector), put_aside(&contents.put_aside, selector)];
+        let mut sections = vec![
+            session(document, selector),
+            put_aside(&contents.put_aside, selector),
+            unmerged_files(&contents.unmerged_files, selector),
+        ];
         let empty = Map::new();
         let record = contents.record.as_object().unwrap_or(&empty);
         for (name, value) in record {
@@ -313,6 +338,28 @@ fn put_aside(work: &[PutAside], selector: &str) -> Section {
     )
 }
 
+/// Files that a merge of records left out, each with the command that merges them.
+fn unmerged_files(checkpoints: &[UnmergedFiles], selector: &str) -> Section {
+    let entries = checkpoints.iter().map(|one| {
+        let mut entry = Entry::new(&format!("{} {}", one.id.short(), one.subject));
+        let paths = if one.paths == 1 { "path" } else { "paths" };
+        entry.details = vec![
+            Detail::new("by", "", &format!("by {}", one.by)),
+            Detail::new("paths", "", &format!("{} {paths}", one.paths)),
+        ];
+        entry.parts = vec![Entry::pair("merge them", &one.command)];
+        entry
+    });
+    let command = format!("show {selector} --all");
+    section(
+        "unmerged_files",
+        "Files not merged, only the record",
+        Rank::Standing,
+        &command,
+        entries.collect(),
+    )
+}
+
 /// Summary that represents the beginning of the chat, and the history of compactions, latest first.
 fn compaction(contents: &Contents, selector: &str) -> Vec<Section> {
     let all = format!("show {selector} --all");
@@ -448,6 +495,8 @@ fn left_out(contents: &Contents, sections: &[Section], selector: &str) -> Vec<Om
             "log.at",
             "put_aside.id",
             "put_aside.saved_at",
+            "unmerged_files.id",
+            "unmerged_files.saved_at",
         ],
         words: "ids, times and authors of items".to_owned(),
         command: format!("git checkpoint show {selector} --json"),

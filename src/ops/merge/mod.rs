@@ -13,7 +13,7 @@ mod unattended;
 use serde::{Deserialize, Serialize};
 
 pub(super) use files::{forget, interrupted_target, resume};
-pub(super) use unattended::{UnattendedOutcome, merge_unattended, unmerged_files};
+pub(super) use unattended::{UnattendedOutcome, merge_unattended};
 
 use super::{
     Error, Scene, fork_notes, ids,

@@ -5,7 +5,7 @@
 
 use super::{
     super::{
-        Error, Scene, compose, ids, plan_runner::PlanOperation, ref_transaction::UndoableRefTransaction, session_choice,
+        Error, Scene, compose, plan_runner::PlanOperation, ref_transaction::UndoableRefTransaction, session_choice,
     },
     MergeMethod, MergeTips, compose_merge,
     publish::{edits, what},
@@ -13,9 +13,7 @@ use super::{
 use crate::{
     model::name::ShortName,
     store::{
-        self, ObjectId, Repository,
-        ancestry::{self, MergeEdges},
-        checkpoint, current, draft, lock,
+        self, ObjectId, Repository, current, draft, lock,
         merge_state::{self, MergeState},
         objects::Writer,
     },
@@ -177,22 +175,4 @@ fn others<'a>(scene: &Scene<'a>) -> impl Iterator<Item = Repository> + use<'a> {
     let here = store::worktree_id(repo);
     let ids = store::worktree_ids(repo).into_iter().filter(move |id| *id != here);
     ids.filter_map(|id| store::open_worktree(repo, &store::worktree_path(repo, &id)?).ok())
-}
-
-/// The checkpoint of a remote whose files a session has not merged: its record was merged, its files are left to a person.
-pub(in crate::ops) fn unmerged_files(
-    scene: &Scene<'_>,
-    name: &ShortName,
-    theirs: ObjectId,
-) -> Result<Option<String>, Error> {
-    let Some(chosen) = session_choice::named(scene, name)? else {
-        return Ok(None);
-    };
-    let theirs = checkpoint::load(scene.repo, theirs).map_err(Error::damaged(name.as_str()))?;
-    if theirs.document.snapshot.is_none() {
-        return Ok(None);
-    }
-    let tip = chosen.tip.entry.id;
-    let relation = ancestry::relation(scene.repo, tip, theirs.entry.id, MergeEdges::Files)?;
-    Ok((relation.behind > 0).then(|| ids::short(theirs.entry.id)))
 }

@@ -20,14 +20,15 @@ use super::{
     push::{self, NamedElsewhere, PushFate, PushOutcome, PushRequest, PushSelection, PushedSession},
 };
 use crate::{
-    model::{name::ShortName, selector::Selector, step::quoted, time::Timestamp},
+    model::{name::ShortName, outline::UnmergedFiles, selector::Selector, step::quoted, time::Timestamp},
     ops::{
         Error as OpsError, Scene,
         merge::{self, UnattendedOutcome},
+        session_choice, unmerged_files,
     },
     store::{
         self, ObjectId,
-        checkpoint::{object_id, oid},
+        checkpoint::oid,
         lock,
         push_queue::{self, MergedRecord, QueuedSession, SharingState},
         refs,
@@ -59,7 +60,7 @@ pub struct AutomaticStatus {
     /// How the last attempts ended.
     pub state: SharingState,
     /// Sessions whose record was merged and whose files were not: the session, and the checkpoint that has the files.
-    pub unmerged: Vec<(ShortName, String)>,
+    pub unmerged: Vec<(ShortName, UnmergedFiles)>,
 }
 
 /// Result of pushing the queue.
@@ -157,11 +158,14 @@ fn has_diverged(scene: &Scene<'_>, session: &str) -> bool {
 fn unmerged<'a>(
     scene: &'a Scene<'_>,
     merged: &'a [MergedRecord],
-) -> impl Iterator<Item = (ShortName, String)> + use<'a> {
+) -> impl Iterator<Item = (ShortName, UnmergedFiles)> + use<'a> {
     merged.iter().filter_map(|merged| {
         // Of what cannot be read there is nothing to merge; verify names it.
-        let files = merge::unmerged_files(scene, &merged.session, object_id(&merged.theirs));
-        Some((merged.session.clone(), files.ok()??))
+        let tip = session_choice::named(scene, &merged.session).ok()??.tip;
+        let latest = unmerged_files::listed(scene, &tip, &merged.session)
+            .into_iter()
+            .next()?;
+        Some((merged.session.clone(), latest))
     })
 }
 
@@ -172,19 +176,22 @@ pub fn merge_command(remote: &str, session: &str) -> String {
 
 /// Lines for records that were merged and no command has reported yet; from now on they count as reported.
 pub fn merged(scene: &Scene<'_>) -> Vec<String> {
-    let mut state = push_queue::state(scene.repo);
-    let open: Vec<MergedRecord> = state.merged.iter().filter(|merged| !merged.reported).cloned().collect();
+    let mut open = push_queue::state(scene.repo).merged;
+    open.retain(|merged| !merged.reported);
     if open.is_empty() {
         return Vec::new();
     }
     let lines = unmerged(scene, &open).map(|(session, files)| {
+        let command = files.command;
         format!(
             "automatic sharing merged the record of session '{session}' with that of the remote, and no files; to merge \
-             those: git checkpoint merge {files}"
+             those: {command}"
         )
     });
     let lines = lines.collect();
-    for merged in &mut state.merged {
+    // Read again: a process that pushes may have noted something meanwhile.
+    let mut state = push_queue::state(scene.repo);
+    for merged in state.merged.iter_mut().filter(|merged| open.contains(merged)) {
         merged.reported = true;
     }
     // What cannot be noted is reported once more.

@@ -149,6 +149,9 @@ pub(crate) fn full() -> (Contents, BTreeMap<String, String>) {
     let mut aside = make(&beside("PutAside"), "put_aside");
     aside["saved_at"] = json!("2026-01-02T03:04:05+00:00");
     contents.put_aside = vec![serde_json::from_value(aside).expect("work of the schema")];
+    let mut unmerged = make(&beside("UnmergedFiles"), "unmerged_files");
+    unmerged["saved_at"] = json!("2026-01-02T03:04:05+00:00");
+    contents.unmerged_files = vec![serde_json::from_value(unmerged).expect("a checkpoint of the schema")];
     contents.context = Some("mark-of-context".into());
     contents.agent = Some("mark-of-agent".into());
     marks.insert("context".into(), "mark-of-context".into());

@@ -442,6 +442,58 @@ fn a_merge_that_was_made_automatically_is_undone() {
     assert_eq!(at(&world, "repo", "refs/checkpoints/auth"), merged);
 }
 
+/// What was undone is merged again by the next save; then the files of the other side are still named, by every output that
+/// a session is resumed with, and the command that is named brings them.
+#[test]
+fn files_that_only_an_undone_merge_had_are_named_until_they_are_merged() {
+    let world = diverged();
+    let theirs = at(&world, "hub", "refs/checkpoints/auth");
+    let ours = save(&world, "ana's");
+    until("it was not merged", || {
+        at(&world, "hub", "refs/checkpoints/auth^3") == ours
+    });
+    until("it waits", || queued(&world) == 0);
+    world.checkpoint(["undo"]).success();
+    let command = format!("git checkpoint merge {}", &theirs[..8]);
+    let undone = world.checkpoint(["status"]);
+    undone.success().stdout_lacks("record merged").stdout_lacks(&command);
+    world.checkpoint(["resume"]).success().stdout_lacks(&command);
+
+    let again = save(&world, "ana's again");
+    until("it was not merged", || {
+        at(&world, "hub", "refs/checkpoints/auth^3") == again
+    });
+    until("it waits", || queued(&world) == 0);
+    save(&world, "one more");
+    until("it waits", || queued(&world) == 0);
+    let tip = at(&world, "repo", "refs/checkpoints/auth");
+    let list = world.git_line(["show", &format!("{tip}^2:list.txt")]);
+    assert!(!list.contains("bob"), "no file is merged unasked");
+    for line in [
+        &["status"][..],
+        &["resume"],
+        &["resume", "--brief"],
+        &["resume", "--format", "prompt"],
+        &["show"],
+    ] {
+        world.checkpoint(line).success().stdout_has(&command);
+    }
+    let row = &world.checkpoint(["resume", "--json"]).success().stdout_json()["contents"]["unmerged_files"];
+    assert_eq!(row[0]["id"], theirs.as_str());
+    assert_eq!(row[0]["command"], command.as_str());
+    assert_eq!(row.as_array().unwrap().len(), 1);
+    let merged = world.checkpoint(["merge", &theirs[..8]]);
+    merged.success().stdout_has("list.txt");
+    assert_eq!(world.read("list.txt"), b"1\nbob\n3\n4\n5\n6\n7\nana\n9\n");
+    for line in ["status", "resume"] {
+        world.checkpoint([line]).success().stdout_lacks(&command);
+    }
+    until("it waits", || queued(&world) == 0);
+    let list = world.git(["show", "refs/checkpoints/auth^2:list.txt"]);
+    assert_eq!(list.success().stdout_bytes(), world.read("list.txt"));
+    world.checkpoint(["verify", "--all"]).success();
+}
+
 #[test]
 fn what_a_person_has_to_decide_waits_with_the_command() {
     let world = diverged();

@@ -329,7 +329,11 @@ fn other_commands_ask_the_watcher_as_long_as_it_lives() {
             let said = world.checkpoint([command, "--verbose"]).success().stderr().to_owned();
             if command == "save" {
                 let saved = world.git(["show", "refs/checkpoints/s^2:src/main.txt"]);
-                assert_eq!(saved.success().stdout_bytes(), world.read("src/main.txt"), "asked or not");
+                assert_eq!(
+                    saved.success().stdout_bytes(),
+                    world.read("src/main.txt"),
+                    "asked or not"
+                );
             }
             if said.contains(&format!("{says} {text}")) {
                 break;

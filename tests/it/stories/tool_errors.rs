@@ -464,3 +464,35 @@ fn a_batch_asks_nobody_anything() {
         "{variables}"
     );
 }
+
+/// A line of a batch means what it means at a prompt: with a word left out, a count as in git, a verb of another noun.
+#[test]
+fn a_line_of_a_batch_is_understood_as_at_a_prompt() {
+    let world = World::with_commit();
+    world.checkpoint(["save", "-m", "one"]).success();
+    let lines: [&[&str]; 7] = [
+        &["todo", "tell ops"],
+        &["todo"],
+        &["log", "-1"],
+        &["log", "--end-of-options", "main"],
+        &["state"],
+        &["todo", "close", "1"],
+        &["commit", "-m", "x"],
+    ];
+    let requests: Vec<Value> = lines.iter().map(|line| json!({"args": line})).collect();
+    for (line, answer) in lines.iter().zip(batch(&world, &requests)) {
+        let typed = world.checkpoint(line.iter().copied());
+        let code = answer["exit_code"].as_i64().unwrap();
+        assert_eq!(
+            typed.status().code().map(i64::from),
+            Some(code),
+            "{line:?}: {answer} {typed}"
+        );
+        // An answer of "no" has no words at a prompt.
+        if let Some(message) = answer["error"]["message"].as_str().filter(|_| code > 1) {
+            typed.stderr_has(message);
+        }
+    }
+    let items = world.checkpoint(["todo", "--json"]).success().stdout().to_owned();
+    assert_eq!(items.matches("tell ops").count(), 2, "{items}");
+}
