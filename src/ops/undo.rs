@@ -17,6 +17,7 @@ mod records;
 mod request;
 mod resolutions;
 mod sessions;
+mod unsaved;
 
 use std::cell::RefCell;
 
@@ -281,6 +282,9 @@ impl UndoRun<'_> {
         let edits = self.edits()?;
         if self.is_undo() && !self.request.older && !self.request.force {
             last::check(self.scene, self.entry)?;
+        }
+        if self.is_undo() && !self.is_forced {
+            unsaved::check(self.scene, self.entry, &edits, &self.request)?;
         }
         let behind = pushed::behind(self, &edits)?;
         let (record, claimed) = self.record()?;

@@ -4,11 +4,21 @@ use super::super::{Error, Scene, ids::short, parted, waiting};
 use crate::{
     model::document::CheckpointKind,
     store::{
-        checkpoint::{self, object_id},
+        ObjectId,
+        checkpoint::{self, Checkpoint, object_id},
         session,
         undo::{Effect, UndoEntry},
     },
 };
+
+/// The checkpoint of before, where the action is the pull that parted the session which begins with this one. Another action
+/// on that session, such as a rename, moves nothing.
+pub(super) fn source(entry: &UndoEntry, first: &Checkpoint) -> Option<ObjectId> {
+    let is_parted = entry.operation == parted::PULL
+        && first.document.kind == CheckpointKind::Fork
+        && first.document.trigger.as_deref() == Some(parted::PULL);
+    first.previous().filter(|_| is_parted)
+}
 
 /// Moves what waits for a save in the one session, and its autosaves, to the other: to the session of before in an undo,
 /// to the parted one in a redo. What a killed call has moved already is not moved twice.
@@ -29,9 +39,7 @@ pub(super) fn carry(scene: &Scene<'_>, entry: &UndoEntry, is_undo: bool) -> Resu
             continue;
         }
         let fork = load(object_id(new))?;
-        let is_parted =
-            fork.document.kind == CheckpointKind::Fork && fork.document.trigger.as_deref() == Some(parted::PULL);
-        let Some(source) = fork.previous().filter(|_| is_parted) else {
+        let Some(source) = source(entry, &fork) else {
             continue;
         };
         let before = load(source)?;

@@ -28,6 +28,7 @@ mod secrets;
 mod shapes;
 mod signed;
 mod together;
+mod unsaved;
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
