@@ -167,6 +167,61 @@ fn attributes_and_settings_that_change_are_noticed() {
     );
 }
 
+/// A filter that is set up in the second of the commit: git reads the file again as soon as it writes the index, and then it
+/// is a modification.
+#[test]
+fn what_git_calls_modified_later_is_not_taken_for_the_file_that_it_called_unchanged() {
+    let set_up: [(&str, &dyn Fn(&World)); 3] = [
+        ("a filter", &|world| {
+            world.git(["config", "filter.f.clean", "tr a-z A-Z"]).success();
+        }),
+        ("attributes", &|world| {
+            world.git(["config", "filter.g.clean", "tr a-z A-Z"]).success();
+            world.file(".git/info/attributes", "*.x filter=g\n");
+        }),
+        ("another filter", &|world| {
+            world.git(["config", "filter.f.clean", "tr a-z b-za"]).success();
+            world.git(["config", "filter.f.clean", "tr a-z A-Z"]).success();
+        }),
+    ];
+    let write_index: [&[&str]; 3] = [&["read-tree", "HEAD"], &["add", "other"], &["reset", "--quiet"]];
+    for (case, set_up) in set_up {
+        for write_index in write_index {
+            let this = Remembering::new(World::new());
+            this.world.file(".gitattributes", "*.x filter=f\n");
+            this.world.file("d/a.x", "text\n");
+            this.world.git(["add", "--all"]).success();
+            this.world.git(["commit", "--quiet", "-m", "x"]).success();
+            set_up(&this.world);
+            this.world.file("other", "x\n");
+            wait();
+            for _ in 0..2 {
+                this.take();
+            }
+            let before = fs::metadata(this.world.path(".git/index")).unwrap();
+            this.world.git(write_index.iter().copied()).success();
+            let taken = this.take();
+            // git judges by whole seconds whether it has to look again.
+            let file = fs::metadata(this.world.path("d/a.x")).unwrap();
+            let second = |metadata: &fs::Metadata| {
+                metadata
+                    .modified()
+                    .unwrap()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap()
+                    .as_secs()
+            };
+            if second(&before) == second(&file) || write_index[0] != "add" {
+                let stored = this.world.git_line(["rev-parse", &format!("{}:d/a.x", taken.tree())]);
+                let by_git = this.world.git_line(["hash-object", "--path=d/a.x", "d/a.x"]);
+                assert_eq!(stored, by_git, "{case}, {write_index:?}");
+                assert_eq!(taken.status("modified"), ["d/a.x"], "{case}, {write_index:?}");
+            }
+            assert_same(&this.world, &Setting::default(), &taken);
+        }
+    }
+}
+
 #[test]
 fn unchanged_files_whose_blobs_do_not_give_their_bytes_stay_listed() {
     let this = Remembering::new(World::new());

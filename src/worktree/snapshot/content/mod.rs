@@ -324,7 +324,12 @@ impl<'a> Thread<'a> {
         // Whether CRLF is converted depends on the blob in the index, and a pointer of git-lfs is kept if it is there.
         let entry = candidate.entry.map(|at| ground.index.entry(at));
         let entry = entry.map(|entry| (entry.id, entry.mode.bits()));
-        cache::digest((conversion.digest(), entry))
+        // What git calls unchanged goes no second time through a filter, whose programs may be younger than the file. Its
+        // verdict may differ with the same entry and file: it reads again what is as young as the index.
+        let is_clean = candidate.why == ReadReason::Clean;
+        let lfs = matches!(conversion.filter, FilterAttribute::Lfs)
+            .then(|| (ground.lfs.is_set_up(), ground.rules.is_too_large(candidate.meta.size)));
+        cache::digest((conversion.digest(), entry, is_clean, lfs))
     }
 
     /// Cached result, if the file is unchanged and the blob exists.
