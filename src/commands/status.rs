@@ -248,6 +248,7 @@ fn current(current: &CurrentSession) -> CurrentSessionView<'_> {
         draft_notes: current.notes,
         draft_steps: current.steps,
         draft_unreadable: &current.unreadable,
+        deferred: current.deferred,
         files_changed: current.changed,
         remotes: current
             .remotes

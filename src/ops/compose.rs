@@ -353,6 +353,17 @@ pub(super) struct Predecessor<'a> {
     pub(super) checkpoint: Option<&'a Checkpoint>,
 }
 
+impl<'a> Predecessor<'a> {
+    /// One that was read.
+    pub(super) fn of(checkpoint: &'a Checkpoint) -> Self {
+        Self {
+            id: checkpoint.entry.id,
+            digest: checkpoint.digest.clone(),
+            checkpoint: Some(checkpoint),
+        }
+    }
+}
+
 /// Writes a checkpoint with the current files, which comes after another one.
 pub(super) fn write(
     repo: &Repository,

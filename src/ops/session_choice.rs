@@ -55,12 +55,7 @@ impl SessionChoice {
 
 impl<'a> From<&'a SessionChoice> for Predecessor<'a> {
     fn from(chosen: &'a SessionChoice) -> Self {
-        let tip = &chosen.tip;
-        Self {
-            id: tip.entry.id,
-            digest: tip.digest.clone(),
-            checkpoint: Some(tip),
-        }
+        Self::of(&chosen.tip)
     }
 }
 

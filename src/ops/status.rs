@@ -7,7 +7,7 @@ use super::{
     compose::{self, CurrentSnapshot},
     list::{self, SessionStanding},
     plan_runner::{self, PlanOperation},
-    put_aside, resume, session_choice, share, suggestions,
+    put_aside, resume, save, session_choice, share, suggestions,
     unapplied::{self, UnappliedPath},
 };
 use crate::{
@@ -106,6 +106,8 @@ pub struct CurrentSession {
     pub unapplied: Vec<UnappliedPath>,
     /// The working tree that saved the latest checkpoint, where that is another one of this repository.
     pub saved_elsewhere: Option<String>,
+    /// How many checkpoints of hooks wait until a save can read the record.
+    pub deferred: usize,
     /// Its chat.
     pub chat: chat::ChatLength,
     /// Relation to the last seen state of the remotes that have it.
@@ -132,7 +134,7 @@ impl StatusReport {
         let waits = self
             .session
             .as_ref()
-            .is_some_and(|current| current.draft > 0 || current.chat.waiting);
+            .is_some_and(|current| current.draft > 0 || current.chat.waiting || current.deferred > 0);
         self.damaged.is_some() || waits || self.unsaved.files > 0 || self.unsaved.state
     }
 }
@@ -160,6 +162,7 @@ pub fn status(scene: &Scene<'_>) -> Result<StatusReport, Error> {
             let draft = session_choice::with_draft(scene, &chosen.tip, &mut subject)?;
             Some(CurrentSession {
                 chat: chat_length(scene, &chosen)?,
+                deferred: save::deferred::count(scene, &chosen.tip.document.session.id)?,
                 remotes: share::status::of_session(scene, &chosen.name, chosen.tip.entry.id),
                 standing: list::current_standing(scene, &chosen.tip.entry),
                 draft: session_choice::waiting(&draft, &chosen.tip, &chosen.name),

@@ -202,6 +202,7 @@ impl PurgeReceipt<'_> {
         for (prefix, label) in [
             ("refs/checkpoints/", "session"),
             ("refs/checkpoints-autosave/", "autosaves"),
+            ("refs/checkpoints-deferred/", "deferred"),
             ("refs/checkpoints-undo/", "undo"),
             ("refs/checkpoints-trash/", "trash"),
         ] {

@@ -156,6 +156,8 @@ pub struct CurrentSessionView<'a> {
     pub draft_steps: usize,
     /// Numbers of lines of the draft that cannot be read.
     pub draft_unreadable: &'a [usize],
+    /// The number of checkpoints of hooks that wait until a save can read the encrypted record.
+    pub deferred: usize,
     /// The number of files that differ from the latest checkpoint; null where it has no files.
     pub files_changed: Option<usize>,
     /// The number of saved changes of the latest checkpoint that never were in these files, or were missing when it was
@@ -543,6 +545,17 @@ impl CurrentSessionView<'_> {
         }
         if self.chat.messages > 0 || self.chat.unsaved {
             out.row("chat", &self.chat.line());
+        }
+        if self.deferred > 0 {
+            let (one, wait) = if self.deferred == 1 {
+                ("it", "waits")
+            } else {
+                ("them", "wait")
+            };
+            let checkpoints = CountedNoun::new(self.deferred, "checkpoint");
+            let text = format!("{checkpoints} of hooks {wait} for your key;");
+            out.row("deferred", &TextLine::new().with(Slot::Caution, text));
+            out.plain("", format!("at a terminal, this takes {one} in: git checkpoint save"));
         }
         if self.draft_operations > 0 {
             let changes = CountedNoun::new(self.draft_operations, "change");

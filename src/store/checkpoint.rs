@@ -31,7 +31,7 @@ use crate::model::{
 
 pub use load::{load, load_compared, load_each, public, reveal};
 pub use snapshot_commits::{write_snapshot, write_unborn};
-pub use write::{StoredDocument, WrittenCheckpoint, stored_form, write, write_amended, write_stored};
+pub use write::{StoredDocument, WrittenCheckpoint, stored_form, write, write_amended, write_deferred, write_stored};
 pub(super) use write::{write_commit, write_root};
 
 /// The document's name in a checkpoint's tree.

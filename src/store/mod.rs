@@ -19,6 +19,7 @@ pub mod checkpoint;
 pub mod commands;
 pub mod config;
 pub mod current;
+pub mod deferred;
 pub mod draft;
 pub mod elsewhere;
 mod encrypted_sessions;

@@ -290,7 +290,12 @@ fn prompt(
 fn save_edits(scene: &Scene<'_>, early: Option<save::EarlyFiles>) -> Result<CheckpointOutcome, Error> {
     let chosen = session_choice::session_for_command(scene)?;
     // Without a turn before there is nothing between turns.
-    let is_first = chosen.is_none_or(|chosen| chosen.tip.document.kind == CheckpointKind::Start);
+    let is_first = match &chosen {
+        Some(chosen) => {
+            chosen.tip.document.kind == CheckpointKind::Start && save::deferred::latest(scene, chosen)?.is_none()
+        }
+        None => true,
+    };
     let subject = if is_first {
         "state before the first turn"
     } else {
@@ -326,9 +331,14 @@ fn redacted_subject(scene: &Scene<'_>, prompt: &str) -> Result<String, Error> {
     Ok(subject)
 }
 
-/// The latest checkpoint of the bound session.
+/// The latest checkpoint of the bound session, or the one that waits for the key to be put behind it.
 fn tip(scene: &Scene<'_>) -> Result<Option<ObjectId>, Error> {
-    Ok(session_choice::session_for_command(scene)?.map(|chosen| chosen.tip.entry.id))
+    let Some(chosen) = session_choice::session_for_command(scene)? else {
+        return Ok(None);
+    };
+    Ok(Some(
+        save::deferred::latest(scene, &chosen)?.unwrap_or(chosen.tip.entry.id),
+    ))
 }
 
 /// Saves a turn: the new part of the conversation and the files.

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     model::{chat::Compaction, document::Document, id::Oid},
     store::{
-        chat::{PendingMessage, SavedMessages},
+        chat::{Known, PendingMessage, SavedMessages},
         checkpoint::{Siblings, object_id},
         objects::Writer,
         transcripts,
@@ -114,13 +114,19 @@ pub(in crate::ops) fn attach(
     let session = document.session.name.to_string();
     let waiting = stored::read(scene.repo, &document.session.id)?;
     let noted = waiting.id.clone().zip(waiting.last());
-    let pending = stored::pending(waiting, &document.folded);
+    let mut pending = stored::pending(waiting, &document.folded);
     document.folded.extend(noted);
-    let messages = || pending.messages.iter();
     let previous = siblings.get("chat");
     let mut length = Length::of(document);
     let saved = document.chat.as_ref().map_or(0, |chat| chat.messages);
     let damaged = || Error::damaged(session.as_str());
+    if !pending.messages.is_empty() && writer.encrypts(document)? {
+        let before = SavedMessages::at(scene.repo, previous, saved).map_err(damaged())?;
+        let none = (std::iter::empty(), &stored::UnreadMessages::default());
+        let known = Known::load(scene.repo, &document.session.id, &before, none).map_err(damaged())?;
+        pending.settle(&known);
+    }
+    let messages = || pending.messages.iter();
     let writing = || Error::writing(session.as_str());
     let updates = &pending.updates;
     let added = stored::append(

@@ -91,6 +91,8 @@ pub struct SessionChat<'r> {
     pub updates: std::collections::BTreeMap<String, Message>,
     /// Lines of the file of waiting messages that cannot be read.
     pub unreadable: Vec<usize>,
+    /// The messages in those of them that are encrypted.
+    unread: stored::UnreadMessages,
     /// The summary of the beginning.
     pub compaction: Option<Compaction>,
     /// The record with its draft, and the summary of the latest checkpoint.
@@ -141,6 +143,7 @@ impl<'r> SessionChat<'r> {
     fn new(scene: &Scene<'r>, session: ShortName, document: Document, mut waiting: PendingChat) -> Result<Self, Error> {
         let saved = SavedMessages::of(scene.repo, &document).map_err(Error::damaged(session.as_str()))?;
         let unreadable = std::mem::take(&mut waiting.unreadable);
+        let unread = std::mem::take(&mut waiting.unread);
         let pending = stored::pending(waiting, &document.folded);
         let mut transcripts = document.transcripts.clone();
         for part in pending.transcripts.into_iter().filter(|part| part.info.bytes > 0) {
@@ -156,6 +159,7 @@ impl<'r> SessionChat<'r> {
             compaction: compaction(&document),
             record: document.record.clone(),
             unreadable,
+            unread,
             waiting: pending.messages,
             updates: pending.updates,
             session,

@@ -108,6 +108,9 @@ impl SaveAttempt<'_> {
                 if let Some(repeated) = self.repeated(&tip)? {
                     return Ok(CheckpointOutcome::Unchanged(repeated));
                 }
+                if self.is_deferred(&tip.tip) {
+                    return self.defer(writer, &tip);
+                }
                 return match self.compose_on(&writer, &tip)? {
                     NextCheckpoint::Composed(composed) => self.publish(writer, *composed),
                     NextCheckpoint::Unchanged(receipt) => {

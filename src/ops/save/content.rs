@@ -70,15 +70,7 @@ impl SaveAttempt<'_> {
         document.previous = Some(before.digest.clone());
         document.folded = folded;
         if let Some(tip) = before.checkpoint {
-            let restored = match self.moment {
-                Some(moment) => moment.restored.clone(),
-                None => restored::read(self.files.repo)?,
-            };
-            document.restored_part = match restored {
-                Some(_) => restored::is_part(self.files.repo)?,
-                None => tip.document.restored_part,
-            };
-            document.restored_from = restored.or_else(|| tip.document.restored_from.clone());
+            self.note_restored(&mut document, tip)?;
             document.put_aside = put_aside::for_document(self.files, tip);
             chat::take_over(&mut document, &tip.document);
         }
@@ -148,8 +140,27 @@ impl SaveAttempt<'_> {
         Ok((document, written))
     }
 
+    /// Notes which checkpoint was restored last, after this latest one.
+    pub(super) fn note_restored(&self, document: &mut Document, tip: &Checkpoint) -> Result<(), Error> {
+        let restored = match self.moment {
+            Some(moment) => moment.restored.clone(),
+            None => restored::read(self.files.repo)?,
+        };
+        document.restored_part = match restored {
+            Some(_) => restored::is_part(self.files.repo)?,
+            None => tip.document.restored_part,
+        };
+        document.restored_from = restored.or_else(|| tip.document.restored_from.clone());
+        Ok(())
+    }
+
     /// A turn with the files that changed since it began.
-    fn with_files(&self, writer: &Writer, turn: &AgentTurn, before: &Predecessor<'_>) -> Result<AgentTurn, Error> {
+    pub(super) fn with_files(
+        &self,
+        writer: &Writer,
+        turn: &AgentTurn,
+        before: &Predecessor<'_>,
+    ) -> Result<AgentTurn, Error> {
         let mut turn = turn.clone();
         // A checkpoint that was pruned in the meantime leaves the one before.
         let began = turn.began.as_ref().map(checkpoint::object_id);

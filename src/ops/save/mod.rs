@@ -6,6 +6,7 @@
 
 mod attempt;
 pub(super) mod content;
+pub mod deferred;
 mod early;
 mod environment;
 mod files_origin;
@@ -195,7 +196,7 @@ pub(super) fn save_early(
         let target = target(scene, &request, branch.as_deref(), &mut passed_over)?;
         if let SaveTarget::Existing(chosen) = &target
             && !request.dry_run
-            && rekey::encrypt_earlier(scene, chosen)?
+            && (deferred::take_in(scene, chosen)? || rekey::encrypt_earlier(scene, chosen)?)
         {
             continue;
         }

@@ -20,7 +20,7 @@ use super::super::{Error, Repository, private_dir, sharing};
 use super::{SavedMessages, pending::PendingChat};
 use crate::{
     model::{
-        chat::{KNOWN_AS, Message},
+        chat::{KNOWN_AS, Message, hex},
         transcript::TranscriptPart,
     },
     os,
@@ -127,6 +127,32 @@ pub struct Known {
     noted: KnownTable,
 }
 
+/// Messages that wait in encrypted lines which cannot be read here, as fingerprints: the passphrase of the key is missing,
+/// and what an agent's session file gives again is not to be added again.
+#[derive(Clone, Debug, Default)]
+pub struct UnreadMessages(Vec<(IdKey, Fingerprint)>);
+
+impl UnreadMessages {
+    /// The mark of a message.
+    pub(super) fn mark(message: &Message) -> String {
+        let entries = entries_of(message, Fingerprint::of(message));
+        hex(&entries.flat_map(encoded_entry).collect::<Vec<_>>())
+    }
+
+    /// Adds the messages of a mark; of another text none.
+    pub(super) fn add(&mut self, mark: &str) {
+        let digit = |byte: &u8| {
+            char::from(*byte)
+                .to_digit(16)
+                .and_then(|digit| u8::try_from(digit).ok())
+        };
+        let digits: Option<Vec<u8>> = mark.as_bytes().iter().map(digit).collect();
+        let digits = digits.unwrap_or_default();
+        let bytes: Vec<u8> = digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
+        self.0.extend(bytes.chunks_exact(ENTRY).map(decoded_entry));
+    }
+}
+
 type KnownTable = HashMap<IdKey, Fingerprint, BuildHasherDefault<KeyHasher>>;
 
 /// So many messages are looked for one by one, which takes some 20 microseconds each in a chat of 15,000 messages.
@@ -158,12 +184,13 @@ const MAGIC: &[u8; 8] = b"gchatid2";
 const ENTRY: usize = 32;
 
 impl Known {
-    /// Those of a session: saved, and waiting to be saved.
+    /// Those of a session: saved, and waiting to be saved. What is encrypted and cannot be read here is known where the cache
+    /// or a mark has it; the save that can read it drops what came twice.
     pub fn load<'m>(
         repo: &Repository,
         session: &str,
         saved: &SavedMessages<'_>,
-        waiting: impl Iterator<Item = &'m Message>,
+        (waiting, unread): (impl Iterator<Item = &'m Message>, &UnreadMessages),
     ) -> Result<Self, Fault> {
         let path = path(repo, session).ok();
         let bytes = path
@@ -181,7 +208,10 @@ impl Known {
             let entries = if let Some(entries) = cached.get(id.as_str()) {
                 Cow::Borrowed(*entries)
             } else {
-                let messages = saved.messages_of(at)?;
+                let messages = match saved.messages_of(at) {
+                    Err(fault) if fault.is_encrypted() => continue,
+                    messages => messages?,
+                };
                 fresh |= at + 1 < ids.len();
                 let of = |message: &Message| entries_of(message, Fingerprint::of(message));
                 Cow::Owned(messages.iter().flat_map(of).flat_map(encoded_entry).collect())
@@ -195,6 +225,7 @@ impl Known {
             // Only saves the next one the reading.
             let _ = os::replace(&path, &encode(&kept), sharing(repo), false);
         }
+        out.noted.extend(unread.0.iter().copied());
         for message in waiting {
             out.insert(message, Fingerprint::of(message));
         }
@@ -326,6 +357,34 @@ pub fn pending(waiting: PendingChat, folded: &std::collections::BTreeMap<String,
         }
     }
     out
+}
+
+impl Pending {
+    /// Takes out what came twice: who added it could not read what was there, and so did not know it. `known` are the saved
+    /// messages.
+    pub fn settle(&mut self, known: &Known) {
+        let mut kept: Vec<Message> = Vec::with_capacity(self.messages.len());
+        let mut places = HashMap::<String, usize>::new();
+        for message in std::mem::take(&mut self.messages) {
+            let print = Fingerprint::of(&message);
+            let is_of = |other: Fingerprint| other.session == print.session;
+            if let Some(at) = places.get(&message.id).copied()
+                && is_of(Fingerprint::of(&kept[at]))
+            {
+                if print.is_later(Fingerprint::of(&kept[at])) {
+                    kept[at] = kept[at].superseded_by(message);
+                }
+            } else if let Some(saved) = known.get(&message.id).filter(|saved| is_of(*saved)) {
+                if print.is_later(saved) {
+                    self.updates.insert(message.id.clone(), message);
+                }
+            } else {
+                places.insert(message.id.clone(), kept.len());
+                kept.push(message);
+            }
+        }
+        self.messages = kept;
+    }
 }
 
 /// Messages that wait to be saved.

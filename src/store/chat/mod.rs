@@ -11,7 +11,7 @@ mod merge;
 mod pending;
 
 pub use chunks::{AppendOutcome, Chunks, ReplacedMessage, SavedMessages, append, read_text};
-pub use known::{Fingerprint, Known, Pending, pending};
+pub use known::{Fingerprint, Known, Pending, UnreadMessages, pending};
 pub use marks::{lock_reading, lock_transcripts, read_marks, write_marks};
 pub use merge::{ChatMerge, ChatSides, merge};
-pub use pending::{PendingChat, PendingMessage, add, forget, read, remove, take_out, waits};
+pub use pending::{PendingChat, PendingMessage, add, forget, last_entry, read, remove, take_out, waits};

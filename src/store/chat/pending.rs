@@ -20,6 +20,7 @@ use serde::{
 use super::super::{
     Error, Repository, encryption, lock, paths::own_directory, private_dir, private_path, session_recipients, sharing,
 };
+use super::known::UnreadMessages;
 use crate::{
     model::{chat::Message, json, transcript::TranscriptPart},
     os::{self, parallel_runs, parallel_stream},
@@ -59,6 +60,8 @@ pub struct PendingChat {
     pub entries: Vec<(u64, PendingMessage)>,
     /// Lines that could not be read, by their position counted from 1; they are kept in the file.
     pub unreadable: Vec<usize>,
+    /// The messages in those of them that are encrypted.
+    pub unread: UnreadMessages,
 }
 
 impl PendingChat {
@@ -180,10 +183,21 @@ fn encoded(entries: &[(u64, &PendingMessage)], encryptor: Option<&encryption::En
         let line = WrittenLine { entry, n: *n };
         match encryptor {
             None => json::push_line(&mut out, &line),
-            Some(_) => out.extend(encryption::encrypted_line(encryptor, &line, *n)?),
+            Some(encryptor) => {
+                let mark = message_of(entry).map(UnreadMessages::mark);
+                out.extend(encryption::line_known_by(encryptor, &line, mark.as_deref(), *n)?);
+            }
         }
     }
     Ok(out)
+}
+
+/// The message of an entry.
+fn message_of(entry: &PendingMessage) -> Option<&Message> {
+    match entry {
+        PendingMessage::Message(message) | PendingMessage::Update { message, .. } => Some(message),
+        PendingMessage::Text { .. } | PendingMessage::Transcript(_) => None,
+    }
 }
 
 /// Adds entries; with `sync` all are on disk when this returns. Gives the number of the last one.
@@ -317,7 +331,11 @@ pub fn read(repo: &Repository, session: &str) -> Result<PendingChat, Error> {
     for (at, line) in parallel_runs(&plain, RUN, || (), parse_run).into_iter().enumerate() {
         match line {
             Some(line) => waiting.entries.push((line.n, line.entry)),
-            None => waiting.unreadable.push(at + skipped + 1),
+            None => {
+                waiting.unreadable.push(at + skipped + 1);
+                let mark = lines.get(at + skipped).and_then(|line| encryption::mark_of(line));
+                waiting.unread.add(mark.as_deref().unwrap_or_default());
+            }
         }
     }
     Ok(waiting)
@@ -334,6 +352,24 @@ fn whole_lines(bytes: &[u8]) -> Vec<&[u8]> {
 /// Whether something waits that no document with this `folded` holds, and how many bytes at most. Reads the file's
 /// first and last bytes only.
 pub fn waits(repo: &Repository, session: &str, folded: &BTreeMap<String, u64>) -> Result<Option<u64>, Error> {
+    let Some((header, last, len)) = bounds(repo, session)? else {
+        return Ok(None);
+    };
+    let Some(header) = header else {
+        return Ok((len > 0).then_some(len));
+    };
+    let done = folded.get(&header.chat).copied().unwrap_or(0).max(header.n);
+    Ok((last > done).then_some(len))
+}
+
+/// The id of the file of what waits in a session, and the number of its last entry.
+pub fn last_entry(repo: &Repository, session: &str) -> Result<Option<(String, u64)>, Error> {
+    let bounds = bounds(repo, session)?;
+    Ok(bounds.and_then(|(header, last, _)| Some((header?.chat, last))))
+}
+
+/// The first line of the file, the number of its last one, and how many bytes there are up to its end.
+fn bounds(repo: &Repository, session: &str) -> Result<Option<(Option<ChatHeader>, u64, u64)>, Error> {
     let path = private_path(repo).join("drafts").join(name(session));
     let found = os::notices::if_readable(os::open_regular(&path), &path).map_err(Error::io("read", &path))?;
     let Some(mut file) = found else {
@@ -344,11 +380,7 @@ pub fn waits(repo: &Repository, session: &str, folded: &BTreeMap<String, u64>) -
     file.seek(SeekFrom::Start(0)).map_err(Error::io("read", &path))?;
     let read = file.read(&mut first).map_err(Error::io("read", &path))?;
     let line = first[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let Ok(header) = serde_json::from_slice::<ChatHeader>(line) else {
-        return Ok((len > 0).then_some(len));
-    };
-    let done = folded.get(&header.chat).copied().unwrap_or(0).max(header.n);
-    Ok((last > done).then_some(len))
+    Ok(Some((serde_json::from_slice(line).ok(), last, len)))
 }
 
 /// Forgets what a document with this `folded` holds, after it is on its ref. What came meanwhile stays, and so do

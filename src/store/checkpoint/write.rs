@@ -65,6 +65,25 @@ pub fn write_amended(
     put(writer, &stored, (partial, true), &stored.siblings, parents, people)
 }
 
+/// Writes a checkpoint after one whose record cannot be read, with what is known without it, encrypted to the recipients of that
+/// one. It does not go on the session.
+pub fn write_deferred(
+    writer: &Writer,
+    document: &mut Document,
+    partial: bool,
+    siblings: &Siblings,
+    parents: Vec<ObjectId>,
+    people: &People,
+) -> Result<WrittenCheckpoint, Error> {
+    let encryptor = match writer.configured_encryptor()? {
+        None => own_encryptor(document)?,
+        configured => configured,
+    };
+    let secrecy = encryptor.map_or(Secrecy::Locked, Secrecy::To);
+    let stored = form(writer, document, siblings, secrecy)?;
+    put(writer, &stored, (partial, true), &stored.siblings, parents, people)
+}
+
 /// A document as it is stored: what is private is encrypted and next to it.
 #[derive(Clone, Debug)]
 pub struct StoredDocument {

@@ -12,13 +12,36 @@ use crate::store::{Error, Repository};
 
 /// The member that has the line.
 const MEMBER: &str = "encrypted";
+/// The member that has the mark.
+const MARK: &str = "mark";
 
 /// The line for a value with its number `n`, which stays readable at the line's end; in plain text without an encryptor.
 pub fn encrypted_line<T: serde::Serialize>(encryptor: Option<&Encryptor>, line: &T, n: u64) -> Result<Vec<u8>, Error> {
-    let plain = to_line(line);
-    let Some(encryptor) = encryptor else { return Ok(plain) };
-    let text = STANDARD.encode(encryptor.encrypt(&plain)?);
-    Ok(to_line(&json!({ MEMBER: text, "n": n })))
+    match encryptor {
+        None => Ok(to_line(line)),
+        Some(encryptor) => line_known_by(encryptor, line, None, n),
+    }
+}
+
+/// The encrypted line for a value, with a mark by which who cannot read the line knows what it is.
+pub fn line_known_by<T: serde::Serialize>(
+    encryptor: &Encryptor,
+    line: &T,
+    mark: Option<&str>,
+    n: u64,
+) -> Result<Vec<u8>, Error> {
+    let text = STANDARD.encode(encryptor.encrypt(&to_line(line))?);
+    // The number is looked for at the end of the line.
+    Ok(match mark {
+        Some(mark) => to_line(&json!({ MEMBER: text, MARK: mark, "n": n })),
+        None => to_line(&json!({ MEMBER: text, "n": n })),
+    })
+}
+
+/// The mark of an encrypted line.
+pub fn mark_of(line: &[u8]) -> Option<String> {
+    let value: Value = serde_json::from_slice(line).ok()?;
+    Some(value[MARK].as_str()?.to_owned())
 }
 
 /// Whether a line is an encrypted one.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::{Error, Repository, encrypted_sessions::EncryptedCheckpoint};
 
 pub use keys::{DecryptionFailure, KeyFiles};
-pub use lines::{decrypted_line, encrypted_line, is_encrypted_line};
+pub use lines::{decrypted_line, encrypted_line, is_encrypted_line, line_known_by, mark_of};
 pub use recipients::Encryptor;
 
 /// The beginning of everything that we encrypt: a stanza of our own, which age passes over, tells it from files of age

@@ -1,6 +1,8 @@
 //! Sharing through real bare repositories: what is pushed, fetched and pulled, and what is refused.
 
 mod automatic;
+#[cfg(feature = "encryption")]
+mod deferred;
 mod divergence;
 mod dry_runs;
 #[cfg(feature = "encryption")]

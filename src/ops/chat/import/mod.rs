@@ -23,7 +23,10 @@ use crate::{
         chat::{KNOWN_AS, Message, Role, hex},
         name::ShortName,
     },
-    ops::redact::{RedactedSecret, Redactor},
+    ops::{
+        redact::{RedactedSecret, Redactor},
+        session_choice::{self, SessionChoice},
+    },
     os::parallel_edit,
     store::{
         chat::{Fingerprint, Known, PendingMessage, lock_transcripts},
@@ -98,7 +101,7 @@ pub fn import(scene: &Scene<'_>, file: &MessageFile<'_>) -> Result<ChatImport, E
     };
     let redactor = Redactor::with_memory(scene)?;
     let mut reader = Reader::new(agent, layout, State::of_file(stem(file.name)), 0, scene.now);
-    let is_kept = scene.settings.transcripts == TranscriptExtent::Full;
+    let is_kept = is_copied(scene, session_choice::session_for_command(scene)?.as_ref());
     let mut lines = Vec::new();
     if layout == Layout::Lines {
         ahead::feed(
@@ -132,6 +135,13 @@ pub fn import(scene: &Scene<'_>, file: &MessageFile<'_>) -> Result<ChatImport, E
     };
     let open = OpenChat::new(scene)?;
     Ok(take(scene, agent, reading, is_torn, copied, (redactor, open))?.0)
+}
+
+/// Whether the lines of session files are kept. What is kept of one already is not known where the record cannot be read: the
+/// next reading with the key reads the file from its beginning.
+fn is_copied(scene: &Scene<'_>, chosen: Option<&SessionChoice>) -> bool {
+    let is_locked = chosen.is_some_and(|chosen| chosen.tip.document.is_locked());
+    scene.settings.transcripts == TranscriptExtent::Full && !is_locked
 }
 
 /// Imports the sessions of OpenCode that work in this working tree, from its database and the log next to it. What of these
@@ -341,7 +351,8 @@ impl<'r> OpenChat<'r> {
         let lock = lock_transcripts(scene.repo, id, scene.wait)?;
         let chat = SessionChat::open(scene)?;
         let waiting = chat.waiting.iter().chain(chat.updates.values());
-        let known = Known::load(scene.repo, id, &chat.saved, waiting).map_err(Error::damaged(chat.session.as_str()))?;
+        let known = Known::load(scene.repo, id, &chat.saved, (waiting, &chat.unread))
+            .map_err(Error::damaged(chat.session.as_str()))?;
         Ok(Self {
             chat,
             known,

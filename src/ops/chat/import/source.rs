@@ -29,7 +29,6 @@ use crate::{
     os,
     store::{
         chat::{lock_reading, read_marks, write_marks},
-        config::TranscriptExtent,
         lock::HeldLock,
     },
 };
@@ -232,6 +231,8 @@ impl<'p> SourceFile<'p> {
 /// The readings of a session's files, under the lock that lets one at a time go on where the last one ended.
 struct Readings {
     session: String,
+    /// Whether the lines of the files are kept.
+    is_copied: bool,
     marks: Vec<ReadingMark>,
     _lock: HeldLock,
 }
@@ -249,6 +250,7 @@ impl Readings {
         Ok(Self {
             marks: serde_json::from_slice(&read_marks(scene.repo, &session)?).unwrap_or_default(),
             session,
+            is_copied: super::is_copied(scene, Some(chosen)),
             _lock: lock,
         })
     }
@@ -273,18 +275,15 @@ impl Readings {
             return Ok(None);
         }
         let chat = OpenChat::of(scene, &self.session)?;
-        let fitting = places
-            .into_iter()
-            .filter(|at| self.fits(scene, &self.marks[*at], &chat));
+        let fitting = places.into_iter().filter(|at| self.fits(&self.marks[*at], &chat));
         let found = fitting.max_by_key(|at| self.marks[*at].taken);
         Ok(found.map(|at| FoundMark { at, chat }))
     }
 
     /// Whether the chat has what was read up to a mark. After an undo, a clear or a change of the setting it has not, and the
     /// copy does not end where the reading did.
-    fn fits(&self, scene: &Scene<'_>, mark: &ReadingMark, open: &OpenChat<'_>) -> bool {
-        let is_copied = scene.settings.transcripts == TranscriptExtent::Full;
-        let has_copy = match (&mark.copy, is_copied) {
+    fn fits(&self, mark: &ReadingMark, open: &OpenChat<'_>) -> bool {
+        let has_copy = match (&mark.copy, self.is_copied) {
             (_, false) => true,
             (None, true) => false,
             (Some(copy), true) => open.chat.transcripts.contains(&copy.info),
@@ -302,7 +301,7 @@ impl Readings {
         found: Option<FoundMark<'r>>,
         sync: bool,
     ) -> Result<ChatImport, Error> {
-        let is_copied = scene.settings.transcripts == TranscriptExtent::Full;
+        let is_copied = self.is_copied;
         let file_name = name(source.path);
         let (mark, open) = found.map(|found| (self.marks.remove(found.at), found.chat)).unzip();
         let (state, lines, from) = match &mark {
