@@ -35,6 +35,9 @@ use crate::{
 /// How long the agent waits after its JSON document was read. A worker that is saving then continues. The system needs some
 /// milliseconds before and after, and the agent is to have its answer within 50.
 const BUDGET: Duration = Duration::from_millis(40);
+/// The same for the prompt with which an agent session that was not reported before begins: its session is made first, and
+/// the agent may edit at once.
+const FIRST_BUDGET: Duration = Duration::from_millis(400);
 /// How long the worker waits for a lock: another event of the same agent session may be at work.
 const WAIT: Duration = Duration::from_secs(120);
 /// How long the agent may take to write its JSON document.
@@ -121,7 +124,9 @@ fn handle(args: &Args, context: &mut Context) -> Result<(), CommandError> {
         let process = process.and_then(|process| serde_json::to_string(&process).ok());
         let mut variables = vec![(GUARD, "worker"), (TICKET, ticket.as_str())];
         variables.extend(process.as_deref().map(|process| (PROCESS, process)));
-        let rest = BUDGET.saturating_sub(begun.elapsed());
+        let is_first = occasion == Occasion::Prompt && agent::session_of(&opened.scene(), adapter, &event)?.is_none();
+        let budget = if is_first { FIRST_BUDGET } else { BUDGET };
+        let rest = budget.saturating_sub(begun.elapsed());
         if os::run_for(program, &line, &variables, input, rest).is_err() {
             agent::give_ticket_back(&opened.scene(), &ticket);
         }

@@ -262,6 +262,11 @@ pub(super) fn set_private_mode(file: &File, mode: u32, sharing: Sharing) -> io::
     set_if_other(file, given, wanted)
 }
 
+/// When the file, directory or symlink at this path was last written, by its time stamp.
+pub fn modified(path: &Path) -> Option<std::time::SystemTime> {
+    fs::symlink_metadata(path).ok()?.modified().ok()
+}
+
 /// How long ago the file was last written, as far as its time stamp and the clock show.
 pub fn age(path: &Path) -> Option<std::time::Duration> {
     fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()

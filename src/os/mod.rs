@@ -55,8 +55,8 @@ pub use content::{begins_with, is_same_content};
 pub use directory::{Room, directory_bits, fill, publish_directory, room, shallow};
 pub use editor::{editor_on_terminal, open_editor, run_attached};
 pub use file::{
-    Owner, Sharing, age, create_dir_durable, open_regular, open_regular_sized, private_dir, private_file, read_regular,
-    regular, sync_dir, temporary_dir,
+    Owner, Sharing, age, create_dir_durable, modified, open_regular, open_regular_sized, private_dir, private_file,
+    read_regular, regular, sync_dir, temporary_dir,
 };
 pub use hand_over::{hand_over, moment};
 pub use input::input_within;

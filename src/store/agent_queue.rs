@@ -7,7 +7,7 @@
 use std::{
     fs::{self, File},
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use super::{Error, Repository, agents, private_dir, private_path, sharing};
@@ -61,6 +61,11 @@ pub fn give_back(repo: &Repository, name: &str) {
 /// How long ago a ticket was drawn.
 pub fn age(repo: &Repository, name: &str) -> Option<Duration> {
     os::age(&private_path(repo).join(agents::DIRECTORY).join(name))
+}
+
+/// When a ticket was drawn, by the clock of the file system.
+pub fn drawn_at(repo: &Repository, name: &str) -> Option<SystemTime> {
+    os::modified(&private_path(repo).join(agents::DIRECTORY).join(name))
 }
 
 /// How many events of the agent session have an earlier ticket, as far as their tickets are still there.

@@ -111,6 +111,9 @@ pub struct OpenTurn {
     pub number: u64,
     /// The first line of the prompt, redacted.
     pub subject: String,
+    /// The whole prompt, redacted, where the agent had no session file to read it from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// The time of the prompt.
     pub started_at: Timestamp,
     /// The latest checkpoint of the session at the prompt: the state in which the turn began.
@@ -230,6 +233,7 @@ fn sealed(repo: &Repository, binding: &Binding, encryptor: Option<&encryption::E
     public.unannounced = None;
     if let Some(turn) = &mut public.turn {
         NO_PROMPT.clone_into(&mut turn.subject);
+        turn.prompt = None;
     }
     Ok(json::to_bytes(&public))
 }

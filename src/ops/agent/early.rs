@@ -49,9 +49,15 @@ impl EventFiles {
             is_late: age.is_some_and(|age| age >= LATE),
             ..Self::default()
         };
+        let drawn = ticket.and_then(|own| agent_queue::drawn_at(scene.repo, own));
         // The save itself reports what is wrong.
         match read(scene, adapter, event).unwrap_or(None) {
-            Some(EarlyReading::Files(early)) => files.early = Some(*early),
+            Some(EarlyReading::Files(early)) => {
+                // What was written since a prompt is the work of the agent.
+                let is_prompt = event.occasion == Occasion::Prompt;
+                files.is_late |= is_prompt && drawn.is_some_and(|drawn| early.have_changes_since(scene, drawn));
+                files.early = Some(*early);
+            }
             Some(EarlyReading::Unsettled) => files.is_unsettled = true,
             Some(EarlyReading::OtherWorktree) | None => {}
         }

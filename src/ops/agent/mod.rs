@@ -274,6 +274,7 @@ fn prompt(
         key: event.turn.clone(),
         number: binding.prompts,
         subject,
+        prompt: transcript::prompt_to_keep(scene, event)?,
         started_at: scene.now,
         began: match began {
             Some(id) => Some(oid(id)),
@@ -391,12 +392,19 @@ fn turn_end(
         number: binding.prompts,
         // Without a prompt, the files that changed give the subject.
         subject: String::new(),
+        prompt: None,
         started_at: facts.started_at.filter(|at| *at < scene.now).unwrap_or(scene.now),
         began: None,
         inexact: false,
     });
+    if open.prompt.is_none() {
+        open.prompt = transcript::prompt_to_keep(scene, event)?;
+    }
     if let Some(subject) = in_file.filter(|_| open.has_no_subject() || open.subject.is_empty()) {
         open.subject = subject;
+    }
+    if is_awaited {
+        transcript::add_reported(scene, event, binding, (&open, &key))?;
     }
     open.inexact |= files.is_late || files.is_unsettled;
     if !is_awaited {

@@ -6,20 +6,26 @@ use std::{
 };
 
 use chrono::TimeDelta;
+use serde_json::Map;
 
 use super::super::{
     Error, Scene,
     chat::import::{self, ChatImport, MessageFile},
+    redact::Redactor,
     transcript_facts,
 };
 use crate::{
     agents,
     agents::hooks::event::HookEvent,
     model::{
+        chat::{Message, Role},
         time::Timestamp,
         turn::{Ending, TokenUsage},
     },
-    store::{agents::Binding, config::TranscriptExtent},
+    store::{
+        agents::{Binding, OpenTurn},
+        config::TranscriptExtent,
+    },
 };
 
 /// How long the end of a turn waits for the agent to write it into its session file: some report the end first.
@@ -127,6 +133,52 @@ pub(super) fn import(scene: &Scene<'_>, event: &HookEvent, agent: &str) -> Resul
         Err(Error::NoMessages { .. }) => Ok(TurnFacts::default()),
         Err(error) => Err(error),
     }
+}
+
+/// The whole prompt of an event, redacted, where there is no session file that has it.
+pub(super) fn prompt_to_keep(scene: &Scene<'_>, event: &HookEvent) -> Result<Option<String>, Error> {
+    let Some(prompt) = event.prompt.as_ref().filter(|_| has_no_file(event)) else {
+        return Ok(None);
+    };
+    let mut prompt = prompt.clone();
+    Redactor::new(scene)?.text(&mut prompt, "prompt");
+    Ok(Some(prompt))
+}
+
+/// Adds the prompt and the answer of a turn to the chat as the events have them, where the agent has no session file.
+pub(super) fn add_reported(
+    scene: &Scene<'_>,
+    event: &HookEvent,
+    binding: &Binding,
+    (open, key): (&OpenTurn, &str),
+) -> Result<(), Error> {
+    let is_off = scene.settings.transcripts == TranscriptExtent::Off;
+    // Of an event without an answer the agent may have a file that it does not name there.
+    let Some(answer) = event.answer.as_deref().filter(|_| !is_off && has_no_file(event)) else {
+        return Ok(());
+    };
+    let session = binding.agent_session.as_str();
+    let message = |role: Role, text: &str, at: Timestamp| Message {
+        id: format!("{session}-{key}-{}", role.word()),
+        at,
+        role,
+        agent: Some(binding.agent.clone()),
+        content: text.into(),
+        meta: Map::from_iter([("session".to_owned(), session.into()), ("turn".to_owned(), key.into())]),
+        unknown: Map::new(),
+    };
+    let prompt = open
+        .prompt
+        .as_deref()
+        .map(|text| message(Role::User, text, open.started_at));
+    let answer = message(Role::Assistant, answer, scene.now);
+    import::add_reported(scene, prompt.into_iter().chain([answer]).collect())?;
+    Ok(())
+}
+
+fn has_no_file(event: &HookEvent) -> bool {
+    let is_file = |path: &String| Path::new(path).is_file();
+    event.conversation.is_none() && !event.transcript.as_ref().is_some_and(is_file)
 }
 
 fn facts(done: ChatImport) -> TurnFacts {

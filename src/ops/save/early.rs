@@ -5,7 +5,10 @@
 //! the operation in progress are read first, their objects wait in the writer that the save completes, and the checkpoint
 //! is composed of them later.
 
-use std::time::Duration;
+use std::{
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 use super::{
     super::{Error, Scene, compose, compose::CurrentSnapshot, refuse, session_choice},
@@ -13,9 +16,18 @@ use super::{
 };
 use crate::{
     model::{document::CheckpointKind, id::Digest},
-    store::{self, ObjectId, branches, lock, objects::Writer, restored},
+    os,
+    store::{
+        self, ObjectId, branches, checkpoint, lock,
+        objects::Writer,
+        restored,
+        tree::{self, Renames},
+    },
     worktree::journal,
 };
+
+/// The most changed paths whose times are looked at.
+const LOOKED_AT: usize = 1000;
 
 /// Files that were read before their save, with their objects.
 pub(in crate::ops) struct EarlyFiles {
@@ -88,6 +100,24 @@ impl EarlyFiles {
             moment,
             tip,
         })))
+    }
+
+    /// Whether a file that is not as in the latest checkpoint, or else in HEAD, was written after this time. A path that
+    /// is gone is shown by the time of its directory.
+    pub(in crate::ops) fn have_changes_since(&self, scene: &Scene<'_>, time: SystemTime) -> bool {
+        let (Some(snapshot), Some(root)) = (&self.present.snapshot, scene.repo.workdir()) else {
+            return false;
+        };
+        let tip = self.tip.and_then(|tip| checkpoint::public(scene.repo, tip).ok());
+        let saved = tip.and_then(|(document, _)| Some(checkpoint::object_id(&document.snapshot?.tree)));
+        let head = || self.present.facts.head.as_ref().map(checkpoint::object_id);
+        let overlay = self.writer.overlay(scene.repo);
+        let changes = tree::diff(&overlay, saved.or_else(head), Some(snapshot.tree), Renames::Off);
+        let is_later = |path: &Path| os::modified(path).is_some_and(|written| written > time);
+        changes.unwrap_or_default().iter().take(LOOKED_AT).any(|change| {
+            let path = root.join(os::os_string(change.path.as_bytes()));
+            is_later(&path) || path.parent().is_some_and(is_later)
+        })
     }
 
     /// Whether these files rely on the checkpoint that the next one follows.

@@ -4,6 +4,7 @@ mod accidents;
 #[cfg(target_os = "linux")]
 mod agent_moments;
 mod agent_order;
+mod agent_words;
 mod agents;
 mod amend;
 mod apply;

@@ -144,6 +144,20 @@ fn is_copied(scene: &Scene<'_>, chosen: Option<&SessionChoice>) -> bool {
     scene.settings.transcripts == TranscriptExtent::Full && !is_locked
 }
 
+/// Adds messages that the events of an agent have, by their ids.
+pub fn add_reported(scene: &Scene<'_>, messages: Vec<Message>) -> Result<ChatImport, Error> {
+    let mut adding = Adding::to(OpenChat::new(scene)?, Redactor::new(scene)?);
+    for mut message in messages {
+        redact(&mut message, &mut adding.redactor);
+        let print = Fingerprint::of(&message);
+        match adding.known.get(&message.id) {
+            None => adding.add(message, print),
+            Some(before) => adding.later(message, before, print),
+        }
+    }
+    adding.end(scene)
+}
+
 /// Imports the sessions of OpenCode that work in this working tree, from its database and the log next to it. What of these
 /// could not be read is added to `damage`.
 pub fn import_database(
