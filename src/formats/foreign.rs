@@ -153,6 +153,33 @@ impl ForeignSession {
         self.modified = self.modified.max(file.modified);
     }
 
+    /// Whether anything of its source has a place of its own: more than a title and a first line, which any text has.
+    pub(super) fn is_understood(&self) -> bool {
+        const OF_ANY: [&str; 6] = ["status", "title", "agent", "summary", "auto_summary", "extra"];
+        let has_more = |members: &Map<String, Value>| members.keys().any(|key| !OF_ANY.contains(&key.as_str()));
+        has_more(&self.members)
+            || self.log.iter().any(|line| line.at.is_some())
+            || self.checkpoints.iter().any(|point| {
+                let ForeignCheckpoint {
+                    members,
+                    record,
+                    messages,
+                    steps,
+                    git,
+                    compaction,
+                    context,
+                    agent,
+                    ..
+                } = point;
+                has_more(members)
+                    || has_more(record)
+                    || !(messages.is_empty() && steps.is_empty() && git.is_empty())
+                    || compaction.is_some()
+                    || context.is_some()
+                    || agent.is_some()
+            })
+    }
+
     /// Gives the session a checkpoint if it has none.
     pub(super) fn settle(&mut self) {
         if self.checkpoints.is_empty() {

@@ -86,8 +86,9 @@ pub fn parse_all(files: Vec<File>) -> (ParseOutcome, Vec<String>) {
     parse_with(files, &|_| None)
 }
 
-/// Reader of files that are a session of no system here, such as the session file of a coding agent.
-pub type SessionReader<'a> = &'a dyn Fn(&File) -> Option<ForeignSession>;
+/// Reader of files that are a session of no system here, such as the session file of a coding agent; with what of one could
+/// not be read.
+pub type SessionReader<'a> = &'a dyn Fn(&File) -> Option<(ForeignSession, Vec<Problem>)>;
 
 /// Reads files as [`parse_all`] does, and offers to another reader those that no system or only the generic one knows.
 pub fn parse_with(files: Vec<File>, other: SessionReader<'_>) -> (ParseOutcome, Vec<String>) {
@@ -102,8 +103,9 @@ pub fn parse_with(files: Vec<File>, other: SessionReader<'_>) -> (ParseOutcome, 
             Some(system) => system == generic::SYSTEM && system.recognize(&file) < Recognition::Mark,
             None => true,
         };
-        if is_offered && let Some(session) = other(&file) {
+        if is_offered && let Some((session, problems)) = other(&file) {
             others.sessions.push(session);
+            others.problems.extend(problems);
             other_files.push(file);
             continue;
         }

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::{ExportFiles, ExportInput, File, ParseOutcome, receipt, unpack};
+use super::{ExportFiles, ExportInput, File, ForeignSession, ParseOutcome, Problem, receipt, unpack};
 
 /// The format of a system: how its files are recognized, read and written.
 pub trait Format: Sync {
@@ -137,18 +137,46 @@ impl System {
         let mut problems = Vec::new();
         let files = unpack::all(files.to_vec(), &mut problems);
         let mut parsed = self.parse_unpacked(&files);
+        if parsed.sessions.is_empty() && parsed.problems.is_empty() {
+            let others = files.iter().map(|file| self.other(&file.path));
+            parsed.problems.extend(others);
+        }
         parsed.problems.splice(0..0, problems);
         parsed
     }
 
     pub(super) fn parse_unpacked(self, files: &[File]) -> ParseOutcome {
         let mut parsed = self.0.parse(files);
+        self.refuse_others(files, &mut parsed);
         for session in &mut parsed.sessions {
             session.settle();
         }
         parsed.merge();
         parsed.leaves = receipt::count(files, &parsed);
         parsed
+    }
+
+    /// Refuses what was read from files that show no mark of the system, unless something in it was understood: read as they
+    /// are, a text or the JSON of another tool would be a session with nothing in it.
+    fn refuse_others(self, files: &[File], parsed: &mut ParseOutcome) {
+        let is_own = |session: &ForeignSession| {
+            let is_source = |file: &&File| session.sources.contains(&file.path);
+            let mut sources = files.iter().filter(is_source).peekable();
+            sources.peek().is_none() || sources.any(|file| self.recognize(file) > Recognition::No)
+        };
+        let sessions = std::mem::take(&mut parsed.sessions);
+        let (own, others) = sessions
+            .into_iter()
+            .partition(|session| session.is_understood() || is_own(session));
+        parsed.sessions = own;
+        let others = others.into_iter().map(|other| self.other(&other.sources.join(", ")));
+        parsed.problems.extend(others);
+    }
+
+    fn other(self, path: &str) -> Problem {
+        let word = self.word();
+        let what = format!("nothing in it is of {word}; without --from the system of a file is looked for");
+        Problem::broken(path, what)
     }
 
     /// The writer of a system that is written too. Our own JSON is written by the export itself.

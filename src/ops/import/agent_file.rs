@@ -4,20 +4,21 @@ use serde_json::{Map, Value, json};
 
 use super::super::{chat::latest_states, transcript_facts};
 use crate::{
-    agents::{self, Reader, State},
-    formats::{Attachment, File, ForeignCheckpoint, ForeignRepoState, ForeignSession},
+    agents::{self, Reader, Reading, State},
+    formats::{Attachment, File, ForeignCheckpoint, ForeignRepoState, ForeignSession, Problem},
     model::{chat::Role, session::SessionStatus, time::Timestamp},
 };
 
 /// The session of a file that an agent knows as its own; `None` where none does, or where it holds no message.
 ///
 /// The whole file is attached, so that what the reader does not know is kept as well.
-pub(super) fn session(file: &File, now: Timestamp) -> Option<ForeignSession> {
+pub(super) fn session(file: &File, now: Timestamp) -> Option<(ForeignSession, Vec<Problem>)> {
     let (agent, layout) = agents::detect(&file.bytes)?;
     let state = State::of_file(file.stem());
     let mut reader = Reader::new(agent, layout, state, 0, file.modified.unwrap_or(now));
     reader.feed(&file.bytes);
     let reading = reader.end();
+    let problems = problems(file, &reading);
     let messages: Vec<_> = latest_states(reading.messages)
         .into_iter()
         .map(|update| update.message)
@@ -87,7 +88,7 @@ pub(super) fn session(file: &File, now: Timestamp) -> Option<ForeignSession> {
         },
         ..ForeignCheckpoint::default()
     };
-    Some(ForeignSession {
+    let session = ForeignSession {
         system: agent.name(),
         has_file_name_id,
         name: id.clone(),
@@ -98,5 +99,22 @@ pub(super) fn session(file: &File, now: Timestamp) -> Option<ForeignSession> {
         log: Vec::new(),
         sources: vec![file.path.clone()],
         modified: file.modified,
-    })
+    };
+    Some((session, problems))
+}
+
+/// Lines of a file that were not read, or only after a repair.
+fn problems(file: &File, reading: &Reading) -> Vec<Problem> {
+    let at = |line: usize| format!("{}:{line}", file.path);
+    let skipped = reading.report.skipped.iter();
+    let mut out: Vec<_> = skipped
+        .map(|(line, why)| Problem::broken(&at(*line), why.clone()))
+        .collect();
+    let repaired = reading.report.repaired.iter();
+    out.extend(repaired.map(|(line, what)| Problem::note(&at(*line), format!("it was repaired: {what}"))));
+    if reading.taken < file.bytes.len() as u64 {
+        let why = "the last line is incomplete; import the file again when it is complete";
+        out.push(Problem::broken(&file.path, why));
+    }
+    out
 }

@@ -847,3 +847,88 @@ fn sessions_that_share_a_name_are_not_mixed() {
         assert_eq!(sessions(&world), ["mine", "third", "yours"], "{format}");
     }
 }
+
+/// Whatever system is named: what is none of its files is refused with the reason, and makes no session.
+#[test]
+fn files_that_are_no_session_are_refused_by_every_system() {
+    let world = World::with_commit();
+    let files: [(&str, &[u8]); 9] = [
+        ("empty.md", b""),
+        ("empty.json", b""),
+        ("diary.md", b"Dear diary,\nnothing happened.\n"),
+        ("heading.md", b"# A title\n\nSome words.\n\n## More\n\n- a\n- b\n"),
+        ("diary.txt", b"Dear diary\n"),
+        (
+            "package.json",
+            b"{\"name\":\"left-pad\",\"version\":\"1.0.0\",\"dependencies\":{\"a\":\"1\"}}\n",
+        ),
+        ("list.json", b"[1,2,3]\n"),
+        ("binary.md", b"\x00\xff\xfe\x01PK\x03\x04\x9c\x00\n\x00\x80\x81"),
+        ("binary.json", b"\x7fELF\x02\x01\x01\x00\xff\xfe"),
+    ];
+    for (name, bytes) in files {
+        fs::write(world.root().join(name), bytes).unwrap();
+    }
+    let before = world.git_line(["for-each-ref"]);
+    for system in [
+        "claude-mpm",
+        "opencastle",
+        "claude-flow",
+        "ai-agents",
+        "dagent",
+        "folder",
+        "json",
+    ] {
+        for (name, _) in files {
+            let path = format!("../{name}");
+            let refused = world.checkpoint(["import", "--from", system, &path]);
+            assert!(
+                [3, 128].contains(&refused.status().code().unwrap()),
+                "{system} {name}: {refused}"
+            );
+            refused.stderr_has(&path);
+            let listed = world
+                .checkpoint(["import", "--from", system, &path, "--json"])
+                .stdout_json();
+            assert_eq!(listed["sessions"], serde_json::json!([]), "{system} {name}");
+        }
+    }
+    assert_eq!(world.git_line(["for-each-ref"]), before);
+    let refused = world.checkpoint(["import", "--from", "opencastle", "../diary.md"]);
+    refused
+        .stderr_has("nothing in it is of opencastle")
+        .stderr_has("without --from");
+    // Under any name, what the system wrote comes in.
+    world.file(
+        "x.txt",
+        "## Completed Work\n\n| Task | Status |\n|---|---|\n| Parse | Done |\n",
+    );
+    world.checkpoint(["import", "--from", "opencastle", "x.txt"]).success();
+}
+
+#[test]
+fn lines_of_an_agents_file_that_cannot_be_read_are_reported() {
+    let world = World::with_commit();
+    let line = |n: usize| {
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"u{n}\",\"sessionId\":\"S\",\"timestamp\":\"2026-01-02T03:04:0{n}Z\",\
+             \"message\":{{\"role\":\"user\",\"content\":\"words {n}\"}}}}\n"
+        )
+    };
+    world.file("s.jsonl", format!("{}{{broken}}\n{}", line(1), line(2)));
+    let partial = world.checkpoint(["import", "s.jsonl", "--json"]);
+    let receipt = partial.code(7).stdout_json();
+    assert_eq!(
+        (&receipt["partial"], &receipt["sessions"][0]["messages"]),
+        (&true.into(), &2.into())
+    );
+    assert_eq!(receipt["problems"][0]["path"], "s.jsonl:2");
+    world.file(
+        "t.jsonl",
+        format!("{}{{\"type\":\"us", line(1)).replace("\"S\"", "\"T\""),
+    );
+    world
+        .checkpoint(["import", "t.jsonl"])
+        .code(7)
+        .stderr_has("t.jsonl: the last line is incomplete");
+}
