@@ -150,13 +150,23 @@ impl LineTransport {
     /// The message of a value, if it is one that is to be handled.
     fn accept(&self, mut value: Value) -> Option<RxJsonRpcMessage<RoleServer>> {
         shorten_numbers(&mut value);
-        let id = value.get("id").cloned().and_then(request_id);
+        let given = value.get("id").cloned();
+        let has_id = given.is_some();
+        let id = given.and_then(request_id);
         let is_request = value.get("method").is_some();
+        if is_request && has_id && id.is_none() {
+            // The protocol forbids null, by which a request would look like a notification.
+            let error = ErrorData::invalid_request("the id of a request must be a string or an integer", None);
+            self.refuse(error, None);
+            return None;
+        }
+        let is_notification = value["method"].is_string() && value["jsonrpc"] == "2.0" && !has_id;
         let Ok(message) = serde_json::from_value::<RxJsonRpcMessage<RoleServer>>(value) else {
-            self.refuse(
-                ErrorData::invalid_request("this is no message of the protocol", None),
-                id,
-            );
+            // A notification is not answered, whatever it has.
+            if !is_notification {
+                let error = ErrorData::invalid_request("this is no message of the protocol", None);
+                self.refuse(error, id);
+            }
             return None;
         };
         match &message {

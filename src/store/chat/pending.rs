@@ -329,13 +329,12 @@ pub fn read(repo: &Repository, session: &str) -> Result<PendingChat, Error> {
     let parse = |line: &Option<Cow<'_, [u8]>>| serde_json::from_slice::<ChatLine>(line.as_ref()?).ok();
     let parse_run = |(): &mut (), run: &[Option<Cow<'_, [u8]>>]| run.iter().map(parse).collect();
     for (at, line) in parallel_runs(&plain, RUN, || (), parse_run).into_iter().enumerate() {
-        match line {
-            Some(line) => waiting.entries.push((line.n, line.entry)),
-            None => {
-                waiting.unreadable.push(at + skipped + 1);
-                let mark = lines.get(at + skipped).and_then(|line| encryption::mark_of(line));
-                waiting.unread.add(mark.as_deref().unwrap_or_default());
-            }
+        if let Some(line) = line {
+            waiting.entries.push((line.n, line.entry));
+        } else {
+            waiting.unreadable.push(at + skipped + 1);
+            let mark = lines.get(at + skipped).and_then(|line| encryption::mark_of(line));
+            waiting.unread.add(mark.as_deref().unwrap_or_default());
         }
     }
     Ok(waiting)

@@ -496,3 +496,37 @@ fn a_line_of_a_batch_is_understood_as_at_a_prompt() {
     let items = world.checkpoint(["todo", "--json"]).success().stdout().to_owned();
     assert_eq!(items.matches("tell ops").count(), 2, "{items}");
 }
+
+/// As JSON-RPC and the protocol say: each request gets one answer, under its id or null, and a notification none.
+#[test]
+fn requests_with_odd_ids_are_refused_and_notifications_are_not_answered() {
+    let world = World::with_commit();
+    let line = |more: Value| {
+        let mut line = json!({ "jsonrpc": "2.0" });
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line.to_string()
+    };
+    let lines = [
+        line(json!({ "id": null, "method": "tools/list" })),
+        line(json!({ "id": null, "method": "no/such" })),
+        line(json!({ "id": true, "method": "ping" })),
+        line(json!({ "id": [1], "method": "no/such" })),
+        line(json!({ "method": "no/such" })),
+        line(json!({ "method": "no/such", "params": 3 })),
+        line(json!({ "method": "notifications/cancelled", "params": [1] })),
+        line(json!({ "method": "notifications/progress", "params": { "progress": "x" } })),
+        line(json!({ "id": "a", "method": "no/such" })),
+        line(json!({ "id": 0, "method": "no/such", "params": {} })),
+        line(json!({ "id": 1, "method": "ping" })),
+    ];
+    let answers = served(&world, &lines);
+    let mut seen: Vec<_> = answers
+        .iter()
+        .map(|answer| (answer["id"].to_string(), answer["error"]["code"].as_i64().unwrap_or(0)))
+        .collect();
+    seen.sort();
+    let expected = [("\"a\"", -32601), ("0", -32601), ("1", 0)];
+    let mut expected: Vec<_> = expected.map(|(id, code)| (id.to_owned(), code)).into();
+    expected.extend(std::iter::repeat_n(("null".to_owned(), -32600), 4));
+    assert_eq!(seen, expected, "{answers:?}");
+}
