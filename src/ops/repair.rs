@@ -158,11 +158,10 @@ fn damaged_ref(scene: &Scene<'_>, shown: &str, full: &str, dry_run: bool) -> Res
 }
 
 /// Where refs of ours keep checkpoints of sessions.
-const KEEPING: [&str; 5] = [
+const KEEPING: [&str; 4] = [
     "refs/checkpoints-undo/",
     "refs/checkpoints-trash/",
     "refs/checkpoints-autosave/",
-    "refs/checkpoints-deferred/",
     "refs/checkpoints-remote/",
 ];
 

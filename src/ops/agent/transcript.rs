@@ -12,7 +12,7 @@ use super::super::{
     Error, Scene,
     chat::import::{self, ChatImport, MessageFile},
     redact::Redactor,
-    transcript_facts,
+    session_choice, transcript_facts,
 };
 use crate::{
     agents,
@@ -125,7 +125,10 @@ pub(super) fn import(scene: &Scene<'_>, event: &HookEvent, agent: &str) -> Resul
     };
     match done {
         Ok(done) => {
-            if let Some(found) = &done.transcript {
+            // Steps and tasks are compared with those of the record. Who can read it finds them in the file again.
+            let chosen = session_choice::session_for_command(scene)?;
+            let is_readable = chosen.is_none_or(|chosen| !chosen.tip.document.is_locked());
+            if let Some(found) = done.transcript.as_ref().filter(|_| is_readable) {
                 transcript_facts::note(scene, &event.session, found)?;
             }
             Ok(facts(done))

@@ -265,7 +265,13 @@ impl SaveAttempt<'_> {
         }
     }
 
-    fn attach_files(&self, writer: &Writer, document: &mut Document, siblings: &mut Siblings) -> Result<(), Error> {
+    /// Keeps the files of the request next to the document.
+    pub(super) fn attach_files(
+        &self,
+        writer: &Writer,
+        document: &mut Document,
+        siblings: &mut Siblings,
+    ) -> Result<(), Error> {
         let by = compose::by(self.scene, self.people);
         let mut blobs = Vec::new();
         for ((name, bytes), n) in self.request.attachments.iter().zip(0_u32..) {

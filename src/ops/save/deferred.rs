@@ -10,7 +10,7 @@ use super::{
     super::{
         Error, Scene, chat,
         compose::{self, Predecessor},
-        placement, put_aside,
+        link, placement, put_aside,
         receipt::CheckpointOutcome,
         ref_transaction::UndoableRefTransaction,
         session_choice::{self, SessionChoice},
@@ -40,6 +40,8 @@ use crate::{
 
 /// The directories of the files of a checkpoint.
 const OF_FILES: [&str; 4] = ["lists", "conflicts", "held", "operation"];
+/// The directory of the files that were attached to it.
+const ATTACHED: &str = "files";
 
 impl SaveAttempt<'_> {
     /// Whether this save waits for the key: a hook makes it, and of the key that opens the record only the passphrase is
@@ -87,7 +89,9 @@ impl SaveAttempt<'_> {
         self.note_restored(&mut document, tip)?;
         document.included = Some(last_entry(scene.repo, id)?.into_iter().collect());
         document.encrypted.clone_from(&tip.document.encrypted);
+        writer.protect([&tip.digest])?;
         let mut siblings = Siblings::default();
+        self.attach_files(&writer, &mut document, &mut siblings)?;
         let snapshot = compose::attach_snapshot(
             scene.repo,
             &writer,
@@ -104,6 +108,7 @@ impl SaveAttempt<'_> {
             None => waits(scene.repo, id, &tip.document.folded)?.is_some(),
         };
         let latest = last.as_ref().unwrap_or(tip);
+        let has_news = has_news || !request.attachments.is_empty();
         if !request.allow_empty && !has_news && has_same_files(&document, &latest.document) {
             receipt.id = Some(latest.entry.id);
             return Ok(CheckpointOutcome::Unchanged(receipt));
@@ -178,7 +183,7 @@ pub(super) fn take_in(scene: &Scene<'_>, chosen: &SessionChoice) -> Result<bool,
     }
     waiting.sort_by_key(|found| found.document.created_at);
     let writer = Writer::durable(scene.repo)?;
-    let (tip, needs) = write_all(scene, &writer, &chosen, &waiting)?;
+    let (written, needs) = write_all(scene, &writer, &chosen, &waiting)?;
     let gone = |chain: &DeferredChain| RefUpdate {
         name: chain.name.clone(),
         expected: ExpectedValue::Is(chain.tip),
@@ -186,7 +191,7 @@ pub(super) fn take_in(scene: &Scene<'_>, chosen: &SessionChoice) -> Result<bool,
         message: "checkpoint: on its session".to_owned(),
     };
     let mut edits: Vec<RefUpdate> = chains.iter().map(gone).collect();
-    if let Some(tip) = tip {
+    if let Some(tip) = written.last().copied() {
         edits.push(RefUpdate {
             name: chains::ref_name(&chosen.name),
             expected: ExpectedValue::Is(chosen.tip.entry.id),
@@ -201,6 +206,13 @@ pub(super) fn take_in(scene: &Scene<'_>, chosen: &SessionChoice) -> Result<bool,
         ..UndoableRefTransaction::default()
     }
     .run(scene)?;
+    for (found, id) in waiting.iter().zip(&written) {
+        let is_noted = scene.settings.commit_notes && found.document.kind == CheckpointKind::Commit;
+        if let Some(commit) = found.document.git.head.as_ref().filter(|_| is_noted) {
+            // The checkpoint is saved; the note of the commit is no part of it.
+            let _ = link::note(scene, commit, *id, &chosen.name);
+        }
+    }
     let (count, name) = (waiting.len(), &chosen.name);
     let noun = if count == 1 { "checkpoint" } else { "checkpoints" };
     os::notices::note(&format!(
@@ -209,14 +221,14 @@ pub(super) fn take_in(scene: &Scene<'_>, chosen: &SessionChoice) -> Result<bool,
     Ok(true)
 }
 
-/// Writes deferred checkpoints one behind the other on the latest checkpoint of their session. Gives the last one, and the
-/// objects that it needs.
+/// Writes deferred checkpoints one behind the other on the latest checkpoint of their session. Gives them, and the objects
+/// that they need.
 fn write_all(
     scene: &Scene<'_>,
     writer: &Writer,
     chosen: &SessionChoice,
     waiting: &[Checkpoint],
-) -> Result<(Option<ObjectId>, Vec<ObjectId>), Error> {
+) -> Result<(Vec<ObjectId>, Vec<ObjectId>), Error> {
     let damaged = || Error::damaged(chosen.name.as_str());
     let tip = &chosen.tip;
     writer.protect([&tip.digest])?;
@@ -226,13 +238,15 @@ fn write_all(
     let put_aside = put_aside::for_document(scene, tip);
     let (mut before, mut digest) = (tip.entry.id, tip.digest.clone());
     let mut written_as = HashMap::new();
-    let mut needs = Vec::new();
+    let (mut ids, mut needs) = (Vec::new(), Vec::new());
     for found in waiting {
         let mut document = found.document.clone();
         let (status, own) = (document.session.status, document.record.summary.take());
+        let attachments = std::mem::take(&mut document.record.attachments);
         document.session = carried.session.clone();
         document.session.status = status;
         document.record = carried.record.clone();
+        document.record.attachments = attachments;
         document.record.auto_summary = summary.is_none();
         if summary.is_some() {
             document.subject = own;
@@ -251,7 +265,7 @@ fn write_all(
         for kept in chat::SIBLINGS.into_iter().chain([steps::DIRECTORY]) {
             siblings.keep(&of_tip, kept);
         }
-        for kept in OF_FILES {
+        for kept in OF_FILES.into_iter().chain([ATTACHED]) {
             siblings.keep(&of_found, kept);
         }
         let parents = [Some(before), found.snapshot()].into_iter().flatten().collect();
@@ -262,10 +276,11 @@ fn write_all(
         let partial = found.entry.trailers.partial;
         let written = checkpoint::write(writer, &mut document, partial, &siblings, parents, &people)?;
         written_as.insert(found.entry.id, written.id);
+        ids.push(written.id);
         needs.extend(written.needs);
         (before, digest) = (written.id, written.digest);
     }
-    Ok(((!waiting.is_empty()).then_some(before), needs))
+    Ok((ids, needs))
 }
 
 /// A turn whose beginning is named as it is now.

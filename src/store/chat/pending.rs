@@ -329,13 +329,13 @@ pub fn read(repo: &Repository, session: &str) -> Result<PendingChat, Error> {
     let parse = |line: &Option<Cow<'_, [u8]>>| serde_json::from_slice::<ChatLine>(line.as_ref()?).ok();
     let parse_run = |(): &mut (), run: &[Option<Cow<'_, [u8]>>]| run.iter().map(parse).collect();
     for (at, line) in parallel_runs(&plain, RUN, || (), parse_run).into_iter().enumerate() {
-        if let Some(line) = line {
-            waiting.entries.push((line.n, line.entry));
-        } else {
+        let Some(line) = line else {
             waiting.unreadable.push(at + skipped + 1);
             let mark = lines.get(at + skipped).and_then(|line| encryption::mark_of(line));
             waiting.unread.add(mark.as_deref().unwrap_or_default());
-        }
+            continue;
+        };
+        waiting.entries.push((line.n, line.entry));
     }
     Ok(waiting)
 }

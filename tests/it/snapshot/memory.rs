@@ -167,14 +167,14 @@ fn attributes_and_settings_that_change_are_noticed() {
     );
 }
 
-/// A change of the settings, with its name.
-type SettingsChange<'a> = (&'a str, &'a dyn Fn(&World));
+/// A change of the rules, and its name.
+type SetUp<'s> = (&'s str, &'s dyn Fn(&World));
 
 /// A filter that is set up in the second of the commit: git reads the file again as soon as it writes the index, and then it
 /// is a modification.
 #[test]
 fn what_git_calls_modified_later_is_not_taken_for_the_file_that_it_called_unchanged() {
-    let set_up: [SettingsChange<'_>; 3] = [
+    let set_up: [SetUp<'_>; 3] = [
         ("a filter", &|world| {
             world.git(["config", "filter.f.clean", "tr a-z A-Z"]).success();
         }),

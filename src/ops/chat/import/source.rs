@@ -233,6 +233,8 @@ struct Readings {
     session: String,
     /// Whether the lines of the files are kept.
     is_copied: bool,
+    /// Whether the record cannot be read here. Then the files are read again by who can.
+    is_locked: bool,
     marks: Vec<ReadingMark>,
     _lock: HeldLock,
 }
@@ -251,6 +253,7 @@ impl Readings {
             marks: serde_json::from_slice(&read_marks(scene.repo, &session)?).unwrap_or_default(),
             session,
             is_copied: super::is_copied(scene, Some(chosen)),
+            is_locked: chosen.tip.document.is_locked(),
             _lock: lock,
         })
     }
@@ -376,6 +379,9 @@ impl Readings {
         }));
         let excess = self.marks.len().saturating_sub(FILES);
         self.marks.drain(..excess);
+        if self.is_locked {
+            return Ok(done);
+        }
         // Lost in a power cut, all is read again.
         let bytes = serde_json::to_vec(&self.marks).unwrap_or_default();
         write_marks(scene.repo, &self.session, &bytes)?;
