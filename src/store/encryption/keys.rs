@@ -124,7 +124,7 @@ mod ring {
 
     use age_core::format::{FileKey, Stanza};
     use age_format::secrecy::SecretString;
-    use age_format::{DecryptError, Identity, ssh};
+    use age_format::{DecryptError, Identity, scrypt, ssh};
     use base64::Engine as _;
     use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
     use sha2::{Digest as _, Sha256};
@@ -201,7 +201,7 @@ mod ring {
                     Ok(ssh::Identity::Encrypted(key)) => self.locked.push(LockedKey {
                         path: path.to_owned(),
                         tag: tag(bytes),
-                        key,
+                        key: LockedContent::Ssh(key),
                         unlocked: OnceCell::new(),
                         was_met: Cell::new(false),
                     }),
@@ -209,12 +209,20 @@ mod ring {
                 }
                 return true;
             }
-            let found = age_format::IdentityFile::from_buffer(bytes)
-                .ok()
-                .and_then(|file| file.into_identities().ok());
-            let found = found.unwrap_or_default();
+            // What 'age -p' made of a file of keys; a file that is for keys is none.
+            if age_format::Decryptor::new(bytes).is_ok_and(|file| file.is_scrypt()) {
+                self.locked.push(LockedKey {
+                    path: path.to_owned(),
+                    tag: None,
+                    key: LockedContent::Age(bytes.to_owned()),
+                    unlocked: OnceCell::new(),
+                    was_met: Cell::new(false),
+                });
+                return true;
+            }
+            let found = identities(bytes);
             let has_any = !found.is_empty();
-            self.keys.extend(found.into_iter().map(|key| key as Box<dyn Identity>));
+            self.keys.extend(found);
             has_any
         }
 
@@ -240,17 +248,32 @@ mod ring {
         }
     }
 
-    /// A key of ssh with a passphrase. It is asked for once in a command, at the terminal, and only where the key is one of
-    /// the recipients'; the identities of the crate ask for every recipient there is.
+    /// The keys in a file of age.
+    fn identities(bytes: &[u8]) -> Vec<Box<dyn Identity>> {
+        let found = age_format::IdentityFile::from_buffer(bytes)
+            .ok()
+            .and_then(|file| file.into_identities().ok());
+        let found = found.unwrap_or_default().into_iter();
+        found.map(|key| key as Box<dyn Identity>).collect()
+    }
+
+    /// A key of ssh, or a file of keys of age, with a passphrase. It is asked for once in a command, at the terminal, and only
+    /// where the key may be one of the recipients'; the identities of the crate ask for every recipient there is.
     struct LockedKey {
         path: PathBuf,
         /// The name of the key in a recipient's stanza; `None` where the file does not show it.
         tag: Option<String>,
-        key: ssh::EncryptedKey,
-        /// The key, or that the passphrase was not given or is wrong.
-        unlocked: OnceCell<Option<ssh::Identity>>,
-        /// Whether it is surely the key of a recipient.
+        key: LockedContent,
+        /// The keys, or none where the passphrase was not given or is wrong.
+        unlocked: OnceCell<Vec<Box<dyn Identity>>>,
+        /// Whether it is the key of a recipient, as far as that shows.
         was_met: Cell<bool>,
+    }
+
+    enum LockedContent {
+        Ssh(ssh::EncryptedKey),
+        /// The encrypted file.
+        Age(Vec<u8>),
     }
 
     /// Notes whether a key is a recipient's, and never unlocks it.
@@ -266,21 +289,41 @@ mod ring {
     impl LockedKey {
         /// Whether a stanza may be for this key.
         fn is_met(&self, stanza: &Stanza) -> bool {
-            let is_ours = stanza.tag.starts_with("ssh-")
-                && (self.tag.as_ref()).is_none_or(|tag| stanza.args.first() == Some(tag));
-            if is_ours && self.tag.is_some() {
+            let is_of_age = matches!(self.key, LockedContent::Age(_));
+            let is_ours = if is_of_age {
+                // Its stanzas name nobody.
+                stanza.tag == "X25519"
+            } else {
+                stanza.tag.starts_with("ssh-") && (self.tag.as_ref()).is_none_or(|tag| stanza.args.first() == Some(tag))
+            };
+            if is_ours && (is_of_age || self.tag.is_some()) {
                 self.was_met.set(true);
             }
             is_ours
         }
 
-        fn unlock(&self) -> Option<ssh::Identity> {
-            let passphrase = os::ask_passphrase(&format!("Passphrase of '{}': ", self.path.display()))?;
-            let unlocked = self.key.decrypt(SecretString::from(passphrase));
-            if unlocked.is_err() {
+        fn unlock(&self) -> Vec<Box<dyn Identity>> {
+            let Some(passphrase) = os::ask_passphrase(&format!("Passphrase of '{}': ", self.path.display())) else {
+                return Vec::new();
+            };
+            let passphrase = SecretString::from(passphrase);
+            let unlocked: Vec<Box<dyn Identity>> = match &self.key {
+                LockedContent::Ssh(key) => {
+                    let unlocked = key.decrypt(passphrase).ok().map(ssh::Identity::from);
+                    unlocked
+                        .into_iter()
+                        .map(|key| Box::new(key) as Box<dyn Identity>)
+                        .collect()
+                }
+                LockedContent::Age(bytes) => {
+                    let plain = open(bytes, &scrypt::Identity::new(passphrase));
+                    plain.map_or_else(|_| Vec::new(), |plain| identities(&plain))
+                }
+            };
+            if unlocked.is_empty() {
                 os::notices::say(&format!("the passphrase of '{}' is wrong", self.path.display()));
             }
-            unlocked.ok().map(ssh::Identity::from)
+            unlocked
         }
     }
 
@@ -290,7 +333,7 @@ mod ring {
                 return None;
             }
             let unlocked = self.unlocked.get_or_init(|| self.unlock());
-            unlocked.as_ref()?.unwrap_stanza(stanza)
+            unlocked.iter().find_map(|key| key.unwrap_stanza(stanza))
         }
     }
 

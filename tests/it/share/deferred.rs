@@ -1,13 +1,14 @@
 //! What hooks save where the key of the record has a passphrase and there is no terminal: the files, the turn and the messages
 //! are durable and encrypted at once, and the next save with the key puts them on the session.
 
-use std::fs;
+use std::{fs, io::Write as _};
 
+use age_format::secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
 use super::encrypted::set;
 use super::shared;
-use crate::support::{PROGRAM, World};
+use crate::support::{PROGRAM, Terminal, World};
 
 /// A session that is encrypted to a key with a passphrase.
 struct Locked {
@@ -175,7 +176,7 @@ fn turns_without_the_passphrase_wait_and_are_taken_in_by_the_next_save() {
     world.checkpoint(["verify", "--all"]).success();
     let status = world.checkpoint(["status", "--json"]).success().stdout_json();
     assert_eq!(status["current"]["deferred"], 0);
-    // The next turn is as ever.
+    // The next turn is as ever, and the file is read again for what needs the record.
     this.turn(3, "three.txt");
     assert_eq!(this.turns()[2], (json!("markprompt3"), json!(["three.txt"])));
     assert_eq!(this.messages().len(), 6);
@@ -193,8 +194,19 @@ fn messages_that_were_saved_with_the_key_are_not_saved_again() {
     assert_eq!(this.messages().len(), 2);
     let line = ["-q", "-p", "-P", "", "-N", "pass", "-f", &this.key()];
     world.command("ssh-keygen", line).run().success();
+    // The recipients are those of the session.
+    world.git(["config", "--unset", "checkpoint.encryptTo"]).success();
     this.turn(2, "two.txt");
     this.turn(3, "three.txt");
+    let name = this.deferred().remove(0);
+    let document = world
+        .git(["show", &format!("{name}:checkpoint.json")])
+        .stdout()
+        .to_owned();
+    assert!(
+        document.contains("\"recipients\"") && !document.contains("mark"),
+        "{document}"
+    );
     this.unlock();
     world.checkpoint(["save", "-m", "with the key"]).success();
     assert_eq!(this.messages().len(), 6, "{:?}", this.messages());
@@ -221,4 +233,47 @@ fn a_purge_reaches_what_waits_for_the_key() {
     assert!(this.deferred().is_empty());
     assert_eq!(this.turns().len(), 2);
     world.checkpoint(["verify", "--all"]).success();
+}
+
+/// What 'age -p' makes of a file of keys.
+#[test]
+fn a_file_of_keys_of_age_may_have_a_passphrase() {
+    let this = Locked::new();
+    let world = &this.world;
+    let key = age_format::x25519::Identity::generate();
+    let mut passphrase = age_format::scrypt::Recipient::new(SecretString::from("words".to_owned()));
+    passphrase.set_work_factor(2);
+    let encryptor = age_format::Encryptor::with_recipients(std::iter::once(&passphrase as _)).unwrap();
+    let mut file = Vec::new();
+    let mut writer = encryptor.wrap_output(&mut file).unwrap();
+    writer.write_all(key.to_string().expose_secret().as_bytes()).unwrap();
+    writer.finish().unwrap();
+    let path = world.root().join("key.age");
+    fs::write(&path, file).unwrap();
+    set(world, "checkpoint.encryptTo", &key.to_public().to_string());
+    set(world, "checkpoint.identity", path.to_str().unwrap());
+    world.checkpoint(["start", "s"]).success();
+    this.event("SessionStart", "");
+    this.turn(1, "one.txt");
+    assert_eq!(this.deferred().len(), 1);
+    world
+        .checkpoint(["save", "-m", "x"])
+        .code(4)
+        .stderr_has("needs its passphrase");
+    let save = |answer: &str| {
+        let line = ["--no-pager", "save", "-m", "at a terminal"];
+        Terminal::new(80, "dumb")
+            .answer("Passphrase of", answer)
+            .run(world, PROGRAM, line)
+    };
+    let refused = save("wrong\r");
+    assert!(
+        !refused.status.success() && refused.text().contains("is wrong"),
+        "{}",
+        refused.text()
+    );
+    let saved = save("words\r");
+    assert!(saved.status.success(), "{}", saved.text());
+    assert_eq!(saved.text().matches("Passphrase of").count(), 1, "{}", saved.text());
+    assert!(this.deferred().is_empty());
 }
