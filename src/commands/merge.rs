@@ -24,6 +24,7 @@ use crate::{
     render::{
         count::CountedNoun,
         merge::{ChangedFile, ConflictingFile, DecidedPoint, MergeView, MergedFiles, SkippedFile},
+        share::PrunedCheckpoints,
     },
     store::{checkpoint::oid, merge_state::ConflictCommand},
 };
@@ -150,7 +151,7 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
     let merged = merged.map_err(|error| pending_merge::named(&opened, error))?;
     let (selector, session) = (quoted(&selector), opened.session_option());
     let force = format!("git checkpoint merge {selector}{session} --force");
-    report(context, &opened, &merged, args.dry_run, &force)
+    report(context, &opened, &merged, (args.dry_run, None), &force)
 }
 
 /// Reports a merge. Conflicts end with the exit code of a negative answer.
@@ -158,7 +159,7 @@ pub(super) fn report(
     context: &mut Context,
     opened: &OpenedRepository,
     merged: &MergeOutcome,
-    dry_run: bool,
+    (dry_run, left_out): (bool, Option<PrunedCheckpoints>),
     force: &str,
 ) -> Result<(), CommandError> {
     failure::warn_aftermath(&context.ui, &merged.aftermath);
@@ -173,7 +174,10 @@ pub(super) fn report(
         };
         return restore_report::report(context, opened, &refused);
     }
-    let view = view(merged, dry_run);
+    let view = MergeView {
+        left_out,
+        ..view(merged, dry_run)
+    };
     context.ui.report(&view)?;
     for (path, why) in brought
         .iter()
@@ -294,6 +298,7 @@ pub(super) fn view(merged: &MergeOutcome, dry_run: bool) -> MergeView {
     });
     let report = &merged.report;
     MergeView {
+        left_out: None,
         outcome: match (merged.is_up_to_date, dry_run) {
             (true, _) => "up-to-date",
             (_, true) => "planned",

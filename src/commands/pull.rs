@@ -15,7 +15,7 @@ use crate::{
         merge::MergeMethod,
         share::{
             fetch,
-            pull::{self, PullOutcome, PullRequest, PulledSession},
+            pull::{self, LeftOutCheckpoints, PullOutcome, PullRequest, PulledSession},
         },
     },
     render::count::CountedNoun,
@@ -105,8 +105,8 @@ pub(super) fn run(args: Args, context: &mut Context) -> Result<(), CommandError>
         failure::warn_aftermath(&context.ui, &pulled.aftermath);
         let (name, remote) = (&pulled.name, &pulled.remote);
         let force = format!("git checkpoint merge {remote}/{name} --force");
-        let reported = merge::report(context, &opened, merged, args.dry_run, &force);
-        note_left_out(context, &pulled);
+        let left_out = Some(pulled::left_out(&pulled)).filter(|_| pulled.left_out != LeftOutCheckpoints::default());
+        let reported = merge::report(context, &opened, merged, (args.dry_run, left_out), &force);
         if !args.dry_run && merged.id.is_some() {
             let push = format!("share it: git checkpoint push {remote} {name}");
             context.ui.hint("Pulled", &push);
@@ -185,7 +185,6 @@ fn offered(
 pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), CommandError> {
     failure::warn_aftermath(&context.ui, &pulled.aftermath);
     context.ui.report(&pulled::receipt(pulled, false))?;
-    note_left_out(context, pulled);
     if pulled.claims_dropped {
         let name = &pulled.name;
         let now = match &pulled.claim {
@@ -214,28 +213,6 @@ pub(super) fn report(context: &Context, pulled: &PulledSession) -> Result<(), Co
     pulled::warn_purged(context, &pulled.name, &pulled.purged_again, "--remote ");
     hints(context, pulled);
     Ok(())
-}
-
-/// Names what was left out because it was pruned on one side.
-fn note_left_out(context: &Context, pulled: &PulledSession) {
-    let were = |count: usize| {
-        let were = if count == 1 { "was" } else { "were" };
-        format!(
-            "Without the {} that {were} pruned",
-            CountedNoun::new(count, "checkpoint")
-        )
-    };
-    let (left_out, remote) = (pulled.left_out, &pulled.remote);
-    if left_out.there > 0 {
-        context.ui.status(format!("{} on {remote}", were(left_out.there)));
-    }
-    if left_out.here > 0 {
-        let push = format!("git checkpoint push {} {}", quoted(remote), pulled.name);
-        context.ui.status(format!(
-            "{} here; to prune {remote} as well: {push}",
-            were(left_out.here)
-        ));
-    }
 }
 
 /// Names what remotes still have of a session that is part of another one again: others would go on in it.

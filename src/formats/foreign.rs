@@ -173,7 +173,10 @@ impl ForeignSession {
                 } = point;
                 has_more(members)
                     || has_more(record)
-                    || !(messages.is_empty() && steps.is_empty() && git.is_empty())
+                    || !(messages.is_empty() && steps.is_empty())
+                    // Some systems name a checkpoint's tag and its file alike.
+                    || git.branch.is_some()
+                    || git.commit.is_some()
                     || compaction.is_some()
                     || context.is_some()
                     || agent.is_some()

@@ -7,6 +7,7 @@ use super::{
     View,
     count::{CountedNoun, shown_rows},
     diff,
+    share::PrunedCheckpoints,
     slot::Slot,
     text::{Text, TextLine},
 };
@@ -64,6 +65,9 @@ pub struct MergeView {
     pub files: Option<MergedFiles>,
     /// Why the files were not merged, unless that was requested.
     pub without_files: Option<&'static str>,
+    /// Checkpoints that a pull left out of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<PrunedCheckpoints>,
     /// The number of files that differ from those of the other session, where both were saved in this working tree and
     /// the files were not merged.
     pub files_left: usize,
@@ -174,6 +178,9 @@ impl View for MergeView {
             line.push(Slot::Caution, ", with conflicts");
         }
         text.push(line);
+        for line in self.left_out.iter().flat_map(PrunedCheckpoints::lines) {
+            text.push(line);
+        }
         self.parts(&mut text);
         text
     }

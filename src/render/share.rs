@@ -22,6 +22,37 @@ fn checkpoints(count: usize) -> String {
     CountedNoun::new(count, "checkpoint").to_string()
 }
 
+/// Checkpoints that a pull left out, since one side pruned them.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct PrunedCheckpoints {
+    /// The number of those that were here and that the remote pruned.
+    pub pruned_there: usize,
+    /// The number of those that the remote has and that were pruned here.
+    pub pruned_here: usize,
+    /// The remote, for people.
+    #[serde(skip)]
+    pub remote: String,
+    /// The command that prunes the remote as well, for people.
+    #[serde(skip)]
+    pub push: String,
+}
+
+impl PrunedCheckpoints {
+    /// A line for each side that pruned some.
+    pub fn lines(&self) -> impl Iterator<Item = TextLine> {
+        let without = |count: usize| {
+            let were = if count == 1 { "was" } else { "were" };
+            format!("  without the {} that {were} pruned", checkpoints(count))
+        };
+        let there = (self.pruned_there > 0).then(|| format!("{} on {}", without(self.pruned_there), self.remote));
+        let here = (self.pruned_here > 0).then(|| {
+            let (without, remote) = (without(self.pruned_here), &self.remote);
+            format!("{without} here; to prune {remote} as well: {}", self.push)
+        });
+        there.into_iter().chain(here).map(TextLine::plain)
+    }
+}
+
 /// A session that follows its remote.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "schema", rename = "git-checkpoint.pull/1")]
@@ -50,6 +81,8 @@ pub struct PullReceipt<'a> {
     pub tail: Option<&'a ShortName>,
     /// The first checkpoint of that session.
     pub fork: Option<Oid>,
+    /// Checkpoints that it does without.
+    pub left_out: PrunedCheckpoints,
     /// Whether it is the current session of this working tree.
     pub current: bool,
     /// Whether nothing was changed.
@@ -107,7 +140,7 @@ impl View for PullReceipt<'_> {
 
     fn text(&self) -> Text {
         if self.dry_run {
-            return self.plan().into();
+            return std::iter::once(self.plan()).chain(self.left_out.lines()).collect();
         }
         let word = if self.result == "up-to-date" {
             "Up to date:"
@@ -158,6 +191,9 @@ impl View for PullReceipt<'_> {
         if let Some(there) = self.remote_session {
             let line = TextLine::plain(format!("  on {} it is called ", self.remote));
             text.push(line.with(Slot::Session, there.as_str()));
+        }
+        for line in self.left_out.lines() {
+            text.push(line);
         }
         text
     }

@@ -3,12 +3,15 @@
 use super::failure::purge_again;
 use crate::{
     commands::{Context, saved_content},
-    model::name::ShortName,
+    model::{name::ShortName, step::quoted},
     ops::{
         returned::ReturnedContent,
         share::pull::{PullOutcome, PulledSession},
     },
-    render::{share::PullReceipt, signature::SignatureView},
+    render::{
+        share::{PrunedCheckpoints, PullReceipt},
+        signature::SignatureView,
+    },
     store::{checkpoint::oid, signature::CommitSignature},
 };
 
@@ -41,11 +44,23 @@ pub(in crate::commands) fn receipt(pulled: &PulledSession, dry_run: bool) -> Pul
         signed: pulled.signature.as_ref().map(CommitSignature::words),
         tail,
         fork: fork.map(oid),
+        left_out: left_out(pulled),
         current: pulled.current,
         dry_run,
         from_bundle: false,
         ours,
         theirs,
+    }
+}
+
+/// What a pull left out because it was pruned on one side.
+pub(in crate::commands) fn left_out(pulled: &PulledSession) -> PrunedCheckpoints {
+    let (left_out, remote) = (pulled.left_out, &pulled.remote);
+    PrunedCheckpoints {
+        pruned_there: left_out.there,
+        pruned_here: left_out.here,
+        remote: remote.clone(),
+        push: format!("git checkpoint push {} {}", quoted(remote), pulled.name),
     }
 }
 

@@ -282,10 +282,13 @@ fn what_was_pruned_there_stays_away_after_further_saves() {
         let gone = || !ids[..2].iter().any(|id| leads_to(&world, "bob", id));
         match way {
             "pull --merge" => {
+                let planned = world.checkpoint(["pull", "--merge", "-n", "--json"]);
+                let left_out = planned.success().stdout_json()["left_out"].clone();
+                assert_eq!(left_out, serde_json::json!({ "pruned_there": 2, "pruned_here": 0 }));
                 let merged = world.checkpoint(["pull", "--merge"]);
                 merged
                     .success()
-                    .stderr_has("Without the 2 checkpoints that were pruned on origin");
+                    .stdout_has("without the 2 checkpoints that were pruned on origin");
             }
             "pull" => {
                 world.checkpoint(["pull"]).success();
@@ -364,10 +367,15 @@ fn what_was_pruned_here_stays_away_where_the_remote_went_on() {
         }
         let case = format!("{own:?}, {merge}");
         let pull: &[&str] = if merge { &["pull", "--merge"] } else { &["pull"] };
-        world
-            .checkpoint(pull)
+        let words = "without the 2 checkpoints that were pruned here; to prune origin as well: ";
+        let dry_run = [pull, &["-n"]].concat();
+        world.checkpoint(&dry_run).success().stdout_has(words);
+        let planned = world
+            .checkpoint([&dry_run[..], &["--json"]].concat())
             .success()
-            .stderr_has("Without the 2 checkpoints that were pruned here; to prune origin as well: ");
+            .stdout_json();
+        assert_eq!(planned["left_out"]["pruned_here"], 2, "{planned}");
+        world.checkpoint(pull).success().stdout_has(words);
         assert!(!ids[..2].iter().any(|id| leads_to(&world, "bob", id)), "{case}");
         let all = sorted_log(&world);
         assert!(all.iter().any(|line| line == "nx"), "{case}: {all:?}");

@@ -49,9 +49,12 @@ pub(super) fn merge_diverged(
         let session = format!("{}/{there}", remote.name);
         return Err(OpsError::from(store::Error::RecordLocked { session }).into());
     }
-    let settled = match mode {
-        PullMode::Done => settled(scene, (&remote.name, name), &tip, theirs)?,
-        PullMode::Planned(_) => None,
+    let (settled, mut left_out) = match mode {
+        PullMode::Done => (
+            settled(scene, (&remote.name, name), &tip, theirs)?,
+            LeftOutCheckpoints::default(),
+        ),
+        PullMode::Planned(_) => (None, pruned::planned(scene.repo, before, (theirs, true))),
     };
     let theirs = settled.as_ref().map_or(theirs, |settled| settled.theirs);
     let how = MergeMethod {
@@ -62,7 +65,6 @@ pub(super) fn merge_diverged(
     let mut merged = merge::merge_remote(scene, (&remote.name, there), name, theirs, &how, &progress)?;
     let mut aftermath = std::mem::take(&mut merged.aftermath);
     let id = merged.id.unwrap_or(before);
-    let mut left_out = LeftOutCheckpoints::default();
     if let Some(settled) = settled {
         left_out = settled.left_out;
         aftermath.extend(settled.aftermath);

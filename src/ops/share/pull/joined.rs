@@ -3,7 +3,7 @@
 
 use super::{
     super::{ChainRelation, Error, Wire, chain},
-    PullOutcome, PullRequest, PulledSession, diverged,
+    PullOutcome, PullRequest, PulledSession, diverged, pruned,
 };
 use crate::{
     model::{document::CheckpointKind, name::ShortName},
@@ -91,13 +91,15 @@ pub(super) fn join(
         ChainRelation::Diverged { ours, theirs } => (ours, theirs),
         _ => (0, 0),
     };
-    let settled = if how.dry_run {
-        None
-    } else {
-        match session_choice::named(scene, &moved.name)? {
-            Some(aside) => diverged::settled(scene, (&pulled.remote, &moved.name), &aside.tip, pulled.id)?,
-            None => None,
+    let aside = session_choice::named(scene, &moved.name)?;
+    let settled = match aside {
+        Some(aside) if how.dry_run => {
+            let planned = pruned::planned(scene.repo, aside.tip.entry.id, (pulled.id, true));
+            pulled.left_out.there += planned.there;
+            None
         }
+        Some(aside) => diverged::settled(scene, (&pulled.remote, &moved.name), &aside.tip, pulled.id)?,
+        None => None,
     };
     let progress = |done: usize, all: usize| (wire.progress)("Writing files", done as u64, all as u64);
     let sides = (pulled.remote.as_str(), &moved.source, pulled.id);

@@ -330,6 +330,11 @@ fn bring_beside(
                 continue;
             }
         }
+        if let (Some(ours), PullMode::Planned(_)) = (&ours, mode)
+            && let Some(moves_ours) = continues_apart(scene, ours.tip.entry.id, theirs.entry.id)?
+        {
+            left_out = pruned::planned(scene.repo, ours.tip.entry.id, (theirs.entry.id, moves_ours));
+        }
         let step = PullAttempt {
             scene,
             remote,

@@ -14,7 +14,7 @@ use crate::{
         ref_transaction::{Aftermath, UndoableRefTransaction},
     },
     store::{
-        ObjectId, autosave,
+        ObjectId, Repository, autosave,
         checkpoint::{self, Checkpoint},
         objects::{self, SealedObjects, Writer},
         refs::{ExpectedValue, RefUpdate},
@@ -43,6 +43,19 @@ pub(super) struct SettledSides {
     pub(super) sealed: Option<SealedObjects>,
 }
 
+/// What [`settle`] would leave out.
+pub(super) fn planned(repo: &Repository, ours: ObjectId, (theirs, moves_ours): (ObjectId, bool)) -> LeftOutCheckpoints {
+    let apart = PrunedApart::of(repo, ours, theirs);
+    apart.map_or_else(LeftOutCheckpoints::default, |apart| left_out(&apart, moves_ours))
+}
+
+fn left_out(apart: &PrunedApart, moves_ours: bool) -> LeftOutCheckpoints {
+    LeftOutCheckpoints {
+        there: if moves_ours { apart.there.len() } else { 0 },
+        here: apart.here.len(),
+    }
+}
+
 /// Takes from both sides what the other one pruned: theirs is written again, and the session here moves, unless it is to be
 /// replaced. The caller holds the locks of the working tree and of the session. `None` where nothing was pruned.
 pub(super) fn settle(
@@ -61,10 +74,7 @@ pub(super) fn settle(
     let mut settled = SettledSides {
         ours: ours.entry.id,
         theirs: there.tip,
-        left_out: LeftOutCheckpoints {
-            there: if moves_ours { apart.there.len() } else { 0 },
-            here: apart.here.len(),
-        },
+        left_out: left_out(&apart, moves_ours),
         aftermath: Aftermath::default(),
         sealed: Some(writer.finish().map_err(OpsError::from)?),
     };
