@@ -50,6 +50,9 @@ pub(in crate::commands) struct Args {
     /// Overwrite an existing file
     #[arg(long)]
     force: bool,
+    /// Show what would be done
+    #[arg(short = 'n', long)]
+    dry_run: bool,
 }
 
 pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), CommandError> {
@@ -73,6 +76,7 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
         file,
         sessions,
         all: args.all,
+        dry_run: args.dry_run,
     };
     let shown = quoted(&args.file.display().to_string());
     let named = |_: &str, session: &str| Some(format!("git checkpoint bundle {shown} {session}"));
@@ -90,10 +94,14 @@ pub(in crate::commands) fn run(args: Args, context: &mut Context) -> Result<(), 
     context.ui.report(&BundleReceipt {
         file: args.file.display().to_string(),
         bytes: bundled.bytes,
+        dry_run: args.dry_run,
         sessions: sessions
             .map(|(session, id)| BundledRow { session, id: oid(*id) })
             .collect(),
     })?;
+    if args.dry_run {
+        return Ok(());
+    }
     context.ui.hint(
         "Bundle",
         &format!(

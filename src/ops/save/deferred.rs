@@ -1,4 +1,4 @@
-//! Checkpoints of hooks where the record cannot be read for want of a passphrase, which nobody can be asked for then.
+//! Checkpoints of hooks where the record cannot be read for want of a passphrase, and there is no terminal to ask at.
 //!
 //! To write for the recipients takes no private key; only what carries on from the checkpoint before does. So the files and
 //! the turn are saved at once, next to the session, and the next save that can read the record puts them on the session,

@@ -26,6 +26,8 @@ pub struct Request {
     pub sessions: Vec<ShortName>,
     /// Whether all sessions are meant.
     pub all: bool,
+    /// Whether nothing is written.
+    pub dry_run: bool,
 }
 
 /// A bundle that was written.
@@ -33,15 +35,17 @@ pub struct Request {
 pub struct Bundled {
     /// The sessions in it with their latest checkpoints.
     pub sessions: Vec<(ShortName, ObjectId)>,
-    /// The size of the file in bytes.
-    pub bytes: u64,
+    /// The size of the file in bytes; none in a dry run.
+    pub bytes: Option<u64>,
     /// Commits in it whose parents are not: this clone is shallow. Only a repository that has the parents can read it.
     pub border: Vec<ObjectId>,
 }
 
 /// Writes a bundle. The file must not be there yet.
 pub fn create(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Bundled, Error> {
-    refs::recover(scene.repo, scene.wait)?;
+    if !request.dry_run {
+        refs::recover(scene.repo, scene.wait)?;
+    }
     let mut names = request.sessions.clone();
     if request.all {
         names = session::all(scene.repo)?
@@ -64,6 +68,13 @@ pub fn create(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Bu
         sessions.push((found.name, found.tip.entry.id));
     }
     let border = border(scene, sessions.iter().map(|(_, tip)| *tip))?;
+    if request.dry_run {
+        return Ok(Bundled {
+            sessions,
+            bytes: None,
+            border,
+        });
+    }
     let refs = sessions.iter().map(|(name, _)| session::ref_name(name));
     let git = store::git(scene.repo)
         .args(["bundle", "create", "--progress"])
@@ -79,7 +90,7 @@ pub fn create(scene: &Scene<'_>, request: &Request, wire: Wire<'_>) -> Result<Bu
     let bytes = std::fs::metadata(&request.file).map_or(0, |meta| meta.len());
     Ok(Bundled {
         sessions,
-        bytes,
+        bytes: Some(bytes),
         border,
     })
 }

@@ -20,8 +20,10 @@ use crate::model::{id::Oid, name::ShortName};
 pub struct BundleReceipt<'a> {
     /// Its file.
     pub file: String,
-    /// The size of the file.
-    pub bytes: u64,
+    /// The size of the file; null in a dry run.
+    pub bytes: Option<u64>,
+    /// Whether nothing was written.
+    pub dry_run: bool,
     /// The sessions in it.
     pub sessions: Vec<BundledRow<'a>>,
 }
@@ -36,11 +38,17 @@ pub struct BundledRow<'a> {
 }
 
 impl View for BundleReceipt<'_> {
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
     fn text(&self) -> Text {
-        let line = TextLine::plain("Wrote ").with(Slot::Path, &self.file);
+        let verb = if self.dry_run { "Would write " } else { "Wrote " };
+        let line = TextLine::plain(verb).with(Slot::Path, &self.file);
         let sessions = CountedNoun::new(self.sessions.len(), "session");
-        let size = self.bytes.div_ceil(1024);
-        line.with(Slot::Plain, format!(", {sessions}, {size} KiB")).into()
+        let size = self.bytes.map(|bytes| format!(", {} KiB", bytes.div_ceil(1024)));
+        let size = size.unwrap_or_default();
+        line.with(Slot::Plain, format!(", {sessions}{size}")).into()
     }
 }
 

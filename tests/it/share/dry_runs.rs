@@ -120,3 +120,32 @@ fn every_dry_run_leaves_the_repository_as_it_was() {
         unchanged(&world, args).success();
     }
 }
+
+#[test]
+fn a_bundle_is_planned() {
+    let world = shared();
+    world.checkpoint(["save", "-m", "one", "--session", "auth"]).success();
+    let file = world.root().join("out.bundle");
+    let path = file.to_str().unwrap();
+    unchanged(&world, &["bundle", path, "auth", "-n"])
+        .success()
+        .stdout_has("Would write")
+        .stdout_has("1 session");
+    assert!(!file.exists());
+    let planned = unchanged(&world, &["bundle", path, "auth", "-n", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(
+        (&planned["dry_run"], &planned["bytes"]),
+        (&true.into(), &serde_json::Value::Null)
+    );
+    world.checkpoint(["bundle", path, "auth"]).success();
+    let written = world
+        .checkpoint(["bundle", path, "auth", "--force", "--json"])
+        .success()
+        .stdout_json();
+    assert_eq!(written["sessions"], planned["sessions"]);
+    // What the bundle itself would refuse, the plan refuses.
+    unchanged(&world, &["bundle", path, "auth", "-n"]).code(4);
+    unchanged(&world, &["bundle", path, "nothing", "-n", "--force"]).code(3);
+}
